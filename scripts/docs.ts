@@ -44,8 +44,43 @@ function renderCommands(all: readonly RegisteredCommand[]): string {
       all.filter(({ needs }) => needs.length > 0),
     ),
     COMMAND_WORDS,
+    OWN_COMMANDS,
   ].join("\n\n")}\n`;
 }
+
+const OWN_COMMANDS = `## A command of your own
+
+One file in \`<home>/commands/\`, its name the command's name, which default-exports an object. \`goald new command count_words\` writes
+one with a test, and both work as they are. A file of a shipped command's name replaces that command.
+
+| field | meaning |
+| --- | --- |
+| \`name\` | the file's name |
+| \`summary\` | one line for the model: when to use it, and what comes back |
+| \`label\` | a few words for the prompt's list (default: from the name) |
+| \`group\` | the group of \`--commands\` (default: \`own\`) |
+| \`args\` | any JSON Schema 2020-12 of an object: 64 KB, 16 levels, references inside it only. Its descriptions are what the model reads |
+| \`annotations\` | \`readOnly\`, \`destructive\`, \`idempotent\`, \`openWorld\`, \`restorable\`: the policy judges by them, and assumes the worst for what is left out |
+| \`effect\` | what a crash may repeat, see above (default: \`at-most-once\`) |
+| \`timeoutMs\` | time limit (default: 60 seconds) |
+| \`needs\` | services that it uses |
+| \`prepare(args, context)\` | reads what \`run\` and \`probe\` need, and changes nothing. Its result is durable before \`run\` begins and comes back byte for byte |
+| \`run(args, context, prepared)\` | does the work. A text or \`{ status, text, … }\` is the result; what it throws is a failure that the model reads |
+| \`probe(args, context, prepared)\` | for \`reconcilable\`: tells after a crash whether the call happened (\`done\`, \`not-done\`, \`unknown\`) |
+
+| in \`context\` | meaning |
+| --- | --- |
+| \`workspace\` | the agent's folder: \`read\`, \`write\`, \`append\`, \`move\`, \`remove\`, \`list\`, \`stat\`, \`preserve\`, \`place\` |
+| \`call(name, args)\` | runs another command and resolves to its observation, failures included. Policy, limits, log and recording are those of any call |
+| \`run(task, schema)\` | gives the model a task of its own and resolves to a result that fits the JSON Schema; rejects when there is none |
+| \`signal\`, \`callId\`, \`step\`, \`agent\` | ends with the time limit; the id of the call, the same in every attempt; the step; the agent's id, name and goals |
+| \`stage(write)\` | a memory, message or timer that is committed together with the result |
+| \`use(service)\` | a service of \`needs\` |
+
+Nested calls and tasks run one after the other, up to seven levels deep and 1,000 for one call; the time limit stands still meanwhile. A
+command that acts only through \`call\`, \`run\` and \`stage\` is \`transactional\`: after a crash or a pause it runs again, and what
+it had asked for before returns its recorded result. It must ask for the same in the same order, or its outcome is unknown. A task of
+\`run\` may take 25 steps; its messages stay out of the agent's own.`;
 
 const COMMAND_WORDS = `## The columns
 

@@ -211,7 +211,7 @@ function afterInterruption(state: AgentState, callId: string, rules: Rules): Mov
 const diedTooOften = ({ interruptions }: AgentState, name: string): Move =>
   pause(
     "crash-loop",
-    `goald's process died ${interruptions} times in a row while a command of this agent ran, the last ${MAX_DEATHS - 1} times while no other suspect's did, and the last time in ${name}. ` +
+    `goald's process died ${interruptions} times in a row while a command of this agent ran, the last ${MAX_DEATHS - 1} times while goald tried it alone, and the last time in ${name}. ` +
       "See what happened: goald logs <agent>, and .goald/log. Then let it go on: goald resume <agent>",
   );
 

@@ -1,9 +1,9 @@
 /**
  * reply-cap.ts -- the maximum size of a reply: sent with each request, and checked against what comes. Pure.
  *
- * A server that ignores it is noticed by the text of its stream, reasoning included, or by the usage that it reports.
- * Both are compared with the cap plus a quarter, at least 256 tokens, because goald's count of a text is an estimate:
- * four Latin characters or 1.6 ideographs per token, which is rarely more than the server's own count.
+ * A server that ignores it is noticed by its stream, reasoning included, or by the usage that it reports. A reply that obeys
+ * must never be cut off, so the stream is counted from below: a piece with text is at least one token, and a token has at
+ * most eight Latin characters or 2.5 ideographs on average. What exceeds the cap by a quarter, at least 256 tokens, is cut.
  */
 import type { Usage } from "#core/event.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
@@ -40,17 +40,20 @@ export interface ReplyMeter {
 const REASONING = ["reasoning_content", "reasoning", "thinking", "reasoning_text"] as const;
 
 export function createReplyMeter(maxTokens: number): ReplyMeter {
+  let pieces = 0;
   let tokens = 0;
   return {
     add: (delta) => {
       const reasoning = REASONING.map((name) => measureTexts(delta[name]));
       const others = [delta.content, delta.refusal, delta.tool_calls, delta.function_call].map(measureTexts);
-      tokens += Math.max(...reasoning) + others.reduce((sum, each) => sum + each, 0);
+      const added = Math.max(...reasoning) + others.reduce((sum, each) => sum + each, 0);
+      tokens += added;
+      if (added > 0) pieces++;
     },
     check: (given) => {
       const usage = readUsage(given);
-      const most = Math.ceil(Math.max(usage?.outputTokens ?? 0, tokens));
-      if (most > maxTokens) throw new OverCapError(most, usage);
+      const least = Math.ceil(Math.max(usage?.outputTokens ?? 0, tokens, pieces));
+      if (least > maxTokens) throw new OverCapError(least, usage);
     },
   };
 }
@@ -67,7 +70,8 @@ function measureTexts(value: unknown): number {
 
 const IDEOGRAPHS = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g;
 
+/** The fewest tokens that a text can have. */
 export function measureText(text: string): number {
   const ideographs = text.match(IDEOGRAPHS)?.length ?? 0;
-  return (text.length - ideographs) / 4 + ideographs / 1.6;
+  return (text.length - ideographs) / 8 + ideographs / 2.5;
 }

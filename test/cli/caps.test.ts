@@ -121,8 +121,10 @@ describe("a server that thinks for 60,000 tokens, and ignores the cap of a reque
     ]);
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
-    for (const event of log.filter(({ type }) => type === "model-failed"))
-      expect(event).toMatchObject({ code: "cap-ignored", spent: { modelCalls: 1, usage: { outputTokens: 5_250 } } });
+    const failed = log.filter((event) => event.type === "model-failed");
+    expect(failed.map(({ code }) => code)).toEqual(["cap-ignored", "cap-ignored"]);
+    for (const { spent } of failed) expect(spent?.usage.outputTokens).toBeGreaterThan(5_000);
+    for (const { spent } of failed) expect(spent?.usage.outputTokens).toBeLessThan(5_500);
     for (const { outputTokens } of server.bills) expect(outputTokens).toBeLessThan(THOUGHT_TOKENS);
     expect(spentOf(replay(log)).tokens).toBeGreaterThan(2 * 5_000);
     const { stdout } = endedWith(0, await goald.run(["show", "t"]));

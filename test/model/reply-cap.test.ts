@@ -122,6 +122,12 @@ describe("a stream that exceeds its cap", () => {
     expect(await ask(model)).toMatchObject({ code: "cap-ignored", usage: { inputTokens: 7, outputTokens: 5_000 } });
   });
 
+  it("is not cut off when its long words are within the cap", async () => {
+    const prose = { reasoning_content: " thinking".repeat(50) };
+    expect(await ask(await client([streamOf(prose, CAP / 50)]))).toMatchObject({ kind: "replied" });
+    expect(await ask(await client([streamOf(prose, (4 * CAP) / 50)]))).toMatchObject({ kind: "failed" });
+  });
+
   it("is not cut off within the margin of the estimate", async () => {
     const text = { content: "word" };
     expect(await ask(await client([streamOf(text, withMargin(CAP) - 2)]))).toMatchObject({ kind: "replied" });
