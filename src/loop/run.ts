@@ -11,9 +11,9 @@
  * A running command can nest other work (nest.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
  */
 import { decide } from "#core/decide.ts";
-import { frameOfCall, isFurtherCall } from "#core/frames.ts";
+import { frameOfCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
-import type { Move } from "#core/move.ts";
+import { isBetweenCalls, type Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
 import { doWork } from "./do-work.ts";
@@ -66,10 +66,6 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
     }
   }
 }
-
-/** The last call has ended, and the next one has not begun. */
-const isBetweenCalls = (move: Move): boolean =>
-  move.kind === "ask" || (move.kind === "execute" && move.attempt === 1 && isFurtherCall(move.callId));
 
 /** Runs the loop until the frame of this move is the innermost one again. */
 function enterAbove(move: Move, journal: Journal, parts: RunParts): Enter {

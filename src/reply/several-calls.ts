@@ -4,10 +4,10 @@
  * Such calls run one after the other in one step, so each of them may only read: the model chose all of them before it saw
  * a result. Nothing is mended: the server has split the calls already.
  */
-import type { CommandCall } from "#core/call.ts";
 import type { CallValidator, ReplyCatalogue } from "./check-call.ts";
 import { isDamaged, isSameCall } from "./clear-calls.ts";
 import { findConflictingKey, isRecord, parseJson } from "./json.ts";
+import { type FurtherCall, MAX_REPLY_CHARS, type ParsedReply, refuseReply } from "./parsed-reply.ts";
 import {
   describeDamagedLetters,
   describeLonelyCall,
@@ -15,18 +15,10 @@ import {
   describeTooManyCalls,
   PROBLEMS,
 } from "./problems.ts";
-import { MAX_REPLY_CHARS, type ParsedReply } from "./read.ts";
 import { findThoughts, NO_THOUGHTS, withThought } from "./thoughts.ts";
 
-/** A call after the first one of a reply. `thought`: its own argument; empty when it has none. */
-export interface FurtherCall {
-  readonly call: CommandCall;
-  readonly thought: string;
-}
-
 /** With the reply and its results, the messages of one step fill short-term memory (SHORT_TERM_MESSAGES). */
-export const MAX_CALLS = 8;
-const MAX_PROBLEMS = 5;
+const MAX_CALLS = 8;
 
 /** Returns null for a reply that is not a whole list of calls: `createReplyReader` reads it. */
 export function readSeveralCalls(
@@ -39,11 +31,7 @@ export function readSeveralCalls(
   const written = isRecord(value) ? value.commands : undefined;
   if (!Array.isArray(written) || written.length < 2) return null;
   const thoughts = findThoughts(value);
-  const refuse = (...problems: readonly string[]): ParsedReply => ({
-    kind: "problem",
-    problems: [...new Set(problems)].slice(0, MAX_PROBLEMS),
-    thoughts,
-  });
+  const refuse = (...problems: readonly string[]): ParsedReply => refuseReply(thoughts, ...problems);
   if (finishReason === "length") return refuse(PROBLEMS.cutOff);
   if (written.length > 2 * MAX_CALLS) return refuse(describeTooManyCalls(written.length, MAX_CALLS));
   const repeated = findConflictingKey(text, value);

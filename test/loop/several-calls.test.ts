@@ -89,7 +89,7 @@ describe("a reply with several tool calls that only read", () => {
     const ids = ["c1", "c1-2", "c1-3"];
     expect(order).toEqual([...ids.map((id) => `requested ${id}`), ...ids.flatMap(each)]);
     const shown = requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
-    expect(shown).toMatch(/Saw a\.[^]*Saw b\.[^]*Saw c\./);
+    expect(shown).toMatch(/Saw a\.[\s\S]*Saw b\.[\s\S]*Saw c\./);
     const rows = await loop.store.memories(loop.row.id, 0, 10);
     expect(rows.slice(0, 3).map(({ text }) => text)).toEqual(
       ["a", "b", "c"].map((at) => `Thought: I use look.\nCommand: look {"at":"${at}"}\nResult (ok): Saw ${at}.`),
