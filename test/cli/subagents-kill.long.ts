@@ -31,7 +31,7 @@ const CALLS = {
 /** The last event of each commit of the run, with the number of its agent. */
 const COMMITS = [
   ...[1, 2, 6, 8, 11, 15, 17, 20, 24, 26, 29, 33, 36, 40, 42].map((seq) => `1:${seq}`),
-  ...[1, 2, 6, 8, 12, 14, 18, 22, 24].map((seq) => `2:${seq}`),
+  ...[1, 2, 5, 6, 8, 12, 14, 18, 22, 24].map((seq) => `2:${seq}`),
   ...[1, 2, 6, 8].map((seq) => `3:${seq}`),
 ];
 /** Commits that another agent reacts to; elsewhere "after" equals "before" the next commit. */
