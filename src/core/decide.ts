@@ -48,8 +48,9 @@ export const MAX_TRIES = 8;
 /** Ids come from the step number, and from the path in a nested frame, so that they need no randomness. */
 const modelCallId = ({ path, asked }: Frame, step: number): string =>
   path === "" ? `m${step}` : `${path}.m${asked + 1}`;
-export const commandCallId = ({ path, asked }: Frame, step: number): string =>
-  path === "" ? `c${step}` : `${path}.c${asked}`;
+/** `index`: place of the call among those of its reply, from 0. */
+export const commandCallId = ({ path, asked }: Frame, step: number, index = 0): string =>
+  (path === "" ? `c${step}` : `${path}.c${asked}`) + (index === 0 ? "" : `-${index + 1}`);
 
 export function decide(state: AgentState, rules: Rules, now: Date): Move {
   if (state.paused) return { kind: "rest" };

@@ -11,6 +11,7 @@ import { afterEnd, callCleared, callCutOff, callInterrupted, callIsolated, NO_DE
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import {
   type At,
+  afterCall,
   closeCall,
   inEveryFrame,
   inFrame,
@@ -21,7 +22,7 @@ import {
   withMessageForAll,
 } from "./fold.ts";
 import type { Message } from "./frame.ts";
-import { popFrame, pushFrame, unwindTo } from "./frames.ts";
+import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll, spendIf } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
@@ -63,12 +64,12 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     }
     case "command-requested": {
       const { step, call, thought, callId, frame } = event;
-      const requested = inFrame(state, frame, (asking) => ({
-        ...asking,
-        phase: { kind: "judging", callId },
-        badReplies: 0,
-        repetition: countRequest(asking.repetition, event),
-      }));
+      const requested = inFrame(state, frame, (asking) => {
+        const isFurther = asking.phase.kind === "judging" && isFurtherCall(callId);
+        const repetition = countRequest(asking.repetition, event, isFurther);
+        if (isFurther) return { ...asking, queue: [...asking.queue, callId], repetition };
+        return { ...asking, phase: { kind: "judging", callId }, badReplies: 0, repetition };
+      });
       return putCall(requested, { kind: "command", callId, frame, step, call, thought });
     }
     case "approval-asked":
@@ -207,7 +208,7 @@ function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & 
 function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed"> & At): AgentState {
   const repetition = state.frames.find(({ id }) => id === event.frame)?.repetition;
   if (!repetition) return state;
-  const text = noticeText(repetition.call.name, event.count);
+  const text = noticeText(repetition, event.count);
   const told = inFrame(state, event.frame, (frame) => ({ ...frame, repetition: { ...repetition, noticed: true } }));
   return withMessage(told, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
 }
@@ -228,7 +229,7 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   });
 }
 
-/** Closes a call with everything nested in it. Its frame reads the message and goes on, unless it was pushed for this call. */
+/** Closes a call with everything nested in it. Its frame reads the message and goes on (`afterCall`), unless it was pushed for this call. */
 function endCall(
   state: AgentState,
   event: (EventOf<"command-finished"> | EventOf<"command-denied">) & At,
@@ -237,5 +238,5 @@ function endCall(
   const closed = closeCall(unwindTo(state, event.callId), event.callId);
   const isNestedCall = closed.frames.some(({ id, kind }) => id === event.frame && kind === "call");
   if (isNestedCall) return inPhase(closed, event, { kind: "ended", resultSeq: event.seq });
-  return thinking(closed, event, message);
+  return afterCall(closed, event, message);
 }

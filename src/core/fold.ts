@@ -37,6 +37,13 @@ function addMessage(frame: Frame, message: Message, most: number): Frame {
   return { ...frame, window: window.length > most ? window.slice(-SHORT_TERM_MESSAGES) : window };
 }
 
+/** The call of the phase has ended: the frame judges the next call of the reply, or thinks. */
+export const afterCall = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
+  inFrame(withMessage(state, at, message), at.frame, (frame) => {
+    const [callId, ...queue] = frame.queue;
+    return { ...frame, queue, phase: callId === undefined ? { kind: "thinking" } : { kind: "judging", callId } };
+  });
+
 export const inPhase = (state: AgentState, at: Pick<At, "frame">, phase: Phase): AgentState =>
   inFrame(state, at.frame, (frame) => ({ ...frame, phase }));
 

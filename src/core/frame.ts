@@ -52,6 +52,8 @@ export interface Frame {
   /** Prefix of the ids of its calls, and the id of the call of a frame of kind `call`. Empty for the agent. */
   readonly path: string;
   readonly phase: Phase;
+  /** Further calls of the reply, which are judged one after the other when the call of the phase has ended. */
+  readonly queue: readonly string[];
   /** Empty in a frame of kind `call`. */
   readonly window: readonly Message[];
   /** Number of model calls begun; repeated attempts do not count. */
@@ -84,11 +86,14 @@ export interface NestedResult {
   readonly seq: number;
 }
 
-/** The last requested command and how many times in a row it came with the same arguments. */
+/** The commands of the last reply and how many times in a row they came with the same arguments. */
 export interface Repetition {
   readonly step: number;
+  /** The first call of the reply. */
   readonly callId: string;
-  readonly call: CommandCall;
+  readonly calls: readonly [CommandCall, ...CommandCall[]];
+  /** The reply before, when its first call was the same. */
+  readonly last: Pick<Repetition, "calls" | "count" | "noticed"> | null;
   readonly count: number;
   /** The model has been warned. */
   readonly noticed: boolean;
@@ -98,6 +103,7 @@ export function createFrame(given: Pick<Frame, "id" | "kind" | "path" | "origin"
   return {
     ...given,
     phase: { kind: "thinking" },
+    queue: [],
     window: [],
     asked: 0,
     badReplies: 0,

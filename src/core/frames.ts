@@ -4,7 +4,8 @@
  * A running command can ask for other calls (frame of kind `call`) and for sub-tasks that the model works on (kind `run`).
  * Each pushes a frame and waits until it is popped, so the frames are a stack and one thing happens at a time. A nested
  * frame has its own phase, messages and failures: the frame below sees only the result. Ids are paths: command c7 asks for
- * c7.1, c7.2 …; the run c7.2 asks the model as c7.2.m1 and requests the command c7.2.c1.
+ * c7.1, c7.2 …; the run c7.2 asks the model as c7.2.m1 and requests the command c7.2.c1. Further calls of one reply to c7 or
+ * c7.2.c1 are c7-2, c7-3 … or c7.2.c1-2 …: they belong to the same frame and wait in its queue.
  *
  * After a crash the command at the bottom runs again if its effect allows it. Work that it had asked for before is
  * recognised by position and hash: an ended one returns its recorded result, and an unfinished one continues in its frame.
@@ -26,6 +27,9 @@ export function frameOfCall(state: AgentState, callId: string): Frame | undefine
   const open = state.open.find((call) => call.callId === callId);
   return open && state.frames.find(({ id }) => id === open.frame);
 }
+
+/** True for a call that its reply named after another one. */
+export const isFurtherCall = (callId: string): boolean => /-\d+$/.test(callId);
 
 /** The frame whose phase is about this call. */
 export const frameAt = (state: AgentState, callId: string): Frame | undefined =>

@@ -9,7 +9,7 @@
  * receives them and stays paused.
  */
 import type { NewEvent } from "./event.ts";
-import { frameAt } from "./frames.ts";
+import { frameAt, isFurtherCall } from "./frames.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
 import { nextTurn, receiveFromAgent } from "./subagents/incoming.ts";
@@ -17,16 +17,18 @@ import { nextTurn, receiveFromAgent } from "./subagents/incoming.ts";
 /** True in phases in which a message may change what the agent does next. */
 export function listens(state: AgentState): boolean {
   if (state.paused) return true;
-  switch (activeFrame(state).phase.kind) {
+  const { phase } = activeFrame(state);
+  switch (phase.kind) {
     case "thinking":
     case "retrying":
     case "awaiting-approval":
     case "waiting":
     case "resting":
       return true;
+    case "judging":
+      return isFurtherCall(phase.callId);
     case "asking":
     case "reading":
-    case "judging":
     case "approved":
     case "executing":
     case "closing":

@@ -2,7 +2,7 @@
  * loops.ts -- detects a model that repeats the same command with the same arguments.
  *
  * Only requests count, not their results, so that endless polling, a call that is denied each time,
- * and doing nothing all day are found too. An unreadable reply does not interrupt a repetition; a
+ * and doing nothing all day are found too. A reply with several commands counts as one request. An unreadable reply does not interrupt a repetition; a
  * person's words, new goals or a resume do, because they change the situation.
  */
 
@@ -11,17 +11,29 @@ import { awaitsHelpers } from "./completion.ts";
 import type { EventOf, NewEvent } from "./event.ts";
 import type { Frame, Repetition } from "./frame.ts";
 import { type AgentState, activeFrame } from "./state.ts";
-import { isBlobRef } from "./text.ts";
+import { countNoun, isBlobRef } from "./text.ts";
 
 /** A second look can make sense. At the third, most models change course when a message points it out. */
 const TELL_AT = 3;
 /** The model was warned and repeated the command twice more. */
 const STOP_AT = 5;
 
-export function countRequest(before: Repetition | null, event: EventOf<"command-requested">): Repetition {
-  const { step, callId, call } = event;
-  if (!before || !isSameCall(before.call, call)) return { step, callId, call, count: 1, noticed: false };
-  return { ...before, step, callId, count: before.count + 1 };
+/** `isFurther`: the reply holds other calls before this one. */
+export function countRequest(
+  before: Repetition | null,
+  { step, callId, call }: EventOf<"command-requested">,
+  isFurther: boolean,
+): Repetition {
+  if (before && isFurther) return compare({ ...before, calls: [...before.calls, call] });
+  const last = before && isSameCall(before.calls[0], call) ? before : null;
+  const kept = last && { calls: last.calls, count: last.count, noticed: last.noticed };
+  return compare({ step, callId, calls: [call], last: kept });
+}
+
+function compare(reply: Omit<Repetition, "count" | "noticed">): Repetition {
+  const { calls, last } = reply;
+  const isSame = last?.calls.length === calls.length && last.calls.every((call, at) => isSameCall(call, calls[at]));
+  return isSame ? { ...reply, count: last.count + 1, noticed: last.noticed } : { ...reply, count: 1, noticed: false };
 }
 
 /** Warns once per repetition, after the result of the third request. */
@@ -37,24 +49,27 @@ export const isIdle = (state: AgentState): boolean =>
   (activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking));
 
 /** What the model reads. */
-export const noticeText = (name: string, count: number): string =>
-  `You have asked for ${name} with the same arguments ${count} times in a row. The same again will bring nothing new: ` +
+export const noticeText = ({ calls }: Repetition, count: number): string =>
+  `You have asked for ${namesOf(calls)} with the same arguments ${count} times in a row. The same again will bring nothing new: ` +
   "look at what came back, then take another way, or end the work if there is nothing left to do. " +
   `At the ${STOP_AT}th time the command is not run, and you are paused.`;
 
 /** The reason why this request does not run, for people; undefined when it may be judged. */
 export function circleOf({ repetition }: Frame, callId: string): string | undefined {
   if (!repetition || repetition.callId !== callId || repetition.count < STOP_AT) return undefined;
-  const { call, count } = repetition;
+  const { calls, count } = repetition;
   return (
-    `${call.name} was asked for with the same arguments ${count} times in a row; the last one was not run. ` +
+    `${namesOf(calls)} was asked for with the same arguments ${count} times in a row; the last one was not run. ` +
     'Tell the agent what to do instead (goald say <agent> "…") or change its goals (goald goals <agent> --set "…"), ' +
     "then let it go on: goald resume <agent>"
   );
 }
 
-const isSameCall = (one: CommandCall, other: CommandCall): boolean =>
-  one.name === other.name && isSameValue(one.args, other.args);
+const namesOf = ([{ name }, ...others]: Repetition["calls"]): string =>
+  others.length === 0 ? name : `${name} (and ${countNoun(others.length, "other command")} beside it)`;
+
+const isSameCall = (one: CommandCall, other: CommandCall | undefined): boolean =>
+  one.name === other?.name && isSameValue(one.args, other.args);
 
 /** JSON with sorted keys; long texts are represented by their hash. */
 function isSameValue(one: unknown, other: unknown): boolean {

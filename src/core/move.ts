@@ -1,6 +1,7 @@
 /** move.ts -- what an agent can do next. */
 import type { Effect, WaitFor } from "./call.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
+import { isFurtherCall } from "./frames.ts";
 import type { Text } from "./text.ts";
 
 export type Move =
@@ -11,6 +12,10 @@ export type Move =
   | { readonly kind: "probe"; readonly callId: string; readonly effect: Effect }
   | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
   | { readonly kind: "rest" };
+
+/** The last call has ended, and the next one has not begun. */
+export const isBetweenCalls = (move: Move): boolean =>
+  move.kind === "ask" || (move.kind === "execute" && move.attempt === 1 && isFurtherCall(move.callId));
 
 /** A phase can name a call that is not open only in a damaged log. Pausing avoids an endless loop. */
 export const lostCall = (callId: string): Move =>

@@ -1,17 +1,20 @@
 /**
  * log-step.ts -- writes an agent's lines in goald's own log: one per step, and one per change of state.
  *
- * A step's line is written at its end, with command, status, model, durations and cost. The store has the events
- * themselves. With the level `debug`, each event has its own line.
+ * A step's line is written at its end, with command, status, model, durations and cost. Further calls of the same reply get
+ * lines without the model's figures. The store has the events themselves. With the level `debug`, each event has its own line.
  */
 import type { RecordedEvent } from "#core/event.ts";
+import { isFurtherCall } from "#core/frames.ts";
 import type { Log } from "#util/log.ts";
 
 /** The known facts about the current step; fewer if this process started in the middle of it. */
 interface StepSoFar {
   model?: string;
   attempts?: number;
-  command?: string;
+  command?: string | undefined;
+  /** Names of the further commands of the reply, in order. */
+  further?: readonly string[];
   modelMs?: number;
   inputTokens?: number;
   outputTokens?: number;
@@ -34,8 +37,9 @@ export function createStepLog(log: Log, agent: string): (event: RecordedEvent) =
       return;
     }
     const { seq, step, ...more } = end;
-    log.info({ agent, seq, step, ...soFar, ...more }, "step");
-    soFar = {};
+    const { further: [command, ...further] = [], ...known } = soFar;
+    log.info({ agent, seq, step, ...known, ...more }, "step");
+    soFar = command === undefined ? {} : { command, further };
   };
 }
 
@@ -49,7 +53,8 @@ function addTo(soFar: StepSoFar, event: RecordedEvent): StepSoFar {
       return { ...soFar, modelMs: event.durationMs, inputTokens, outputTokens, cachedTokens, ...cost };
     }
     case "command-requested":
-      return { ...soFar, command: event.call.name };
+      if (!isFurtherCall(event.callId)) return { ...soFar, command: event.call.name };
+      return { ...soFar, further: [...(soFar.further ?? []), event.call.name] };
     default:
       return soFar;
   }

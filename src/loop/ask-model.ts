@@ -132,8 +132,12 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");
   if (reading.kind === "problem")
     return effectless({ events: [{ type: "reply-rejected", step, problems: reading.problems }] });
-  const { call, repaired, thoughts } = reading;
-  const thought = oneLine(thoughts.speak || thoughts.text, 400);
-  const callId = commandCallId(activeFrame(journal.state), step);
-  return effectless({ events: [{ type: "command-requested", step, callId, call, thought, repaired }] });
+  const { call, further = [], repaired, thoughts } = reading;
+  const frame = activeFrame(journal.state);
+  const calls = [{ call, thought: thoughts.speak || thoughts.text }, ...further];
+  const events = calls.map(({ call, thought }, index): NewEvent => {
+    const of = { step, callId: commandCallId(frame, step, index) };
+    return { type: "command-requested", ...of, call, thought: oneLine(thought, 400), repaired };
+  });
+  return effectless({ events });
 }

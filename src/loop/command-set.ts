@@ -8,9 +8,10 @@ import type { ReplySchema, Tool } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
-import { createArgumentChecker } from "#reply/check-call.ts";
+import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
+import { readSeveralCalls } from "#reply/several-calls.ts";
 import { buildTools } from "#reply/tools.ts";
 
 export interface CommandSet extends CommandOffer {
@@ -19,6 +20,8 @@ export interface CommandSet extends CommandOffer {
   readonly replySchema: ReplySchema;
   readonly tools: readonly Tool[];
   readReply(text: string, finishReason: string): ParsedReply;
+  /** The same for native tool calls: several that only read are accepted. */
+  readToolCalls(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
 }
@@ -85,16 +88,28 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
   const catalogue = {
     schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
+    isLonely: (name: string) =>
+      get(name)?.annotations.readOnly !== true || get(name)?.closesTurn === true || name === ASKS_PERSON,
     aliases,
     closed,
   };
-  const readReply = createReplyReader(catalogue);
+  const validator = createCallValidator(catalogue);
+  const readReply = createReplyReader(catalogue, validator);
+  const readToolCalls: CommandSet["readToolCalls"] = (text, finishReason) =>
+    readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
   const checkArguments = createArgumentChecker(catalogue.schemas);
   const made = new Map<boolean, CommandSet>();
   return ({ settings }) => {
     const asksPerson = settings.approve !== "never" && byName.has(ASKS_PERSON);
     const offered = all.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
-    const set = made.get(asksPerson) ?? { get, readReply, checkArguments, asksPerson, ...renderOffer(offered) };
+    const set = made.get(asksPerson) ?? {
+      get,
+      readReply,
+      readToolCalls,
+      checkArguments,
+      asksPerson,
+      ...renderOffer(offered),
+    };
     made.set(asksPerson, set);
     return set;
   };

@@ -29,7 +29,7 @@ const tools: FormStrategy = {
   words: TOOL_WORDS,
   attach: (set) => ({ tools: set.tools }),
   read: (set, text, finishReason) => {
-    const parsed = set.readReply(text, finishReason);
+    const parsed = set.readToolCalls(text, finishReason);
     return parsed.kind === "problem" ? { ...parsed, problems: parsed.problems.map(rephraseForTools) } : parsed;
   },
 };

@@ -13,7 +13,7 @@
 import { decide } from "#core/decide.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
-import type { Move } from "#core/move.ts";
+import { isBetweenCalls, type Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
 import { doWork } from "./do-work.ts";
@@ -39,7 +39,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
     if (isOver(journal.state)) return true;
     if (listens(journal.state)) await journal.receiveInbox();
     const move = decide(journal.state, parts.rules, parts.clock.now());
-    if (move.kind === "ask" && parts.draining?.aborted) {
+    if (parts.draining?.aborted && isBetweenCalls(move)) {
       await journal.commit("now");
       return false;
     }

@@ -34,8 +34,10 @@ export const PROBLEMS = {
   noName: "The command has no name. Put the name of one command from the list under command.name.",
 } as const;
 
+const CALL_ALONE = "Call one tool; the next one can follow after its result.";
 const FOR_TOOLS: readonly (readonly [string, string])[] = [
   [ONE_OBJECT, "Call one tool."],
+  [PROBLEMS.severalCommands, `The reply's calls could not be told apart. ${CALL_ALONE}`],
   [PROBLEMS.noCommand, "The reply holds no tool call. Call one tool."],
 ];
 
@@ -43,6 +45,13 @@ const FOR_TOOLS: readonly (readonly [string, string])[] = [
 export const rephraseForTools = (problem: string): string =>
   FOR_TOOLS.reduce((text, [before, after]) => text.replace(before, after), problem);
 
+export const describeTooManyCalls = (count: number, most: number): string =>
+  `The reply calls ${count} tools, and at most ${most} calls that only read may be in one reply. Send fewer; the others can follow.`;
+/** `names`: the commands that may not be called beside another one. */
+export function describeLonelyCall(names: readonly string[], most: number): string {
+  const shown = [...new Set(names)].join(", ");
+  return `Several calls in one reply (at most ${most}) are run only when all of them only read, so nothing was run. Call alone: ${shown}.`;
+}
 export const describeTooLarge = (chars: number, maxChars: number): string =>
   `The reply has ${chars} characters, and at most ${maxChars} are read. Send a shorter one; write long text to files in several steps.`;
 export const describeDamagedCommand = (name: string): string =>

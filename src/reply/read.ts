@@ -26,6 +26,7 @@ import {
   type RepairBudget,
   type UnparsedObject,
 } from "./mend-object.ts";
+import { MAX_REPLY_CHARS, type ParsedReply, refuseReply } from "./parsed-reply.ts";
 import {
   describeDamagedCommand,
   describeDamagedLetters,
@@ -35,26 +36,8 @@ import {
 } from "./problems.ts";
 import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
 
-export type { ReplyCatalogue, Thoughts };
+export type { ParsedReply, ReplyCatalogue, Thoughts };
 
-export type ParsedReply =
-  | {
-      readonly kind: "command";
-      readonly call: CommandCall;
-      readonly thoughts: Thoughts;
-      /** True when the JSON was mended. */
-      readonly repaired: boolean;
-    }
-  | {
-      readonly kind: "problem";
-      /** One to five sentences for the model, each with fault and remedy. */
-      readonly problems: readonly string[];
-      readonly thoughts: Thoughts | null;
-    };
-
-/** Counted without blanks at both ends. */
-const MAX_REPLY_CHARS = 2_000_000;
-const MAX_PROBLEMS = 5;
 /** Maximum new starts after objects whose brackets do not balance. */
 const MAX_RESTARTS = 10;
 /** Finish reasons of a reply that the model ended itself; others may mean a truncated reply. */
@@ -90,8 +73,10 @@ interface ReplySearch {
   hasBrokenCommand: boolean;
 }
 
-export function createReplyReader(catalogue: ReplyCatalogue): (text: string, finishReason: string) => ParsedReply {
-  const validator = createCallValidator(catalogue);
+export function createReplyReader(
+  catalogue: ReplyCatalogue,
+  validator: CallValidator = createCallValidator(catalogue),
+): (text: string, finishReason: string) => ParsedReply {
   return (text, finishReason) => {
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
     if (reply === "") return refuseReply(null, PROBLEMS.empty);
@@ -242,9 +227,3 @@ function concludeSearch(search: ReplySearch): ParsedReply {
   if (search.isFull) return refuseReply(thoughts, PROBLEMS.cutOff);
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);
 }
-
-const refuseReply = (thoughts: Thoughts | null, ...problems: readonly string[]): ParsedReply => ({
-  kind: "problem",
-  problems: [...new Set(problems)].slice(0, MAX_PROBLEMS),
-  thoughts,
-});

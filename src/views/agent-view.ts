@@ -64,7 +64,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     costUsd: Math.round(state.costUsd * 1e6) / 1e6,
     background: state.settings.background,
     stalledMs: standing === "running" ? stalledMs(row, state, facts) : null,
-    lastCommand: facts.lastCommand ?? activeFrame(state).repetition?.call.name ?? null,
+    lastCommand: facts.lastCommand ?? activeFrame(state).repetition?.calls.at(-1)?.name ?? null,
     createdAt: row.createdAt,
     changedAt: row.updatedAt,
     workspace: join(facts.workspaceFolder, row.folder),

@@ -31,7 +31,7 @@ export async function listSteps(
   reader: Pick<StoreReader, "read">,
 ): Promise<StepPage> {
   const steps = new Map<number, StepSummary>();
-  /** The first call of each step is the model's; the others are made by its command. */
+  /** The first call of each step; the others are further calls of the reply, or made by a command. */
   const calls = new Map<number, string>();
   let [turn, last] = [1, 0];
   for await (const event of allEvents(reader, id)) {

@@ -95,7 +95,7 @@ export const stepMembers = {
   interruptions: count,
   result: nullable(Result),
   spent: described(nullable(Spent), "What the command spent on models; null for nothing."),
-  otherCalls: described(listOf(OtherCall), "Calls that the command made, in order."),
+  otherCalls: described(listOf(OtherCall), "Further calls of the reply, and calls that commands made, in order."),
   files: listOf(FileVersionView),
 };
 const StepView = open(stepMembers);

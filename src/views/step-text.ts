@@ -89,7 +89,7 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
 function otherCallLines({ otherCalls }: WholeStep): readonly string[] {
   if (otherCalls.length === 0) return [];
   const lines = otherCalls.map(({ callId, command, status }) => `${callId}  ${command}: ${status ?? "under way"}`);
-  return ["Calls of the command", ...lines];
+  return ["Other calls", ...lines];
 }
 
 function resultLines({ result, spent }: WholeStep): readonly string[] {

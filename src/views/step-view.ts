@@ -67,7 +67,7 @@ function gather(found: Gathered, event: OfStep, before: AgentState): void {
   else gatherCommand(found.view, event);
 }
 
-/** The first call of a step is the model's; the others are made by its command. */
+/** The first call of a step is shown in full; the others are further calls of the reply, or made by a command. */
 function isOtherCall(found: Gathered, event: OfStep): boolean {
   if (!("callId" in event)) return false;
   if (event.type === "command-requested") found.callId ??= event.callId;

@@ -38,7 +38,7 @@ describe("a person's own commands that nest work", () => {
     expect(why.stdout).toMatch(/Version 2 of 3: step 2, .*, append by append_to_file/);
     const step = endedWith(0, await goald.run(["show", "t", "--step", "1"]));
     expect(step.stdout).toContain('"name": "outer"');
-    expect(step.stdout).toContain("Calls of the command\n  c1.1  append_to_file: ok\n  c1.3  append_to_file: ok");
+    expect(step.stdout).toContain("Other calls\n  c1.1  append_to_file: ok\n  c1.3  append_to_file: ok");
     expect(step.stdout).toContain("The sub-task returned 5.");
     const second = endedWith(0, await goald.run(["show", "t", "--step", "2"]));
     expect(second.stdout).toContain("exactly as sent");

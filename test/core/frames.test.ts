@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import { receive } from "#core/inbox.ts";
+import { listens, receive } from "#core/inbox.ts";
 import { activeFrame } from "#core/state.ts";
 import { approved, asked, created, FACTS, finished, log, replied, requested, started } from "../helpers/events.ts";
 
@@ -30,6 +30,52 @@ const INNER: readonly NewEvent[] = [
 ];
 const WAITING: NewEvent = { type: "command-waiting", waitFor: "person", until: null, ...of };
 const END: NewEvent = { ...finished(), ...of };
+
+describe("the queue of a frame", () => {
+  const OTHERS = ["c1-2", "c1-3"].map((callId): NewEvent => ({ ...requested("read_file"), callId }));
+  const THREE = [created(), asked(), replied(), requested(), ...OTHERS];
+  const SECOND = { step: 1, callId: "c1-2" };
+
+  it("holds the further calls of a reply, which are judged one after the other", () => {
+    expect(activeFrame(stateOf(...THREE))).toMatchObject({
+      phase: { kind: "judging", callId: "c1" },
+      queue: ["c1-2", "c1-3"],
+    });
+    const second = [...THREE, approved(), started(), finished()];
+    expect(activeFrame(stateOf(...second))).toMatchObject({
+      phase: { kind: "judging", callId: "c1-2" },
+      queue: ["c1-3"],
+    });
+    expect(decideAfter(second)).toMatchObject({ events: [{ type: "command-approved", callId: "c1-2" }] });
+    const denied: NewEvent = { type: "command-denied", by: "person", reason: "no", ...SECOND };
+    const third = [...second, denied];
+    expect(activeFrame(stateOf(...third))).toMatchObject({ phase: { kind: "judging", callId: "c1-3" }, queue: [] });
+    const all = stateOf(...third, { ...finished(), callId: "c1-3" });
+    expect(activeFrame(all)).toMatchObject({ phase: { kind: "thinking" }, queue: [] });
+    expect(all).toMatchObject({ step: 1, open: [] });
+  });
+
+  it("lets a person's words and a pause in between two calls, and keeps both", () => {
+    const between = [...THREE, approved(), started(), finished()];
+    expect(listens(stateOf(...between))).toBe(true);
+    expect(listens(stateOf(...THREE))).toBe(false);
+    const said = [...between, ...receive({ type: "say", from: "Ann", text: "Hi" }, stateOf(...between))];
+    const paused = [...said, ...receive({ type: "pause", reason: "Stop." }, stateOf(...said))];
+    expect(decideAfter(paused)).toEqual({ kind: "rest" });
+    expect(decideAfter([...paused, { type: "agent-resumed" }])).toMatchObject({ events: [{ callId: "c1-2" }] });
+  });
+
+  it("is interrupted like a single call, and goes on behind it", () => {
+    const running = [...THREE, approved(), started(), finished(), { ...approved(), ...SECOND }];
+    const killed = [...running, { ...started("pure"), ...SECOND }];
+    expect(decideAfter(killed, { epoch: 2 })).toMatchObject({
+      events: [{ type: "call-interrupted", callId: "c1-2" }],
+    });
+    expect(activeFrame(stateOf(...killed, { ...finished(), ...SECOND }))).toMatchObject({
+      phase: { kind: "judging", callId: "c1-3" },
+    });
+  });
+});
 
 describe("the stack of frames", () => {
   it("leaves the outer frame as it is when a nested call ends", () => {

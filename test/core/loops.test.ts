@@ -118,6 +118,34 @@ describe("repetition of a command with the same arguments", () => {
   });
 });
 
+describe("repetition of a reply with several commands", () => {
+  const both = (step: number, second: Args = { query: "golf" }): NewEvent[] => {
+    const [request, ...rest] = again(step);
+    const further = { ...requested("search_files", step, second), callId: `c${step}-2` };
+    return [request as NewEvent, further, ...rest, { ...finished(step), callId: `c${step}-2` }];
+  };
+  const bothTimes = (count: number): NewEvent[] => Array.from({ length: count }, (_, at) => both(at + 1)).flat();
+
+  it("is counted when all of them are the same, and named in the notice and the pause", () => {
+    expect(countOf(...bothTimes(3))).toBe(3);
+    expect(decided(...bothTimes(3))).toEqual({ kind: "record", events: [noticed] });
+    const { window } = activeFrame(stateOf(...bothTimes(3), noticed));
+    expect(window.at(-1)?.text).toContain(
+      "search_files (and 1 other command beside it) with the same arguments 3 times",
+    );
+    expect(decided(...bothTimes(3), noticed, ...both(4), ...both(5).slice(0, 2))).toMatchObject({
+      events: [{ type: "agent-paused", code: "loop" }],
+    });
+  });
+
+  it("is not counted when one of them differs, or one is missing or more", () => {
+    expect(countOf(...bothTimes(4), ...both(5, { query: "chess" }))).toBe(1);
+    expect(countOf(...bothTimes(4), ...again(5))).toBe(1);
+    expect(countOf(...times(4), ...both(5))).toBe(1);
+    expect(countOf(...bothTimes(4), ...both(5, { query: "chess" }), ...both(6, { query: "chess" }))).toBe(2);
+  });
+});
+
 describe("comparison of arguments", () => {
   const blob = (letter: string, head: string) => ({ blob: letter.repeat(64), bytes: 40_000, head });
   const same = (one: Args, other: Args): boolean => countOf(requested("x", 1, one), requested("x", 2, other)) === 2;

@@ -59,6 +59,8 @@ export interface RunChange {
   readonly prepare?: (prepare: Prepare) => Prepare;
   readonly ask?: (call: CommandCall) => Promise<Answer>;
   readonly interrupt?: AbortSignal;
+  /** Aborted when the host goes down in an orderly way. */
+  readonly draining?: AbortSignal;
   readonly scrub?: (text: string) => string;
   /** Runs another agent of the store, with files of its own. */
   readonly agent?: string;
@@ -147,6 +149,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       wait: person.wait,
       prepare: change.prepare?.(prepare) ?? prepare,
       remoteRecall: () => false,
+      ...(change.draining ? { draining: change.draining } : {}),
       rules: {
         epoch: lease.epoch,
         facts: (name) => registry.get(name),

@@ -76,6 +76,19 @@ describe("goald's own log of an agent", () => {
     ]);
   });
 
+  it("has a line for each further call of a reply, and the model's figures once", () => {
+    const second = { ...requested("search_files", 1), callId: "c1-2" };
+    const lines = linesOf(
+      ...[asked(1), replied(1), requested("read_file", 1), second],
+      ...[finished(1), { ...finished(1, observed("x", { status: "failed" })), callId: "c1-2" }],
+    );
+    expect(lines).toMatchObject([
+      { step: 1, command: "read_file", status: "ok", inputTokens: 10 },
+      { step: 1, command: "search_files", status: "failed" },
+    ]);
+    expect(lines[1]).not.toHaveProperty("inputTokens");
+  });
+
   it("contains what this process knows about a step that another process started", () => {
     expect(linesOf(finished(7))).toMatchObject([{ step: 7, status: "ok", commandMs: 3 }]);
   });
