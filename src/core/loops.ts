@@ -2,8 +2,8 @@
  * loops.ts -- detects a model that repeats the same command with the same arguments.
  *
  * Only requests count, not their results, so that endless polling, a call that is denied each time,
- * and doing nothing all day are found too. A reply with several commands counts as one request. An unreadable reply does not interrupt a repetition; a
- * person's words, new goals or a resume do, because they change the situation.
+ * and doing nothing all day are found too. A reply with several commands counts as one request. An unreadable reply does not
+ * interrupt a repetition; a person's words, new goals or a resume do, because they change the situation.
  */
 
 import type { CommandCall } from "./call.ts";
