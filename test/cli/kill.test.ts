@@ -6,8 +6,8 @@ import { waitUntil } from "../helpers/wait-until.ts";
 import { describeChains } from "./kill-chain.ts";
 import { describeKills, killAndResume, RUN, STEPS } from "./kill-points.ts";
 
-// This takes every eleventh point, alternately before and after commits; kill.long.ts takes all.
-describeKills((index) => index % 11 === 4);
+// This takes every seventeenth point, alternately before and after commits; kill.long.ts takes all.
+describeKills((index) => index % 17 === 4);
 describeChains({ files: 3, kills: 4, lines: 40 });
 
 describe("kill -9 while `prepare` of an own command hangs", () => {

