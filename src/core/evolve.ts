@@ -22,7 +22,7 @@ import {
   withMessageForAll,
 } from "./fold.ts";
 import type { Message } from "./frame.ts";
-import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
+import { isCallFrame, isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll, spendIf } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
@@ -178,8 +178,7 @@ function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At)
   const message = { step, kind, from, status: "denied", source, text: reason } as const;
   const ended = endCall(denied, event, message);
   // A person's words about a nested call must not end with its frame.
-  const isNestedCall = ended.frames.some(({ id, kind: of }) => id === event.frame && of === "call");
-  return by === "person" && isNestedCall ? withMessageForAll(ended, event, message) : ended;
+  return by === "person" && isCallFrame(ended, event.frame) ? withMessageForAll(ended, event, message) : ended;
 }
 
 function commandStarted(
@@ -236,7 +235,6 @@ function endCall(
   message: Omit<Message, "seq">,
 ): AgentState {
   const closed = closeCall(unwindTo(state, event.callId), event.callId);
-  const isNestedCall = closed.frames.some(({ id, kind }) => id === event.frame && kind === "call");
-  if (isNestedCall) return inPhase(closed, event, { kind: "ended", resultSeq: event.seq });
+  if (isCallFrame(closed, event.frame)) return inPhase(closed, event, { kind: "ended", resultSeq: event.seq });
   return afterCall(closed, event, message);
 }

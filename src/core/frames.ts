@@ -31,6 +31,13 @@ export function frameOfCall(state: AgentState, callId: string): Frame | undefine
 /** True for a call that its reply named after another one. */
 export const isFurtherCall = (callId: string): boolean => /-\d+$/.test(callId);
 
+/** True for nested work of a command: its id ends in its position, such as c7.1. */
+export const isNestedCall = (callId: string): boolean => /\.\d+$/.test(callId);
+
+/** True when the frame was pushed for a single call, and so shows the model nothing. */
+export const isCallFrame = ({ frames }: AgentState, frame: number): boolean =>
+  frames.some(({ id, kind }) => id === frame && kind === "call");
+
 /** The frame whose phase is about this call. */
 export const frameAt = (state: AgentState, callId: string): Frame | undefined =>
   state.frames.find(({ phase }) => "callId" in phase && phase.callId === callId);

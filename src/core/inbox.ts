@@ -11,7 +11,7 @@
 import type { NewEvent } from "./event.ts";
 import { frameAt, isFurtherCall } from "./frames.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
-import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
+import { type AgentState, activeFrame, callForPerson, isFinished, openCommand } from "./state.ts";
 import { nextTurn, receiveFromAgent } from "./subagents/incoming.ts";
 
 /** True in phases in which a message may change what the agent does next. */
@@ -69,12 +69,10 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
 
 /** Words answer the agent's open question, or else become a message. */
 function receiveWords({ from, text }: Extract<InboxMessage, { type: "say" }>, state: AgentState): readonly NewEvent[] {
-  const asking = state.frames.find(({ phase }) => phase.kind === "waiting" && phase.waitFor === "person");
-  const { callId = "" } = (asking?.phase as Partial<{ callId: string }> | undefined) ?? {};
-  const open = openCommand(state, callId);
+  const open = callForPerson(state);
   if (!open) return [...nextTurn(state), { type: "message-received", from, text }];
   const observation = { status: "ok", text, source: "person", artifacts: [] } as const;
-  return [{ type: "command-finished", step: open.step, callId, observation, durationMs: 0 }];
+  return [{ type: "command-finished", step: open.step, callId: open.callId, observation, durationMs: 0 }];
 }
 
 /** True for messages that start a new turn of a finished agent. */

@@ -195,11 +195,16 @@ const openCall = <K extends OpenCall["kind"]>(kind: K, { open }: AgentState, cal
 export const openQuestion = (state: AgentState, callId: string) => openCall("model", state, callId);
 export const openCommand = (state: AgentState, callId: string) => openCall("command", state, callId);
 
+/** The call that waits for a person's answer, in any frame; undefined when there is none. */
+export function callForPerson(state: AgentState) {
+  for (const { phase } of state.frames)
+    if (phase.kind === "waiting" && phase.waitFor === "person") return openCommand(state, phase.callId);
+  return undefined;
+}
+
 /** The agent's open question to a person; undefined when there is none. */
 export function questionOf(state: AgentState): string | undefined {
-  const { phase } = activeFrame(state);
-  if (phase.kind !== "waiting" || phase.waitFor !== "person") return undefined;
-  const { question } = openCommand(state, phase.callId)?.call.args ?? {};
+  const { question } = callForPerson(state)?.call.args ?? {};
   return typeof question === "string" ? question : undefined;
 }
 

@@ -5,7 +5,7 @@
  * lines without the model's figures. The store has the events themselves. With the level `debug`, each event has its own line.
  */
 import type { RecordedEvent } from "#core/event.ts";
-import { isFurtherCall } from "#core/frames.ts";
+import { isFurtherCall, isNestedCall } from "#core/frames.ts";
 import type { Log } from "#util/log.ts";
 
 /** The known facts about the current step; fewer if this process started in the middle of it. */
@@ -26,7 +26,8 @@ interface StepSoFar {
 export function createStepLog(log: Log, agent: string): (event: RecordedEvent) => void {
   let soFar: StepSoFar = {};
   return (event) => {
-    if (isNestedCall(event)) {
+    // The end of a nested call does not end the step of its command.
+    if ("callId" in event && isNestedCall(event.callId)) {
       log.debug({ agent, seq: event.seq }, event.type);
       return;
     }
@@ -59,9 +60,6 @@ function addTo(soFar: StepSoFar, event: RecordedEvent): StepSoFar {
       return soFar;
   }
 }
-
-/** The end of a nested call does not end the step of its command. */
-const isNestedCall = (event: RecordedEvent): boolean => "callId" in event && /\.\d+$/.test(event.callId);
 
 /** Returns how the step ended; undefined when the event does not end one. */
 function endOf(event: RecordedEvent) {

@@ -11,6 +11,7 @@
 
 import type { CommandCall, Observation } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
+import { isCallFrame } from "#core/frames.ts";
 import type { NewMemory, Trust } from "#core/ports/memory-row.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine, type Text, wellFormed } from "#core/text.ts";
@@ -29,7 +30,7 @@ const IMPORTANCE = { person: 1, closing: 0.8, artifact: 0.6, failure: 0.5, ordin
 export function rememberStep(before: AgentState, event: RecordedEvent, namespace: string): NewMemory | undefined {
   const row = { namespace, seq: event.seq, kind: "step" } as const;
   // A nested call leaves its traces in the result of the command that made it.
-  if (before.frames.some(({ id, kind }) => id === event.frame && kind === "call")) return undefined;
+  if (isCallFrame(before, event.frame)) return undefined;
   switch (event.type) {
     case "command-finished":
       return {
