@@ -9,7 +9,8 @@ import type { GivenSettings } from "#core/agent-settings.ts";
 import type { PauseCode } from "#core/event.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
-import { canonicalJson, sha256 } from "#store/chain.ts";
+import { sha256 } from "#store/chain.ts";
+import { canonicalJson } from "#util/canonical-json.ts";
 
 export const CASSETTE_VERSION = 1;
 

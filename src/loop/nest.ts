@@ -10,8 +10,9 @@ import { fail } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
-import { MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
+import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
 import { openCommand } from "#core/state.ts";
+import { canonicalJson } from "#util/canonical-json.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import type { Enter } from "./work.ts";
@@ -88,7 +89,7 @@ export class Nest {
       throw new GoaldError("GOALD_SUBTASK", `The JSON Schema of a result may have ${MAX_SCHEMA_CHARS} characters.`);
     const place = this.#nextPlace();
     const event = await this.#inTurn("run", [task, returns], (of, frame) => [
-      { type: "frame-pushed", kind: "run", frame, ...place, ...of, task, returns: sortKeys(returns) as Json },
+      { type: "frame-pushed", kind: "run", frame, ...place, ...of, task, returns: sortKeys(returns) },
     ]);
     if (event.type === "frame-popped")
       throw new GoaldError("GOALD_SUBTASK", `The sub-task has no result: ${event.problem?.text ?? "it ended early"}`);
@@ -145,9 +146,10 @@ export class Nest {
 
   /** Why no more work can be nested here. The same in every run of the command. */
   #refusal(): string | undefined {
-    const { frames } = this.#journal.state;
-    const depth = frames.findIndex(({ phase }) => "callId" in phase && phase.callId === this.#callId) + 1;
-    if (depth >= MAX_FRAMES) return `Nested work may be ${MAX_FRAMES - 1} levels deep. Do this part here instead.`;
+    const { state } = this.#journal;
+    const own = frameAt(state, this.#callId);
+    if (own && state.frames.indexOf(own) + 1 >= MAX_FRAMES)
+      return `Nested work may be ${MAX_FRAMES - 1} levels deep. Do this part here instead.`;
     if (this.#ordinal >= MAX_NESTED)
       return `A command may nest ${MAX_NESTED} calls and sub-tasks, and this one has done so.`;
     return undefined;
@@ -163,12 +165,7 @@ export class Nest {
 }
 
 /** The store sorts keys. The prompt shows the schema, and must be the same before and after a restart. */
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, item]) => [key, sortKeys(item)]));
-}
+const sortKeys = (schema: Json): Json => JSON.parse(canonicalJson(schema));
 
 type PushOf = (of: Identity, frame: number) => readonly NewEvent[];
 

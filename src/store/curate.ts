@@ -8,7 +8,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
-import { canonicalJson, chainLink, sha256 } from "./chain.ts";
+import { canonicalJson } from "#util/canonical-json.ts";
+import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import {
   contentOf,

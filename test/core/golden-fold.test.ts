@@ -6,7 +6,7 @@ import { EVENT_FIELDS } from "#core/event-fields.ts";
 import { evolve } from "#core/evolve.ts";
 import { initialState, STATE_VERSION } from "#core/state.ts";
 import { upcast } from "#core/upcast.ts";
-import { canonicalJson } from "#store/chain.ts";
+import { canonicalJson } from "#util/canonical-json.ts";
 
 const LOG = new URL("../data/every_event.jsonl", import.meta.url);
 const FOLD = new URL("../data/every_event.fold.json", import.meta.url);
