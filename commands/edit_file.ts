@@ -17,7 +17,7 @@ interface Prepared {
   readonly before: string;
   readonly after: string;
 }
-/** What the workspace reads at once, and so what can be restored. */
+/** The workspace reads at most this many bytes at once, so a larger file cannot be restored. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** A NUL byte in this many first bytes marks a binary file, as in git. */
 const BINARY_BYTES = 8000;

@@ -12,9 +12,9 @@ export const MAX_REFUSALS = 3;
 const WAIT_AT = 2;
 
 export interface Refusal {
-  /** What speaks against the end of the turn. */
+  /** The turn cannot end because of this. */
   readonly refusal: NonNullable<EventOf<"command-denied">["refusal"]>;
-  /** What the model reads. */
+  /** The model reads this text. */
   readonly reason: string;
 }
 

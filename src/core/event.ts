@@ -27,7 +27,7 @@ import type { Text } from "./text.ts";
 /** The version that this code writes; `upcast` turns older versions into it. */
 export const EVENT_VERSION = 1;
 
-/** What was requested from the server: JSON bound to a schema, any JSON, plain text, or a tool call. Replies are read alike. */
+/** The request asked for JSON bound to a schema, any JSON, plain text, or a tool call. Replies are read alike in every mode. */
 export type OutputMode = "json_schema" | "json_object" | "plain" | "tools";
 
 export interface Usage {

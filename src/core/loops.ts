@@ -48,7 +48,7 @@ export const isIdle = (state: AgentState): boolean =>
   awaitsHelpers(state) ||
   (activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking));
 
-/** What the model reads. */
+/** The model reads this text. */
 export const noticeText = ({ calls }: Repetition, count: number): string =>
   `You have asked for ${namesOf(calls)} with the same arguments ${count} times in a row. The same again will bring nothing new: ` +
   "look at what came back, then take another way, or end the work if there is nothing left to do. " +

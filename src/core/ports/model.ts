@@ -54,7 +54,7 @@ export type ModelAnswer =
       readonly message: string;
       /** With `context-overflow`: the server's limit in tokens. */
       readonly limitTokens?: number;
-      /** What the server charges for a reply that was cut off: its own counts, or an estimate without input tokens. */
+      /** The server charges this for a reply that was cut off: its own counts, or an estimate without input tokens. */
       readonly usage?: Usage;
       /** Null when a retry cannot help. `afterMs`: earliest retry in milliseconds; null leaves it to the caller. */
       readonly retry: {
