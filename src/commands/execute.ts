@@ -5,7 +5,7 @@
  * in goald passes through.
  */
 
-import type { Observation } from "#core/call.ts";
+import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";
 import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
@@ -16,9 +16,6 @@ import { checkWrite, copyJson, parseResult } from "./call-result.ts";
 import { type CommandPart, guardWorkspace, requireRun } from "./guard-workspace.ts";
 import type { RegisteredCommand } from "./registry.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
-
-/** About 5,000 tokens of a prompt. Longer output goes to a file. */
-export const MAX_OBSERVATION_CHARS = 20_000;
 
 export interface CallFrame {
   readonly command: RegisteredCommand;

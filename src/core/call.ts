@@ -8,6 +8,9 @@ export interface CommandCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
+/** About 5,000 tokens of a prompt. The text of a longer observation goes to a file. */
+export const MAX_OBSERVATION_CHARS = 20_000;
+
 /** The result of a call. A failure is an observation too: the model reads it and adapts. */
 export interface Observation {
   readonly status: "ok" | "failed" | "denied" | "cancelled" | "unknown";

@@ -1,6 +1,7 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
@@ -19,6 +20,8 @@ export interface CommandSet extends CommandOffer {
   /** For servers that bind a reply to a schema. */
   readonly replySchema: ReplySchema;
   readonly tools: readonly Tool[];
+  /** Characters of these two in a request. */
+  readonly formatChars: Readonly<Record<"replySchema" | "tools", number>>;
   readReply(text: string, finishReason: string): ParsedReply;
   /** The same for native tool calls: several that only read are accepted. */
   readToolCalls(text: string, finishReason: string): ParsedReply;
@@ -63,18 +66,18 @@ function returning(command: RegisteredCommand, { returns }: FrameOrigin): Regist
     args: { type: "object", properties: { result: returns }, required: ["result"] } as unknown as ArgsSchema,
     run: async ({ result }: Readonly<Record<string, unknown>>) => {
       const text = JSON.stringify(result);
-      if (text.length <= MAX_RESULT_CHARS) return succeed(text, { source: "model" });
+      if (text.length <= MAX_OBSERVATION_CHARS) return succeed(text, { source: "model" });
       const advice = "Write it to a file, and return what the schema allows, such as the file's name.";
-      return fail("too-long", `The result has ${text.length} characters; ${MAX_RESULT_CHARS} are allowed. ${advice}`);
+      return fail(
+        "too-long",
+        `The result has ${text.length} characters; ${MAX_OBSERVATION_CHARS} are allowed. ${advice}`,
+      );
     },
   };
 }
 
 /** Cached sets of profiles; few agents have others. */
 const MAX_PROFILES = 32;
-
-/** A longer observation would be clipped (commands/execute.ts). */
-const MAX_RESULT_CHARS = 20_000;
 
 const ASKS_PERSON = "ask_user";
 
@@ -115,8 +118,8 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
   };
 }
 
-const renderOffer = (offered: readonly RegisteredCommand[]) => ({
-  commandList: describeForPrompt(offered),
-  replySchema: buildReplySchema(offered),
-  tools: buildTools(offered),
-});
+function renderOffer(offered: readonly RegisteredCommand[]) {
+  const [replySchema, tools] = [buildReplySchema(offered), buildTools(offered)];
+  const formatChars = { replySchema: JSON.stringify(replySchema).length, tools: JSON.stringify(tools).length };
+  return { commandList: describeForPrompt(offered), replySchema, tools, formatChars };
+}

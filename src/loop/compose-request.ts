@@ -43,8 +43,10 @@ export async function composeRequest(
 ) {
   const sight = { step, folder: await parts.lookAtFolder?.() };
   const mode = chooseMode(state.settings.form, terms);
-  const attached = formOf(mode).attach(parts.commandsFor(state), mode);
-  const formatChars = Object.values(attached).reduce((sum, part) => sum + JSON.stringify(part).length, 0);
+  const commands = parts.commandsFor(state);
+  const attached = formOf(mode).attach(commands, mode);
+  const { replySchema, tools } = commands.formatChars;
+  const formatChars = (attached.replySchema ? replySchema : 0) + (attached.tools ? tools : 0);
   const formatTokens = Math.ceil(formatChars / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
   const prompt = await composePrompt(state, parts, less, sight, mode);

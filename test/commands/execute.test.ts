@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { type CallFrame, MAX_OBSERVATION_CHARS, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import { type CallFrame, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
