@@ -163,7 +163,7 @@ describe.each(["strict", "degraded"] as const)("a program in a %s cage", (atMost
     const cage = await probeCage({ atMost });
     const { child, kill, ended } = cage.spawn(shell("sleep 1000.25 & sleep 1000.25 & echo started; wait"));
     await new Promise((resolve) => child.stdout?.once("data", resolve));
-    expect(commandLines()).toContain("sleep 1000.25");
+    await waitUntil("both run", () => commandLines().filter((line) => line === "sleep 1000.25").length === 2);
     kill();
     expect(await ended).toMatchObject({ signal: "SIGKILL" });
     await waitUntil("the group ended", () => !commandLines().includes("sleep 1000.25"));
