@@ -39,6 +39,8 @@ const PERSON_DID: Readonly<Record<Version["operation"], string>> = {
   write: "restored by a person",
   append: "restored by a person",
   delete: "removed by a person, who restored an earlier step",
+  place: "placed by a person",
+  trust: "trusted by a person",
 };
 
 function bodyOf(story: Version): readonly string[] {

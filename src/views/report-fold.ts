@@ -175,7 +175,7 @@ export function addFileVersions(
   let { moreFiles } = before;
   for (const version of versions) {
     const { path, bytes, step, at, callId } = version;
-    if (path.startsWith("_goald/")) continue;
+    if (path.startsWith("_goald/") || version.operation === "trust") continue;
     files.delete(path);
     deleted.delete(path);
     if (version.operation === "delete") {
