@@ -161,7 +161,7 @@ export class MemoryWorkspace implements Workspace {
 
   #pathToChange(path: string): string {
     const file = this.#path(path);
-    if (!this.#own) refuseChange(file);
+    refuseChange(file, this.#own);
     return file;
   }
 
