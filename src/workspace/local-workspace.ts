@@ -161,7 +161,7 @@ class LocalWorkspace implements Workspace {
 
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
     return withFileErrors(path, async () => {
-      await using place = await this.#place(path);
+      await using place = await this.#place(path, "change");
       if (!place?.found) return undefined;
       await using opened = await openFile(place, flags.O_RDONLY);
       const content = await readRange(opened, place.path);

@@ -237,17 +237,22 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
     });
 
     describe("git's own folder", () => {
-      it.each([".git/config", "repo/.git/hooks/pre-commit", "a/b/.GIT/x", "repo/.git", "git~1/config", ".g\u200dit/x", "r/.hg/hgrc"])(
-        "is closed at %j, because git would run what is written there",
-        async (path) => {
-          const refusal = { code: "GOALD_PATH_REFUSED", message: expect.stringContaining("belongs to git") };
-          await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
-          await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
-          await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
-          await expect(under.open(undefined, true).write(path, "x")).rejects.toMatchObject(refusal);
-          expect(changes).toEqual([]);
-        },
-      );
+      it.each([
+        ".git/config",
+        "repo/.git/hooks/pre-commit",
+        "a/b/.GIT/x",
+        "repo/.git",
+        "git~1/config",
+        ".g\u200dit/x",
+        "r/.hg/hgrc",
+      ])("is closed at %j, because git would run what is written there", async (path) => {
+        const refusal = { code: "GOALD_PATH_REFUSED", message: expect.stringContaining("belongs to git") };
+        await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
+        await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
+        await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
+        await expect(under.open(undefined, true).write(path, "x")).rejects.toMatchObject(refusal);
+        expect(changes).toEqual([]);
+      });
 
       it("can be read, and names that only resemble it are ordinary files", async () => {
         await workspace.place("repo", async (folder) => {

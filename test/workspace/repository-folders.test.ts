@@ -22,7 +22,10 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const REFUSED = { code: "GOALD_PATH_REFUSED" };
 const git = (...args: readonly string[]) =>
-  spawnSync("git", args, { encoding: "utf8", env: { PATH: process.env.PATH, HOME: home, GIT_CEILING_DIRECTORIES: home } });
+  spawnSync("git", args, {
+    encoding: "utf8",
+    env: { PATH: process.env.PATH, HOME: home, GIT_CEILING_DIRECTORIES: home },
+  });
 
 /** The program that the planted setting names leaves this file. */
 const proof = (): string => join(home, "ran");
@@ -54,31 +57,34 @@ describe("a folder that git would take for a repository", () => {
     expect(existsSync(proof())).toBe(true);
   });
 
-  it.each(["write", "append", "move"] as const)("is not completed by %s in any order, and git runs nothing", async (kind) => {
-    await workspace.write("plain", "");
-    const orders = [...permute(Object.entries(planted()))];
-    for (const [index, order] of orders.entries()) {
-      let refused = 0;
-      for (const [name, text] of order) {
-        const path = `p${index}/${name}`;
-        try {
-          if (kind === "write") await workspace.write(path, text);
-          else if (kind === "append") await workspace.append(path, text);
-          else {
-            await workspace.write(`from${index}${refused}`, text);
-            await workspace.move(`from${index}${refused}`, path);
+  it.each(["write", "append", "move"] as const)(
+    "is not completed by %s in any order, and git runs nothing",
+    async (kind) => {
+      await workspace.write("plain", "");
+      const orders = [...permute(Object.entries(planted()))];
+      for (const [index, order] of orders.entries()) {
+        let refused = 0;
+        for (const [name, text] of order) {
+          const path = `p${index}/${name}`;
+          try {
+            if (kind === "write") await workspace.write(path, text);
+            else if (kind === "append") await workspace.append(path, text);
+            else {
+              await workspace.write(`from${index}${refused}`, text);
+              await workspace.move(`from${index}${refused}`, path);
+            }
+          } catch (error) {
+            expect(error).toMatchObject({ ...REFUSED, message: expect.stringContaining("takes for a repository") });
+            refused++;
           }
-        } catch (error) {
-          expect(error).toMatchObject({ ...REFUSED, message: expect.stringContaining("takes for a repository") });
-          refused++;
         }
+        expect(refused).toBe(1);
       }
-      expect(refused).toBe(1);
-    }
-    callGit("p0");
-    callGit(`p${orders.length - 1}/refs`);
-    expect(existsSync(proof())).toBe(false);
-  });
+      callGit("p0");
+      callGit(`p${orders.length - 1}/refs`);
+      expect(existsSync(proof())).toBe(false);
+    },
+  );
 
   it("is not completed in the agent's folder itself, in a sub-agent's, by a placed folder or by writes at once", async () => {
     for (const root of ["", "agents/foo-bar/", "a/b/"]) {
@@ -129,9 +135,7 @@ describe("a folder that git would take for a repository", () => {
 
 describe("any sequence of writes and moves", () => {
   const names = ["HEAD", "head", "config", "objects", "refs", "Refs", "commondir", ".git", "a"];
-  const path = fc
-    .array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 })
-    .map((parts) => parts.join("/"));
+  const path = fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/"));
   const change = fc.record({ kind: fc.constantFrom("write", "append", "move", "remove"), path, to: path });
 
   it("never makes a folder that git answers to as its repository", async () => {
