@@ -37,7 +37,7 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|text)\\.ts",
-      "#util/(file-tree|media-format|near-text|number-lines|replace-text)\\.ts",
+      "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
     "#core/(call|services)\\.ts",
