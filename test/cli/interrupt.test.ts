@@ -16,7 +16,7 @@ describe.each([
 ])("%s, a run on a terminal", (_title, hasDaemon) => {
   async function openHome(tasks: number, heldFrom = Number.POSITIVE_INFINITY): Promise<DaemonHome> {
     const home = await makeDaemonHome(ledger(tasks));
-    if (hasDaemon) endedWith(0, await home.goald.run(["up"]));
+    if (hasDaemon) endedWith(0, await home.goald.ask(["up"]));
     home.holdFrom(heldFrom);
     return home;
   }
@@ -45,7 +45,7 @@ describe.each([
       expect(await lastEvent(goald)).toMatchObject(PAUSED);
       expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
       expect(home.server.chats).toHaveLength(2);
-      endedWith(0, await goald.run(["resume", "t", "--continuous"]));
+      endedWith(0, await goald.ask(["resume", "t", "--continuous"]));
       expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
     },
   );
@@ -64,7 +64,7 @@ describe.each([
     );
     expect(await lastEvent(goald)).toMatchObject({ type: "agent-paused", code: "killed" });
     home.release();
-    endedWith(0, await goald.run(["resume", "--continuous"]));
+    endedWith(0, await goald.ask(["resume", "--continuous"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     expect((await lookInto(goald)).problems).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe.each([
   it.concurrent("pauses an agent that was resumed on this terminal too", async () => {
     await using home = await openHome(3);
     const { goald } = home;
-    endedWith(6, await goald.run([...CONTINUOUS, "--max-steps", "1"]));
+    endedWith(6, await goald.ask([...CONTINUOUS, "--max-steps", "1"]));
     home.holdFrom(2);
     const terminal = goald.openTerminal(["resume", "t", "--max-steps", "9"]);
     await home.asked(2);
@@ -128,13 +128,13 @@ describe("a terminal that follows a daemon", () => {
   it.concurrent("leaves the agent to the daemon after kill -9, and ps reports so", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     home.holdFrom(2);
     const running = goald.start([...CONTINUOUS, "--json"]);
     await home.asked(2);
     running.kill("SIGKILL");
     expect((await running.ended).signal).toBe("SIGKILL");
-    expect(endedWith(0, await goald.run(["ps"])).stdout).toMatch(/^t +T +running /m);
+    expect(endedWith(0, await goald.ask(["ps"])).stdout).toMatch(/^t +T +running /m);
     home.release();
     await home.logged("turn-finished");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
@@ -144,7 +144,7 @@ describe("a terminal that follows a daemon", () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
     home.holdFrom(1);
-    endedWith(0, await goald.run(["run", "-d", ...AGENT]));
+    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     await home.asked(1);
     const running = goald.start(["run", "--name", "U", "--goal", "g", "--continuous"]);
     await home.asked(2);
@@ -158,7 +158,7 @@ describe("a terminal that follows a daemon", () => {
   it.concurrent("repeats its pause if the daemon died before it received it", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     home.holdFrom(2);
     const running = goald.start([...CONTINUOUS, "--json"]);
     await home.asked(2);

@@ -111,7 +111,7 @@ describe("the set-up on a terminal", () => {
     await terminal.see("Foo is [");
     terminal.type("\x03");
     endedWith(130, await terminal.ended);
-    expect(JSON.parse((await home.goald.run(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(JSON.parse((await home.goald.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
     expect(home.server.requests).toEqual([]);
   });
 
@@ -132,7 +132,7 @@ describe("the set-up on a terminal", () => {
     await third.answer("Run it? ", "y -9");
     endedWith(0, await third.ended);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
-    expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toMatchObject({
+    expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toMatchObject({
       agents: [{ id: "t", state: "completed" }],
     });
   });
@@ -216,8 +216,8 @@ describe("the approval question on a terminal", () => {
     const terminal = goald.openTerminal(NEW_AGENT);
     await terminal.answer("Run it? ", "n");
     endedWith(11, await terminal.ended);
-    expect(endedWith(2, await goald.run(["resume", "t"])).stderr).toContain("no terminal to ask on");
-    endedWith(0, await goald.run(["resume", "t", "--continuous"]));
+    expect(endedWith(2, await goald.ask(["resume", "t"])).stderr).toContain("no terminal to ask on");
+    endedWith(0, await goald.ask(["resume", "t", "--continuous"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
   });
 });
@@ -241,7 +241,7 @@ describe("interrupting a run on a terminal", () => {
     expect(types).toContain("model-replied");
     expect(types.at(-1)).toBe("agent-paused");
     // The paid request is not repeated.
-    endedWith(0, await goald.run(["resume", "--continuous"]));
+    endedWith(0, await goald.ask(["resume", "--continuous"]));
     expect(server.chats).toHaveLength(4);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
@@ -260,7 +260,7 @@ describe("interrupting a run on a terminal", () => {
     expect((await lookInto(goald)).log.at(-1)).toMatchObject({ type: "agent-paused", code: "killed" });
     expect(ended.stdout).not.toContain("Result");
     home.release();
-    endedWith(0, await goald.run(["resume", "--continuous"]));
+    endedWith(0, await goald.ask(["resume", "--continuous"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
   });
 
@@ -437,7 +437,7 @@ describe("colour", () => {
   beforeAll(async () => {
     home = await atTerminal(1);
     // A pipe never gets colours.
-    expect(endedWith(0, await home.goald.run([...NEW_AGENT, "--continuous"])).stdout).not.toContain("\x1b");
+    expect(endedWith(0, await home.goald.ask([...NEW_AGENT, "--continuous"])).stdout).not.toContain("\x1b");
     shared.resolve(home.goald);
   });
   afterAll(() => home[Symbol.asyncDispose]());
