@@ -49,8 +49,8 @@ describe("a daemon with one command that kills it, and four innocent agents with
     const isOver = ({ state }: { state: string }): boolean => state === "completed" || state.startsWith("paused");
     let views = await viewsOf(home);
     // `ps` starts a daemon that has died.
-    for (let looks = 0; looks < 60 && !(views.length === 5 && views.every(isOver)); looks++) {
-      await sleep(1_000);
+    for (let looks = 0; looks < 240 && !(views.length === 5 && views.every(isOver)); looks++) {
+      await sleep(250);
       views = await viewsOf(home);
     }
     expect(Object.fromEntries(views.map(({ id, state }) => [id, state]))).toEqual({
