@@ -209,7 +209,6 @@ export const DaemonStatus = open({
     open({ model: text, tokens: count, tokensPerDay: nullable(count), usd: nullable(amount) }),
     "Use today (UTC) by all agents; null dollars: no known price.",
   ),
-  /** Null until the first reader of pages starts. */
   cage: nullable(open({ level: oneOf("strict", "degraded", "off"), reason: text, advice: text })),
   followers: described(count, "Clients that follow an event stream."),
   problems: described(listOf(text), "Degraded functions, a sentence each."),

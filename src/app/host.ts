@@ -1,7 +1,4 @@
-/**
- * host.ts -- opens the host of a home, which runs its agents and serves the local API. The host holds the home's lock
- * and store. A daemon and a terminal's process open the same host.
- */
+/** host.ts -- opens the host of a home, for a daemon or a terminal: its lock, store, agents and local API. */
 import { join } from "node:path";
 import type { DaemonStatus } from "#api/control.ts";
 import type { LocalServer, LocalServerOptions } from "#api/server.ts";

@@ -9,14 +9,16 @@ import type { Cage, CageLevel } from "#cage/cage.ts";
 import { probeCage } from "#cage/find-cage.ts";
 import { createPageReader, type PageReader } from "#services/page/read-page.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
+import { inflatingPdf } from "./pdf-bombs.ts";
 
+const SITE = "https://site.example/a/b";
 const STUBBORN = new URL("./stubborn-reader.child.ts", import.meta.url);
 const HOST = fileURLToPath(new URL("./reading-host.child.ts", import.meta.url));
 const reader = createPageReader({ program: STUBBORN, plainTimeLimitMs: 30_000 });
 afterAll(() => reader.close());
 
 const read = (html: string, by: PageReader = reader, signal = new AbortController().signal) =>
-  by.read(Buffer.from(html), "text/html", "https://site.example/a/b", signal);
+  by.read(Buffer.from(html), "text/html", SITE, signal);
 const isAlive = (pid: number): boolean => readdirSync("/proc").includes(`${pid}`) && !isZombie(pid);
 const isZombie = (pid: number): boolean => / Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
 const levels = ["strict", "degraded", "off"] as const satisfies readonly CageLevel[];
@@ -94,6 +96,15 @@ describe("a page that makes its reader", () => {
       message: "The page came, but could not be read. It needed more than 512 MB of memory.",
     });
     await limited.close();
+  });
+
+  it("inflate a PDF of 200 KB to 200 MB is refused in plain words, and the host does not grow", async () => {
+    const bomb = await inflatingPdf(200);
+    const before = process.memoryUsage.rss();
+    await expect(reader.read(bomb, "application/pdf", SITE, new AbortController().signal)).rejects.toMatchObject({
+      message: "The page came, but could not be read. It needed more than 512 MB of memory.",
+    });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(50_000_000);
   });
 
   it("hang is read plainly after its time limit", async () => {
