@@ -30,6 +30,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/^Waiting for the steps under way, at most \d+ s …\n/gm, ""],
   // Without bubblewrap a line of advice follows.
   [/^((?: {2}|[✓!] )cage +).*(?:\n {15}.*)*/gm, "$1<cage>"],
+  [/\{"check":"cage",[^}]*\}/g, '{"check":"cage"}'],
   [/"cage":\{[^}]*\}/g, '"cage":"<cage>"'],
   [/"(pid|rssBytes)":\d+/g, '"$1":"<number>"'],
   [/127\.0\.0\.1:(?!11434)\d{5}/g, "127.0.0.1:<port>"],
