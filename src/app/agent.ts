@@ -132,6 +132,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     words,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
+    history: store,
     services,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,

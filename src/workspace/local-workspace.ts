@@ -69,6 +69,10 @@ class LocalWorkspace implements Workspace {
     this.#lastVersion = options.lastVersion;
   }
 
+  plainPath(path: string): string {
+    return normalizePath(path, this.folder);
+  }
+
   stat(path: string): Promise<FileStat | undefined> {
     return withFileErrors(path, async () => {
       await using place = await this.#place(path);
@@ -175,7 +179,13 @@ class LocalWorkspace implements Workspace {
 
   async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
     await using place = await withFileErrors(path, () => this.#placeToChange(path));
-    return await placeFolder(place, this.#keyOf(place), fill);
+    const filled = await placeFolder(place, this.#keyOf(place), fill);
+    this.#report("place", place.path, 0, null);
+    return filled;
+  }
+
+  async notePlaced(path: string): Promise<void> {
+    this.#report("place", normalizePath(path, this.folder), 0, null);
   }
 
   async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {
