@@ -98,7 +98,8 @@ export function isOwn(path: string): boolean {
   return names[first] === OWN_FOLDER;
 }
 
-const folded = (name: string): string =>
+/** A name as file systems may compare it: without case, invisible characters and compatibility forms. */
+export const folded = (name: string): string =>
   name
     .normalize("NFKC")
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
