@@ -1,4 +1,5 @@
 /** call.ts -- one call of a command: what was asked for, what it may do outside, and what came of it. */
+import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
 /** One command that the model asked for. */
@@ -19,6 +20,8 @@ export interface Observation {
   readonly code?: string;
   /** Where the text came from. Text from outside is data and taints the agent. */
   readonly source: "goald" | "workspace" | "person" | "web" | "agent" | "model";
+  /** Sources of the outside words that the text holds. Absent: none, or only `source` is known. */
+  readonly outside?: readonly OutsideSource[];
   /** Workspace paths that this call created or changed. */
   readonly artifacts: readonly string[];
 }

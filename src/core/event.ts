@@ -21,6 +21,7 @@
  */
 import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
+import type { OutsideSource } from "./provenance.ts";
 import type { Origin, SubagentEvent } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
 
@@ -108,8 +109,8 @@ export type EventBody =
       readonly spent?: ModelSpending;
       /** The files that the prompt shows, a line for each; absent for none. */
       readonly folder?: string;
-      /** A recall in the prompt contains text from outside. */
-      readonly tainted?: true;
+      /** Sources of the outside words in the recalls of the prompt; absent: none. */
+      readonly outside?: readonly OutsideSource[];
       /** Counts against limits from before the request is sent until the reply's usage replaces it. */
       readonly reservedTokens: number;
       /** null when the model has no known price. */

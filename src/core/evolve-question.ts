@@ -2,6 +2,7 @@
 import type { EventOf } from "./event.ts";
 import { type At, closeCall, inFrame, inPhase, putCall, withMessage } from "./fold.ts";
 import { mayHaveBeenCharged, wasSent } from "./limits.ts";
+import { receive } from "./provenance.ts";
 import { spend, spendIf } from "./spending.ts";
 import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 
@@ -16,14 +17,11 @@ export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At
   );
   const of = { callId, frame, step, attempt, epoch };
   const call: OpenCall = { kind: "model", ...of, model, mode, reservedTokens, reservedUsd };
-  const tainted = state.tainted || event.tainted === true;
-  return inPhase(putCall({ ...settled, step, tainted }, call), event, { kind: "asking", callId });
+  const asked = receive({ ...settled, step }, event.outside ?? [], event);
+  return inPhase(putCall(asked, call), event, { kind: "asking", callId });
 }
 
-export function modelFailed(
-  state: AgentState,
-  event: EventOf<"model-failed"> & At & { readonly at: string },
-): AgentState {
+export function modelFailed(state: AgentState, event: EventOf<"model-failed"> & At): AgentState {
   const { callId, code, retryAt, at, changed, fallback = state.fallback } = event;
   const model = openQuestion(state, callId)?.model ?? "";
   const isOther = fallback !== state.fallback;

@@ -24,6 +24,7 @@ import {
 import type { Message } from "./frame.ts";
 import { isCallFrame, isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
+import { receive, sourcesOf } from "./provenance.ts";
 import { loseReserved, spend, spendAll, spendIf } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
@@ -42,7 +43,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "agent-created": {
       const { name, role, goals, startedBy } = event;
       const created = { ...state, name, role, goals, settings: settingsWith(state.settings, event) };
-      return startedBy ? startedFrom(startedBy, created) : created;
+      return startedBy ? startedFrom(startedBy, created, event) : created;
     }
     case "settings-changed": {
       const fallback = event.model === undefined ? state.fallback : null;
@@ -216,10 +217,9 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const { step, callId, observation, closesTurn, reconciled, spent } = event;
   const { status, source, text, code } = observation;
   const from = openCommand(state, callId)?.call.name ?? "command";
-  const tainted = state.tainted || source === "web" || source === "agent";
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
-  const made = withMade({ ...afterEnd(counted, event), tainted }, observation.artifacts);
+  const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const finished = endCall(made, event, { step, kind: "result", from, status, source, text });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {

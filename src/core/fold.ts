@@ -2,8 +2,8 @@
 import type { Frame, Message, Phase } from "./frame.ts";
 import { type AgentState, longestWindow, type OpenCall, SHORT_TERM_MESSAGES } from "./state.ts";
 
-/** Position of an event. */
-export type At = { readonly seq: number; readonly frame: number };
+/** Position and time of an event. */
+export type At = { readonly seq: number; readonly frame: number; readonly at: string };
 
 /** Replaces the open call of the same id, or adds the call at the end. */
 export function putCall(state: AgentState, call: OpenCall): AgentState {

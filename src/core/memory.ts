@@ -1,5 +1,6 @@
 /** memory.ts -- rules about memory rows that several rooms share. */
 import type { Recall } from "./ports/recall.ts";
+import type { OutsideSource } from "./provenance.ts";
 
 /** The namespace that all agents of a home read; never an agent's id. */
 export const SHARED_MEMORY = "shared";
@@ -12,8 +13,11 @@ export const isLive = (row: { readonly forgotten: string | null; readonly supers
   row.forgotten === null && row.supersededBy === null;
 
 /**
- * Whether recalling this row taints the agent, as reading a page does: a namespace may contain text
- * from the web or from other agents.
+ * Sources of the outside words that an agent receives with this row: a namespace may contain text from the web or from
+ * other agents.
  */
-export const isFromOutside = ({ id, trust }: Pick<Recall, "id" | "trust">, agent: string): boolean =>
-  trust === "web" || (trust === "agent" && namespaceOf(id) !== agent);
+export function sourcesOfRecall({ id, trust }: Pick<Recall, "id" | "trust">, agent: string): readonly OutsideSource[] {
+  if (trust === "web") return [{ from: "web", name: "" }];
+  const namespace = namespaceOf(id);
+  return trust === "agent" && namespace !== agent ? [{ from: "agent", name: namespace }] : [];
+}

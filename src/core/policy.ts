@@ -5,6 +5,7 @@
  * person granted ahead, and whether the agent has read text from outside (taint).
  */
 import type { Annotations, CommandCall } from "./call.ts";
+import { isTainted } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
 
 export type Verdict =
@@ -22,12 +23,12 @@ export function judge(call: CommandCall, facts: Annotations | undefined, state: 
   const { approve } = state.settings;
   if (approve === "never" || (approve === "risky" && !isRisky(facts))) return { kind: "allow", by: "policy" };
   // A person who approved ahead did not know what the agent would read meanwhile.
-  const isUnforeseen = state.tainted && isRisky(facts);
+  const isUnforeseen = isTainted(state) && isRisky(facts);
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
   return { kind: "ask", reason: approve === "always" ? "Every command needs your approval." : riskOf(facts, state) };
 }
 
 function riskOf(facts: Annotations, state: AgentState): string {
   const act = facts.openWorld ? "It reaches outside the workspace" : "It destroys what cannot be restored";
-  return state.tainted ? `${act}, and the agent has read text from outside.` : `${act}.`;
+  return isTainted(state) ? `${act}, and the agent has read text from outside.` : `${act}.`;
 }

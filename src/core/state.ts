@@ -8,10 +8,11 @@ import type { AgentSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect } from "./call.ts";
 import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
 import { createFrame, type Frame, type NestedResult } from "./frame.ts";
+import type { Received } from "./provenance.ts";
 import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 7;
+export const STATE_VERSION = 8;
 
 /** Number of messages in the prompt; older ones are in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
@@ -100,8 +101,8 @@ export interface AgentState {
   readonly paused: { readonly code: PauseCode; readonly reason: string } | null;
   /** Commands approved ahead with `y -N`. Reset when a person says something or the agent stops. */
   readonly grantedApprovals: number;
-  /** The agent has read text from outside; the policy uses this. */
-  readonly tainted: boolean;
+  /** Outside sources received since the last clean state, oldest first; empty: none. The policy uses this (`isTainted`). */
+  readonly received: readonly Received[];
   /** Refused requests to end the turn in a row. */
   readonly refusals: number;
   /** Replies that the server cut off. Later replies get more room. */
@@ -165,7 +166,7 @@ export const initialState: AgentState = {
   open: [],
   paused: null,
   grantedApprovals: 0,
-  tainted: false,
+  received: [],
   refusals: 0,
   cutReplies: 0,
   outage: null,

@@ -81,7 +81,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     recallIds: prompt.recallIds,
     ...(spent ? { spent } : {}),
     ...(prompt.folder === "" ? {} : { folder: prompt.folder }),
-    ...(prompt.tainted ? { tainted: true } : {}),
+    ...(prompt.outside.length > 0 ? { outside: prompt.outside } : {}),
     reservedTokens: reserved.tokens,
     reservedUsd: reserved.usd,
   };

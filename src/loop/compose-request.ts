@@ -1,12 +1,13 @@
 /** compose-request.ts -- composes the messages of one request: looks at the folder, recalls, builds the prompt that fits. */
 import { isGoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
-import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
+import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
+import { addSources, type OutsideSource } from "#core/provenance.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { describeFolder } from "#prompt/situation.ts";
@@ -70,7 +71,9 @@ async function composePrompt(
   { contextTokens, replyTokens }: Room,
   sight: Sight,
   mode: OutputMode,
-): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
+): Promise<
+  (Prompt & { readonly outside: readonly OutsideSource[]; readonly folder: string }) | { readonly tooLong: string }
+> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
     {
@@ -92,8 +95,8 @@ async function composePrompt(
     const shown = { state, commandList, asksPerson, form, recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
-    const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
-    return { ...prompt, tainted, folder };
+    const sources = recalls.filter(isShown).flatMap((recall) => sourcesOfRecall(recall, parts.agentId));
+    return { ...prompt, outside: addSources([], sources), folder };
   } catch (error) {
     if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
       return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };

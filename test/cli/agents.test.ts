@@ -69,7 +69,9 @@ describe("the memory of the parent", () => {
     expect(shown.join("\n").includes("opens at nine")).toBe(isRecalled);
     expect(asked?.messages[0]?.content).not.toContain("opens at nine");
     const { log } = await lookInto(goald, "t-ann");
-    expect(log.find(({ type }) => type === "model-asked")).toMatchObject(isRecalled ? { tainted: true } : {});
+    expect(log.find(({ type }) => type === "model-asked")).toMatchObject(
+      isRecalled ? { outside: [{ from: "agent", name: "t" }] } : {},
+    );
   });
 });
 

@@ -87,7 +87,8 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
     });
 
     it("starts an agent under the given id, with its parent in its first event", async () => {
-      const startedBy = { agent: "foo", depth: 1, tainted: true };
+      const outside = [{ from: "web", name: "a.example" }] as const;
+      const startedBy = { agent: "foo", depth: 1, outside };
       const spec = { ...SPEC, name: "Child", id: "foo-child", startedBy };
       const spawn: Commit["staged"][number] = { kind: "spawn", key: "agent/2", spec };
       await commit(1, { events: stamped(2, finished(7)), staged: [spawn] });

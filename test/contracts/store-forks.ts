@@ -45,12 +45,13 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
     });
     afterEach(() => store.close());
 
-    it("has no parent when it is forked from a sub-agent, and keeps the sub-agent's depth and taint", async () => {
-      const startedBy = { agent: "foo", depth: 1, tainted: true };
+    it("has no parent when it is forked from a sub-agent, and keeps the sub-agent's depth and outside sources", async () => {
+      const outside = [{ from: "web", name: "a.example" }] as const;
+      const startedBy = { agent: "foo", depth: 1, outside };
       await store.create({ ...SPEC, name: "Child", parent: "foo", startedBy }, "key-2", AT);
       await store.fork("child", { name: "Child", head: 1, events: [] }, "fork-2");
       expect((await store.read("child-2", 0, 1))[0]).toMatchObject({
-        startedBy: { agent: null, depth: 1, tainted: true },
+        startedBy: { agent: null, depth: 1, outside: [{ from: "web", name: "a.example" }] },
       });
       expect(await store.agent("child-2")).toMatchObject({ parent: null, folder: "child-2" });
     });

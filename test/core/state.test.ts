@@ -4,6 +4,7 @@ import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
+import { isTainted } from "#core/provenance.ts";
 import { activeFrame, initialState, openCommand, SHORT_TERM_MESSAGES } from "#core/state.ts";
 import { HEAD_CHARS } from "#core/text.ts";
 import * as given from "../helpers/events.ts";
@@ -98,7 +99,7 @@ describe("evolve", () => {
     ["workspace", false],
     ["goald", false],
   ] as const)("marks the agent as tainted by text from %s: %s", (source, tainted) => {
-    expect(replay(log(created(), requested(), finished(1, observed("x", { source })))).tainted).toBe(tainted);
+    expect(isTainted(replay(log(created(), requested(), finished(1, observed("x", { source })))))).toBe(tainted);
   });
 
   it("counts a step once, whatever the number of attempts", () => {

@@ -41,7 +41,8 @@ const annotations = closed(
   { restorable: bool },
 );
 
-const origin = closed({ agent: { anyOf: [string, { type: "null" }] }, depth: positive, tainted: bool });
+const sources = { type: "array", items: closed({ from: { enum: ["web", "agent"] }, name: string }) };
+const origin = closed({ agent: { anyOf: [string, { type: "null" }] }, depth: positive, outside: sources });
 const reach = closed({ stepLimit, tokenLimit: stepLimit, budgetUsd: usdOrNull, deadline: timeOrNull });
 const spent = closed({ steps: count, tokens: count, usd: { type: "number", minimum: 0 } });
 const child = closed({ name: string, role: string, goals: strings, approve, stepLimit }, settings);
@@ -74,7 +75,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     },
     optional: {
       reservedUsd: usdOrNull,
-      tainted: { const: true },
+      outside: sources,
       folder: string,
       spent: closed({ usage, costUsd: usdOrNull, modelCalls: count }),
     },
@@ -145,7 +146,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     },
     optional: { observation },
   },
-  "task-received": { required: { from: string, text, tainted: bool } },
+  "task-received": { required: { from: string, text, outside: sources } },
   "turn-finished": { required: { outcome: { const: "completed" }, reason: string } },
 };
 

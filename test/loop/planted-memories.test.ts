@@ -3,6 +3,7 @@ import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Trust } from "#core/ports/memory-row.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import { isTainted } from "#core/provenance.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 
 const ORDERS = [
@@ -82,10 +83,10 @@ describe("memories with planted instructions", () => {
       memory: { remote: false, recall: async () => [recall] },
     });
     const state = await loop.run({ ask: async () => ({ kind: "approved", count: 2 }) });
-    expect(state.tainted).toBe(taints);
+    expect(isTainted(state)).toBe(taints);
     const events: readonly RecordedEvent[] = await loop.events();
     expect(events.find(({ type }) => type === "model-asked")).toEqual(
-      expect.objectContaining(taints ? { tainted: true } : { recallIds: [id] }),
+      expect.objectContaining(taints ? { outside: [expect.anything()] } : { recallIds: [id] }),
     );
     // Two commands were approved at once; text from outside makes goald ask again for the second.
     expect(events.filter(({ type }) => type === "approval-asked")).toHaveLength(taints ? 2 : 1);

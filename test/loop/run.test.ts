@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type Command, type CommandWrite, defineCommand, succeed, wait } from "#core/command.ts";
+import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
@@ -446,7 +447,7 @@ describe("a command that waits", () => {
     );
     const state = await loop.run();
     expect(phaseOf(state).kind).toBe("resting");
-    expect(state.tainted).toBe(true);
+    expect(isTainted(state)).toBe(true);
     expect(loop.model.requests[1]?.messages.some((message) => message.content.includes("42"))).toBe(true);
   });
 

@@ -4,6 +4,7 @@ import type { CommandCall } from "#core/call.ts";
 import type { EventBody } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
+import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
@@ -74,7 +75,7 @@ describe("start_agent", () => {
       "Ann (key foo-ann) answers:\nAll 1 tasks are done.\nIts files: agents/foo-ann/ten.txt",
       "All 1 tasks are done.",
     ]);
-    expect((await stateOf(loop.store, loop.row)).tainted).toBe(true);
+    expect(isTainted(await stateOf(loop.store, loop.row))).toBe(true);
   });
 
   it("continues without an answer that is late, and receives it as a message, once", async () => {
@@ -404,7 +405,7 @@ describe("a person's own command", () => {
     ],
     [
       "cannot send a task as the parent",
-      { kind: "send", to: "foo", key: "k", message: { type: "task", from: "x", text: "x", tainted: false, reach: {} } },
+      { kind: "send", to: "foo", key: "k", message: { type: "task", from: "x", text: "x", outside: [], reach: {} } },
     ],
     [
       "cannot approve a command",

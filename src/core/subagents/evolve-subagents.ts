@@ -6,6 +6,7 @@
  */
 import type { EventOf } from "../event.ts";
 import { type At, inEveryFrame, withMessageForAll } from "../fold.ts";
+import { receive, sourcesOf } from "../provenance.ts";
 import { type AgentState, type ChildAccount, NOTHING_SPENT } from "../state.ts";
 import { oneLine } from "../text.ts";
 import type { Origin, Spending } from "./subagent-event.ts";
@@ -14,12 +15,8 @@ import type { Origin, Spending } from "./subagent-event.ts";
 const MAX_MADE = 20;
 const MAX_TASK_CHARS = 200;
 
-export const startedFrom = (origin: Origin, state: AgentState): AgentState => ({
-  ...state,
-  startedBy: origin,
-  heard: 1,
-  tainted: origin.tainted,
-});
+export const startedFrom = (origin: Origin, state: AgentState, at: At): AgentState =>
+  receive({ ...state, startedBy: origin, heard: 1 }, origin.outside, at);
 
 export function withMade(state: AgentState, artifacts: readonly string[]): AgentState {
   if (!state.startedBy || artifacts.length === 0) return state;
@@ -63,7 +60,7 @@ export function agentReported(state: AgentState, event: EventOf<"agent-reported"
   const counted = { ...(child ? settle(state, child, event) : state), refusals };
   if (!observation) return inEveryFrame(counted, (frame) => ({ ...frame, repetition: null }));
   const { status, source, text } = observation;
-  const told = { ...counted, tainted: state.tainted || source === "agent" };
+  const told = receive(counted, sourcesOf(observation), event);
   const from = child ? `${child.name} (${agent})` : agent;
   return withMessageForAll(told, event, { step: state.step, kind: "report", from, status, source, text });
 }
@@ -81,8 +78,8 @@ function settle(
 }
 
 export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {
-  const { from, text, tainted } = event;
-  const heard = { ...state, refusals: 0, heard: state.heard + 1, tainted: state.tainted || tainted };
+  const { from, text, outside } = event;
+  const heard = receive({ ...state, refusals: 0, heard: state.heard + 1 }, outside, event);
   return withMessageForAll(heard, event, { step: state.step, kind: "task", from, status: null, source: "agent", text });
 }
 

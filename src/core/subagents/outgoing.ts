@@ -10,6 +10,7 @@ import type { EventOf, PauseCode, RecordedEvent } from "../event.ts";
 import { spentOf } from "../limits.ts";
 import type { StagedWrite } from "../ports/commit.ts";
 import type { InboxMessage } from "../ports/inbox.ts";
+import { plainSources } from "../provenance.ts";
 import { type AgentState, isOver } from "../state.ts";
 import type { Standing } from "./subagent-event.ts";
 
@@ -23,7 +24,15 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
       return [spawned(event, after, self)];
     case "agent-told": {
       const { agent, text, reach, seq } = event;
-      return [send(agent, `task/${seq}`, { type: "task", from: after.name, text, reach, tainted: after.tainted })];
+      return [
+        send(agent, `task/${seq}`, {
+          type: "task",
+          from: after.name,
+          text,
+          reach,
+          outside: plainSources(after.received),
+        }),
+      ];
     }
     case "agent-ended":
       return [send(event.agent, `end/${event.seq}`, { type: "end", reason: event.reason })];
@@ -57,10 +66,10 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
 
 function spawned(
   { seq, agent, child }: EventOf<"agent-started"> & { readonly seq: number },
-  { startedBy, tainted }: AgentState,
+  { startedBy, received }: AgentState,
   self: string,
 ): StagedWrite {
-  const origin = { agent: self, depth: (startedBy?.depth ?? 0) + 1, tainted };
+  const origin = { agent: self, depth: (startedBy?.depth ?? 0) + 1, outside: plainSources(received) };
   return { kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy: origin } };
 }
 

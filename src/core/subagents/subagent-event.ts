@@ -6,6 +6,7 @@
  */
 import type { AgentSettings, ApprovalMode, GivenSettings } from "../agent-settings.ts";
 import type { Observation } from "../call.ts";
+import type { OutsideSource } from "../provenance.ts";
 import type { Text } from "../text.ts";
 
 /** Origin of a sub-agent, fixed at its creation. */
@@ -14,8 +15,8 @@ export interface Origin {
   readonly agent: string | null;
   /** Number of ancestors: 1 for a sub-agent of a person's agent. */
   readonly depth: number;
-  /** The parent had read text from outside, so that the task may come from there. */
-  readonly tainted: boolean;
+  /** Outside sources that the parent had received, so that the task may come from there. */
+  readonly outside: readonly OutsideSource[];
 }
 
 /** Totals over an agent's life, sub-agents and reservations included. */
@@ -76,7 +77,12 @@ export type SubagentEvent =
   /** `observation` is absent when the following `command-finished` carries it, or when there is none. */
   | ({ readonly type: "agent-reported"; readonly observation?: Observation } & Report)
   // -- in the sub-agent's log
-  | { readonly type: "task-received"; readonly from: string; readonly text: Text; readonly tainted: boolean };
+  | {
+      readonly type: "task-received";
+      readonly from: string;
+      readonly text: Text;
+      readonly outside: readonly OutsideSource[];
+    };
 
 export type SubagentMessage =
   /** From the parent: another task, with the new allowance. */
@@ -84,7 +90,7 @@ export type SubagentMessage =
       readonly type: "task";
       readonly from: string;
       readonly text: Text;
-      readonly tainted: boolean;
+      readonly outside: readonly OutsideSource[];
       readonly reach: Reach;
     }
   /** The parent was stopped, or resumed. */

@@ -3,6 +3,7 @@ import type { EventOf, NewEvent } from "#core/event.ts";
 import { receive } from "#core/inbox.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
+import { isTainted } from "#core/provenance.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import type { Origin, Spending, SubagentMessage } from "#core/subagents/subagent-event.ts";
 import { finished, observed } from "../../helpers/events.ts";
@@ -97,13 +98,13 @@ describe("spending of sub-agents", () => {
 });
 
 describe("an agent that was started by another agent", () => {
-  const origin: Origin = { agent: "foo", depth: 1, tainted: false };
+  const origin: Origin = { agent: "foo", depth: 1, outside: [] };
   const subagent = [created({ startedBy: origin })];
   const task: Extract<SubagentMessage, { type: "task" }> = {
     type: "task",
     from: "Foo",
     text: "more",
-    tainted: false,
+    outside: [],
     reach: { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null },
   };
   const rest: NewEvent = { type: "turn-finished", outcome: "completed", reason: "counted" };
@@ -114,9 +115,20 @@ describe("an agent that was started by another agent", () => {
       receive(message, stateOf(...events)).map(({ type }) => type);
 
   it("inherits the taint of its parent", () => {
-    expect(stateOf(created({ startedBy: { ...origin, tainted: true } })).tainted).toBe(true);
-    expect(stateOf(...subagent).tainted).toBe(false);
-    expect(stateOf(...subagent, { type: "task-received", from: "Foo", text: "x", tainted: true }).tainted).toBe(true);
+    expect(
+      isTainted(stateOf(created({ startedBy: { ...origin, outside: [{ from: "web", name: "a.example" }] } }))),
+    ).toBe(true);
+    expect(isTainted(stateOf(...subagent))).toBe(false);
+    expect(
+      isTainted(
+        stateOf(...subagent, {
+          type: "task-received",
+          from: "Foo",
+          text: "x",
+          outside: [{ from: "web", name: "a.example" }],
+        }),
+      ),
+    ).toBe(true);
   });
 
   it.each<[title: string, events: readonly NewEvent[], expected: readonly string[]]>([

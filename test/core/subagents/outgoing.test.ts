@@ -16,7 +16,7 @@ import {
 } from "../../helpers/subagent-events.ts";
 
 describe("messages sent with an event", () => {
-  const origin: Origin = { agent: "foo", depth: 1, tainted: false };
+  const origin: Origin = { agent: "foo", depth: 1, outside: [] };
   function sent(...events: readonly NewEvent[]) {
     let state = initialState;
     let writes: ReturnType<typeof stageMessages> = [];
@@ -32,12 +32,12 @@ describe("messages sent with an event", () => {
       {
         kind: "spawn",
         key: "agent/7",
-        spec: { ...child(), id: "foo-ann", startedBy: { agent: "me", depth: 1, tainted: false } },
+        spec: { ...child(), id: "foo-ann", startedBy: { agent: "me", depth: 1, outside: [] } },
       },
     ]);
     const page: NewEvent = finished(1, observed("page", { source: "web" }));
     expect(sent(created({ startedBy: origin }), page, startedAgent("me-bo", 2))).toMatchObject([
-      { spec: { startedBy: { agent: "me", depth: 2, tainted: true } } },
+      { spec: { startedBy: { agent: "me", depth: 2, outside: [{ from: "web", name: "" }] } } },
     ]);
   });
 
@@ -139,7 +139,7 @@ describe("messages sent with an event", () => {
         {
           to: "foo-ann",
           key: "task/9",
-          message: { type: "task", text: "more", reach: { stepLimit: 25 }, tainted: false },
+          message: { type: "task", text: "more", reach: { stepLimit: 25 }, outside: [] },
         },
       ],
     ],

@@ -3,6 +3,7 @@ import { decide, type Rules } from "#core/decide.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
 import { receive } from "#core/inbox.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
+import { isTainted } from "#core/provenance.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { grantRequest, type SubagentRequest } from "#core/subagents/requests.ts";
 import type { Origin } from "#core/subagents/subagent-event.ts";
@@ -88,7 +89,7 @@ describe("a request for a sub-agent", () => {
     },
   );
 
-  const deep: Origin = { agent: "top", depth: 2, tainted: false };
+  const deep: Origin = { agent: "top", depth: 2, outside: [] };
   it.each<[title: string, events: readonly NewEvent[], refused: string, words: RegExp]>([
     ["its depth limit is reached", [created({ startedBy: deep })], "too-deep", /2 deep.*Do the work yourself/],
     [
@@ -164,7 +165,7 @@ describe("an answer of a sub-agent", () => {
       observation: { source: "agent", text: "Ann (key foo-ann) answers:\n42" },
     });
     const state = stateOf(...waitingParent, reported as NewEvent, end as NewEvent);
-    expect(state.tainted).toBe(true);
+    expect(isTainted(state)).toBe(true);
     expect(activeFrame(state).phase.kind).toBe("thinking");
   });
 
@@ -186,7 +187,7 @@ describe("an answer of a sub-agent", () => {
     const [state, after] = [stateOf(...before), stateOf(...before, ...received)];
     expect(activeFrame(after).phase).toEqual(activeFrame(state).phase);
     expect(activeFrame(after).window.at(-1)).toMatchObject({ kind: "report", source: "agent", from: "Ann (foo-ann)" });
-    expect(after.tainted).toBe(true);
+    expect(isTainted(after)).toBe(true);
   });
 
   it.each<[title: string, events: readonly NewEvent[], message: InboxMessage, expected: object[]]>([
@@ -270,7 +271,7 @@ describe("a person's words to an agent that asked a question", () => {
       { type: "command-finished", callId: "c1", observation: { status: "ok", source: "person", text: "Blue." } },
     ]);
     const state = stateOf(...asking, ...received);
-    expect(state.tainted).toBe(false);
+    expect(isTainted(state)).toBe(false);
     expect(activeFrame(state).phase.kind).toBe("thinking");
   });
 

@@ -1,0 +1,65 @@
+/**
+ * provenance.ts -- whose words a text holds: the outside sources that observations, files, memories and tasks carry.
+ *
+ * Outside is the web and other agents. An agent that received outside words is tainted until a person trusts them: whatever it
+ * writes from then on carries their sources.
+ */
+import type { Observation } from "./call.ts";
+
+/** One source of outside words. */
+export interface OutsideSource {
+  readonly from: "web" | "agent";
+  /** The host, or the id of the agent; empty when it is not known. */
+  readonly name: string;
+}
+
+/** An outside source in the state of an agent: when it was first read since the last clean state. */
+export interface Received extends OutsideSource {
+  readonly step: number;
+  /** ISO time. */
+  readonly at: string;
+}
+
+/** Number of sources that a list names; the last entry then stands for all further ones. */
+export const MAX_SOURCES = 16;
+
+/** Name of the entry that stands for further sources. */
+export const MORE_SOURCES = "others";
+
+const isSame = (one: OutsideSource, other: OutsideSource): boolean =>
+  one.from === other.from && one.name === other.name;
+
+/** Adds the sources that are not in the list yet. The list stays within MAX_SOURCES. */
+export function addSources<S extends OutsideSource>(known: readonly S[], added: readonly S[]): readonly S[] {
+  const list = [...known];
+  for (const source of added) {
+    if (list.some((one) => isSame(one, source))) continue;
+    if (list.length < MAX_SOURCES - 1) list.push(source);
+    else if (list.length < MAX_SOURCES) list.push({ ...source, name: MORE_SOURCES });
+  }
+  return list.length === known.length ? known : list;
+}
+
+/** Sources of an observation. One that only says `web` or `agent` has an unknown name. */
+export function sourcesOf({ source, outside }: Pick<Observation, "source" | "outside">): readonly OutsideSource[] {
+  if (outside && outside.length > 0) return outside;
+  return source === "web" || source === "agent" ? [{ from: source, name: "" }] : [];
+}
+
+/** Marks the agent as having received these sources at this event. */
+export function receive<S extends { readonly received: readonly Received[]; readonly step: number }>(
+  state: S,
+  sources: readonly OutsideSource[],
+  { at }: { readonly at: string },
+): S {
+  const marked = sources.map(({ from, name }): Received => ({ from, name, step: state.step, at }));
+  const received = addSources(state.received, marked);
+  return received === state.received ? state : { ...state, received };
+}
+
+/** True when the agent has received outside words since its last clean state. */
+export const isTainted = ({ received }: { readonly received: readonly Received[] }): boolean => received.length > 0;
+
+/** The sources without the time at which they were received. */
+export const plainSources = (received: readonly OutsideSource[]): readonly OutsideSource[] =>
+  received.map(({ from, name }) => ({ from, name }));
