@@ -5,8 +5,8 @@
  * other name may be anywhere, and names that a path cannot express as text.
  */
 import { lstat, readdir } from "node:fs/promises";
-import { fileError } from "./file-errors.ts";
-import { folded, isTemporary, quotePath, refuseChange, refused } from "./path-rules.ts";
+import { judgeTree } from "#core/what-others-run.ts";
+import { isOwn, isTemporary, refused } from "./path-rules.ts";
 import { type Anchor, type OpenFolder, openFolder, requirePlainFile } from "./resolve-path.ts";
 
 /** Paths relative to the inspected folder. A folder comes before what is in it. */
@@ -17,6 +17,7 @@ export interface FolderContent {
 
 /** Number of concurrent lstat calls. */
 const CONCURRENCY = 32;
+const HINT = "Use another source.";
 /** goald writes this folder of a clone itself. */
 const OWN_REPOSITORY = /^\.git(?:\/|$)/;
 
@@ -33,7 +34,7 @@ export async function listContent(root: OpenFolder, anchor: Anchor): Promise<Fol
       const some = entries.slice(from, from + CONCURRENCY).map(async (entry) => {
         const inside = path === "" ? entry.name : `${path}/${entry.name}`;
         // What replaces bytes that are not UTF-8.
-        if (entry.name.includes("\ufffd")) throw refused(inside, "has a name that is not text", "Use another source.");
+        if (entry.name.includes("\ufffd")) throw refused(inside, "has a name that is not text", HINT);
         if (entry.isDirectory()) return ahead.push(inside);
         requirePlainFile(await lstat(folder.at(entry.name)), inside);
         return files.push(inside);
@@ -45,30 +46,20 @@ export async function listContent(root: OpenFolder, anchor: Anchor): Promise<Fol
 }
 
 /**
- * Throws when the content has names that no change may create at `place`, or a folder that git would take for a
- * repository: its settings name programs, which git runs when a person calls it there.
+ * Throws GOALD_PATH_REFUSED for names that only goald gives, and for what git or another version control would take for
+ * its own: settings there name programs, which run when a person calls it there.
  */
 export function refusePlanted(place: string, { folders, files }: FolderContent): void {
-  const names = new Map<string, Set<string>>();
-  for (const path of [...folders, ...files]) {
-    if (OWN_REPOSITORY.test(path)) continue;
-    refuseChange(`${place}/${path}`);
-    const cut = path.lastIndexOf("/");
-    const parent = path.slice(0, Math.max(0, cut));
-    const name = path.slice(cut + 1);
-    if (isTemporary(name))
-      throw refused(path, "has a name that goald keeps for unfinished writes", "Use another source.");
-    const siblings = names.get(parent) ?? new Set();
-    names.set(parent, siblings.add(folded(name)));
-  }
-  for (const [folder, inside] of names)
-    if (isRepository(inside))
-      throw fileError(
-        `The folder ${quotePath(folder)} in it has what git takes for a repository (HEAD, objects, refs): a setting there would run programs.`,
-        "Use another source.",
-      );
+  const paths = [...folders, ...files].filter((path) => !OWN_REPOSITORY.test(path));
+  const reserved = paths.find(
+    (path) => isOwn(`${place}/${path}`) || isTemporary(path.slice(path.lastIndexOf("/") + 1)),
+  );
+  if (reserved !== undefined) throw refused(reserved, "has a name that goald keeps for itself", HINT);
+  const [planted] = judgeTree(paths).refused;
+  if (planted !== undefined)
+    throw refused(
+      planted,
+      "is what version control would take for its own, and it runs programs that are named there",
+      HINT,
+    );
 }
-
-/** git looks for objects and refs in another folder when `commondir` names one. */
-const isRepository = (names: ReadonlySet<string>): boolean =>
-  names.has("head") && (names.has("commondir") || (names.has("objects") && names.has("refs")));

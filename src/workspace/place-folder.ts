@@ -9,11 +9,12 @@
 import { randomBytes } from "node:crypto";
 import { constants as flags, lstatSync, mkdirSync, renameSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { codeOf, fileError, withFileErrors } from "./file-errors.ts";
 import { type FolderContent, listContent, refusePlanted } from "./inspect-folder.ts";
 import { OpenFile } from "./open-file.ts";
 import { quotePath, refused, temporaryName } from "./path-rules.ts";
+import { refuseNewRepository } from "./refuse-repository.ts";
 import { removeQuietly, sweepOnce, unfinished } from "./replace-file.ts";
 import { type Anchor, type FilePlace, type OpenFolder, openFolder, SAFE_OPEN } from "./resolve-path.ts";
 
@@ -87,6 +88,7 @@ async function moveIntoPlace(
 async function renameFolder(place: FilePlace, from: string): Promise<void> {
   await place.folder.verify();
   refuseTaken({ path: place.path, found: lstatSync(place.file, { throwIfNoEntry: false }) });
+  refuseNewRepository(place.folder, basename(place.path), place.path);
   renameSync(from, place.file);
 }
 
