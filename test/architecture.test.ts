@@ -29,7 +29,7 @@ const ROOMS: readonly Room[] = [
   room("src/core/subagents/*.ts", "\\.\\./[\\w-]+\\.ts", "\\.\\./ports/[\\w-]+\\.ts"),
   // The outside world, one narrow interface per thing: types and their contracts, no code. Each has one fake in
   // test/helpers, which passes the same suite of test/contracts as the real thing.
-  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|subagents/subagent-event)\\.ts"),
+  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|provenance|subagents/subagent-event)\\.ts"),
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
   room("src/reply/*.ts", CORE, "#util/(create-ajv|nearest-name).ts", "ajv", "jsonrepair", "node:vm"),
   room("src/commands/*.ts", CORE, FILES, "node:module", "#util/create-ajv.ts"),
@@ -37,7 +37,7 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|text)\\.ts",
-      "#util/(file-tree|media-format|near-text|number-lines|replace-text)\\.ts",
+      "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
     "#core/(call|services)\\.ts",
