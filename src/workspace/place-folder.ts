@@ -11,7 +11,7 @@ import { constants as flags, lstatSync, mkdirSync, renameSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, fileError, withFileErrors } from "./file-errors.ts";
-import { type FolderContent, listContent, refusePlanted } from "./inspect-folder.ts";
+import { type FolderContent, inspectFolder } from "./inspect-folder.ts";
 import { OpenFile } from "./open-file.ts";
 import { quotePath, refused, temporaryName } from "./path-rules.ts";
 import { refuseNewRepository } from "./refuse-repository.ts";
@@ -49,8 +49,7 @@ export async function placeFolder<T>(target: FolderPlace, fill: (folder: string)
     await withFileErrors(place.path, async () => {
       await using parent = await enter(outer, "", anchor);
       await using source = await enter(parent.self, FILLED, anchor);
-      const content = await listContent(source, anchor);
-      refusePlanted(place.path, content);
+      const content = await inspectFolder(source.self, place.path, anchor);
       await moveIntoPlace(target, parent, source, content);
     });
     return filled;
@@ -115,17 +114,25 @@ async function copyContent(
   { folders, files }: FolderContent,
   anchor: Anchor,
 ): Promise<void> {
-  const byFolder = Map.groupBy(files, (path) => (path.includes("/") ? dirname(path) : ""));
+  const byFolder = Map.groupBy(files, parentOf);
   for (const path of ["", ...folders]) {
+    if (path !== "") await makeFolder(to, path, anchor);
     await using source = await enter(from.self, path, anchor);
-    await using target = await openFolder(to.self, path, true, anchor);
-    if (!target) throw vanished(path);
+    await using target = await enter(to.self, path, anchor);
     for (const file of byFolder.get(path) ?? []) {
-      const name = file.slice(file.lastIndexOf("/") + 1);
+      const name = basename(file);
       await copyFile(source.at(name), target.at(name));
     }
   }
 }
+
+/** Its parent is there. */
+async function makeFolder(root: OpenFolder, path: string, anchor: Anchor): Promise<void> {
+  await using parent = await enter(root.self, parentOf(path), anchor);
+  mkdirSync(parent.at(basename(path)), NEW_FOLDER_MODE);
+}
+
+const parentOf = (path: string): string => (path.includes("/") ? dirname(path) : "");
 
 async function copyFile(from: string, to: string): Promise<void> {
   await using source = new OpenFile(from, flags.O_RDONLY | SAFE_OPEN);
@@ -136,7 +143,7 @@ async function copyFile(from: string, to: string): Promise<void> {
 }
 
 async function enter(parent: string, path: string, anchor: Anchor): Promise<OpenFolder> {
-  const folder = await openFolder(parent, path, false, anchor);
+  const folder = await openFolder(parent, path, "read", anchor);
   if (!folder) throw vanished(path);
   return folder;
 }
