@@ -37,7 +37,7 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|text)\\.ts",
-      "#util/(file-tree|media-format|near-text|number-lines|replace-text)\\.ts",
+      "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
     "#core/(call|services)\\.ts",
@@ -66,13 +66,15 @@ const ROOMS: readonly Room[] = [
   ),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "node:os", "ipaddr\\.js", "undici"),
+  // Child processes with walls around them. The services import it: it is below them.
+  room("src/cage/*.ts", CORE, UTIL, FILES, "node:child_process"),
   // Pages, files and answers of the web, by the seam that it is handed.
   withTypes(
     room("src/services/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "ajv", "linkedom", "robots-parser"),
     "#http/http\\.ts",
   ),
   // The system's git, under guard: it is told what it may reach, and reaches it by itself.
-  room("src/services/git/*.ts", CORE, UTIL, FILES, "node:child_process", "node:dns/promises"),
+  room("src/services/git/*.ts", CORE, UTIL, FILES, "#cage/.+", "node:child_process", "node:dns/promises"),
   // Posts for people to read: by the seam that it is handed.
   room("src/services/x/*.ts", CORE, UTIL, "node:crypto"),
   // From the bytes of a page to its text and passages. No network: what is read is handed in.

@@ -2,7 +2,7 @@
 import type { CommandCall } from "#core/call.ts";
 import type { Usage } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
-import type { OutsideSource } from "#core/provenance.ts";
+import type { OutsideSource, Received } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Thoughts } from "#reply/read.ts";
 import {
@@ -34,6 +34,19 @@ export const ThoughtsView: ObjectSchema<Thoughts> = open({
   criticism: text,
   speak: text,
 } satisfies SchemasOf<Thoughts>);
+
+const sourceMembers = {
+  from: oneOf("web", "agent"),
+  name: described(text, "The host, or the id of the agent; empty when it is not known."),
+  file: described(text, "The file that the words were read from."),
+} satisfies SchemasOf<OutsideSource>;
+export const OutsideSourceView: ObjectSchema<OutsideSource> = open(sourceMembers, "file");
+const receivedMembers = {
+  ...sourceMembers,
+  step: described(count, "The step in which the agent first read it."),
+  at: time,
+} satisfies SchemasOf<Received>;
+export const ReceivedView: ObjectSchema<Received> = open(receivedMembers, "file");
 
 export const usageMembers = {
   inputTokens: count,
