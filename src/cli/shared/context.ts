@@ -7,6 +7,7 @@ import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
+import { requireOwned } from "#config/owners.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
@@ -23,6 +24,8 @@ export interface GlobalOptions {
   readonly input?: boolean;
   /** False for verbs that do not concern agents, and for verbs that start or stop the daemon. */
   readonly revives?: boolean;
+  /** False for verbs that load nothing from the home. */
+  readonly judges?: boolean;
 }
 
 /** Output of a verb. Data goes to standard output; with --json, all other text goes to standard error. */
@@ -95,7 +98,10 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
   }
 }
 
-/** Finds the home without reading its settings, for verbs that must work with invalid settings. */
+/**
+ * Finds the home without reading its settings, for verbs that must work with invalid settings. Throws
+ * GOALD_HOME_UNTRUSTED for a home that others may change.
+ */
 export async function findContext(options: GlobalOptions): Promise<Pick<CliContext, "home" | "output">> {
   const output = openOutput(options);
   try {
@@ -110,6 +116,7 @@ export async function findContext(options: GlobalOptions): Promise<Pick<CliConte
       askTrust: (folder) => askTrust(folder, output),
       uid: process.getuid?.(),
     });
+    if (options.judges !== false) requireOwned(home);
     return { home, output };
   } catch (error) {
     output.close();

@@ -50,7 +50,7 @@ const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 export async function doctor(
   options: GlobalOptions & { readonly fix?: boolean; readonly online?: boolean },
 ): Promise<number> {
-  const { home, output } = await findContext(options);
+  const { home, output } = await findContext({ ...options, judges: false });
   try {
     const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];
     let findings = await look();

@@ -23,7 +23,11 @@ export const verb = defineVerb({
 export async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
   if (folder !== undefined && options.home !== undefined)
     throw new GoaldError("GOALD_USAGE", "Expected one folder, got one as an argument and one with --home.");
-  const { home, output } = await findContext(folder === undefined ? options : { ...options, home: folder });
+  const { home, output } = await findContext({
+    ...options,
+    ...(folder === undefined ? {} : { home: folder }),
+    judges: false,
+  });
   try {
     const isHidden = await isBelowWorkspace(home.root);
     const wasStrange = home.chosenBy !== "default" && (await holdsHomeFiles(home));
