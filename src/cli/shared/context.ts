@@ -4,6 +4,7 @@ import { access, constants, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
+import { printLine, printNote, printPart, printStyledLine } from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
@@ -12,7 +13,7 @@ import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
-import { escapeUnseenInJson } from "#util/unseen.ts";
+import { inertJson } from "#util/unseen.ts";
 import { CHECKOUT } from "../../shipped.ts";
 import { callsFor, ownName, quoteForShell } from "./own-calls.ts";
 
@@ -34,6 +35,8 @@ export interface Output {
   /** True when input and output are a terminal, without --no-input and --json. */
   readonly interactive: boolean;
   data(line: string): void;
+  /** Data with goald's own styles. */
+  styled(line: string): void;
   say(line: string): void;
   /** Writes partial lines for a person; absent when the output is not a person's terminal. */
   readonly write?: (text: string) => void;
@@ -65,9 +68,10 @@ export function openOutput(options: GlobalOptions): Output {
   return {
     json,
     interactive,
-    data: (line) => console.log(json ? escapeUnseenInJson(line) : line),
-    say: (line) => (json ? console.error(line) : console.log(line)),
-    ...(!json && stdout.isTTY === true ? { write: (text: string) => void stdout.write(text) } : {}),
+    data: (line) => printLine(json ? inertJson(line) : line),
+    styled: printStyledLine,
+    say: (line) => (json ? printNote(line) : printLine(line)),
+    ...(!json && stdout.isTTY === true ? { write: printPart } : {}),
     input: () => {
       input ??= openLineInput(stdin, stdout);
       return input;
@@ -86,7 +90,7 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
   try {
     await requireFolder(home);
     const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
-    for (const note of notes) console.error(clean(note));
+    for (const note of notes) printNote(clean(note));
     const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
     if (options.revives !== false && existsSync(join(home.privateFolder, "wanted")))
       await (await import("./revive.ts")).reviveDaemon(home);

@@ -8,6 +8,7 @@
 import { statfs } from "node:fs/promises";
 import { loadWholeCatalogue } from "#app/catalogue.ts";
 import { measureStore } from "#app/reading.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
@@ -96,7 +97,7 @@ async function repair(finding: Finding, output: Output): Promise<boolean> {
     await finding.repair();
     return true;
   } catch (thrown) {
-    console.error(clean(`goald: ${finding.text}: could not be repaired: ${toError(thrown).message}`));
+    printNote(clean(`goald: ${finding.text}: could not be repaired: ${toError(thrown).message}`));
     if (isGoaldError(thrown) && thrown.hint) output.say(clean(thrown.hint));
     return false;
   }
