@@ -96,7 +96,7 @@ describe("no control character and no mark without width", () => {
     [
       ["memory", "t", "export"],
       ["events", "t"],
-      ["show", "t"],
+      ["show", "t", "--step", "1"],
       ["why", "t", "a.txt"],
     ].map((args) => [args]),
   )("reaches a terminal: goald %j", async (args) => {
