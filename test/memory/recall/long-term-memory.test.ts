@@ -53,6 +53,7 @@ describe("recall", () => {
     const [first, second, ...more] = await recall();
     expect(first).toEqual({
       id: "foo/1",
+      seq: 1,
       step: 4,
       at: "2026-11-20T10:00:00.000Z",
       kind: "step",
@@ -171,7 +172,7 @@ describe("ten recalls", () => {
     [12, 5, 7],
     [5, 5, 0],
     [500, 9, 10],
-    [2_000, 5, 10],
+    [1_000, 5, 10],
   ])("of %i distinct rows with %i shown: %i", async (rows, shown, expected) => {
     const { recall, store } = open();
     for (let row = 1; row <= rows; row++) store.add("foo", distinct(row));
