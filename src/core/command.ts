@@ -127,6 +127,11 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly group?: CommandGroup;
   readonly args: S;
   readonly annotations: Annotations;
+  /**
+   * Arguments whose text goes to somebody else, which the policy judges after the agent has read text from outside (leaving.ts).
+   * Default: all of an open-world command, none of any other.
+   */
+  readonly sends?: readonly string[];
   /** Default: at-most-once. */
   readonly effect?: Effect;
   /** Default: 60 seconds. */

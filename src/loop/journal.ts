@@ -60,6 +60,10 @@ export interface Journal {
   read(text: Text): Promise<string>;
   /** Removes known secrets, as `record` does. */
   scrub(text: string): string;
+  /** Number of the last event, durable or not. */
+  readonly head: number;
+  /** Events with seq > `after`, oldest first; fewer than `limit` means the end. */
+  eventsAfter(after: number, limit: number): Promise<readonly RecordedEvent[]>;
   /** Throws GOALD_STORE_DAMAGED when the log has no such event. */
   eventAt(seq: number): Promise<RecordedEvent>;
 }
@@ -165,6 +169,12 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     if (receivers.length > 0) parts.onSent?.(receivers);
   }
 
+  async function eventsAfter(after: number, limit: number): Promise<readonly RecordedEvent[]> {
+    const stored = after < head ? await store.read(lease.agent, after, Math.min(limit, head - after)) : [];
+    const fresh = [...leaving.events, ...draft.events].filter(({ seq }) => seq > head && seq > after);
+    return [...stored, ...fresh].slice(0, limit);
+  }
+
   async function eventAt(seq: number): Promise<RecordedEvent> {
     const known = [...leaving.events, ...draft.events].find((event) => event.seq === seq);
     const [event] = known ? [known] : await store.read(lease.agent, seq - 1, 1);
@@ -193,6 +203,9 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     get state() {
       return state;
     },
+    get head() {
+      return last;
+    },
     lease,
     record,
     receiveInbox,
@@ -200,6 +213,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     read,
     scrub: parts.scrub,
     eventAt,
+    eventsAfter,
   };
 }
 

@@ -14,6 +14,7 @@ import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { differed, outcomeUnknown } from "#core/unknown-outcome.ts";
 import type { CommandsFor } from "./command-set.ts";
+import type { DescribeLeaving } from "./describe-leaving.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
@@ -35,6 +36,7 @@ export interface CommandParts extends PurchaseParts {
   knowsAgent(id: string): Promise<boolean>;
   /** Absent: commands see no sub-agents and cannot start any. */
   readonly subagents?: SubagentParts;
+  readonly describeLeaving?: DescribeLeaving;
   readonly clock: Clock;
   /** Aborted when the host shuts down at once. */
   readonly signal: AbortSignal;
@@ -76,7 +78,7 @@ export async function execute(
     intent: { events: [started], files: looked.files.map((file) => ({ ...file, ...of })) },
     act: async (enter) => {
       const services = { ...call.services, ...purchases?.services };
-      const nest = new Nest(callId, journal, parts.commandsFor, enter);
+      const nest = new Nest(callId, journal, parts, enter);
       const signal = AbortSignal.any([call.signal, nest.signal]);
       try {
         return await act({ ...call, services, nest, signal }, prepared, of, journal, parts, purchases);

@@ -11,7 +11,7 @@ import { spentOf } from "../limits.ts";
 import type { StagedWrite } from "../ports/commit.ts";
 import type { InboxMessage } from "../ports/inbox.ts";
 import { plainSources } from "../provenance.ts";
-import { type AgentState, isOver } from "../state.ts";
+import { type AgentState, isOver, openCommand } from "../state.ts";
 import type { Standing } from "./subagent-event.ts";
 
 /** Pauses by a person stop working sub-agents too. At a limit they continue with their reserved allowance. */
@@ -31,6 +31,7 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
           text,
           reach,
           outside: plainSources(after.received),
+          ...carriesOf(event, after),
         }),
       ];
     }
@@ -65,13 +66,20 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
 }
 
 function spawned(
-  { seq, agent, child }: EventOf<"agent-started"> & { readonly seq: number },
-  { startedBy, received }: AgentState,
+  event: EventOf<"agent-started"> & { readonly seq: number },
+  after: AgentState,
   self: string,
 ): StagedWrite {
-  const origin = { agent: self, depth: (startedBy?.depth ?? 0) + 1, outside: plainSources(received) };
+  const { seq, agent, child } = event;
+  const { startedBy, received } = after;
+  const depth = (startedBy?.depth ?? 0) + 1;
+  const origin = { agent: self, depth, outside: plainSources(received), ...carriesOf(event, after) };
   return { kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy: origin } };
 }
+
+/** Whether the call gives away text that may not leave unasked. */
+const carriesOf = ({ callId }: { readonly callId: string }, after: AgentState): { readonly carries?: true } =>
+  openCommand(after, callId)?.leaving?.carries ? { carries: true } : {};
 
 const send = (to: string, key: string, message: InboxMessage): StagedWrite => ({ kind: "send", to, key, message });
 
