@@ -111,12 +111,12 @@ export class Corpus {
     const facts = request && this.#parts.facts(request.call.name);
     if (!request || !facts?.annotations.openWorld) return;
     const sent = listSentText(request.call, facts.sends);
-    const earlier = this.calls.get(sent.destination) ?? [];
-    this.calls.delete(sent.destination);
-    this.calls.set(
-      sent.destination,
-      [...earlier, { sent, isApproved: request.isApproved }].slice(-MAX_CALLS_PER_DESTINATION),
-    );
+    const entry = { sent, isApproved: request.isApproved };
+    for (const destination of sent.destinations) {
+      const earlier = this.calls.get(destination) ?? [];
+      this.calls.delete(destination);
+      this.calls.set(destination, [...earlier, entry].slice(-MAX_CALLS_PER_DESTINATION));
+    }
     dropOldest(this.calls, MAX_DESTINATIONS);
   }
 

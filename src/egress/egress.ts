@@ -100,7 +100,7 @@ function describeSent(judged: Judged): Leaving | undefined {
   const people = [...told, ...known.kept.all()].filter(({ from }) => from === "person");
   const places = [...known.open.all(), ...people, { text: settings }];
   const addresses = sent.addresses.map((url) => splitAddress(url, places));
-  const inLog = known.calls.get(sent.destination) ?? [];
+  const inLog = new Set(sent.destinations.flatMap((destination) => known.calls.get(destination) ?? []));
   const earlier = [...inLog, ...inReply.filter(isTo(sent)).map((one): SentCall => ({ sent: one, isApproved: false }))];
   // Written out as they are; an encoding of them has a reason that no search has.
   const wordsSent = foldText([...earlier.map((call) => call.sent.words), sent.words].join(" "));
@@ -129,9 +129,9 @@ function describeSent(judged: Judged): Leaving | undefined {
 }
 
 const isTo =
-  ({ destination }: SentText) =>
+  ({ destinations }: SentText) =>
   (other: SentText): boolean =>
-    other.destination === destination;
+    other.destinations.some((destination) => destinations.includes(destination));
 
 /** The role and the goals. Those of a sub-agent are a person's words too, unless its parent passed kept text on. */
 function wordsOfTask({ role, goals, startedBy }: AgentState): readonly ShelfText[] {

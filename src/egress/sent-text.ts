@@ -6,6 +6,7 @@
  */
 import { domainToUnicode } from "node:url";
 import type { CommandCall } from "#core/call.ts";
+import { completeAddress } from "#util/complete-address.ts";
 
 export interface SentPart {
   /** Name of the argument or the parameter, or place in the path, so that pieces of several calls can be joined. */
@@ -16,8 +17,8 @@ export interface SentPart {
 export interface SentText {
   /** The host of the first address; else the command. */
   readonly to: string;
-  /** Calls with the same destination may carry pieces of one text. */
-  readonly destination: string;
+  /** Calls with a common destination may carry pieces of one text. */
+  readonly destinations: readonly string[];
   readonly addresses: readonly URL[];
   readonly parts: readonly SentPart[];
   /** The arguments that are no addresses. */
@@ -29,10 +30,14 @@ export function listSentText({ name, args }: CommandCall, sends: readonly string
   const values = Object.entries(args).filter(([key]) => sends?.includes(key) ?? true);
   const strings = values.flatMap(([key, value]) => listStrings(key, value));
   const addresses: URL[] = [];
+  const destinations = new Set<string>();
   const parts: SentPart[] = [];
   const words: string[] = [];
   for (const { slot, value } of strings) {
-    const url = readAddress(value);
+    const isAddress = ADDRESS_NAME.test(slot);
+    const url = readAddress(isAddress ? completeAddress(value.trim()) : value);
+    if (url) destinations.add(registeredDomain(url.hostname));
+    if (!url || !isAddress) destinations.add(`command ${name}`);
     if (url) {
       addresses.push(url);
       parts.push(...partsOfAddress(url));
@@ -44,12 +49,15 @@ export function listSentText({ name, args }: CommandCall, sends: readonly string
   const [first] = addresses;
   return {
     to: first ? first.host : name,
-    destination: first ? registeredDomain(first.hostname) : `command ${name}`,
+    destinations: [...destinations],
     addresses,
     parts,
     words: words.join("\n"),
   };
 }
+
+/** Such an argument may name a host without `https://`. Any other may be a text that holds an address. */
+const ADDRESS_NAME = /ur[il]|link|address|host|site|href/i;
 
 function listStrings(slot: string, value: unknown): readonly SentPart[] {
   if (typeof value === "string" || typeof value === "number") return [{ slot, value: String(value) }];
