@@ -30,6 +30,7 @@ export default defineCommand({
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   sends: ["repository_url"],
+  writes: { clone_path: null },
   effect: "reconcilable",
   needs: ["repositories"],
   timeoutMs: 300_000,

@@ -34,6 +34,7 @@ export default defineCommand({
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   // A server of the settings receives it, as one does with every prompt.
   sends: [],
+  writes: { file: null },
   effect: "reconcilable",
   needs: ["images"],
   timeoutMs: 240_000,

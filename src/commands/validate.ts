@@ -29,7 +29,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 type CommandFields = Readonly<Record<string, unknown>>;
 
-const WORDS = "name label summary group args annotations sends effect timeoutMs needs closesTurn".split(" ");
+const WORDS = "name label summary group args annotations sends writes effect timeoutMs needs closesTurn".split(" ");
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
@@ -47,6 +47,7 @@ export function checkCommand(name: string, file: string, exported: unknown, read
     ...checkArgs(exported.args ?? NO_ARGS),
     ...checkAnnotations(exported),
     ...checkSends(exported),
+    ...checkWrites(exported),
     ...checkEffect(exported),
     ...checkNeeds(exported),
   ];
@@ -125,6 +126,18 @@ function checkSends({ sends = [], args }: CommandFields): string[] {
   return sends
     .filter((name) => !Object.hasOwn(properties, String(name)))
     .map((name) => describeExpected("sends: names of arguments", name));
+}
+
+function checkWrites({ writes, args }: CommandFields): string[] {
+  if (writes === undefined) return [];
+  const known = isFields(args) && isFields(args.properties) ? Object.keys(args.properties) : [];
+  const isKnown = (name: unknown): boolean => known.some((arg) => arg === name);
+  if (
+    isFields(writes) &&
+    Object.entries(writes).every(([path, text]) => isKnown(path) && (text === null || isKnown(text)))
+  )
+    return [];
+  return [describeExpected('writes: names of arguments, such as { file: "text" } or { file: null }', writes)];
 }
 
 function checkEffect({ effect, probe, prepare, timeoutMs }: CommandFields): string[] {
