@@ -71,15 +71,8 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
         if (isFurther) return { ...asking, queue: [...asking.queue, callId], repetition };
         return { ...asking, phase: { kind: "judging", callId }, badReplies: 0, repetition };
       });
-      return putCall(requested, {
-        kind: "command",
-        callId,
-        frame,
-        step,
-        call,
-        thought,
-        ...(leaving ? { leaving } : {}),
-      });
+      const leaves = leaving ? { leaving } : {};
+      return putCall(requested, { kind: "command", callId, frame, step, call, thought, ...leaves });
     }
     case "approval-asked":
       return inPhase(state, event, { kind: "awaiting-approval", callId: event.callId });

@@ -190,13 +190,12 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
 
   async function eventsAfter(after: number, limit: number): Promise<readonly RecordedEvent[]> {
     const stored = after < head ? await store.read(lease.agent, after, Math.min(limit, head - after)) : [];
-    const fresh = [...leaving.events, ...draft.events].filter(({ seq }) => seq > head && seq > after);
-    return [...stored, ...fresh].slice(0, limit);
+    const unsaved = [...leaving.events, ...draft.events].filter(({ seq }) => seq > after);
+    return [...stored, ...unsaved].slice(0, limit);
   }
 
   async function eventAt(seq: number): Promise<RecordedEvent> {
-    const known = [...leaving.events, ...draft.events].find((event) => event.seq === seq);
-    const [event] = known ? [known] : await store.read(lease.agent, seq - 1, 1);
+    const [event] = await eventsAfter(seq - 1, 1);
     if (event?.seq === seq) return event;
     throw new GoaldError("GOALD_STORE_DAMAGED", `${lease.agent} needs its event ${seq}, which is not in the store.`, {
       hint: "See what else is missing: goald verify",
