@@ -1,8 +1,8 @@
 /**
  * clone_repository -- clones a git repository into a new folder of the workspace.
  *
- * The complete folder is renamed into place in one step. After a crash it is therefore whole or missing, and its
- * git configuration names its origin.
+ * git works in a private folder outside the workspace. The complete folder is checked and moved into place in one step.
+ * After a crash it is therefore whole or missing, and its git configuration names its origin.
  */
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
 
@@ -55,7 +55,7 @@ export default defineCommand({
     const config = await workspace.read(`${clone_path}/.git/config`);
     const lines = new TextDecoder().decode(config).split("\n");
     const names = [repository_url, URL.parse(repository_url)?.href];
-    return lines.some((line) => names.includes(/^\s*url = (.*)$/.exec(line)?.[1])) ? "done" : "unknown";
+    return lines.some((line) => names.includes(/^\s*url = "?(.*?)"?$/.exec(line)?.[1])) ? "done" : "unknown";
   },
 });
 

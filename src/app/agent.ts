@@ -117,6 +117,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   const { commandsFor, words } = host.catalogue;
   const { model, memory, services } = shared;
   const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
+  const staging = join(host.home.privateFolder, "clones");
   return createPrepare({
     ...knownTo(host, tape),
     agentId: row.id,
@@ -132,8 +133,8 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     commandsFor,
     words,
-    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
-    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
+    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion, staging }),
+    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion, staging }),
     services,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,

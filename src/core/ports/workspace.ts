@@ -37,8 +37,9 @@ export interface Workspace {
    */
   move(from: string, to: string): Promise<void>;
   /**
-   * Creates a folder atomically. `fill` receives the absolute path of an empty folder, which is renamed to `path` on
-   * success and deleted on failure. GOALD_FILE when `path` exists. The files in it are not passed to `onChange`.
+   * Creates a folder atomically. `fill` receives the absolute path of an empty private folder outside the workspace. On
+   * success its files are checked and it is moved to `path`; on failure it is deleted. GOALD_FILE when `path` exists,
+   * GOALD_PATH_REFUSED for links and forbidden names in it. The files in it are not passed to `onChange`.
    */
   place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T>;
   /** Adds a file that is about to change to the history, unless it is the last version. undefined when there is no file. */
