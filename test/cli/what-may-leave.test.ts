@@ -1,15 +1,11 @@
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, lookInto } from "../helpers/goald.ts";
 import { startSearchServer } from "../helpers/search-servers.ts";
 import { startServiceServer } from "../helpers/service-server.ts";
 import { startAgent, subagentModel } from "../helpers/subagent-model.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
 import { startXServer, X_ENVIRONMENT } from "../helpers/x-server.ts";
-
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
 
 const SECRET = "CUSTOMER-LIST-4711: Adler 0171-5550113, Brandt 0160-5550178";
 const MEMORY = "The safe of the office opens with 71-04-93 and then Kranichfeder.";
@@ -39,7 +35,6 @@ async function makeHostileWeb(env: Readonly<Record<string, string>> = {}) {
   const calls = [browse("/stranger"), { name: "read_file", args: { file: "notes.txt" } }, ...ways];
   const home = await makeDaemonHome([], {
     reply: subagentModel({ T: calls, U: calls, V: calls, Mole: [browse(forChild)] }),
-    beside: { verbs },
     env: {
       GOALD_WEB_ALLOW: site.origin,
       SEARXNG_URL: search.origin,
