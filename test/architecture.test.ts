@@ -75,6 +75,8 @@ const ROOMS: readonly Room[] = [
   ),
   // The system's git, under guard: it is told what it may reach, and reaches it by itself.
   room("src/services/git/*.ts", CORE, UTIL, FILES, "#cage/.+", "node:child_process", "node:dns/promises"),
+  // What an agent has seen and sent: texts and events in, facts about a call out.
+  room("src/egress/*.ts", CORE, UTIL, "node:(url|zlib)"),
   // Posts for people to read: by the seam that it is handed.
   room("src/services/x/*.ts", CORE, UTIL, "node:crypto"),
   // From the bytes of a page to its text and passages. No network: what is read is handed in.
