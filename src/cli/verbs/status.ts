@@ -5,6 +5,7 @@ import type { DaemonStatus } from "#api/control.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
 import { findCage } from "#cage/find-cage.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -68,8 +69,7 @@ function show(socket: string, told: ShownStatus, { output, home }: StatusContext
     checkVersion(told, { version: readVersion() });
   } catch (thrown) {
     // Status is printed even for a daemon of another version.
-    if (Error.isError(thrown))
-      console.error(clean(`${thrown.message} Start this version: ${formatCall(home, "restart")}`));
+    if (Error.isError(thrown)) printNote(clean(`${thrown.message} Start this version: ${formatCall(home, "restart")}`));
   }
 }
 
