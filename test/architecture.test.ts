@@ -67,7 +67,7 @@ const ROOMS: readonly Room[] = [
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "node:os", "ipaddr\\.js", "undici"),
   // Child processes with walls around them. The services import it: it is below them.
-  room("src/cage/*.ts", CORE, UTIL, FILES, "node:child_process"),
+  room("src/cage/*.ts", CORE, UTIL, FILES, "node:(child_process|module|stream)"),
   // Pages, files and answers of the web, by the seam that it is handed.
   withTypes(
     room("src/services/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "ajv", "linkedom", "robots-parser"),
@@ -84,7 +84,8 @@ const ROOMS: readonly Room[] = [
     "src/services/page/*.ts",
     CORE,
     UTIL,
-    "node:(buffer|crypto|path|worker_threads)",
+    "#cage/.+",
+    "node:(buffer|crypto|path)",
     "@joplin/turndown-plugin-gfm",
     "@mozilla/readability",
     "html-encoding-sniffer",
@@ -190,6 +191,7 @@ const ROOMS: readonly Room[] = [
     "\\.\\./\\.\\./shipped\\.ts",
     "#api/.+",
     "#app/.+",
+    "#cage/find-cage\\.ts",
     "#cassette/.+",
     "#config/.+",
     "#commands/(describe|list|validate)\\.ts",

@@ -170,6 +170,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         rssBytes: 1,
         modelServers: [],
         embeddings: { model: "none", tokens: 0, tokensPerDay: null, usd: 0 },
+        cage: null,
         followers: 0,
         problems: [],
       }),
