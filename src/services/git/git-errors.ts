@@ -42,7 +42,7 @@ const GIT_ERROR_RULES: readonly GitErrorRule[] = [
     hint: "Use another repository.",
   },
   {
-    when: /Could not resolve|Failed to connect|Connection refused|timed out|unable to access/i,
+    when: /Could not resolve|Failed to connect|Connection refused|timed out|SOCKS5|unable to access/i,
     problem: "The server could not be reached, or does not speak git",
     hint: "Check the address, or try later.",
   },

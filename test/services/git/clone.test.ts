@@ -6,9 +6,11 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { findCage } from "#cage/find-cage.ts";
 import type { Cloned } from "#core/services.ts";
 import { checkElsewhere } from "#http/elsewhere.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
+import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#services/git/find-git.ts";
 import { createTreeTally } from "#services/git/measure.ts";
@@ -54,6 +56,8 @@ function clone(url: string, parts: Partial<RepositoriesParts> = {}, signal?: Abo
     allow: null,
     key: null,
     environment: process.env,
+    findCage,
+    openTunnel,
     ...NOT_PUBLIC,
     ...parts,
   });
