@@ -211,6 +211,7 @@ async function requireVersion({ git, environment, findCage }: RepositoriesParts)
       `Expected git ${OLDEST_GIT.join(".")} or newer, found “${quoteWithout("")(output)}”.`,
       {
         hint: "Install a newer git: older ones cannot be held to an address that was checked.",
+        outside: [],
       },
     );
 }

@@ -24,6 +24,7 @@ export async function judgeAddresses(url: RepositoryUrl, rules: AddressRules): P
   if (hidden !== undefined)
     throw new GoaldError("GOALD_GIT", `${host} is not on the public Internet (${hidden}). Nothing was cloned.`, {
       hint: "A person can allow the server: git.allow",
+      outside: [],
     });
   return addresses;
 }
@@ -45,10 +46,11 @@ async function resolveHost(host: string, { resolve = resolveWithSystem }: Addres
   } catch (cause) {
     throw new GoaldError("GOALD_GIT", `There is no server named ${host} (${toError(cause).message}).`, {
       hint: "Check the address, and this machine's connection.",
+      outside: [],
       cause,
     });
   }
-  throw new GoaldError("GOALD_GIT", `There is no server named ${host}.`);
+  throw new GoaldError("GOALD_GIT", `There is no server named ${host}.`, { outside: [] });
 }
 
 const resolveWithSystem = async (host: string): Promise<readonly string[]> =>
