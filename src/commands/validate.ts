@@ -29,7 +29,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 type CommandFields = Readonly<Record<string, unknown>>;
 
-const WORDS = "name label summary group args annotations writes effect timeoutMs needs closesTurn".split(" ");
+const WORDS = "name label summary group args annotations writes destroys effect timeoutMs needs closesTurn".split(" ");
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
@@ -119,16 +119,19 @@ function checkAnnotations({ annotations = {}, effect }: CommandFields): string[]
   return problems;
 }
 
-function checkWrites({ writes, args }: CommandFields): string[] {
-  if (writes === undefined) return [];
+function checkWrites({ writes = {}, destroys, args }: CommandFields): string[] {
   const known = isFields(args) && isFields(args.properties) ? Object.keys(args.properties) : [];
   const isKnown = (name: unknown): boolean => known.some((arg) => arg === name);
-  if (
-    isFields(writes) &&
-    Object.entries(writes).every(([path, text]) => isKnown(path) && (text === null || isKnown(text)))
-  )
-    return [];
-  return [describeExpected('writes: names of arguments, such as { file: "text" } or { file: null }', writes)];
+  const pairs = isFields(writes) ? Object.entries(writes) : [["", writes]];
+  const areKnown = pairs.every(([path, text]) => isKnown(path) && (text === null || isKnown(text)));
+  return [
+    ...(areKnown
+      ? []
+      : [describeExpected('writes: names of arguments, such as { file: "text" } or { file: null }', writes)]),
+    ...(destroys === undefined || isKnown(destroys)
+      ? []
+      : [describeExpected("destroys: the name of an argument", destroys)]),
+  ];
 }
 
 function checkEffect({ effect, probe, prepare, timeoutMs }: CommandFields): string[] {

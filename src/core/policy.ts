@@ -24,12 +24,15 @@ export const isRisky = (facts: Annotations): boolean =>
 export interface JudgedCommand {
   readonly annotations: Annotations;
   readonly writes?: WrittenArgs;
+  readonly destroys?: string;
 }
 
 /** `command` is undefined when it does not exist (any more); the call is denied. */
 export function judge(call: CommandCall, command: JudgedCommand | undefined, state: AgentState): Verdict {
   if (!command) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
-  const { annotations: facts, writes } = command;
+  const { writes, destroys } = command;
+  const isForGood = destroys !== undefined && call.args[destroys] === true;
+  const facts = isForGood ? { ...command.annotations, destructive: true, restorable: false } : command.annotations;
   const { approve } = state.settings;
   // Nobody who approved ahead, or started an agent without approvals, meant such a file.
   const asked = listAsked(call.args, writes);

@@ -17,10 +17,12 @@ import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { appendWhole, readRange } from "./file-content.ts";
 import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
+import { type FolderQuota, type Growth, limitFill, NO_QUOTA } from "./folder-quota.ts";
 import { listFiles } from "./list-files.ts";
 import { moveFile } from "./move-file.ts";
 import { normalizePath, quotePath, refuseChange } from "./path-rules.ts";
 import { placeFolder } from "./place-folder.ts";
+import { removeWhole } from "./remove-whole.ts";
 import { replaceFile } from "./replace-file.ts";
 import {
   type Anchor,
@@ -38,6 +40,8 @@ export interface WorkspaceOptions {
   readonly own?: boolean;
   /** The protection against swapped folders; by default the best that the system offers. */
   readonly anchor?: Anchor;
+  /** Limits the size of the folder. Without it there is no limit. */
+  readonly quota?: FolderQuota;
   /** Looks up the latest version of a path in the history. Without it, changes by others are not preserved. */
   readonly lastVersion?: LastVersion;
 }
@@ -59,6 +63,7 @@ class LocalWorkspace implements Workspace {
   readonly #own: boolean;
   readonly #anchor: Anchor;
   readonly #lastVersion: LastVersion | undefined;
+  readonly #quota: FolderQuota;
   /** The last reported change of each path, which the history may not have stored yet. */
   readonly #reported = new Map<string, LatestVersion>();
 
@@ -68,6 +73,7 @@ class LocalWorkspace implements Workspace {
     this.#own = options.own === true;
     this.#anchor = options.anchor ?? bestAnchor();
     this.#lastVersion = options.lastVersion;
+    this.#quota = options.quota ?? NO_QUOTA;
   }
 
   stat(path: string): Promise<FileStat | undefined> {
@@ -93,7 +99,8 @@ class LocalWorkspace implements Workspace {
       const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       if (place.found) requirePlainFile(place.found, place.path);
-      await replaceFile(place, this.#keyOf(place), bytes);
+      const growth = { bytes: bytes.length - (place.found?.size ?? 0), files: place.found ? 0 : 1 };
+      await this.#quota.admit(place.path, growth, () => replaceFile(place, this.#keyOf(place), bytes));
       this.#report("write", place.path, bytes.length, bytes);
     });
   }
@@ -103,7 +110,8 @@ class LocalWorkspace implements Workspace {
       const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       await this.#preserveBase(place);
-      const size = await appendWhole(place, bytes);
+      const growth = { bytes: bytes.length, files: place.found ? 0 : 1 };
+      const size = await this.#quota.admit(place.path, growth, () => appendWhole(place, bytes));
       this.#report("append", place.path, size, bytes);
       return { path: place.path, bytes: size };
     });
@@ -138,11 +146,23 @@ class LocalWorkspace implements Workspace {
       if (place?.found) {
         requirePlainFile(place.found, place.path);
         await place.folder.verify();
-        await unlink(place.file);
+        await this.#quota.admit(place.path, { bytes: -place.found.size, files: -1 }, () => unlink(place.file));
         await place.folder.sync();
       } else if (!wasThere) return false;
       this.#report("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
       return place?.found !== undefined;
+    });
+  }
+
+  removeWhole(path: string): Promise<Growth | undefined> {
+    return withFileErrors(path, async () => {
+      await using place = await this.#place(path, "change");
+      if (!place?.found) return undefined;
+      const { paths, ...removed } = await removeWhole(place, this.#anchor, this.#quota);
+      for (const known of paths)
+        if (((await this.#versionOf(known))?.operation ?? "delete") !== "delete")
+          this.#report("delete", known, 0, null);
+      return removed;
     });
   }
 
@@ -176,7 +196,7 @@ class LocalWorkspace implements Workspace {
 
   async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
     await using place = await withFileErrors(path, () => this.#placeToChange(path));
-    return await placeFolder(place, this.#keyOf(place), fill);
+    return await placeFolder(place, this.#keyOf(place), limitFill(this.#quota, place.path, fill));
   }
 
   async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {

@@ -10,7 +10,7 @@ import { join, relative } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
-import { normalizePath, refuseChange } from "#workspace/path-rules.ts";
+import { normalizePath, refuseAgents, refuseChange } from "#workspace/path-rules.ts";
 
 export type Files = Map<string, Uint8Array>;
 
@@ -83,6 +83,19 @@ export class MemoryWorkspace implements Workspace {
     const removed = this.#files.delete(file);
     if (removed || wasThere) this.#report("delete", file, 0, null);
     return removed;
+  }
+
+  async removeWhole(path: string): Promise<{ readonly bytes: number; readonly files: number } | undefined> {
+    const whole = normalizePath(path, this.folder);
+    refuseChange(whole, this.#own);
+    refuseAgents(whole);
+    const inside = [...this.#files].filter(([name]) => name === whole || name.startsWith(`${whole}/`));
+    for (const [name] of inside) {
+      this.#files.delete(name);
+      if (((await this.#versionOf(name))?.operation ?? "delete") !== "delete") this.#report("delete", name, 0, null);
+    }
+    if (inside.length === 0) return undefined;
+    return { files: inside.length, bytes: inside.reduce((sum, [, content]) => sum + content.length, 0) };
   }
 
   async move(from: string, to: string): Promise<void> {
