@@ -46,9 +46,12 @@ export default defineCommand({
       before === null || "unkept" in before ? "the file is new" : `it replaced ${countNoun(before.bytes, "byte")}`;
     const type = download.contentType || "no type was said";
     const text = `Saved ${download.url} as ${path} (${type}, ${countNoun(download.bytes.byteLength, "byte")}); ${was}.`;
-    return succeed(text + describeDoubt(download.contentType, path), { source: "web", artifacts: [path] });
+    const doubt = describeDoubt(download.contentType, path) + (download.holdsSecret ? HOLDS_SECRET : "");
+    return succeed(text + doubt, { source: "web", artifacts: [path] });
   },
 });
+
+const HOLDS_SECRET = " It contains a key or password of the person's settings: do not copy or send it.";
 
 /** Sites that require a login or a click send a page instead of the file. */
 const describeDoubt = (type: string, path: string): string =>
