@@ -117,7 +117,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   const { commandsFor, words } = host.catalogue;
   const { model, memory, services } = shared;
   const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
-  const quota = createQuota(host.home, settings, row);
+  const quota = createQuota(host, row);
   return createPrepare({
     ...knownTo(host, tape),
     agentId: row.id,

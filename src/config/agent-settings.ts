@@ -94,6 +94,13 @@ export const AGENT_SETTINGS = [
     unit: "MB",
   },
   {
+    name: "quota.storeMegabytes",
+    environment: ["GOALD_QUOTA_STORE_MEGABYTES"],
+    ...wholeNumber(1, 1_000_000),
+    meaning: "Maximum size of the file versions and long texts that the store keeps for an agent and its sub-agents.",
+    unit: "MB",
+  },
+  {
     name: "agents.maxDepth",
     environment: ["GOALD_AGENT_DEPTH"],
     ...wholeNumber(0, 10),

@@ -26,12 +26,20 @@ export interface FolderUsage {
 /** What a change adds; negative for what it frees. */
 export type Growth = Pick<FolderUsage, "bytes" | "files">;
 
-/** Admits changes of one agent's folder. */
+/** Admits changes of one agent's files. */
 export interface FolderQuota {
   /** Runs `act` when the growth is within the limits. Throws GOALD_QUOTA_EXCEEDED before it. */
   admit<T>(path: string, growth: Growth, act: () => Promise<T>): Promise<T>;
   /** Throws GOALD_QUOTA_EXCEEDED when nothing can be added. */
   requireRoom(path: string): Promise<void>;
+  /** Throws GOALD_QUOTA_EXCEEDED when the history cannot take these further bytes. */
+  requireHistory(path: string, bytes: number): Promise<void>;
+}
+
+/** The history of the agents in a folder. */
+export interface HistoryLimit {
+  readonly bytes: number;
+  storedBytes(): Promise<number>;
 }
 
 const MB = 1024 * 1024;
@@ -53,7 +61,12 @@ interface Count {
 const counts = new Map<string, Promise<Count>>();
 
 /** `root` is the counted folder; `prefix` is the agent's folder within it, empty or with a slash at its end. */
-export function createFolderQuota(root: string, prefix: string, limits: FolderLimits): FolderQuota {
+export function createFolderQuota(
+  root: string,
+  prefix: string,
+  limits: FolderLimits,
+  history?: HistoryLimit,
+): FolderQuota {
   const admit: FolderQuota["admit"] = async (path, growth, act) => {
     const at = prefix + path;
     let count = await countOf(root, STALE_MS);
@@ -73,17 +86,33 @@ export function createFolderQuota(root: string, prefix: string, limits: FolderLi
     await admit(path, one, async () => undefined);
     await admit(path, { bytes: -one.bytes, files: -one.files }, async () => undefined);
   };
-  return { admit, requireRoom };
+  const requireHistory: FolderQuota["requireHistory"] = async (path, bytes) => {
+    const stored = history && bytes > 0 ? await history.storedBytes() : 0;
+    if (history && stored + bytes > history.bytes)
+      throw exceeded(
+        path,
+        `the history of its files has ${toMb(stored)} of ${toMb(history.bytes)} MB (quota.storeMegabytes)`,
+        "delete_file still works. Only a person can raise the setting.",
+      );
+  };
+  return { admit, requireRoom, requireHistory };
 }
 
-export const NO_QUOTA: FolderQuota = { admit: (_path, _growth, act) => act(), requireRoom: async () => undefined };
+export const NO_QUOTA: FolderQuota = {
+  admit: (_path, _growth, act) => act(),
+  requireRoom: async () => undefined,
+  requireHistory: async () => undefined,
+};
 
 /** Counts the folder if that was not done in this process. */
 export const readFolderUsage = async (root: string): Promise<FolderUsage> => (await countOf(root, STALE_MS)).usage;
 
 async function countOf(root: string, maxAgeMs: number): Promise<Count> {
-  const known = await counts.get(root)?.catch(() => undefined);
+  const latest = counts.get(root);
+  const known = await latest;
   if (known && performance.now() - known.countedAt < Math.max(maxAgeMs, known.tookMs * KEPT_TIMES)) return known;
+  const meanwhile = counts.get(root);
+  if (meanwhile && meanwhile !== latest) return meanwhile;
   const counting = count(root);
   keepNewest(counts, root, counting, MAX_COUNTED);
   return counting;
@@ -138,21 +167,25 @@ function add(usage: FolderUsage, path: string, growth: Growth): FolderUsage {
   return { bytes: usage.bytes + growth.bytes, files: usage.files + growth.files, pageBytes };
 }
 
+const toMb = (bytes: number): number => Math.ceil(bytes / MB);
+
 /** A change that frees room is never refused. */
 function problemOf(after: FolderUsage, limits: FolderLimits, growth: Growth): string | undefined {
   const has = (used: number, unit: string, allowed: number, what: string, setting: string): string =>
     `${what} has ${used} of ${allowed} ${unit} (quota.${setting})`;
-  const mb = (bytes: number): number => Math.ceil(bytes / MB);
   if (growth.bytes > 0 && after.bytes > limits.bytes)
-    return has(mb(after.bytes - growth.bytes), "MB", mb(limits.bytes), "the folder", "folderMegabytes");
+    return has(toMb(after.bytes - growth.bytes), "MB", toMb(limits.bytes), "the folder", "folderMegabytes");
   if (growth.files > 0 && after.files > limits.files)
     return has(after.files - growth.files, "files", limits.files, "the folder", "folderFiles");
   if (growth.bytes > 0 && after.pageBytes > limits.pageBytes)
-    return has(mb(after.pageBytes - growth.bytes), "MB", mb(limits.pageBytes), "pages/", "pagesMegabytes");
+    return has(toMb(after.pageBytes - growth.bytes), "MB", toMb(limits.pageBytes), "pages/", "pagesMegabytes");
   return undefined;
 }
 
-const exceeded = (path: string, problem: string): GoaldError =>
+const DELETE =
+  "Delete what is no longer needed with delete_file; with `permanently` it also deletes a whole folder. A person can raise the setting.";
+
+const exceeded = (path: string, problem: string, hint = DELETE): GoaldError =>
   new GoaldError("GOALD_QUOTA_EXCEEDED", `${quotePath(path)} was not written: ${problem}, sub-agents included.`, {
-    hint: "Delete what is no longer needed with delete_file; with `permanently` it also deletes a whole folder. A person can raise the setting.",
+    hint,
   });

@@ -8,15 +8,14 @@
  * `lastVersion` and the changes reported since decide whether the history has a file's content: compared by hash before
  * a file is lost, by size alone before an append, whose cost must not grow with the file.
  */
-import { hash } from "node:crypto";
 import { constants as flags } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
-import { appendWhole, readRange } from "./file-content.ts";
-import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
+import { appendWhole, encodeContent, readRange, sha256Of, truncateFile } from "./file-content.ts";
+import { fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
 import { type FolderQuota, type Growth, limitFill, NO_QUOTA } from "./folder-quota.ts";
 import { listFiles } from "./list-files.ts";
 import { moveFile } from "./move-file.ts";
@@ -64,6 +63,8 @@ class LocalWorkspace implements Workspace {
   readonly #anchor: Anchor;
   readonly #lastVersion: LastVersion | undefined;
   readonly #quota: FolderQuota;
+  /** Reported, and perhaps not stored yet. */
+  #newBytes = 0;
   /** The last reported change of each path, which the history may not have stored yet. */
   readonly #reported = new Map<string, LatestVersion>();
 
@@ -99,6 +100,7 @@ class LocalWorkspace implements Workspace {
       const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       if (place.found) requirePlainFile(place.found, place.path);
+      await this.#quota.requireHistory(place.path, this.#newBytes + bytes.length);
       const growth = { bytes: bytes.length - (place.found?.size ?? 0), files: place.found ? 0 : 1 };
       await this.#quota.admit(place.path, growth, () => replaceFile(place, this.#keyOf(place), bytes));
       this.#report("write", place.path, bytes.length, bytes);
@@ -110,6 +112,7 @@ class LocalWorkspace implements Workspace {
       const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       await this.#preserveBase(place);
+      await this.#quota.requireHistory(place.path, this.#newBytes + bytes.length);
       const growth = { bytes: bytes.length, files: place.found ? 0 : 1 };
       const size = await this.#quota.admit(place.path, growth, () => appendWhole(place, bytes));
       this.#report("append", place.path, size, bytes);
@@ -132,11 +135,7 @@ class LocalWorkspace implements Workspace {
       await using place = await this.#place(path, "change");
       if (!place?.found) throw fileMissing(path);
       await using opened = await openFile(place, flags.O_WRONLY);
-      const { size } = opened.stat();
-      if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > size)
-        throw fileError(`${quotePath(path)} has ${size} bytes and cannot be cut to ${bytes}.`, "Name a smaller size.");
-      await opened.truncate(bytes);
-      await opened.sync();
+      await truncateFile(opened, path, bytes);
     });
   }
 
@@ -185,11 +184,13 @@ class LocalWorkspace implements Workspace {
       if (!place?.found) return undefined;
       await using opened = await openFile(place, flags.O_RDONLY);
       const content = await readRange(opened, place.path);
-      const bytes = content.length;
-      const sha256 = sha256Of(content);
+      const [bytes, sha256] = [content.length, sha256Of(content)];
       const last = await this.#versionOf(place.path);
       // A version of an append has the hash of its part, but the size of the whole file.
-      if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#report("found", place.path, bytes, content, sha256);
+      if (last?.sha256 !== sha256 || last.bytes !== bytes) {
+        await this.#quota.requireHistory(place.path, this.#newBytes + bytes);
+        this.#report("found", place.path, bytes, content, sha256);
+      }
       return { bytes, sha256 };
     });
   }
@@ -242,12 +243,8 @@ class LocalWorkspace implements Workspace {
     content: Uint8Array | null,
     sha256: string | null = content && sha256Of(content),
   ): void {
+    this.#newBytes += content?.length ?? 0;
     if (this.#lastVersion) this.#reported.set(path, { operation, bytes, sha256 });
     this.#onChange({ path, operation, bytes, sha256, content });
   }
 }
-
-const sha256Of = (content: Uint8Array): string => hash("sha256", content, "hex");
-
-const encodeContent = (content: string | Uint8Array): Uint8Array =>
-  typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);

@@ -10,6 +10,7 @@ import { join, relative } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
+import { MAX_READ_BYTES } from "#workspace/file-content.ts";
 import { normalizePath, refuseAgents, refuseChange } from "#workspace/path-rules.ts";
 
 export type Files = Map<string, Uint8Array>;
@@ -114,6 +115,7 @@ export class MemoryWorkspace implements Workspace {
     const content = this.#files.get(file);
     if (!content) return undefined;
     const bytes = content.length;
+    if (bytes > MAX_READ_BYTES) throw new GoaldError("GOALD_FILE_TOO_LARGE", `${path} has ${bytes} bytes.`);
     const sha256 = createHash("sha256").update(content).digest("hex");
     const last = await this.#versionOf(file);
     if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#report("found", file, bytes, content);
