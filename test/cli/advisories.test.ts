@@ -71,8 +71,8 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
       reply: ({ messages }) =>
         (messages.some(({ content }) => content.includes("a.txt")) ? replies[1] : replies[0]) ?? "",
     });
-    endedWith(0, await home.goald.run(["run", "--wait", ...AGENT]));
-    endedWith(0, await home.goald.run(["say", "t", `Forget ${key}.`]));
+    endedWith(0, await home.goald.ask(["run", "--wait", ...AGENT]));
+    endedWith(0, await home.goald.ask(["say", "t", `Forget ${key}.`]));
     for (const text of [...(await look(home)), ...(await look(home, ["--json"]))]) expect(text).not.toContain(key);
     const files = await filesBelow(home.goald.home);
     expect(files.length).toBeGreaterThan(5);
@@ -90,7 +90,7 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
       reply: ({ messages }) =>
         (messages.some(({ content }) => content.includes("a.txt")) ? replies[1] : replies[0]) ?? "",
     });
-    endedWith(0, await home.goald.run(["run", "--wait", ...AGENT]));
+    endedWith(0, await home.goald.ask(["run", "--wait", ...AGENT]));
     const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
     const logs = ["goald.log", "daemon.out"].map((name) => join(".goald/log", name));
     const written = await Promise.all([...logs, "workspace/t/_goald/report.md"].map((path) => home.goald.read(path)));
@@ -101,7 +101,7 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
 
   it.concurrent("CVE-2024-1879: a request that a web page can send creates no agent, and the socket is private to its owner", async () => {
     await using home = await makeDaemonHome([]);
-    endedWith(0, await home.goald.run(["up"]));
+    endedWith(0, await home.goald.ask(["up"]));
     const socket = join(home.goald.home, ".goald", "daemon.sock");
     const settings = { approve: "never", stepLimit: 1 };
     const body = JSON.stringify({ name: "Evil", role: "r", goals: ["g"], settings });
@@ -113,7 +113,7 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
       ask(socket, { body, headers: { ...json, "sec-fetch-site": "cross-site" } }),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([403, 415, 421, 403]);
-    expect(JSON.parse((await home.goald.run(["ps", "-a", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(JSON.parse((await home.goald.ask(["ps", "-a", "--json"])).stdout)).toEqual({ agents: [] });
     expect((await stat(socket)).mode & 0o777).toBe(0o600);
     expect((await stat(join(home.goald.home, ".goald"))).mode & 0o777).toBe(0o700);
     // The same body from the command line creates an agent, so the body was not the reason.
@@ -122,7 +122,7 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
 
   it.concurrent("CVE-2026-33233: a name such as __proto__ in a body is rejected or has no effect", async () => {
     await using home = await makeDaemonHome([]);
-    endedWith(0, await home.goald.run(["up"]));
+    endedWith(0, await home.goald.ask(["up"]));
     const socket = join(home.goald.home, ".goald", "daemon.sock");
     const headers = { "content-type": "application/json" };
     const bodies = [
@@ -131,20 +131,20 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
       '{"constructor":{"prototype":{"x":1}},"name":"Evil","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1}}',
     ];
     for (const body of bodies) expect((await ask(socket, { body, headers })).status).toBe(400);
-    expect(JSON.parse((await home.goald.run(["ps", "-a", "--json"])).stdout)).toEqual({ agents: [] });
-    expect((await home.goald.run(["status"])).code).toBe(0);
+    expect(JSON.parse((await home.goald.ask(["ps", "-a", "--json"])).stdout)).toEqual({ agents: [] });
+    expect((await home.goald.ask(["status"])).code).toBe(0);
   });
 
   it.concurrent("CVE-2025-53944: a call for one agent never affects another", async () => {
     await using home = await makeDaemonHome([], { reply: () => done() });
     for (const name of ["A", "B"])
-      endedWith(0, await home.goald.run(["run", "--wait", "--name", name, "--role", "r", "--goal", "g"]));
+      endedWith(0, await home.goald.ask(["run", "--wait", "--name", name, "--role", "r", "--goal", "g"]));
     const before = (await lookInto(home.goald, "b")).log;
-    endedWith(0, await home.goald.run(["say", "a", "Only you."]));
-    endedWith(0, await home.goald.run(["attach", "a", "--json"]));
-    endedWith(0, await home.goald.run(["rm", "a", "-f"]));
+    endedWith(0, await home.goald.ask(["say", "a", "Only you."]));
+    endedWith(0, await home.goald.ask(["attach", "a", "--json"]));
+    endedWith(0, await home.goald.ask(["rm", "a", "-f"]));
     expect((await lookInto(home.goald, "b")).log).toEqual(before);
     expect((await lookInto(home.goald, "b")).problems).toEqual([]);
-    expect((await home.goald.run(["show", "../b"])).code).toBe(3);
+    expect((await home.goald.ask(["show", "../b"])).code).toBe(3);
   });
 });

@@ -16,9 +16,9 @@ describe("sub-agents", () => {
     const reply = subagentModel({ T: [startAgent("Ann")], Ann: [ASK, write("a.txt", "Blue")] });
     await using home = await makeDaemonHome([], { reply });
     const { goald } = home;
-    endedWith(0, await goald.run(["run", "-d", ...AGENT]));
+    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     await home.logged("command-waiting", 1, "t-ann");
-    const [listed] = linesOf(endedWith(0, await goald.run(["ps", "--json"])));
+    const [listed] = linesOf(endedWith(0, await goald.ask(["ps", "--json"])));
     expect(problemsOfView("ps", listed)).toBe("");
     expect(listed).toMatchObject({
       agents: [
@@ -26,23 +26,23 @@ describe("sub-agents", () => {
         { id: "t-ann", parent: "t", state: "waiting: person", reason: "It asks: Red or blue?" },
       ],
     });
-    expect((await goald.run(["ps"])).stdout).toMatch(/STARTED BY[\s\S]*t-ann +Ann +t +waiting: person/);
-    const shown = endedWith(0, await goald.run(["show", "t-ann"])).stdout;
+    expect((await goald.ask(["ps"])).stdout).toMatch(/STARTED BY[\s\S]*t-ann +Ann +t +waiting: person/);
+    const shown = endedWith(0, await goald.ask(["show", "t-ann"])).stdout;
     expect(shown).toContain("Started by: t");
     expect(shown).toContain("It asks: Red or blue?");
     expect(shown).toMatch(/Answer it: .*goald .*say t-ann "…"/);
-    expect((await goald.run(["show", "t"])).stdout).toContain("Agent:      t-ann, waiting: person, at step 1");
-    expect(errorOf(endedWith(7, await goald.run(["approve", "t-ann", "--json"])))).toMatchObject({
+    expect((await goald.ask(["show", "t"])).stdout).toContain("Agent:      t-ann, waiting: person, at step 1");
+    expect(errorOf(endedWith(7, await goald.ask(["approve", "t-ann", "--json"])))).toMatchObject({
       message: 't-ann is waiting for an answer, not an approval: "Red or blue?"',
       hint: expect.stringMatching(/^Answer with: .*goald .*say t-ann "…"$/),
     });
-    expect(errorOf(await goald.run(["rm", "-f", "t", "--json"])).hint).toContain("goald rm t-ann");
+    expect(errorOf(await goald.ask(["rm", "-f", "t", "--json"])).hint).toContain("goald rm t-ann");
 
-    expect(endedWith(0, await goald.run(["stop", "t"])).stdout).toContain("Its agents stop with it: t-ann.");
+    expect(endedWith(0, await goald.ask(["stop", "t"])).stdout).toContain("Its agents stop with it: t-ann.");
     await home.logged("agent-paused", 1, "t-ann");
-    endedWith(0, await goald.run(["resume", "t", "-d"]));
+    endedWith(0, await goald.ask(["resume", "t", "-d"]));
     await home.logged("agent-resumed", 1, "t-ann");
-    endedWith(0, await goald.run(["say", "t-ann", "Blue."]));
+    endedWith(0, await goald.ask(["say", "t-ann", "Blue."]));
     await home.logged("turn-finished");
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
@@ -63,7 +63,7 @@ describe("the memory of the parent", () => {
     const reply = subagentModel({ T: [learn, startAgent("Ann", "When does the harbour of Zanzibar open?")], Ann: [] });
     await using server = await startOpenAIServer({ reply, embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_AGENT_PARENT_MEMORY: allowed });
-    endedWith(0, await goald.run(["run", ...AGENT, "--continuous"]));
+    endedWith(0, await goald.ask(["run", ...AGENT, "--continuous"]));
     const asked = server.chats.find((chat) => nameIn(chat) === "Ann");
     const shown = asked?.messages.slice(1).map(({ content }) => content) ?? [];
     expect(shown.join("\n").includes("opens at nine")).toBe(isRecalled);
@@ -82,7 +82,7 @@ describe("a question of a sub-agent", () => {
     const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
     await terminal.see("t-ann asks: Red or blue?");
     await terminal.see('goald say t-ann "…"');
-    const said = endedWith(0, await home.goald.run(["say", "t-ann", "Blue."]));
+    const said = endedWith(0, await home.goald.ask(["say", "t-ann", "Blue."]));
     expect(said.stdout).toContain("It goes on with this as the answer to its question.");
     expect(endedWith(0, await terminal.ended).stdout).toContain("Ann (key t-ann) answers:");
   });
@@ -111,11 +111,11 @@ describe("a question to the person", () => {
   it("ends an unwatched run with the exit code for a person, and an answer resumes it", async () => {
     await using home = await makeDaemonHome([ASK]);
     const { goald } = home;
-    const waiting = endedWith(11, await goald.run(["run", ...AGENT, "--continuous"]));
+    const waiting = endedWith(11, await goald.ask(["run", ...AGENT, "--continuous"]));
     expect(waiting.stdout).toMatch(/Answer with: .*say t "…"/);
-    expect(endedWith(11, await goald.run(["resume", "t"])).stdout).toMatch(/Answer with: .*say t "…"/);
-    endedWith(0, await goald.run(["say", "t", "Blue."]));
-    endedWith(0, await goald.run(["resume", "t"]));
+    expect(endedWith(11, await goald.ask(["resume", "t"])).stdout).toMatch(/Answer with: .*say t "…"/);
+    endedWith(0, await goald.ask(["say", "t", "Blue."]));
+    endedWith(0, await goald.ask(["resume", "t"]));
     const { log } = await lookInto(goald);
     expect(log.filter(({ type }) => type === "command-finished")).toMatchObject([
       { observation: { source: "person", text: "Blue." } },

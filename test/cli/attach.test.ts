@@ -1,22 +1,17 @@
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
 import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
-
-/** The tests of this file share one model server. */
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
 
 /** Starts an agent `t` in the background of its home. */
 async function inBackground(tasks: number, heldFrom: number, ...flags: readonly string[]): Promise<DaemonHome> {
-  const home = await makeDaemonHome(ledger(tasks), { beside: { verbs } });
+  const home = await makeDaemonHome(ledger(tasks));
   home.holdFrom(heldFrom);
-  endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "--goal", "g", ...flags]));
+  endedWith(0, await home.goald.ask(["run", "-d", "--name", "T", "--role", "r", "--goal", "g", ...flags]));
   return home;
 }
 
@@ -37,7 +32,7 @@ describe("goald attach", () => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
     await using _daemon = daemonOf(goald);
     const limits = ["--max-steps", "1", "--approve", "never"];
-    endedWith(0, await goald.run(["run", "-d", "--name", "T", "--role", "r", "--goal", "g", ...limits]));
+    endedWith(0, await goald.ask(["run", "-d", "--name", "T", "--role", "r", "--goal", "g", ...limits]));
     while (server.chats.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     const terminal = goald.openTerminal(["attach", "t"]);
     await terminal.see("I write the first");
@@ -95,10 +90,10 @@ describe("goald attach", () => {
   });
 
   it.concurrent("shows the end of a finished agent without a daemon", async () => {
-    await using home = await makeDaemonHome(ledger(1), { beside: { verbs } });
+    await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
-    endedWith(0, await goald.run(["run", "--name", "T", "--goal", "g", "--continuous"]));
-    const ended = endedWith(0, await goald.run(["attach", "t"]));
+    endedWith(0, await goald.ask(["run", "--name", "T", "--goal", "g", "--continuous"]));
+    const ended = endedWith(0, await goald.ask(["attach", "t"]));
     expect(ended.stdout).toMatch(/Step 2 [\s\S]*Completed: All 1 tasks are done\.\n\n2 steps, /);
     expect(await home.hostPid()).toBeUndefined();
     const beyond = endedWith(3, await goald.ask(["attach", "t", "--since", "9", "--json"]));

@@ -1,13 +1,8 @@
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
 import { endedWith, errorOf, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
-
-/** The tests of this file share one model server. */
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
 
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
 
@@ -23,7 +18,7 @@ describe("goald run -d", () => {
     // Its terminal is closed, and the agent is in the middle of its work.
     await home.asked(2);
     home.release();
-    const attached = endedWith(0, await goald.run(["attach", "t", "--json"]));
+    const attached = endedWith(0, await goald.ask(["attach", "t", "--json"]));
     expect(linesOf(attached).at(-1)).toMatchObject({ type: "result", outcome: "completed", step: 5, exitCode: 0 });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
     const { log, problems } = await lookInto(goald);
@@ -34,12 +29,12 @@ describe("goald run -d", () => {
   it.concurrent("prints only the id, or one JSON document, for programs", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
-    const first = endedWith(0, await goald.run(["run", "-d", ...AGENT]));
+    const first = endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     expect(first.stdout).toBe("t\n");
     expect(first.stderr).toContain("Stop it:     goald stop t");
     const second = endedWith(
       0,
-      await goald.run(["run", "-d", ...AGENT, "--json"], { env: { GOALD_APPROVE: "always" } }),
+      await goald.ask(["run", "-d", ...AGENT, "--json"], { env: { GOALD_APPROVE: "always" } }),
     );
     const [document, ...more] = linesOf(second);
     expect(more).toEqual([]);
@@ -55,7 +50,7 @@ describe("goald run -d", () => {
     const { goald } = home;
     const limits = ["--max-steps", "2", "--max-tokens", "9000000", "--budget", "1.5", "--max-time", "8h"];
     const before = Date.now();
-    const waited = await goald.run([
+    const waited = await goald.ask([
       "run",
       "--wait",
       ...AGENT,
@@ -79,7 +74,7 @@ describe("goald run -d", () => {
     expect(hours).toBeLessThan(8.1);
     expect(home.server.chats[0]?.model).toBe("own-model");
     const more = ["--max-steps", "3", "--max-time", "none", "--budget", "none", "--approve", "never"];
-    endedWith(6, await goald.run(["resume", "t", ...more]));
+    endedWith(6, await goald.ask(["resume", "t", ...more]));
     const changed = (await lookInto(goald)).log.findLast(({ type }) => type === "settings-changed");
     expect(changed).toMatchObject({ approve: "never", stepLimit: 4, deadline: null, budgetUsd: null });
     expect(home.server.chats).toHaveLength(4);
@@ -87,10 +82,10 @@ describe("goald run -d", () => {
 
   it.concurrent("reports a missing key before it starts anything (exit 5)", async () => {
     await using goald = await makeGoald();
-    const ended = endedWith(5, await goald.run(["run", "-d", ...AGENT, "--json"]));
+    const ended = endedWith(5, await goald.ask(["run", "-d", ...AGENT, "--json"]));
     expect(errorOf(ended)).toMatchObject({ code: "GOALD_KEY_MISSING" });
     expect(await goald.read(".goald/daemon.json")).toBeUndefined();
-    expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
   });
 });
 
@@ -98,7 +93,7 @@ describe("goald run --wait", () => {
   it.concurrent("prints only the result and ends with its exit code", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
-    const completed = endedWith(0, await goald.run(["run", "--wait", ...AGENT, "--json"]));
+    const completed = endedWith(0, await goald.ask(["run", "--wait", ...AGENT, "--json"]));
     expect(linesOf(completed).map(problemsOfResult)).toEqual([""]);
     expect(linesOf(completed)).toMatchObject([{ outcome: "completed", exitCode: 0 }]);
     const [limited, waiting] = await Promise.all([
@@ -129,9 +124,9 @@ describe("goald run while a daemon runs", () => {
   it.concurrent("creates the agent in the daemon and follows it with the same output", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     const daemon = await home.hostPid();
-    const ended = endedWith(0, await goald.run(["run", ...AGENT, "--continuous", "--json"]));
+    const ended = endedWith(0, await goald.ask(["run", ...AGENT, "--continuous", "--json"]));
     const lines = linesOf(ended);
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(lines.map(({ seq }) => seq).slice(0, -1)).toEqual(lines.slice(1).map((_, at) => at + 1));
@@ -139,13 +134,13 @@ describe("goald run while a daemon runs", () => {
     expect(lines.at(-1)).toMatchObject({ outcome: "completed", exitCode: 0 });
     expect(await home.hostPid()).toBe(daemon);
     expect((await lookInto(goald)).log[0]).toMatchObject({ background: true, approve: "never" });
-    expect(endedWith(2, await goald.run(["run", ...AGENT])).stderr).toContain("no terminal to ask on");
+    expect(endedWith(2, await goald.ask(["run", ...AGENT])).stderr).toContain("no terminal to ask on");
   });
 
   it.concurrent("asks on this terminal before each command; Ctrl-C finishes the step and pauses the agent", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     home.holdFrom(3);
     const terminal = goald.openTerminal(["run", ...AGENT]);
     await terminal.see("append_to_file");
@@ -171,7 +166,7 @@ describe("goald resume", () => {
     await terminal.see("Task 2 of 3");
     await terminal.answer("Run it? ", "n");
     endedWith(11, await terminal.ended);
-    const resumed = endedWith(0, await goald.run(["resume", "-d", "--json"]));
+    const resumed = endedWith(0, await goald.ask(["resume", "-d", "--json"]));
     expect(linesOf(resumed)).toMatchObject([{ agent: { id: "t", background: true } }]);
     const again = goald.openTerminal(["resume"]);
     await again.see("Task 2 of 3");
@@ -194,9 +189,9 @@ describe("goald resume", () => {
     await home.until(async () => Date.now() > Date.parse(deadline), "the end of its time");
     home.release();
     endedWith(6, await waiting.ended);
-    const refused = endedWith(2, await goald.run(["resume", "t", "--json"]));
+    const refused = endedWith(2, await goald.ask(["resume", "t", "--json"]));
     expect(errorOf(refused)).toMatchObject({ code: "GOALD_USAGE", hint: expect.stringContaining("--max-time 8h") });
-    endedWith(0, await goald.run(["resume", "t", "--max-time", "8h"]));
+    endedWith(0, await goald.ask(["resume", "t", "--max-time", "8h"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
   });
 });
@@ -215,7 +210,7 @@ describe("invalid flags of a background run", () => {
     [["-d", "--max-time", "9999d"], /up to 3650d/],
     [["--wait", "--model", "two words"], /models\.smart/],
   ])("are rejected: %j", async (args, message) => {
-    await using goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, { verbs });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
     const ended = endedWith(2, await goald.ask(["run", ...AGENT, ...args, "--json"]));
     expect(ended.stdout).toBe("");
     expect(errorOf(ended).message).toMatch(message);

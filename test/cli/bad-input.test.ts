@@ -214,7 +214,7 @@ describe("invalid settings", () => {
     ["an unknown setting", '{ "recal": { "count": 3 } }'],
     ["a value of another kind", '{ "recall": { "count": "three" } }'],
   ])("in goald.json are rejected with the file: %s", async (_title, text) => {
-    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl }, goald);
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await other.write("config/goald.json", text);
     const ended = await other.ask(RUN);
     expectWords(ended);
@@ -272,7 +272,7 @@ describe("a command or prompt template of a home", () => {
     ],
     ["a template with an unknown variable", "prompts/result.md", "{{nonsense}}", 2, /result\.md|nonsense/],
   ])("is rejected with its file: %s", async (_title, path, text, code, message) => {
-    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl }, goald);
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await other.write(path, text);
     const ended = await other.ask([...RUN, "--json"]);
     expect(ended.stderr).not.toMatch(/^\s+at /m);

@@ -58,7 +58,7 @@ describe("a server that thinks for 60,000 tokens, and obeys the cap of a request
     await using world = await open({ obeys: true });
     const { goald, server } = world;
     const flags = [tokensFlag, tokens, budgetFlag, budget].map(String);
-    const ended = endedWith(6, await goald.run(["run", ...GOALS, "--continuous", "--json", ...flags]));
+    const ended = endedWith(6, await goald.ask(["run", ...GOALS, "--continuous", "--json", ...flags]));
     expect(linesOf(ended).at(-1)).toMatchObject({ outcome: code, modelCalls: server.bills.length });
     expectNoneOverCap(server);
     expect(tokensOf(server.bills)).toBeLessThanOrEqual(Number(tokens));
@@ -75,12 +75,12 @@ describe("a server that thinks for 60,000 tokens, and obeys the cap of a request
     await using daemon = daemonOf(goald);
     const limits = { tokens: 400_000, usd: 1.5 };
     const flags = ["--max-tokens", String(limits.tokens), "--budget", String(limits.usd), "--max-steps", "100"];
-    endedWith(0, await goald.run(["run", "-d", ...GOALS, ...flags]));
+    endedWith(0, await goald.ask(["run", "-d", ...GOALS, ...flags]));
     for (const helpers of [2, 4]) {
       const seen = () => new Set(server.bills.map(({ agent }) => agent)).size;
       await daemon.until(`${helpers} helpers think`, () => seen() > helpers && server.active > 0);
       await daemon.kill();
-      endedWith(0, await goald.run(["up"]));
+      endedWith(0, await goald.ask(["up"]));
     }
     await daemon.until("all agents rest", async () => {
       const states = Object.values(await accountsOf(goald));
@@ -110,7 +110,7 @@ describe("a server that thinks for 60,000 tokens, and ignores the cap of a reque
     await using world = await open({ obeys: false });
     const { goald, server } = world;
     const run = ["run", ...GOALS, "--continuous", "--json", "--max-tokens", "50000", "--budget", "1"];
-    const ended = endedWith(10, await goald.run(run));
+    const ended = endedWith(10, await goald.ask(run));
     expect(linesOf(ended).at(-1)).toMatchObject({
       outcome: "cap-ignored",
       reason: expect.stringMatching(/was told to send at most \d+ tokens \(max_tokens\), and ignored it/),
@@ -127,7 +127,7 @@ describe("a server that thinks for 60,000 tokens, and ignores the cap of a reque
     for (const { spent } of failed) expect(spent?.usage.outputTokens).toBeLessThan(5_500);
     for (const { outputTokens } of server.bills) expect(outputTokens).toBeLessThan(THOUGHT_TOKENS);
     expect(spentOf(replay(log)).tokens).toBeGreaterThan(2 * 5_000);
-    const { stdout } = endedWith(0, await goald.run(["show", "t"]));
+    const { stdout } = endedWith(0, await goald.ask(["show", "t"]));
     expect(stdout).toContain("goald resume t --model NAME");
   });
 
@@ -135,7 +135,7 @@ describe("a server that thinks for 60,000 tokens, and ignores the cap of a reque
     await using world = await open({ obeys: false });
     const { goald } = world;
     const run = ["run", ...GOALS, "--continuous", "--max-tokens", "10000", "--budget", "0.10"];
-    endedWith(6, await goald.run(run));
+    endedWith(6, await goald.ask(run));
     const spent = spentOf(replay((await lookInto(goald)).log));
     expect(spent.tokens).toBeLessThanOrEqual(10_000 + 1_000);
     expect(spent.usd).toBeLessThanOrEqual(0.1 + 1_000 * (8 / 1e6));

@@ -41,7 +41,7 @@ describe("a clone by the real program", () => {
     expect((await readdir(place)).filter((name) => !name.startsWith(".goald-"))).toEqual([]);
     isSlow = false;
     git.dropConnections();
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(await readdir(place)).toEqual(["plain"]);
     expect(await readFile(join(place, "plain/README.md"), "utf8")).toBe("# Plain\n");
     const { log, problems } = await lookInto(goald);

@@ -34,7 +34,7 @@ describe("goald run --commands", () => {
     await using server = await startOpenAIServer({ reply: replies, embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
     await goald.write("commands/bake.js", own);
-    endedWith(0, await goald.run([...RUN, "--commands", "loop, files"]));
+    endedWith(0, await goald.ask([...RUN, "--commands", "loop, files"]));
     const [first] = server.chats;
     expect(listed(first as ChatRequest)).toEqual(EIGHT);
     expect(grammarOf(first)).toContain('"write_to_file"');
@@ -62,10 +62,10 @@ describe("goald run --commands", () => {
     await goald.write("commands/bake.js", own);
     const shown = async (...flags: string[]): Promise<readonly string[]> => {
       const seen = server.chats.length;
-      await goald.run(["resume", "t", "--json", "--max-steps", "1", ...flags]);
+      await goald.ask(["resume", "t", "--json", "--max-steps", "1", ...flags]);
       return listed(server.chats[seen] as ChatRequest);
     };
-    await goald.run([...RUN, "--continuous-limit", "1"]);
+    await goald.ask([...RUN, "--continuous-limit", "1"]);
     expect(listed(server.chats[0] as ChatRequest)).toEqual(["bake", "task_complete"]);
     expect(await shown()).toEqual(["bake", "task_complete"]);
     expect(await shown("--commands", "own,read_file")).toEqual(["read_file", "bake", "task_complete"]);

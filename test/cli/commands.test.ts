@@ -13,7 +13,7 @@ interface Line {
 describe("goald commands", () => {
   it("lists the commands of agents, and the missing settings of the others", async () => {
     await using goald = await makeGoald();
-    const { stdout } = endedWith(0, await goald.run(["commands", "--json"]));
+    const { stdout } = endedWith(0, await goald.ask(["commands", "--json"]));
     const lines = (JSON.parse(stdout) as { readonly commands: readonly Line[] }).commands;
     expect(lines.find(({ name }) => name === "write_to_file")).toMatchObject({ state: "ready", toDo: [] });
     const waiting = lines.find(({ name }) => name === "execute_python_file");
@@ -24,22 +24,22 @@ describe("goald commands", () => {
     });
 
     await goald.write("commands/mine.js", 'export default { name: "mine", summary: "Mine.", run: () => "mine" };');
-    expect(JSON.parse(endedWith(0, await goald.run(["commands", "mine", "--json"])).stdout)).toMatchObject({
+    expect(JSON.parse(endedWith(0, await goald.ask(["commands", "mine", "--json"])).stdout)).toMatchObject({
       origin: "home",
       effect: "at-most-once",
     });
 
-    const table = endedWith(0, await goald.run(["commands"])).stdout;
+    const table = endedWith(0, await goald.ask(["commands"])).stdout;
     expect(table).toMatch(/^execute_python_file +not set up +file /m);
     expect(table).toContain("  execute_python_file: This version of goald does not provide the service sandbox yet");
   });
 
   it("shows one command in full, and lists the others for an unknown name (exit 3)", async () => {
     await using goald = await makeGoald();
-    const { stdout } = endedWith(0, await goald.run(["commands", "append_to_file"]));
+    const { stdout } = endedWith(0, await goald.ask(["commands", "append_to_file"]));
     expect(stdout).toMatch(/Arguments:\n {2}file: string\. .*\n {2}text: string/);
     expect(stdout).toContain("After a crash: checks whether its effect happened");
-    const { stderr } = endedWith(3, await goald.run(["commands", "googel"]));
+    const { stderr } = endedWith(3, await goald.ask(["commands", "googel"]));
     expect(stderr).toMatch(/no command "googel".*\n.*write_to_file, read_file/);
   });
 
@@ -49,7 +49,7 @@ describe("goald commands", () => {
       "commands/post_note.ts",
       "export default {\n  name: 'post_note',\n  summary: 3,\n  run() {},\n};",
     );
-    expect(errorOf(endedWith(2, await goald.run(["commands", "--json"])))).toMatchObject({
+    expect(errorOf(endedWith(2, await goald.ask(["commands", "--json"])))).toMatchObject({
       code: "GOALD_COMMAND_INVALID",
       message: expect.stringMatching(
         /post_note\.ts is not a valid command: line 3: expected summary: one line of text.*got 3\.$/,
@@ -65,7 +65,7 @@ describe("goald commands", () => {
   ])("reports only where a file cannot be loaded: %s %j", async (file, text, line) => {
     await using goald = await makeGoald();
     await goald.write(`commands/${file}`, text);
-    const { stderr } = endedWith(2, await goald.run(["commands"]));
+    const { stderr } = endedWith(2, await goald.ask(["commands"]));
     expect(stderr).toContain(`${file}:${line} could not be loaded`);
     expect(stderr).not.toContain("Warning");
   });
@@ -74,21 +74,21 @@ describe("goald commands", () => {
 describe("goald new command", () => {
   it("writes a command that works unchanged, with a test that passes", async () => {
     await using goald = await makeGoald();
-    const made = JSON.parse(endedWith(0, await goald.run(["new", "command", "count_words", "--json"])).stdout) as {
+    const made = JSON.parse(endedWith(0, await goald.ask(["new", "command", "count_words", "--json"])).stdout) as {
       readonly test: string;
     };
     const { stdout } = await promisify(execFile)(process.execPath, ["--test", "--test-reporter=tap", made.test]);
     expect(stdout).toMatch(/# pass 2\n# fail 0/);
-    expect(endedWith(0, await goald.run(["commands", "count_words"])).stdout).toMatch(/Risk: none/);
+    expect(endedWith(0, await goald.ask(["commands", "count_words"])).stdout).toMatch(/Risk: none/);
   });
 
   it("overwrites nothing (exit 7), and accepts only valid command names (exit 2)", async () => {
     await using goald = await makeGoald();
     await goald.write("commands/mine.test.ts", "// mine");
-    expect(endedWith(7, await goald.run(["new", "command", "mine"])).stderr).toContain("was not changed");
+    expect(endedWith(7, await goald.ask(["new", "command", "mine"])).stderr).toContain("was not changed");
     expect(await goald.read("commands/mine.test.ts")).toBe("// mine");
-    expect(endedWith(0, await goald.run(["commands", "--json"])).stdout).not.toContain('"mine"');
-    expect(endedWith(2, await goald.run(["new", "command", "Mine!"])).stderr).toContain("lower-case letters");
-    expect(endedWith(2, await goald.run(["new", "agent"])).stderr).toContain("unknown command");
+    expect(endedWith(0, await goald.ask(["commands", "--json"])).stdout).not.toContain('"mine"');
+    expect(endedWith(2, await goald.ask(["new", "command", "Mine!"])).stderr).toContain("lower-case letters");
+    expect(endedWith(2, await goald.ask(["new", "agent"])).stderr).toContain("unknown command");
   });
 });

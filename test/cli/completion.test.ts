@@ -93,7 +93,7 @@ describe("completion in bash", () => {
   });
 
   it("prints nothing in a home that cannot be read", async () => {
-    await using broken = await makeGoald({}, goald);
+    await using broken = await makeGoald();
     await broken.write(".goald/goald.db", "this is not a database".repeat(100));
     await broken.write("config/goald.json", "{");
     expect(await broken.ask(["complete", "agents", ""])).toMatchObject({ stdout: "", stderr: "", code: 0 });

@@ -1,15 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { readDefaults, SETTINGS, valueAt } from "#config/settings.ts";
 import { holdHostLock } from "#store/host-lock.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
-
-/** The tests of this file share one model server. */
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
 
 const KEY = "sk-planted-0123456789";
 const FILE = "config/goald.json";
@@ -48,7 +43,7 @@ describe("goald config list", () => {
   });
 
   it("shows the source of each setting", async () => {
-    await using goald = await makeGoald({ SMART_LLM: "a" }, { verbs });
+    await using goald = await makeGoald({ SMART_LLM: "a" });
     await goald.write(".env", "FAST_LLM_MODEL=b\n");
     await goald.write(FILE, '{"models":{"embedding":"c"}}');
     const { stdout } = endedWith(0, await goald.ask(["config", "list", "--show-origin", "--no-color"]));
@@ -69,7 +64,7 @@ describe("goald config list", () => {
     ["the environment", { OPENAI_API_KEY: KEY }, "{}", "environment"],
     ["goald.json", {}, `{"openai":{"apiKey":"${KEY}"}}`, "goald.json"],
   ])("shows that a key from %s is set, but never its value", async (_title, env, file, layer) => {
-    await using goald = await makeGoald({ ...env, SMART_LLM: `model-${KEY}` }, { verbs });
+    await using goald = await makeGoald({ ...env, SMART_LLM: `model-${KEY}` });
     await goald.write(FILE, file);
     for (const args of [["list"], ["list", "--json"], ["get", "openai.apiKey", "--json"], ["get", "models.smart"]]) {
       const { stdout, stderr } = endedWith(0, await goald.ask(["config", ...args, "--show-origin"].slice(0, 4)));
@@ -90,10 +85,7 @@ describe("goald config list", () => {
   });
 
   it("shows settings that are wrong, reports their problems and ends with 2", async () => {
-    await using goald = await makeGoald(
-      { GOALD_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" },
-      { verbs },
-    );
+    await using goald = await makeGoald({ GOALD_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" });
     const listed = endedWith(2, await goald.ask(["config", "list", "--json"]));
     expect(settingOf(listed, "approve")).toMatchObject({
       value: "loud",
@@ -125,7 +117,7 @@ describe("goald config set", () => {
     ["GOALD_REQUESTS_PER_MINUTE", "60", { daemon: { requestsPerMinute: 60 } }, "60"],
     ["daemon.graceSeconds", "0", { daemon: { graceSeconds: 0 } }, "0"],
   ])("%s %s is written and applied", async (name, text, stored, printed) => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const said = endedWith(0, await goald.ask(["config", "set", name, text]));
     expect(said.stdout).toContain(` in ${goald.home}/${FILE}\n`);
     expect(said.stderr).toBe("");
@@ -134,7 +126,7 @@ describe("goald config set", () => {
   });
 
   it("leaves other settings and the file's owner unchanged", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     await goald.write(FILE, '{ "keys": {"no": "q"},  "models": {"fast": "f"} }', 0o644);
     endedWith(0, await goald.ask(["config", "set", "models.smart", "s"]));
     expect(await goald.read(FILE)).toBe(
@@ -163,7 +155,7 @@ describe("goald config set", () => {
     ["a group", ["models", "x"], /"models" is not a setting/, /config list/],
     ["a name with escape codes", ["\u001b[2Jx", "1"], /is not a setting/, /config list/],
   ])("refuses %s (exit 2) and writes nothing", async (_title, args, message, hint) => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const refused = endedWith(2, await goald.ask(["config", "set", "--json", ...args]));
     expect(errorOf(refused)).toEqual({
       code: "GOALD_USAGE",
@@ -175,7 +167,7 @@ describe("goald config set", () => {
   });
 
   it("refuses a key, prints the line for .env instead, and never shows the key", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     for (const name of ["openai.apiKey", "OPENAI_API_KEY"]) {
       const refused = endedWith(2, await goald.ask(["config", "set", name, KEY]));
       expect(refused.stderr).toContain(`${goald.home}/.env (and chmod 600 it)`);
@@ -186,7 +178,7 @@ describe("goald config set", () => {
   });
 
   it("repairs one wrong setting while another is wrong too", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     await goald.write(FILE, '{"approve":"loud","temperature":"hot"}');
     endedWith(0, await goald.ask(["config", "set", "approve", "never"]));
     expect(await json(goald)).toEqual({ approve: "never", temperature: "hot" });
@@ -196,7 +188,7 @@ describe("goald config set", () => {
   });
 
   it("reports what overrides it: a variable in the environment, a line in .env", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     await goald.write(".env", "FAST_LLM=from-env-file\n");
     const env = { OPENAI_BASE_URL: "http://other.test/v1" };
     const set = endedWith(0, await goald.ask(["config", "set", "openai.baseUrl", "http://mine.test/v1"], { env }));
@@ -220,7 +212,7 @@ describe("goald config set", () => {
       /^The run on a terminal \(process \d+\) still uses the old value; the next run uses the new one\.\n$/,
     ],
   ])("reports that a running %s keeps the old value", async (role, said) => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     endedWith(0, await goald.ask(["init"]));
     const info = { pid: process.pid, version: "0", startedAt: new Date().toISOString(), role };
     {
@@ -235,7 +227,7 @@ describe("goald config set", () => {
   });
 
   it("leaves a file that it cannot change as it is, and prints the reason", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     for (const [text, message] of [
       ["{", /is not valid JSON/],
       ["[1]", /it must be an object/],
@@ -245,14 +237,14 @@ describe("goald config set", () => {
       expect(endedWith(2, await goald.ask(["config", "set", "models.smart", "m"])).stderr).toMatch(message);
       expect(await goald.read(FILE)).toBe(text);
     }
-    await using blocked = await makeGoald({ GOALD_HOME: join(goald.cwd, "file", "home") }, { verbs });
+    await using blocked = await makeGoald({ GOALD_HOME: join(goald.cwd, "file", "home") });
     await writeFile(join(goald.cwd, "file"), "");
     const refused = endedWith(2, await blocked.ask(["config", "set", "models.smart", "m"]));
     expect(refused.stderr).toMatch(/a file is in the way/);
   });
 
   it("loses no setting to simultaneous calls, or to the lock of a killed one", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const lock = join(goald.home, `${FILE}.lock`);
     await goald.write(`${FILE}.lock`, "");
     await utimes(lock, new Date(0), new Date(0));
@@ -266,7 +258,7 @@ describe("goald config set", () => {
 
 describe("goald config unset", () => {
   it("removes a setting with its empty group, and shows the value that then applies", async () => {
-    await using goald = await makeGoald({ FAST_LLM: "f" }, { verbs });
+    await using goald = await makeGoald({ FAST_LLM: "f" });
     await goald.write(FILE, '{"models":{"smart":"a","fast":"b"},"recall":{"count":1}}');
     const unset = endedWith(0, await goald.ask(["config", "unset", "SMART_LLM"]));
     expect(unset.stdout).toBe(`Removed models.smart from ${goald.home}/${FILE}. It is gpt-4.1 now (default).\n`);
@@ -279,7 +271,7 @@ describe("goald config unset", () => {
   });
 
   it("changes nothing for a setting that is not set, and reports so", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const text = '{ "recall": {"count": 1} }';
     await goald.write(FILE, text);
     const { stdout } = endedWith(
@@ -288,13 +280,13 @@ describe("goald config unset", () => {
     );
     expect(stdout).toContain("approve is not in ");
     expect(await goald.read(FILE)).toBe(text);
-    await using empty = await makeGoald({}, { verbs });
+    await using empty = await makeGoald();
     endedWith(0, await empty.ask(["config", "unset", "approve"]));
     expect(await empty.read(FILE)).toBeUndefined();
   });
 
   it("removes an unknown setting, which stops every other verb", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     await goald.write(FILE, '{"models":{"smrt":"x"}}');
     expect(endedWith(2, await goald.ask(["ps"])).stderr).toContain("Remove it: goald config unset models.smrt");
     endedWith(0, await goald.ask(["config", "unset", "models.smrt"]));
@@ -304,7 +296,7 @@ describe("goald config unset", () => {
   });
 
   it("removes a key too, but never a whole group", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     await goald.write(FILE, `{"openai":{"apiKey":"${KEY}"},"keys":{"no":"q"}}`);
     const unset = endedWith(0, await goald.ask(["config", "unset", "openai.apiKey"]));
     expect(unset.stdout).not.toContain(KEY);
@@ -315,7 +307,7 @@ describe("goald config unset", () => {
 
 describe("goald config path and help", () => {
   it("prints the path of the file, even if it does not exist", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     expect(endedWith(0, await goald.ask(["config", "path"])).stdout).toBe(`${goald.home}/${FILE}\n`);
     await goald.write(FILE, "{");
     expect(JSON.parse(endedWith(0, await goald.ask(["config", "path", "--json"])).stdout)).toEqual({
@@ -327,7 +319,7 @@ describe("goald config path and help", () => {
   });
 
   it("starts with examples that work", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     for (const args of [["config"], ["config", "set"], ["init"]]) {
       const { stdout } = endedWith(0, await goald.ask([...args, "--help"]));
       expect(stdout).toMatch(/^Examples:\n/);

@@ -18,8 +18,8 @@ describe("one changed character in a log", () => {
     const { goald, server } = home;
     await using daemon = daemonOf(goald);
     home.holdFrom(1);
-    endedWith(0, await goald.run(agent("Payer", "Send 100 to Alice")));
-    endedWith(0, await goald.run(agent("Other", "g")));
+    endedWith(0, await goald.ask(agent("Payer", "Send 100 to Alice")));
+    endedWith(0, await goald.ask(agent("Other", "g")));
     await home.asked(2);
     await daemon.kill();
     const database = new DatabaseSync(join(goald.home, ".goald", "goald.db"));
@@ -29,24 +29,24 @@ describe("one changed character in a log", () => {
     home.release();
 
     // `ps` revives the daemon.
-    endedWith(1, await goald.run(["ps"]));
+    endedWith(1, await goald.ask(["ps"]));
     await home.until(async () => (await goald.read("workspace/other/ledger.txt")) === ledgerText(3), "the other's end");
     await home.logged("turn-finished", 1, "other");
     const sent = server.chats.slice(before).map(({ messages }) => JSON.stringify(messages));
     expect(sent.filter((text) => text.includes("to Alice"))).toEqual([]);
     expect(sent.length).toBeGreaterThan(0);
 
-    const shown = endedWith(1, await goald.run(["ps"])).stdout;
+    const shown = endedWith(1, await goald.ask(["ps"])).stdout;
     expect(shown).toMatch(/^payer +Payer +damaged /m);
     expect(shown).toMatch(/^other +Other +completed /m);
-    expect(endedWith(1, await goald.run(["show", "payer"])).stderr).toContain("expected event 1 as written");
-    const resumed = endedWith(1, await goald.run(["resume", "payer", "--json"]));
+    expect(endedWith(1, await goald.ask(["show", "payer"])).stderr).toContain("expected event 1 as written");
+    const resumed = endedWith(1, await goald.ask(["resume", "payer", "--json"]));
     expect(errorOf({ stderr: resumed.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({
       code: "GOALD_STORE_DAMAGED",
       message: expect.stringContaining("goald verify payer"),
     });
-    expect(endedWith(1, await goald.run(["verify", "payer"])).stdout).toContain("event 1 of payer");
-    expect(jsonOf(await goald.run(["verify", "other", "--json"]))).toMatchObject({ problems: [] });
+    expect(endedWith(1, await goald.ask(["verify", "payer"])).stdout).toContain("event 1 of payer");
+    expect(jsonOf(await goald.ask(["verify", "other", "--json"]))).toMatchObject({ problems: [] });
     expect(server.chats.filter(({ messages }) => JSON.stringify(messages).includes("Send 900"))).toEqual([]);
   });
 });
@@ -57,7 +57,7 @@ describe("one flipped bit in the WAL of a killed daemon", () => {
     const { goald, server } = home;
     await using daemon = daemonOf(goald);
     home.holdFrom(3);
-    endedWith(0, await goald.run(agent("T", "g")));
+    endedWith(0, await goald.ask(agent("T", "g")));
     await home.asked(3);
     await daemon.kill();
     const wal = join(goald.home, ".goald", "goald.db-wal");
@@ -69,14 +69,14 @@ describe("one flipped bit in the WAL of a killed daemon", () => {
     const before = server.chats.length;
 
     const missing = /has lost commits that goald had confirmed.*vents? \d+ .*of t (?:is|are) missing.*--accept-loss/;
-    expect(endedWith(0, await goald.run(["ps"])).stderr).toMatch(missing);
-    expect(endedWith(4, await goald.run(["resume", "t"])).stderr).toMatch(missing);
-    expect(endedWith(1, await goald.run(["verify"])).stdout).toMatch(/vents? \d+ .*of t (?:is|are) missing/);
+    expect(endedWith(0, await goald.ask(["ps"])).stderr).toMatch(missing);
+    expect(endedWith(4, await goald.ask(["resume", "t"])).stderr).toMatch(missing);
+    expect(endedWith(1, await goald.ask(["verify"])).stdout).toMatch(/vents? \d+ .*of t (?:is|are) missing/);
     expect(server.chats.length).toBe(before);
 
-    const accepted = endedWith(0, await goald.run(["verify", "--accept-loss"]));
+    const accepted = endedWith(0, await goald.ask(["verify", "--accept-loss"]));
     expect(accepted.stdout).toMatch(/^Accepted: Events? \d+ .*of t /);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     await home.logged("turn-finished");
   });
 });
@@ -87,13 +87,13 @@ describe("goald backup", () => {
     const { goald } = home;
     await using daemon = daemonOf(goald);
     home.holdFrom(3);
-    endedWith(0, await goald.run(agent("T", "g")));
+    endedWith(0, await goald.ask(agent("T", "g")));
     await home.asked(3);
     const file = join(goald.cwd, "copy.db");
-    const { stdout } = endedWith(0, await goald.run(["backup", "copy.db"]));
+    const { stdout } = endedWith(0, await goald.ask(["backup", "copy.db"]));
     expect(stdout).toMatch(/^Wrote .*copy\.db: 1 agent, \d+ events, \d+ bytes, verified\.\n/);
-    endedWith(7, await goald.run(["backup", "copy.db"]));
-    expect(jsonOf(await goald.run(["backup", "copy.db", "--force", "--json"]))).toMatchObject({ file, agents: 1 });
+    endedWith(7, await goald.ask(["backup", "copy.db"]));
+    expect(jsonOf(await goald.ask(["backup", "copy.db", "--force", "--json"]))).toMatchObject({ file, agents: 1 });
     home.release();
     await home.logged("turn-finished");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
@@ -105,7 +105,7 @@ describe("goald backup", () => {
     expect((await lookInto(goald)).log.at(-1)?.type).toBe("model-asked");
     expect(daemon.isHeld()).toBe(false);
     // The restored agent continues.
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     await home.logged("turn-finished");
   });
 });

@@ -23,7 +23,7 @@ interface View {
 }
 
 const viewsOf = async ({ goald }: DaemonHome): Promise<readonly View[]> => {
-  const { stdout, code } = await goald.run(["ps", "--all", "--json"]);
+  const { stdout, code } = await goald.ask(["ps", "--all", "--json"]);
   return code === 0 ? (JSON.parse(stdout) as { agents: View[] }).agents : [];
 };
 const typesOf = async ({ goald }: DaemonHome, agent: string): Promise<readonly string[]> =>
@@ -45,12 +45,12 @@ describe("a daemon with one command that kills it, and four innocent agents with
     await goald.write("commands/boom.ts", commandFile("boom", "process.exit(9);"));
     await goald.write("commands/nap.ts", commandFile("nap", nap(700)));
     for (const name of ["Ada", "Ben", "Cleo", "Dora", "Boom"])
-      endedWith(0, await goald.run(["run", "-d", "--name", name, "--role", "r", "--goal", "g"]));
+      endedWith(0, await goald.ask(["run", "-d", "--name", name, "--role", "r", "--goal", "g"]));
     const isOver = ({ state }: { state: string }): boolean => state === "completed" || state.startsWith("paused");
     let views = await viewsOf(home);
     // `ps` starts a daemon that has died.
-    for (let looks = 0; looks < 60 && !(views.length === 5 && views.every(isOver)); looks++) {
-      await sleep(1_000);
+    for (let looks = 0; looks < 240 && !(views.length === 5 && views.every(isOver)); looks++) {
+      await sleep(250);
       views = await viewsOf(home);
     }
     expect(Object.fromEntries(views.map(({ id, state }) => [id, state]))).toEqual({
@@ -72,11 +72,11 @@ describe("an orderly end of the daemon in the middle of a long command", () => {
     await using home = await makeDaemonHome([{ name: "nap", args: {} }]);
     const { goald } = home;
     await goald.write("commands/nap.ts", commandFile("nap", nap(290_000)));
-    endedWith(0, await goald.run(["run", "-d", "--name", "T", "--role", "r", "--goal", "g"]));
+    endedWith(0, await goald.ask(["run", "-d", "--name", "T", "--role", "r", "--goal", "g"]));
     for (let downs = 1; downs <= 3; downs++) {
       await home.logged("command-started", downs);
-      endedWith(0, await goald.run(["down", "-t", "0"]));
-      if (downs < 3) endedWith(0, await goald.run(["up"]));
+      endedWith(0, await goald.ask(["down", "-t", "0"]));
+      if (downs < 3) endedWith(0, await goald.ask(["up"]));
     }
     const unit = goald.start(["up", "--foreground", "--home", goald.home]);
     await home.logged("command-started", 4);
@@ -85,12 +85,12 @@ describe("an orderly end of the daemon in the middle of a long command", () => {
     await sleep(500);
     unit.kill("SIGTERM");
     endedWith(0, await unit.ended);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     await home.logged("command-started", 5);
     const types = await typesOf(home, "t");
     expect(types.filter((type) => type === "call-cut-off")).toHaveLength(4);
     expect(types).not.toContain("call-interrupted");
     expect((await viewsOf(home))[0]?.state).toBe("running");
-    await goald.run(["down", "-t", "0", "--kill"]);
+    await goald.ask(["down", "-t", "0", "--kill"]);
   }, 120_000);
 });

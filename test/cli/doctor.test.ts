@@ -51,7 +51,7 @@ describe("goald doctor", () => {
     const refusal = `The store ${path} was made by a goald before the first release and cannot be read.`;
     const run = ["run", "--name", "Foo", "--role", "r", "--goal", "g", "--continuous"];
     for (const call of [["ps"], ["verify"], run, ["rm", "foo"]]) {
-      const { stderr } = endedWith(1, await goald.run(call, { env: SERVER }));
+      const { stderr } = endedWith(1, await goald.ask(call, { env: SERVER }));
       expect(stderr).toContain(`goald: ${refusal}\n  Move it to another folder: `);
     }
     const report = await examine(goald, 1, [], SERVER);
@@ -61,11 +61,11 @@ describe("goald doctor", () => {
 
   it("lists its findings for people, each with a mark and what to do", async () => {
     await using goald = await makeGoald();
-    const { stdout } = endedWith(1, await goald.run(["doctor"]));
+    const { stdout } = endedWith(1, await goald.ask(["doctor"]));
     expect(stdout).toMatch(/^✓ goald {8}\S+ on Node 24\./);
     expect(stdout).toMatch(/^✗ model {8}no key and no model server are set\n {15}Put OPENAI_API_KEY=/m);
     expect(stdout).toContain("1 error, 0 warnings.");
-    expect(endedWith(0, await goald.run(["doctor"], { env: SERVER })).stdout).toContain("No problems found.");
+    expect(endedWith(0, await goald.ask(["doctor"], { env: SERVER })).stdout).toContain("No problems found.");
   });
 
   it("shows that a key is set and where, but never its value", async () => {
@@ -82,9 +82,9 @@ describe("goald doctor", () => {
   it("finds files that other users can read or write, and closes them with --fix", async () => {
     await using goald = await makeGoald(SERVER);
     await goald.write(".env", "A=b\n", 0o644);
-    endedWith(0, await goald.run(["ps"]));
+    endedWith(0, await goald.ask(["ps"]));
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     const at = (path: string): string => join(goald.home, path);
     await chmod(at(".goald"), 0o755);
     await chmod(at(".goald/goald.db"), 0o640);
@@ -106,7 +106,7 @@ describe("goald doctor", () => {
   it("distinguishes a daemon that runs, died, or was stopped", async () => {
     await using goald = await makeGoald(SERVER);
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     const running = await examine(goald, 0);
     expect(textOf(running, "daemon")).toContain(`runs (pid ${daemon.pid()}, goald `);
     await daemon.kill();
@@ -114,10 +114,10 @@ describe("goald doctor", () => {
     const died = await examine(goald, 1);
     expect(textOf(died, "daemon")).toContain("it died. Its last words: FATAL ERROR: ");
     expect(textOf(died, "daemon")).toContain("goald up");
-    const shown = endedWith(1, await goald.run(["doctor"]));
+    const shown = endedWith(1, await goald.ask(["doctor"]));
     expect(shown.stdout).toContain("FATAL ERROR: no memory");
-    endedWith(0, await goald.run(["up"]));
-    endedWith(0, await goald.run(["down"]));
+    endedWith(0, await goald.ask(["up"]));
+    endedWith(0, await goald.ask(["down"]));
     expect(levelOf(await examine(goald, 0), "daemon")).toEqual(["ok"]);
   });
 
@@ -125,7 +125,7 @@ describe("goald doctor", () => {
     await using goald = await makeGoald(SERVER);
     await using daemon = daemonOf(goald);
     const socket = join(goald.home, ".goald", "daemon.sock");
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     expect((await examine(goald, 0, ["--fix"])).repaired).toEqual([]);
     expect((await stat(socket)).isSocket()).toBe(true);
     await daemon.kill();
@@ -137,21 +137,21 @@ describe("goald doctor", () => {
   it("does not take the daemon of a home for that of its copy, and keeps its socket", async () => {
     await using goald = await makeGoald(SERVER);
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     const copy = join(goald.home, "copy");
     await mkdir(join(copy, ".goald"), { recursive: true, mode: 0o700 });
     await copyFile(join(goald.home, ".goald", "daemon.json"), join(copy, ".goald", "daemon.json"));
     const inCopy = { env: { GOALD_HOME: copy } };
     const { findings, repaired } = await examine(goald, 0, ["--fix"], inCopy.env);
     expect([findings.filter(({ check }) => check === "socket"), repaired]).toEqual([[], []]);
-    endedWith(4, await goald.run(["down"], inCopy));
-    expect(JSON.parse(endedWith(0, await goald.run(["status", "--json"])).stdout)).toMatchObject({ pid: daemon.pid() });
+    endedWith(4, await goald.ask(["down"], inCopy));
+    expect(JSON.parse(endedWith(0, await goald.ask(["status", "--json"])).stdout)).toMatchObject({ pid: daemon.pid() });
   });
 
   it("names the variables that this shell has and the daemon lacks, without their values", async () => {
     await using goald = await makeGoald(SERVER);
     await using _daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["up"]));
     expect(levelOf(await examine(goald, 0), "environment")).toEqual([]);
     const report = await examine(goald, 0, [], { OPENAI_API_KEY: KEY });
     expect(levelOf(report, "environment")).toEqual(["warning"]);
@@ -175,7 +175,7 @@ describe("goald doctor", () => {
     await goald.write("commands/broken.ts", "process.stderr.write('ran'); export default { name: 'broken' };\n");
     expect(textOf(await examine(goald, 1), "commands")).toContain("broken.ts is not a valid command");
     await chmod(join(goald.home, "commands"), 0o777);
-    const unsafe = endedWith(1, await goald.run(["doctor"]));
+    const unsafe = endedWith(1, await goald.ask(["doctor"]));
     expect(unsafe.stdout).not.toContain("broken.ts is not a valid command");
     expect(unsafe.stderr).toBe("");
   });

@@ -21,7 +21,7 @@ describe("a download that kill -9 interrupts", () => {
     running.kill("SIGKILL");
     await running.ended;
 
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask(["resume", "t", "--json"]));
     const { log, problems } = await lookInto(goald);
     const started = log.flatMap((event) => (event.type === "command-started" ? [event] : []));
     expect(started.filter(({ effect }) => effect === "idempotent")).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);

@@ -57,7 +57,7 @@ async function versionsIn({ home }: Goald): Promise<readonly string[]> {
 describe("a run that edits a file of 2,000 lines", () => {
   it("edits three places, gets a useful answer to a miss, and keeps one version of each edit", async () => {
     await using home = await openHome();
-    endedWith(0, await home.goald.run(RUN));
+    endedWith(0, await home.goald.ask(RUN));
     const { log, problems } = await lookInto(home.goald);
     const answers = resultsOf(log).map(({ observation }) => String(observation.text));
     expect(answers[1]).toContain("Edited tasks.py at 1 place, line 1000. It has 2003 lines now.\n998: ");
@@ -70,21 +70,21 @@ describe("a run that edits a file of 2,000 lines", () => {
     expect(await versionsIn(home.goald)).toEqual([1, 2, 4, 5].map((step) => `write in step ${step}`));
     expect(home.server.violations).toEqual([]);
     expect(problems).toEqual([]);
-    const restored = await home.goald.run(["restore", "t", "--step", "1"]);
+    const restored = await home.goald.ask(["restore", "t", "--step", "1"]);
     expect([restored.code, await home.goald.read("workspace/t/tasks.py")]).toEqual([0, FILE]);
   });
 
   it.each(["before", "after"])("edits once when kill -9 comes %s the result is durable", async (when) => {
     await using home = await openHome();
     await using pattern = await openHome();
-    endedWith(0, await pattern.goald.run(RUN));
+    endedWith(0, await pattern.goald.ask(RUN));
     // The third edit: its file is changed before its result is in the log.
     const seq = resultsOf((await lookInto(pattern.goald)).log)[3]?.seq;
     const killed = await home.goald.run(RUN, { imports: [HOOK], env: { KILL_AT_EVENT: `1:${seq}:${when}` } });
     expect(killed.signal).toBe("SIGKILL");
     expect(await home.goald.read("workspace/t/tasks.py")).toContain("stop_40(");
     expect(await versionsIn(home.goald)).toHaveLength(when === "before" ? 2 : 3);
-    endedWith(0, await home.goald.run(["resume", "t", "--json"]));
+    endedWith(0, await home.goald.ask(["resume", "t", "--json"]));
     const { log, problems } = await lookInto(home.goald);
     expect(resultsOf(log).map(({ observation }) => observation.status)).toEqual([
       "ok",

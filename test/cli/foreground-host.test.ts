@@ -37,11 +37,11 @@ describe("a run on a terminal", () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     const terminal = await asking(home);
-    endedWith(0, await goald.run(["approve", "t"]));
+    endedWith(0, await goald.ask(["approve", "t"]));
     await terminal.see("It was approved elsewhere.");
     await terminal.see("Result (ok)");
     await terminal.see("Run it? ");
-    endedWith(0, await goald.run(["deny", "t", "Not that line"]));
+    endedWith(0, await goald.ask(["deny", "t", "Not that line"]));
     await terminal.see("It was denied elsewhere.");
     await terminal.see("Not that line");
     await terminal.answer("Run it? ", "y");
@@ -79,7 +79,7 @@ describe("a run on a terminal", () => {
     await terminal.see("ada says:");
     // The half-typed line stays, and answers nothing without Enter.
     await terminal.see("Run it? ");
-    const stopped = endedWith(0, await goald.run(["stop", "t"]));
+    const stopped = endedWith(0, await goald.ask(["stop", "t"]));
     expect(stopped.stdout).toContain("t is stopped (step 1). Continue: goald resume t");
     expect(endedWith(11, await terminal.ended).stdout).toContain("Go on with: goald resume t");
     expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
@@ -97,7 +97,7 @@ describe("a run on a terminal", () => {
     const attached = goald.start(["attach", "t", "--since", "1", "--json"]);
     await attached.see('"callId":"m2"');
     await client.say("t", { from: "ada", text: "mind the gap" });
-    expect(errorOf(endedWith(7, await goald.run(["down", "--json"])))).toMatchObject({ code: "GOALD_ALREADY_RUNNING" });
+    expect(errorOf(endedWith(7, await goald.ask(["down", "--json"])))).toMatchObject({ code: "GOALD_ALREADY_RUNNING" });
     await expect(client.reload()).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING" });
     home.holdFrom(3);
     await home.asked(3);
@@ -119,7 +119,7 @@ describe("a run on a terminal", () => {
     expect((await (await hostOf(home)).kill("t")).agent).toMatchObject({ state: "killed", step: 1 });
     expect(linesOf(endedWith(11, await run.ended)).at(-1)).toMatchObject({ outcome: "killed" });
     home.release();
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(home.server.chats).toHaveLength(3);
     expect((await lookInto(goald)).problems).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe("an agent created in the background of a run on a terminal", () => {
     const run = goald.start(RUN);
     await home.asked(1);
     const holder = await home.hostPid();
-    endedWith(0, await goald.run(["run", "-d", ...AGENT]));
+    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     await home.asked(2);
     expect(await home.hostPid()).toBe(holder);
     await (await hostOf(home)).kill("t");
@@ -170,7 +170,7 @@ describe("an agent created in the background of a run on a terminal", () => {
     expect((await run.ended).signal).toBe("SIGKILL");
     expect((await stat(socketOf(goald))).isSocket()).toBe(true);
     home.release();
-    endedWith(0, await goald.run(["ps"]));
+    endedWith(0, await goald.ask(["ps"]));
     await home.logged("turn-finished", 1, "u");
     expect((await (await hostOf(home)).status()).role).toBe("daemon");
     expect((await lookInto(goald)).log.at(-1)?.type).toBe("model-asked");
@@ -189,7 +189,7 @@ describe("a run that cannot take calls", () => {
     home.holdFrom(2);
     const run = goald.start(RUN, { env });
     await home.asked(2);
-    const refused = errorOf(endedWith(7, await goald.run(["say", "t", "Hello", "--json"], { env })));
+    const refused = errorOf(endedWith(7, await goald.ask(["say", "t", "Hello", "--json"], { env })));
     expect(refused).toMatchObject({ code: "GOALD_ALREADY_RUNNING", hint: expect.stringContaining("takes no calls") });
     const readLog = (): Promise<string | undefined> => goald.read(join("x".repeat(100), ".goald", "log", "goald.log"));
     await home.until(async () => (await readLog())?.includes("This run takes no calls: ") === true, "a warning");

@@ -60,9 +60,9 @@ describe("a model server with few features", () => {
   ])("%s, only once", async (_title, refuses, extra, mode) => {
     await using world = await foreign(refuses);
     const { goald, count } = world;
-    endedWith(0, await goald.run([...RUN, "--name", "One"]));
+    endedWith(0, await goald.ask([...RUN, "--name", "One"]));
     expect(count()).toBe(2 + extra);
-    endedWith(0, await goald.run([...RUN, "--name", "Two"]));
+    endedWith(0, await goald.ask([...RUN, "--name", "Two"]));
     expect(count()).toBe(2);
     for (const name of ["one", "two"]) expect(await goald.read(`workspace/${name}/ledger.txt`)).toBe(ledgerText(1));
     const { log, problems } = await lookInto(goald, "two");

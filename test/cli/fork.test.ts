@@ -19,7 +19,7 @@ describe("goald fork", () => {
   beforeAll(async () => {
     server = await startOpenAIServer({ reply: numberedModel(CALLS), embeddings: null });
     goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-    endedWith(0, await goald.run(RUN));
+    endedWith(0, await goald.ask(RUN));
     ({ log } = await lookInto(goald));
   });
   afterAll(async () => {
@@ -28,7 +28,7 @@ describe("goald fork", () => {
   });
 
   it("creates a paused agent with the log and files of a past step, and leaves the original unchanged", async () => {
-    const ended = endedWith(0, await goald.run(["fork", "t", "--step", "3"]));
+    const ended = endedWith(0, await goald.ask(["fork", "t", "--step", "3"]));
     expect(ended.stdout).toBe("t-2\n");
     expect(ended.stderr).toContain("It is paused. Go on with: goald resume t-2");
     expect(await goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(2));
@@ -50,7 +50,7 @@ describe("goald fork", () => {
 
   it("continues from that step after a resume, in its own folder and with its memories", async () => {
     const asked = server.chats.length;
-    endedWith(0, await goald.run(["resume", "t-2", "--json"]));
+    endedWith(0, await goald.ask(["resume", "t-2", "--json"]));
     expect(await goald.read("workspace/t-2/other.txt")).toBe("second\n");
     expect(server.chats.length - asked).toBe(2);
     expect(JSON.stringify(server.chats[asked]?.messages)).toContain("Task 3 of 4");
@@ -60,7 +60,7 @@ describe("goald fork", () => {
 
   it("accepts other goals and another name; on a finished agent, new goals open the next turn", async () => {
     const args = ["fork", "t", "--step", "5", "--goal", "Now in French", "--name", "Tee", "--json"];
-    const [line] = linesOf(endedWith(0, await goald.run(args)));
+    const [line] = linesOf(endedWith(0, await goald.ask(args)));
     expect(line).toMatchObject({ agent: "tee", name: "Tee", from: "t", step: 5, files: 2 });
     const { log: forked, problems } = await lookInto(goald, "tee");
     expect(problems).toEqual([]);
@@ -71,20 +71,20 @@ describe("goald fork", () => {
       "agent-paused",
     ]);
     expect(forked[0]).toMatchObject({ name: "Tee" });
-    endedWith(0, await goald.run(["resume", "tee", "--json"]));
+    endedWith(0, await goald.ask(["resume", "tee", "--json"]));
     expect(JSON.stringify(server.chats.at(-1)?.messages[0])).toContain("1. Now in French");
   });
 
   it("runs in the host, if there is one, while the original is at work", async () => {
     await using home = await makeDaemonHome(CALLS);
     home.holdFrom(4);
-    endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "--goal", "g"]));
+    endedWith(0, await home.goald.ask(["run", "-d", "--name", "T", "--role", "r", "--goal", "g"]));
     await home.asked(4);
-    const [line] = linesOf(endedWith(0, await home.goald.run(["fork", "t", "--step", "2", "--json"])));
+    const [line] = linesOf(endedWith(0, await home.goald.ask(["fork", "t", "--step", "2", "--json"])));
     expect(line).toMatchObject({ agent: "t-2", from: "t", step: 2, files: 2 });
     expect(await home.goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(1));
     expect(await home.goald.read("workspace/t-2/other.txt")).toBe("first\n");
-    const { stderr } = endedWith(3, await home.goald.run(["fork", "t", "--step", "99"]));
+    const { stderr } = endedWith(3, await home.goald.ask(["fork", "t", "--step", "99"]));
     expect(stderr).toContain("it has taken 4 steps");
     home.release();
     await home.logged("turn-finished");
@@ -92,7 +92,7 @@ describe("goald fork", () => {
   });
 
   it("can start before the first step, with an empty folder", async () => {
-    endedWith(0, await goald.run(["fork", "t", "--step", "0", "--name", "Zero"]));
+    endedWith(0, await goald.ask(["fork", "t", "--step", "0", "--name", "Zero"]));
     expect(await goald.read("workspace/zero/ledger.txt")).toBeUndefined();
     expect((await lookInto(goald, "zero")).log.map(({ type }) => type)).toEqual(["agent-created", "agent-paused"]);
   });
@@ -103,8 +103,8 @@ describe("goald fork", () => {
     ["no step", ["fork", "t"], 2],
     ["six goals", ["fork", "t", "--step", "1", ...Array.from({ length: 6 }, () => ["-g", "g"]).flat()], 2],
   ])("refuses %s", async (_title, args, code) => {
-    const before = (await linesOf(await goald.run(["ps", "-a", "--json"])))[0];
-    endedWith(code, await goald.run(args));
-    expect((await linesOf(await goald.run(["ps", "-a", "--json"])))[0]).toEqual(before);
+    const before = (await linesOf(await goald.ask(["ps", "-a", "--json"])))[0];
+    endedWith(code, await goald.ask(args));
+    expect((await linesOf(await goald.ask(["ps", "-a", "--json"])))[0]).toEqual(before);
   });
 });

@@ -1,15 +1,10 @@
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { jsonOf } from "../helpers/goald.ts";
 import { frozen, openTranscript } from "../helpers/golden.ts";
 import { BAKE, goldenModel } from "../helpers/golden-model.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
 
-/** One process for what the tests of this file ask. */
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
-
-const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 
 describe("agents of the background", () => {
   it("are started, steered and ended as frozen", async () => {

@@ -1,15 +1,10 @@
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { frozen, openTranscript } from "../helpers/golden.ts";
 import { goldenModel } from "../helpers/golden-model.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
 
-/** One process for what the tests of this file ask. */
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
-
-const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 
 describe("the daemon", () => {
   it("is started, looked at and ended as frozen", async () => {

@@ -4,10 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { frozen, openTranscript } from "../helpers/golden.ts";
 import { goldenModel, runOf } from "../helpers/golden-model.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
-
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
 
 const LOOKS = {
   list: `
@@ -83,7 +79,7 @@ const LOOKS = {
 describe("agents that have worked", () => {
   let home: DaemonHome;
   beforeAll(async () => {
-    home = await makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+    home = await makeDaemonHome([], { reply: goldenModel });
     for (const [name, ...flags] of [["Baker"], ["Clerk", "--max-steps", "2"], ["Babbler"]] as const)
       await home.goald.ask([...runOf(name), "--continuous", ...flags]);
   });
@@ -142,7 +138,7 @@ describe("agents that have worked", () => {
 
 describe("an agent that started another", () => {
   it("is shown as frozen, with it", async () => {
-    await using home = await makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+    await using home = await makeDaemonHome([], { reply: goldenModel });
     await home.goald.ask([...runOf("Lead"), "--continuous"]);
     const transcript = openTranscript(home.goald);
     await transcript.ask(`
@@ -167,7 +163,7 @@ describe("an agent that started another", () => {
 
 describe("what agents remember", () => {
   it("is shown and changed as frozen", async () => {
-    await using home = await makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+    await using home = await makeDaemonHome([], { reply: goldenModel });
     const { goald } = home;
     await goald.ask([...runOf("Baker"), "--continuous"]);
     const transcript = openTranscript(goald);
@@ -221,7 +217,7 @@ describe("what agents remember", () => {
   });
 
   it("is read into them as frozen", async () => {
-    await using home = await makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+    await using home = await makeDaemonHome([], { reply: goldenModel });
     const { goald } = home;
     await goald.ask([...runOf("Babbler"), "--continuous"]);
     const docs = join(goald.cwd, "docs");

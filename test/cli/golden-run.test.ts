@@ -1,19 +1,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { makeGoald } from "../helpers/goald.ts";
 import { frozen, openTranscript } from "../helpers/golden.ts";
 import { goldenModel } from "../helpers/golden-model.ts";
 import { failure } from "../helpers/openai-answers.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
 
-/** One process for what the tests of this file ask. */
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
-
-const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 
 describe("a run without a terminal", () => {
   it("shows as frozen what its agent does, and why it ends", async () => {
@@ -53,7 +48,7 @@ describe("a run without a terminal", () => {
 
   it("ends as frozen when the model server takes no key", async () => {
     await using server = await startOpenAIServer({ reply: () => failure(401, "Incorrect API key provided: no.") });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" }, { verbs });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
     const transcript = openTranscript(goald);
     await transcript.ask(`
       run --name Clerk --role r -g g --continuous
@@ -177,7 +172,7 @@ describe("a recording", () => {
 
 describe("the demo", () => {
   it("plays as frozen, and is what npm start plays", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const transcript = openTranscript(goald);
     await transcript.run("demo");
     const text = transcript.text.slice("$ goald demo".length);
@@ -187,7 +182,7 @@ describe("the demo", () => {
     transcript.add("demo --json", { ...ended, stdout });
     await transcript.ask("show foo\nverify");
     expect(transcript.text).toBe(await frozen("demo", transcript.text));
-    await using another = await makeGoald({}, { verbs });
+    await using another = await makeGoald();
     const started = openTranscript(another);
     await started.ask("start");
     expect(started.text).toBe(`$ goald start${text}`);

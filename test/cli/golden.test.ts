@@ -1,11 +1,6 @@
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { makeGoald } from "../helpers/goald.ts";
 import { frozen, openTranscript } from "../helpers/golden.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
-
-/** One process for what the tests of this file ask. */
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
 
 const HELP = {
   "help-start": ["--help", "help", "help help", "--version"],
@@ -38,7 +33,7 @@ const HELP = {
 
 describe("help", () => {
   it.each(Object.entries(HELP))("reads as frozen: %s", async (name, calls) => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const transcript = openTranscript(goald);
     await transcript.ask(calls.join("\n"));
     expect(transcript.text).toBe(await frozen(name, transcript.text));
@@ -123,7 +118,7 @@ const USAGE = `
 
 describe("a call that is not understood", () => {
   it("is answered as frozen", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const transcript = openTranscript(goald);
     await transcript.ask(USAGE);
     expect(transcript.text).toBe(await frozen("usage", transcript.text));
@@ -132,7 +127,7 @@ describe("a call that is not understood", () => {
 
 describe("a home without agents", () => {
   it("is shown as frozen by every verb", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const transcript = openTranscript(goald);
     await transcript.ask(`
       ps
@@ -186,7 +181,7 @@ describe("a home without agents", () => {
   ];
 
   it("is made and set as frozen", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const transcript = openTranscript(goald);
     await transcript.ask(`
       init
@@ -207,7 +202,7 @@ describe("a home without agents", () => {
 
 describe("what agents can do", () => {
   it("is listed as frozen", async () => {
-    await using goald = await makeGoald({}, { verbs });
+    await using goald = await makeGoald();
     const transcript = openTranscript(goald);
     await transcript.ask(`
       commands
@@ -223,7 +218,7 @@ describe("what agents can do", () => {
 
 describe("settings", () => {
   it("are shown and changed as frozen", async () => {
-    await using goald = await makeGoald({ SMART_LLM: "gpt-from-the-shell" }, { verbs });
+    await using goald = await makeGoald({ SMART_LLM: "gpt-from-the-shell" });
     await goald.write(".env", "OPENAI_API_KEY=sk-planted-7Qw2nB5vKd9\nGOALD_RECALL_COUNT=7\n");
     const transcript = openTranscript(goald);
     await transcript.ask(`

@@ -131,27 +131,27 @@ describe("the default home", () => {
 
   it("can be set by the environment and by --home, which wins and appears in all printed calls", async () => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-    endedWith(0, await goald.run(RUN));
+    endedWith(0, await goald.ask(RUN));
     const other = join(goald.cwd, "other home");
     const limited = endedWith(
       6,
-      await goald.run(["run", "--goal", "g", "--continuous", "-l", "1", "--home", other], {
+      await goald.ask(["run", "--goal", "g", "--continuous", "-l", "1", "--home", other], {
         env: { OPENAI_BASE_URL: await sleepingModel() },
       }),
     );
     expect(limited.stdout).toContain(`Go on with: goald resume goald --home "${other}"\n`);
-    expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toMatchObject({ agents: [{ id: "t" }] });
-    expect(JSON.parse((await goald.run(["--home", other, "ps", "--json"])).stdout)).toMatchObject({
+    expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toMatchObject({ agents: [{ id: "t" }] });
+    expect(JSON.parse((await goald.ask(["--home", other, "ps", "--json"])).stdout)).toMatchObject({
       agents: [{ id: "goald" }],
     });
   });
 
   it("prints a call with a higher limit after the token limit was reached", async () => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-    const limited = endedWith(6, await goald.run([...RUN, "--max-tokens", "10"]));
+    const limited = endedWith(6, await goald.ask([...RUN, "--max-tokens", "10"]));
     const [, call = ""] = /^Go on with: goald (.*)\n/m.exec(limited.stdout) ?? [];
     expect(call).toBe("resume t --max-tokens 1000000");
-    endedWith(0, await goald.run([...call.split(" "), "--continuous"]));
+    endedWith(0, await goald.ask([...call.split(" "), "--continuous"]));
   });
 
   const closing: OpenAIServer[] = [];

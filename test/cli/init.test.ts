@@ -15,7 +15,7 @@ describe("goald init", () => {
   it("creates a home, and prints its path, its contents and the next steps", async () => {
     await using goald = await makeGoald();
     const folder = join(goald.cwd, "new", "home");
-    const { stdout, stderr } = endedWith(0, await goald.run(["init", folder]));
+    const { stdout, stderr } = endedWith(0, await goald.ask(["init", folder]));
     expect(stderr).toBe("");
     expect(stdout).toContain(`Made a home: ${folder}\n`);
     expect(stdout).toContain(`  made:  ${[...PARTS, ...FILES].join("  ")}\n`);
@@ -29,18 +29,18 @@ describe("goald init", () => {
 
   it("leaves every setting at its default, and verbs work there at once", async () => {
     await using goald = await makeGoald();
-    const untouched = endedWith(0, await goald.run(["config", "list", "--json"]));
-    endedWith(0, await goald.run(["init"]));
-    expect((await goald.run(["config", "list", "--json"])).stdout).toBe(untouched.stdout);
-    const { stdout, stderr } = endedWith(0, await goald.run(["ps"]));
+    const untouched = endedWith(0, await goald.ask(["config", "list", "--json"]));
+    endedWith(0, await goald.ask(["init"]));
+    expect((await goald.ask(["config", "list", "--json"])).stdout).toBe(untouched.stdout);
+    const { stdout, stderr } = endedWith(0, await goald.ask(["ps"]));
     expect(stdout + stderr).toBe(`No agents in ${goald.home} yet. Set one up: goald run\n`);
   });
 
   it("changes nothing the second time, and reports so", async () => {
     await using goald = await makeGoald();
-    endedWith(0, await goald.run(["init"]));
+    endedWith(0, await goald.ask(["init"]));
     await goald.write(".env", "SMART_LLM=mine\n");
-    const { stdout } = endedWith(0, await goald.run(["init", "--json"]));
+    const { stdout } = endedWith(0, await goald.ask(["init", "--json"]));
     expect(JSON.parse(stdout)).toEqual({
       home: goald.home,
       chosenBy: "GOALD_HOME",
@@ -48,14 +48,14 @@ describe("goald init", () => {
       kept: [...PARTS, ...FILES],
     });
     expect(await goald.read(".env")).toBe("SMART_LLM=mine\n");
-    expect((await goald.run(["init"])).stdout).toContain(`This folder is a home already: ${goald.home}\n`);
+    expect((await goald.ask(["init"])).stdout).toContain(`This folder is a home already: ${goald.home}\n`);
   });
 
   it("creates missing files and keeps existing ones, even a link", async () => {
     await using goald = await makeGoald();
     await goald.write("README.md", "# Somebody's project\n");
     await symlink(join(goald.cwd, "elsewhere"), join(goald.home, ".env"));
-    const { stdout } = endedWith(0, await goald.run(["init", "--json"]));
+    const { stdout } = endedWith(0, await goald.ask(["init", "--json"]));
     expect(JSON.parse(stdout)).toMatchObject({ kept: [".env", "README.md"] });
     expect(await goald.read("README.md")).toBe("# Somebody's project\n");
     await expect(stat(join(goald.cwd, "elsewhere"))).rejects.toMatchObject({ code: "ENOENT" });
@@ -64,7 +64,7 @@ describe("goald init", () => {
   it("lists what a repository would include", async () => {
     await using goald = await makeGoald();
     await goald.write(".gitignore", "node_modules\n/.goald/\n");
-    const { stderr } = endedWith(0, await goald.run(["init"]));
+    const { stderr } = endedWith(0, await goald.ask(["init"]));
     expect(stderr).toContain(`Keep keys out of repositories: add .env to ${goald.home}/.gitignore.\n`);
   });
 });
@@ -72,11 +72,11 @@ describe("goald init", () => {
 describe("goald init in an unsuitable place", () => {
   it("refuses a folder that agents write in (exit 2), under any path to it", async () => {
     await using goald = await makeGoald();
-    endedWith(0, await goald.run(["init"]));
+    endedWith(0, await goald.ask(["init"]));
     const link = join(goald.cwd, "link");
     await symlink(join(goald.home, "workspace"), link);
     for (const args of [[join(goald.home, "workspace")], [join(goald.home, "workspace", "a", "b")], [join(link, "a")]])
-      expect(errorOf(endedWith(2, await goald.run(["init", "--json", ...args])))).toEqual({
+      expect(errorOf(endedWith(2, await goald.ask(["init", "--json", ...args])))).toEqual({
         code: "GOALD_USAGE",
         message: `Expected a folder for a home, got ${args[0]}: the agents of the home ${goald.home} write there.`,
         hint: "Choose a folder outside of it, such as: goald init ~/goald",
@@ -86,7 +86,7 @@ describe("goald init in an unsuitable place", () => {
 
   it("allows an unrelated folder of that name, and reports that it must be named", async () => {
     await using goald = await makeGoald();
-    const { stderr } = endedWith(0, await goald.run(["init", "workspace/mine"]));
+    const { stderr } = endedWith(0, await goald.ask(["init", "workspace/mine"]));
     expect(stderr).toMatch(/below a folder called workspace by itself\. Name this one with --home/);
   });
 
@@ -99,7 +99,7 @@ describe("goald init in an unsuitable place", () => {
   ])("refuses %s", async (_title, args, code, message) => {
     await using goald = await makeGoald();
     await writeFile(join(goald.cwd, "file"), "");
-    const { stderr, stdout } = endedWith(code, await goald.run(args));
+    const { stderr, stdout } = endedWith(code, await goald.ask(args));
     expect(stderr).toMatch(message);
     expect(stdout).toBe("");
   });
@@ -108,7 +108,7 @@ describe("goald init in an unsuitable place", () => {
 describe("the trust that goald init records", () => {
   it("covers a home that it created", async () => {
     await using goald = await makeGoald();
-    endedWith(0, await goald.run(["init", "mine"]));
+    endedWith(0, await goald.ask(["init", "mine"]));
     expect(JSON.parse((await trusted(goald)) ?? "")).toEqual({ trusted: [join(goald.cwd, "mine")] });
   });
 
@@ -127,7 +127,7 @@ describe("the trust that goald init records", () => {
     const folder = join(goald.cwd, "theirs");
     await mkdir(folder);
     await plant(folder);
-    const { stderr } = endedWith(0, await goald.run(["init", "theirs"]));
+    const { stderr } = endedWith(0, await goald.ask(["init", "theirs"]));
     expect(stderr).toContain("goald asks once");
     expect(await trusted(goald)).toBeUndefined();
   });
@@ -135,7 +135,7 @@ describe("the trust that goald init records", () => {
   it("is reported if it cannot be stored, and the home exists anyway", async () => {
     await using goald = await makeGoald();
     await writeFile(join(goald.userHome, ".config"), "a file in the way");
-    const { stderr } = endedWith(0, await goald.run(["init", "mine"]));
+    const { stderr } = endedWith(0, await goald.ask(["init", "mine"]));
     expect(stderr).toMatch(/Your trust in .*mine could not be recorded/);
     expect(await modeOf(join(goald.cwd, "mine", ".goald"))).toBe(0o700);
   });

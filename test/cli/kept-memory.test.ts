@@ -9,7 +9,7 @@ const run = ["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter 
 
 it("recalls what a person added and nothing that a person forgot or removed while the agent was idle", async () => {
   await using home = await makeDaemonHome([done, done, done]);
-  const ask = async (...args: readonly string[]) => endedWith(0, await home.goald.run([...args]));
+  const ask = async (...args: readonly string[]) => endedWith(0, await home.goald.ask([...args]));
   await ask(...run);
   await home.logged("turn-finished");
   await ask("memory", "t", "add", "Letters to Ada are written in green ink");

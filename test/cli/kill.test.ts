@@ -6,9 +6,9 @@ import { waitUntil } from "../helpers/wait-until.ts";
 import { describeChains } from "./kill-chain.ts";
 import { describeKills, killAndResume, RUN, STEPS } from "./kill-points.ts";
 
-// This takes every seventeenth point, alternately before and after commits; kill.long.ts takes all.
-describeKills((index) => index % 17 === 4);
-describeChains({ files: 3, kills: 4, lines: 40 });
+// This takes every 27th point, alternately before and after commits; kill.long.ts takes all.
+describeKills((index) => index % 27 === 4);
+describeChains({ files: 2, kills: 2, lines: 20 });
 
 describe("kill -9 while `prepare` of an own command hangs", () => {
   it("loses no reply that was paid: the resumed agent goes on with it", async () => {

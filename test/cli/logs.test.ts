@@ -30,18 +30,18 @@ describe("the log of a real run", () => {
       embeddings: null,
     });
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-    endedWith(0, await other.run(["run", "--name", "Foo Bar", "--role", "r", "-g", "g", "--continuous"]));
-    const lines = linesOf(endedWith(0, await other.run(["logs", "foo bar", "--json"])));
+    endedWith(0, await other.ask(["run", "--name", "Foo Bar", "--role", "r", "-g", "g", "--continuous"]));
+    const lines = linesOf(endedWith(0, await other.ask(["logs", "foo bar", "--json"])));
     const steps = lines.filter(({ step }) => typeof step === "number");
     expect(steps.map(({ step, agent, status }) => [step, agent, status])).toEqual([
       [1, "foo-bar", "ok"],
       [2, "foo-bar", "ok"],
       [3, "foo-bar", "ok"],
     ]);
-    expect(endedWith(0, await other.run(["logs", "foo-bar", "--step", "2"])).stdout).toMatch(
+    expect(endedWith(0, await other.ask(["logs", "foo-bar", "--step", "2"])).stdout).toMatch(
       /^\S+Z {2}info {3}foo-bar {2}step 2 {2}.*\n$/,
     );
-    endedWith(3, await other.run(["logs", "nobody"]));
+    endedWith(3, await other.ask(["logs", "nobody"]));
   });
 });
 
@@ -114,7 +114,7 @@ describe("the output of goald logs", () => {
 
   it("is empty in a home without a log", async () => {
     await using empty = await makeGoald();
-    expect(endedWith(0, await empty.run(["logs"])).stdout).toBe("");
+    expect(endedWith(0, await empty.ask(["logs"])).stdout).toBe("");
   });
 
   it("follows line by line through rotation and truncation until Ctrl-C", async () => {

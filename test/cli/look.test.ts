@@ -13,17 +13,17 @@ const run = (name: string): readonly string[] => ["run", "--name", name, "--role
 describe("a home without agents", () => {
   it("is reported as empty by every verb that looks, and nothing is created", async () => {
     await using goald = await makeGoald();
-    expect(endedWith(0, await goald.run(["ps"])).stdout).toBe(
+    expect(endedWith(0, await goald.ask(["ps"])).stdout).toBe(
       `No agents in ${goald.home} yet. Set one up: goald run\n`,
     );
-    expect(jsonOf(await goald.run(["ps", "--json"]))).toEqual({ agents: [] });
-    expect(endedWith(0, await goald.run(["verify"])).stdout).toBe("0 agents, 0 events: sound.\n");
-    expect(jsonOf(await goald.run(["verify", "--json"]))).toEqual({ agents: 0, events: 0, problems: [] });
+    expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({ agents: [] });
+    expect(endedWith(0, await goald.ask(["verify"])).stdout).toBe("0 agents, 0 events: sound.\n");
+    expect(jsonOf(await goald.ask(["verify", "--json"]))).toEqual({ agents: 0, events: 0, problems: [] });
     for (const verb of ["show", "events", "files", "verify"]) {
-      const missing = endedWith(3, await goald.run([verb, "foo"]));
+      const missing = endedWith(3, await goald.ask([verb, "foo"]));
       expect(missing.stderr).toContain('found none called "foo".\n  There are none yet. Create one: goald run\n');
     }
-    expect(endedWith(3, await goald.run(["resume"])).stderr).toContain("There is no agent to continue.");
+    expect(endedWith(3, await goald.ask(["resume"])).stderr).toContain("There is no agent to continue.");
     expect(await goald.read(".goald/goald.db")).toBeUndefined();
   });
 });
@@ -40,7 +40,7 @@ describe("a home with agents", () => {
     ];
     server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
     goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-    endedWith(0, await goald.run(run("Foo Bar")));
+    endedWith(0, await goald.ask(run("Foo Bar")));
   });
   afterAll(async () => {
     await server.close();
@@ -143,8 +143,8 @@ describe("a home with agents", () => {
   });
 
   it("distinguishes three agents, two of them with one name", async () => {
-    endedWith(0, await goald.run(run("Foo Bar")));
-    endedWith(6, await goald.run([...run("Ünï 漢字"), "--continuous-limit", "1"]));
+    endedWith(0, await goald.ask(run("Foo Bar")));
+    endedWith(6, await goald.ask([...run("Ünï 漢字"), "--continuous-limit", "1"]));
     const { agents } = jsonOf(await goald.ask(["ps", "--json"])) as { agents: { id: string; state: string }[] };
     expect(agents.map(({ id, state }) => [id, state])).toEqual([
       ["uni-漢字", "paused: step-limit"],
@@ -180,8 +180,8 @@ describe("the list of agents", () => {
         : numberedModel([])(request);
     server = await startOpenAIServer({ reply, embeddings: null });
     goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-    for (const name of ["Old", "New", "Broken"]) endedWith(0, await goald.run(run(name)));
-    endedWith(6, await goald.run([...run("Stands"), "--continuous-limit", "1"]));
+    for (const name of ["Old", "New", "Broken"]) endedWith(0, await goald.ask(run(name)));
+    endedWith(6, await goald.ask([...run("Stands"), "--continuous-limit", "1"]));
     change("UPDATE agent SET updated_at = '2020-01-01T00:00:00.000Z' WHERE id IN ('old', 'stands')");
   });
   afterAll(async () => {
@@ -244,7 +244,7 @@ describe("the list of agents", () => {
       reason: expect.stringContaining("goald verify broken"),
     });
     // The damage does not block a resume of the last sound agent.
-    expect(endedWith(6, await goald.run(["resume", "--max-steps", "1"])).stdout).toContain("goald resume stands");
+    expect(endedWith(6, await goald.ask(["resume", "--max-steps", "1"])).stdout).toContain("goald resume stands");
   });
 });
 
@@ -306,9 +306,9 @@ describe("the demo", () => {
       /OPENAI_API_KEY=.*OPENAI_BASE_URL=.*\n {2}npx goald run$/s,
     );
     expect(stdout).not.toContain("sk-planted");
-    expect(JSON.parse((await goald.run(["verify", "--json"])).stdout)).toMatchObject({ agents: 1, problems: [] });
+    expect(JSON.parse((await goald.ask(["verify", "--json"])).stdout)).toMatchObject({ agents: 1, problems: [] });
     // The demo plays again in the same home.
-    endedWith(0, await goald.run(["demo"]));
+    endedWith(0, await goald.ask(["demo"]));
     expect(await goald.read("workspace/foo-2/recommended_strings.txt")).toBe(written);
   });
 
@@ -328,7 +328,7 @@ describe("the demo", () => {
       SMART_TOKEN_LIMIT: "4000",
       GOALD_APPROVE: "always",
     });
-    const lines = linesOf(endedWith(0, await goald.run(["demo", "--json"])));
+    const lines = linesOf(endedWith(0, await goald.ask(["demo", "--json"])));
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(problemsOfResult(lines.at(-1))).toBe("");
   });
@@ -350,7 +350,7 @@ describe("text of a model with terminal escapes", () => {
     };
     server = await startOpenAIServer({ reply: (_request, index) => think(index), embeddings: null });
     goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-    ended = endedWith(0, await goald.run(run("T")));
+    ended = endedWith(0, await goald.ask(run("T")));
   });
   afterAll(async () => {
     await server.close();
@@ -396,7 +396,7 @@ describe("text of a model with terminal escapes", () => {
   });
 
   it("is complete for a program: JSON returns every character", async () => {
-    const lines = linesOf(await goald.run(["events", "t", "--json"]));
+    const lines = linesOf(await goald.ask(["events", "t", "--json"]));
     const requested = lines.find(({ type }) => type === "command-requested") as { call: { args: { text: string } } };
     expect(requested.call.args.text).toBe(EVIL);
     expect(await goald.read("workspace/t/evil.txt")).toBe(EVIL);

@@ -40,7 +40,7 @@ describe("goald memory", () => {
   it("lists the memories of steps, newest first, with their source", async () => {
     const ids = await idsOf();
     expect(ids).toHaveLength(3);
-    expect(endedWith(0, await goald.run(["memory", "foo"])).stdout).toMatch(/^ID +AT +STEP +KIND +FROM.*\nfoo\/\d+ /);
+    expect(endedWith(0, await goald.ask(["memory", "foo"])).stdout).toMatch(/^ID +AT +STEP +KIND +FROM.*\nfoo\/\d+ /);
     const oldest = ids.at(-1) as string;
     const why = jsonOf(await memory("why", oldest, "--json"));
     expect(why).toMatchObject({
@@ -106,7 +106,7 @@ describe("goald memory", () => {
     const { memories } = jsonOf<{ memories: Listed[] }>(await goald.ask(["memory", "shared", "list", "--json"]));
     expect(memories).toMatchObject([{ id: "shared/+1", text: "Prices are in francs", namespace: "shared" }]);
     endedWith(0, await memory("pin", "shared/+1"));
-    expect(endedWith(0, await goald.run(["memory", "shared"])).stdout).toContain("pinned");
+    expect(endedWith(0, await goald.ask(["memory", "shared"])).stdout).toContain("pinned");
   });
 
   it.each<[what: string, code: number, args: readonly string[]]>([
@@ -261,10 +261,10 @@ describe("memory while another process holds the home", () => {
   it("is changed through a daemon in the middle of a step, and the agent recalls it at the next step", async () => {
     await using home = await makeDaemonHome([write("a.md", "one"), write("b.md", "two")]);
     home.holdFrom(2);
-    endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"]));
+    endedWith(0, await home.goald.ask(["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"]));
     await home.asked(2);
-    endedWith(0, await home.goald.run(["memory", "t", "add", "The letter to Ada is to be short"]));
-    endedWith(0, await home.goald.run(["memory", "shared", "add", "Letters to Ada go by train"]));
+    endedWith(0, await home.goald.ask(["memory", "t", "add", "The letter to Ada is to be short"]));
+    endedWith(0, await home.goald.ask(["memory", "shared", "add", "Letters to Ada go by train"]));
     home.release();
     await home.logged("turn-finished");
     const prompts = home.server.chats.map((chat) => JSON.stringify(chat));
@@ -273,7 +273,7 @@ describe("memory while another process holds the home", () => {
       /\[t\/\+1 \| no step \| [^|]+, just now \| note \| a person\] The letter to Ada is to be short/,
     );
     expect(prompts.at(-1)).toContain("Letters to Ada go by train");
-    const why = jsonOf(await home.goald.run(["memory", "t", "why", "+1", "--json"]));
+    const why = jsonOf(await home.goald.ask(["memory", "t", "why", "+1", "--json"]));
     expect(why.recalledIn).toEqual([3]);
   });
 
@@ -285,7 +285,7 @@ describe("memory while another process holds the home", () => {
     using _lock = holdHostLock(join(other.home, ".goald", "lock.db"), {
       ...{ pid: process.pid, version: "0", startedAt: new Date().toISOString(), role: "foreground" },
     });
-    const refused = errorOf(endedWith(7, await other.run(["memory", "shared", "add", "x", "--json"])));
+    const refused = errorOf(endedWith(7, await other.ask(["memory", "shared", "add", "x", "--json"])));
     expect(refused.code).toBe("GOALD_ALREADY_RUNNING");
   });
 });

@@ -55,7 +55,7 @@ describe("a home's own command with nested arguments", () => {
     });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
     await goald.write("commands/plan_route.ts", command(labels));
-    endedWith(0, await goald.run(["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"]));
+    endedWith(0, await goald.ask(["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"]));
     expect(server.violations).toEqual([]);
     expect(await goald.read("workspace/t/route.txt")).toBe("train\nUlm 0\nBern 2");
     const [first] = server.chats;

@@ -16,33 +16,33 @@ describe("a person's own commands that nest work", () => {
       await using home = await openNestedHome({ openWorld });
       const { goald } = home;
       const file = join(goald.cwd, "t.ndjson");
-      endedWith(0, await goald.run([...RUN, "--record", file]));
+      endedWith(0, await goald.ask([...RUN, "--record", file]));
       const { log } = await lookInto(goald);
-      const played = endedWith(0, await goald.run(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }));
+      const played = endedWith(0, await goald.ask(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }));
       expect(linesOf(played).at(-1)).toMatchObject({ same: true, problems: [], events: { all: log.length - 1 } });
       // Control: another result of the sub-task is another state.
       const text = await readFile(file, "utf8");
       await writeFile(file, text.replaceAll("line 5", "line 6").replaceAll("returned 5", "returned 6"));
-      if (openWorld) endedWith(1, await goald.run(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }));
+      if (openWorld) endedWith(1, await goald.ask(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }));
     }
   });
 
   it.concurrent("show their nested work to a person", async () => {
     await using home = await openNestedHome();
     const { goald } = home;
-    const ended = endedWith(0, await goald.run(RUN.filter((word) => word !== "--json")));
+    const ended = endedWith(0, await goald.ask(RUN.filter((word) => word !== "--json")));
     expect(ended.stdout).toContain("Use inner once. Then return 5.");
     expect(ended.stdout).toContain("The sub-task returned 5.");
-    const why = endedWith(0, await goald.run(["why", "t", "lines.txt"]));
+    const why = endedWith(0, await goald.ask(["why", "t", "lines.txt"]));
     expect(why.stdout).toContain('Command: append_to_file {"file":"lines.txt","text":"line 5\\n"}');
     expect(why.stdout).toMatch(/Version 2 of 3: step 2, .*, append by append_to_file/);
-    const step = endedWith(0, await goald.run(["show", "t", "--step", "1"]));
+    const step = endedWith(0, await goald.ask(["show", "t", "--step", "1"]));
     expect(step.stdout).toContain('"name": "outer"');
     expect(step.stdout).toContain("Other calls\n  c1.1  append_to_file: ok\n  c1.3  append_to_file: ok");
     expect(step.stdout).toContain("The sub-task returned 5.");
-    const second = endedWith(0, await goald.run(["show", "t", "--step", "2"]));
+    const second = endedWith(0, await goald.ask(["show", "t", "--step", "2"]));
     expect(second.stdout).toContain("exactly as sent");
-    const report = endedWith(0, await goald.run(["report", "t"]));
+    const report = endedWith(0, await goald.ask(["report", "t"]));
     expect(report.stdout).toContain("lines.txt");
   });
 });

@@ -39,7 +39,7 @@ const painted = (): Answer => {
   return { ...answer, body: { ...answer.body, usage: TOKENS } };
 };
 async function shown(goald: Goald) {
-  const { stdout } = endedWith(0, await goald.run(["show", "t", "--json"]));
+  const { stdout } = endedWith(0, await goald.ask(["show", "t", "--json"]));
   return JSON.parse(stdout) as { state: string; costUsd: number; lost: { usd: number } };
 }
 const lastLine = (stdout: string) => JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Record<string, unknown>;
@@ -47,7 +47,7 @@ const lastLine = (stdout: string) => JSON.parse(stdout.trim().split("\n").at(-1)
 describe("pictures that the real program pays for", () => {
   it("stop the agent at its budget; with a larger budget it continues and counts nothing twice", async () => {
     await working(painted, async (goald, media) => {
-      const stopped = endedWith(6, await goald.run([...RUN, "--budget", "0.3"]));
+      const stopped = endedWith(6, await goald.ask([...RUN, "--budget", "0.3"]));
       expect(media.images).toHaveLength(2);
       const reason = "The budget of 0.3 US dollars is reached: 0.4992 US dollars are spent. ";
       expect(lastLine(stopped.stdout)).toMatchObject({
@@ -55,11 +55,11 @@ describe("pictures that the real program pays for", () => {
         costUsd: expect.closeTo(2 * COST, 6),
       });
       expect(await shown(goald)).toMatchObject({ state: "paused: budget", costUsd: expect.closeTo(2 * COST, 6) });
-      expect(endedWith(0, await goald.run(["ps", "-a"])).stdout).toContain("$0.50");
-      expect(endedWith(0, await goald.run(["show", "t", "--step", "1"])).stdout).toContain(
+      expect(endedWith(0, await goald.ask(["ps", "-a"])).stdout).toContain("$0.50");
+      expect(endedWith(0, await goald.ask(["show", "t", "--step", "1"])).stdout).toContain(
         "Spent on models: 4 tokens in (0 cached), 6240 out, $0.25\n",
       );
-      const { stdout } = endedWith(0, await goald.run(["resume", "t", "--budget", "5"]));
+      const { stdout } = endedWith(0, await goald.ask(["resume", "t", "--budget", "5"]));
       expect(stdout).toMatch(/ tokens in and \d+ out, \$0\.75\.\n/);
       expect(media.images).toHaveLength(3);
       expect(await goald.read("workspace/t/_goald/report.md")).toContain("- $0.75\n");
@@ -74,7 +74,7 @@ describe("pictures that the real program pays for", () => {
       await media.asked(1);
       running.kill("SIGKILL");
       expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
-      endedWith(0, await goald.run(["resume", "t", "--json"]));
+      endedWith(0, await goald.ask(["resume", "t", "--json"]));
       expect(media.images).toHaveLength(3);
       const { costUsd, lost } = await shown(goald);
       expect(costUsd).toBeCloseTo(2 * COST, 6);

@@ -16,7 +16,7 @@ async function run(settings: Readonly<Record<string, string>>) {
     PINECONE_API_KEY: PINECONE_KEY,
     ...settings,
   });
-  const ended = await goald.run(RUN);
+  const ended = await goald.ask(RUN);
   expect(ended).toMatchObject({ code: 0, signal: null });
   expect(ended.stdout + ended.stderr).not.toContain(PINECONE_KEY);
   return `${ended.stdout}${ended.stderr}${await goald.read(".goald/log/goald.log")}`;

@@ -13,18 +13,18 @@ const typesIn = async (goald: Goald, type: string): Promise<number> =>
   (await readFile(recorded(goald), "utf8")).split("\n").filter((line) => line.startsWith(`{"type":"${type}"`)).length;
 /** Parses the last line of a replay: whether it matched, and what was compared. */
 const replayed = async (goald: Goald, code = 0): Promise<Record<string, unknown>> =>
-  linesOf(endedWith(code, await goald.run(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }))).at(-1) ?? {};
+  linesOf(endedWith(code, await goald.ask(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }))).at(-1) ?? {};
 
 /** Starts a recorded agent `t` in the background that waits for an approval. */
 async function waiting(tasks: number): Promise<DaemonHome> {
   const home = await makeDaemonHome(ledger(tasks));
-  endedWith(0, await home.goald.run(["run", "-d", ...AGENT, "--approve", "always", "--record", FILE]));
+  endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, "--approve", "always", "--record", FILE]));
   await home.logged("approval-asked");
   return home;
 }
 
 async function finish(home: DaemonHome): Promise<void> {
-  endedWith(0, await home.goald.run(["approve", "t", "-N", "99"]));
+  endedWith(0, await home.goald.ask(["approve", "t", "-N", "99"]));
   await home.logged("turn-finished");
   await home.until(async () => (await readFile(recorded(home.goald), "utf8")).includes('\n{"type":"end"'), "the end");
 }
@@ -34,8 +34,8 @@ describe("a recorded agent of a daemon", () => {
     await using home = await waiting(3);
     const { goald } = home;
     expect((await stat(recorded(goald))).mode & 0o777).toBe(0o600);
-    endedWith(0, await goald.run(["say", "t", "Mind ghp_plantedPLANTED1234567890abcdefghijk"]));
-    endedWith(0, await goald.run(["deny", "t", "Write shorter lines"]));
+    endedWith(0, await goald.ask(["say", "t", "Mind ghp_plantedPLANTED1234567890abcdefghijk"]));
+    endedWith(0, await goald.ask(["deny", "t", "Write shorter lines"]));
     await home.logged("approval-asked", 2);
     await finish(home);
     const { log } = await lookInto(goald);
@@ -45,7 +45,7 @@ describe("a recorded agent of a daemon", () => {
     expect(text).toContain("Write shorter lines");
     // Control: the replay with another answer of the model ends in another state.
     await writeFile(recorded(goald), text.replaceAll("line 2", "line two"));
-    const ended = endedWith(1, await goald.run(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }));
+    const ended = endedWith(1, await goald.ask(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }));
     expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" }).code).toBe("GOALD_REPLAY");
     expect(log.length).toBeGreaterThan(10);
   });
@@ -55,16 +55,16 @@ describe("a recorded agent of a daemon", () => {
     const { goald } = home;
     await using daemon = daemonOf(goald);
     await daemon.kill();
-    endedWith(0, await goald.run(["up"]));
-    endedWith(0, await goald.run(["approve", "t"]));
+    endedWith(0, await goald.ask(["up"]));
+    endedWith(0, await goald.ask(["approve", "t"]));
     await home.logged("approval-asked", 2);
-    endedWith(0, await goald.run(["down"]));
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.ask(["down"]));
+    endedWith(0, await goald.ask(["up"]));
     await finish(home);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
     const { log } = await lookInto(goald);
     const played = join(goald.cwd, "played");
-    endedWith(0, await goald.run(["replay", FILE, "--json", "--home", played]));
+    endedWith(0, await goald.ask(["replay", FILE, "--json", "--home", played]));
     expect((await lookInto({ home: played })).log).toEqual(log);
     expect(await typesIn(goald, "session")).toBeGreaterThanOrEqual(3);
   });
@@ -72,13 +72,13 @@ describe("a recorded agent of a daemon", () => {
   it.concurrent("is recorded through a pause, a kill in the middle of a call, and a resume", async () => {
     await using home = await waiting(3);
     const { goald } = home;
-    endedWith(0, await goald.run(["pause", "t"]));
+    endedWith(0, await goald.ask(["pause", "t"]));
     home.holdFrom(2);
-    endedWith(0, await goald.run(["resume", "t", "-d", "--approve", "never"]));
+    endedWith(0, await goald.ask(["resume", "t", "-d", "--approve", "never"]));
     await home.asked(2);
-    endedWith(0, await goald.run(["kill", "t"]));
+    endedWith(0, await goald.ask(["kill", "t"]));
     home.release();
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(await readFile(recorded(goald), "utf8")).toContain('"pause":{"code":"killed"');
     expect(await replayed(goald)).toMatchObject({ same: true, problems: [] });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
@@ -90,8 +90,8 @@ describe("a recorded agent of a daemon", () => {
     await using daemon = daemonOf(goald);
     await daemon.kill();
     await writeFile(recorded(goald), "this is no recording\n");
-    endedWith(0, await goald.run(["up"]));
-    endedWith(0, await goald.run(["approve", "t", "-N", "9"]));
+    endedWith(0, await goald.ask(["up"]));
+    endedWith(0, await goald.ask(["approve", "t", "-N", "9"]));
     await home.logged("turn-finished");
     expect(await goald.read(".goald/log/goald.log")).toContain(`Its recording in ${recorded(goald)} has ended: `);
     expect(await readFile(recorded(goald), "utf8")).toBe("this is no recording\n");
@@ -102,20 +102,20 @@ describe("goald run --record with a daemon", () => {
   it.concurrent("records the run that it follows, and prints the path", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
-    endedWith(0, await goald.run(["up"]));
-    const ended: Ended = endedWith(0, await goald.run(["run", ...AGENT, "--continuous", "--record", FILE]));
+    endedWith(0, await goald.ask(["up"]));
+    const ended: Ended = endedWith(0, await goald.ask(["run", ...AGENT, "--continuous", "--record", FILE]));
     const [, state] = /Recorded in .*\/t\.ndjson: 3 requests\.\nState: ([0-9a-f]{64})\n$/.exec(ended.stdout) ?? [];
     expect(await replayed(goald)).toMatchObject({ same: true, state });
-    const refused = endedWith(2, await goald.run(["run", "-d", ...AGENT, "--record", FILE, "--json"]));
+    const refused = endedWith(2, await goald.ask(["run", "-d", ...AGENT, "--record", FILE, "--json"]));
     expect(errorOf(refused).message).toMatch(/^There is a file /);
-    expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toMatchObject({ agents: [{ id: "t" }] });
+    expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toMatchObject({ agents: [{ id: "t" }] });
   });
 
   it.concurrent("continues the recording at a resume, and records with --wait from the start", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
-    endedWith(6, await goald.run(["run", "--wait", ...AGENT, "--max-steps", "1", "--record", FILE]));
-    const resumed = endedWith(0, await goald.run(["resume", "t", "--record", FILE]));
+    endedWith(6, await goald.ask(["run", "--wait", ...AGENT, "--max-steps", "1", "--record", FILE]));
+    const resumed = endedWith(0, await goald.ask(["resume", "t", "--record", FILE]));
     expect(resumed.stdout).toContain("Recorded in ");
     expect(await replayed(goald)).toMatchObject({ same: true, sessions: 2 });
   });

@@ -14,25 +14,25 @@ const appends = (from: number, count: number): readonly CommandCall[] =>
 it("is that of the whole log, although the daemon died with events that the saved fold does not have", async () => {
   await using home = await makeDaemonHome([...appends(1, 20), done, ...appends(21, 8)]);
   const { goald } = home;
-  endedWith(0, await goald.run(["run", "-d", "--name", "T", "--role", "r", "-g", "Write"]));
+  endedWith(0, await goald.ask(["run", "-d", "--name", "T", "--role", "r", "-g", "Write"]));
   await home.logged("turn-finished");
   const saved = () => query("SELECT seq FROM projection")[0]?.seq as number | undefined;
   await home.until(async () => saved() !== undefined, "a saved fold");
   const before = saved() ?? 0;
   expect(before).toBeGreaterThan(100);
   home.holdFrom(26);
-  endedWith(0, await goald.run(["say", "t", "Go on"]));
+  endedWith(0, await goald.ask(["say", "t", "Go on"]));
   await home.asked(26);
   process.kill((await home.hostPid()) as number, "SIGKILL");
   home.release();
-  endedWith(0, await goald.run(["up"]));
+  endedWith(0, await goald.ask(["up"]));
   await home.logged("turn-finished", 2);
-  endedWith(0, await goald.run(["down"]));
+  endedWith(0, await goald.ask(["down"]));
   expect(saved()).toBe(before);
-  const report = jsonOf(await goald.run(["report", "t", "--json"]));
+  const report = jsonOf(await goald.ask(["report", "t", "--json"]));
   expect(report).toMatchObject({ cost: { steps: 30 }, files: { length: 7 }, commands: { append_to_file: 28 } });
   query("DELETE FROM projection");
-  expect(jsonOf(await goald.run(["report", "t", "--json"]))).toEqual(report);
+  expect(jsonOf(await goald.ask(["report", "t", "--json"]))).toEqual(report);
 
   function query(sql: string): readonly Record<string, unknown>[] {
     const database = new DatabaseSync(join(goald.home, ".goald", "goald.db"));

@@ -29,7 +29,7 @@ describe("an agent that has finished", () => {
     server = await startOpenAIServer({ reply: (_request, index) => think(index), embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", GOALD_REPLY_TOKENS: "20000" };
     goald = await makeGoald(env);
-    endedWith(0, await goald.run(["run", "--name", "Foo", "--role", "r", "-g", "Write notes.md", "--continuous"]));
+    endedWith(0, await goald.ask(["run", "--name", "Foo", "--role", "r", "-g", "Write notes.md", "--continuous"]));
   });
   afterAll(async () => {
     await server.close();
@@ -37,7 +37,7 @@ describe("an agent that has finished", () => {
   });
 
   it("has a report: goals with their files, failures, cost, next steps", async () => {
-    const report = endedWith(0, await goald.run(["report", "foo"])).stdout;
+    const report = endedWith(0, await goald.ask(["report", "foo"])).stdout;
     expect(report).toMatch(/^# Foo: report\n/);
     expect(report).toContain("1. Write notes.md\n   - Evidence: it names `notes.md` (step 1)\n");
     expect(report).toContain("> All of it is in notes.md.");

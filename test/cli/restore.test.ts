@@ -43,7 +43,7 @@ describe("goald restore", () => {
   it("restores the files, keeps a person's edit, informs the agent, and can be undone", async () => {
     await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), "mine\n");
     await appendFile(join(goald.home, "workspace/foo-bar/own.txt"), "untouched\n");
-    const done = endedWith(0, await goald.run(["restore", "foo-bar", "--step", "1"])).stdout;
+    const done = endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "1"])).stdout;
     expect(done).toContain("removed  b.txt  7 bytes to no file\nwritten  notes/a.md  10 bytes to 8 bytes\n");
     expect(done).toContain("To take it back: goald restore foo-bar --step 5\n");
     expect([await text("b.txt"), await text("notes/a.md"), await text("own.txt")]).toEqual([
@@ -120,9 +120,9 @@ describe("goald restore", () => {
     await using other = await makeGoald({ OPENAI_BASE_URL: busy.baseUrl, GOALD_EMBEDDER: "offline" });
     const running = other.start(["run", "--name", "T", "--role", "r", "-g", "g", "--continuous", "--json"]);
     await running.see('"callId":"m3"');
-    const refused = errorOf(endedWith(7, await other.run(["restore", "t", "--step", "1", "--json"])));
+    const refused = errorOf(endedWith(7, await other.ask(["restore", "t", "--step", "1", "--json"])));
     expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald pause t") });
-    endedWith(0, await other.run(["restore", "t", "--step", "1", "--dry-run"]));
+    endedWith(0, await other.ask(["restore", "t", "--step", "1", "--dry-run"]));
     release();
     endedWith(0, await running.ended);
     expect(await other.read("workspace/t/a.txt")).toBe("2");

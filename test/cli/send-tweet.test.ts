@@ -19,7 +19,7 @@ describe("a post by the real program", () => {
     await x.asked(1);
     running.kill("SIGKILL");
     expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
-    const ended = endedWith(0, await goald.run(["resume", "t", "--json"]));
+    const ended = endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(x.requests).toHaveLength(1);
     expect(x.violations).toEqual([]);
     const { log, problems } = await lookInto(goald);

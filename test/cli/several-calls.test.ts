@@ -63,19 +63,19 @@ describe("goald run --form tools with a model that calls two tools at once", () 
     await using home = await openHome();
     const { goald, server } = home;
     const file = join(goald.cwd, "t.ndjson");
-    endedWith(0, await goald.run([...RUN, "--record", file]));
+    endedWith(0, await goald.ask([...RUN, "--record", file]));
     await expectWhole(home);
     expect(server.chats).toHaveLength(5);
     expect(server.chats.every(({ stream }) => stream)).toBe(true);
     expect(server.violations).toEqual([]);
-    const step = endedWith(0, await goald.run(["show", "t", "--step", "3"]));
+    const step = endedWith(0, await goald.ask(["show", "t", "--step", "3"]));
     expect(step.stdout).toContain('"file": "a.txt"');
     expect(step.stdout).toContain("Other calls\n  c3-2  read_file: ok");
-    const next = endedWith(0, await goald.run(["show", "t", "--step", "4"]));
+    const next = endedWith(0, await goald.ask(["show", "t", "--step", "4"]));
     expect(next.stdout).toContain("exactly as sent");
-    const why = endedWith(0, await goald.run(["why", "t", "sum.txt"]));
+    const why = endedWith(0, await goald.ask(["why", "t", "sum.txt"]));
     expect(why.stdout).toMatch(/a\.txt[\s\S]*bee\.txt/);
-    const report = endedWith(0, await goald.run(["report", "t"]));
+    const report = endedWith(0, await goald.ask(["report", "t"]));
     expect(report.stdout).toMatch(/bee\.txt/);
     const replaying = () => goald.run(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } });
     expect(linesOf(endedWith(0, await replaying())).at(-1)).toMatchObject({ same: true, problems: [] });
@@ -89,14 +89,14 @@ describe("goald run --form tools with a model that calls two tools at once", () 
 
   it.concurrent("has each result once after a kill between the two", async () => {
     await using first = await openHome();
-    endedWith(0, await first.goald.run(RUN));
+    endedWith(0, await first.goald.ask(RUN));
     const { log } = await lookInto(first.goald);
     const between = log.find((event) => event.type === "command-started" && event.callId === "c3-2")?.seq;
     for (const when of ["before", "after"]) {
       await using home = await openHome();
       const env = { KILL_AT_EVENT: `1:${between}:${when}` };
       expect((await home.goald.run(RUN, { imports: [HOOK], env })).signal).toBe("SIGKILL");
-      endedWith(0, await home.goald.run(["resume", "t", "--json"]));
+      endedWith(0, await home.goald.ask(["resume", "t", "--json"]));
       await expectWhole(home);
       expect(home.server.chats).toHaveLength(5);
     }

@@ -12,10 +12,10 @@ describe("what an agent sees of its situation", () => {
     await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
     const file = join(goald.cwd, "run.ndjson");
-    await goald.run([...RUN, "--continuous-limit", "2", "--record", file]);
+    await goald.ask([...RUN, "--continuous-limit", "2", "--record", file]);
     await goald.write("workspace/t/from me/plan.md", "A person's plan.");
     await goald.write("workspace/t/.hidden", "x");
-    endedWith(0, await goald.run(["resume", "t", "--json", "--max-steps", "5", "--record", file]));
+    endedWith(0, await goald.ask(["resume", "t", "--json", "--max-steps", "5", "--record", file]));
 
     const lastMessages = server.chats.map(({ messages }) => messages.at(-1)?.content ?? "");
     expect(lastMessages).toHaveLength(4);
@@ -31,7 +31,7 @@ describe("what an agent sees of its situation", () => {
 
     const step = jsonOf<{ prompt: { exact: boolean } }>(await goald.ask(["show", "t", "--step", "3", "--json"]));
     expect(step.prompt.exact).toBe(true);
-    expect(endedWith(0, await goald.run(["replay", file])).stderr).not.toContain("GOALD_REPLAY");
+    expect(endedWith(0, await goald.ask(["replay", file])).stderr).not.toContain("GOALD_REPLAY");
     expect(server.chats).toHaveLength(4);
   });
 });

@@ -4,11 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, errorOf, lookInto } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
-import { openVerbProcess } from "../helpers/verbs.ts";
-
-/** The tests of this file share one model server. */
-const verbs = openVerbProcess();
-afterAll(() => verbs.close());
 
 const KEY = "sk-planted-4Wm9rY2qZc7";
 const RUN = ["run", "-d", "--name", "T", "--role", "r", "--goal", "g"];
@@ -21,9 +16,9 @@ const toldBy = (ended: Ended): Told => JSON.parse(endedWith(0, ended).stdout) as
 
 /** Starts an agent `t` in the background and holds back a reply, so that it is inside a step. */
 async function inStep(tasks: number, step: number, ...flags: readonly string[]): Promise<DaemonHome> {
-  const home = await makeDaemonHome(ledger(tasks), { env: { OPENAI_API_KEY: KEY }, beside: { verbs } });
+  const home = await makeDaemonHome(ledger(tasks), { env: { OPENAI_API_KEY: KEY } });
   home.holdFrom(step);
-  endedWith(0, await home.goald.run([...RUN, ...flags]));
+  endedWith(0, await home.goald.ask([...RUN, ...flags]));
   await home.asked(step);
   return home;
 }
@@ -47,9 +42,9 @@ describe("goald say", () => {
   });
 
   it.concurrent("opens the next turn of an agent that has finished", async () => {
-    await using home = await makeDaemonHome(ledger(1), { beside: { verbs } });
+    await using home = await makeDaemonHome(ledger(1));
     const { goald, server } = home;
-    endedWith(0, await goald.run(["run", "--wait", "--name", "T", "--goal", "g"]));
+    endedWith(0, await goald.ask(["run", "--wait", "--name", "T", "--goal", "g"]));
     const said = toldBy(await goald.ask(["say", "t", "One thing more", "--json"]));
     expect(said.note).toContain("next turn");
     await home.logged("turn-finished", 2);
@@ -96,7 +91,7 @@ describe("an agent in the middle of its work", () => {
       note: "It is already stopped.",
     });
     expect(endedWith(0, await goald.ask(["stop", "t"])).stdout).toBe("t is already paused (step 2).\n");
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(home.server.chats).toHaveLength(4);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
@@ -109,9 +104,9 @@ describe("an agent in the middle of its work", () => {
     home.release();
     expect(toldBy(await patient)).toMatchObject({ agent: { state: "stopped" } });
     home.holdFrom(3);
-    endedWith(0, await goald.run(["resume", "t", "-d"]));
+    endedWith(0, await goald.ask(["resume", "t", "-d"]));
     await home.asked(3);
-    const cut = toldBy(await goald.run(["stop", "--all", "-t", "0", "--json"]).then(first));
+    const cut = toldBy(await goald.ask(["stop", "--all", "-t", "0", "--json"]).then(first));
     expect(cut).toMatchObject({ agent: { state: "stopped" }, note: expect.stringContaining("was cut off") });
     expect(endedWith(0, await goald.ask(["stop", "--all"])).stdout).toBe("No agent is running.\n");
   });
@@ -125,14 +120,14 @@ describe("an agent in the middle of its work", () => {
     ],
     ["an idempotent command runs again", "idempotent", "to Ann\nto Ann\n", { status: "ok" }],
   ])("is killed in the middle of a command: %s", async (_title, effect, sent, observation) => {
-    await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }], { beside: { verbs } });
+    await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }]);
     const { goald } = home;
     await goald.write("commands/send_letter.ts", letter(effect));
-    endedWith(0, await goald.run([...RUN, "--approve", "never"]));
+    endedWith(0, await goald.ask([...RUN, "--approve", "never"]));
     await home.until(async () => (await goald.read("workspace/t/sent.txt")) !== undefined, "the letter");
     const killed = toldBy(await goald.ask(["kill", "t", "--json"]));
     expect(killed).toMatchObject({ agent: { state: "killed" }, note: "Killed." });
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(await goald.read("workspace/t/sent.txt")).toBe(sent);
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
@@ -161,9 +156,9 @@ const first = (ended: Ended): Ended => ({
 
 describe("goald approve and goald deny", () => {
   it.concurrent("answer the pending command and name it, and report a conflict without one (exit 7)", async () => {
-    await using home = await makeDaemonHome(ledger(3), { beside: { verbs } });
+    await using home = await makeDaemonHome(ledger(3));
     const { goald, server } = home;
-    endedWith(11, await goald.run(["run", "--wait", "--name", "T", "--goal", "g", "--approve", "always"]));
+    endedWith(11, await goald.ask(["run", "--wait", "--name", "T", "--goal", "g", "--approve", "always"]));
     const denied = endedWith(0, await goald.ask(["deny", "t", "Write", "shorter", "lines"]));
     expect(denied.stdout).toContain('Denied: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
     await home.logged("approval-asked", 2);
@@ -180,12 +175,10 @@ describe("goald approve and goald deny", () => {
   });
 
   it.concurrent("apply by default to outside acts only: files need no approval, and a letter does", async () => {
-    await using home = await makeDaemonHome([...ledger(2), { name: "send_letter", args: { to: "Ann" } }], {
-      beside: { verbs },
-    });
+    await using home = await makeDaemonHome([...ledger(2), { name: "send_letter", args: { to: "Ann" } }], {});
     const { goald } = home;
     await goald.write("commands/send_letter.ts", letter("at-most-once"));
-    endedWith(11, await goald.run(["run", "--wait", "--name", "T", "--goal", "g"]));
+    endedWith(11, await goald.ask(["run", "--wait", "--name", "T", "--goal", "g"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     expect(await goald.read("workspace/t/sent.txt")).toBeUndefined();
     expect(endedWith(0, await goald.ask(["deny", "t"])).stdout).toContain('Denied: send_letter {"to":"Ann"}.');
@@ -212,9 +205,9 @@ describe("goald rm", () => {
     expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     home.holdFrom(1);
-    endedWith(0, await goald.run([...RUN, "--name", "U"]));
+    endedWith(0, await goald.ask([...RUN, "--name", "U"]));
     await home.logged("model-asked", 1, "u");
-    const forced = endedWith(0, await goald.run(["rm", "-f", "u", "--files", "--json"]));
+    const forced = endedWith(0, await goald.ask(["rm", "-f", "u", "--files", "--json"]));
     expect(JSON.parse(forced.stdout)).toEqual({ id: "u", workspace: `${goald.home}/workspace/u`, files: true });
     await expect(stat(join(goald.home, "workspace/u"))).rejects.toThrow("ENOENT");
   });
@@ -223,8 +216,8 @@ describe("goald rm", () => {
 describe("a verb that controls an agent", () => {
   let home: DaemonHome;
   beforeAll(async () => {
-    home = await makeDaemonHome([], { beside: { verbs } });
-    endedWith(0, await home.goald.run(["run", "--name", "T", "--goal", "g", "--continuous"]));
+    home = await makeDaemonHome([]);
+    endedWith(0, await home.goald.ask(["run", "--name", "T", "--goal", "g", "--continuous"]));
   });
   afterAll(async () => home[Symbol.asyncDispose]());
 

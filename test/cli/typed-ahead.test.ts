@@ -28,7 +28,7 @@ async function atTerminal(tasks: number) {
     answer: () => gate(answered++).resolve(),
     [Symbol.asyncDispose]: async () => {
       // Ends the daemon of the tests that have one.
-      await goald.run(["down", "-t", "0"]);
+      await goald.ask(["down", "-t", "0"]);
       await goald[Symbol.asyncDispose]();
       await server.close();
     },
@@ -44,7 +44,7 @@ describe.each([
 ])("text typed while the agent works, %s", (_where, hasDaemon) => {
   async function open(tasks: number) {
     const home = await atTerminal(tasks);
-    if (hasDaemon) endedWith(0, await home.goald.run(["up"]));
+    if (hasDaemon) endedWith(0, await home.goald.ask(["up"]));
     const terminal = home.goald.openTerminal([...RUN, "--approve", "always"]);
     home.answer();
     await terminal.see("Run it? ");

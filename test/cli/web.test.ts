@@ -44,7 +44,7 @@ describe("a recorded agent that searches and downloads", () => {
       // No provider works without a key.
       GOALD_SEARCH_PROVIDERS: "tavily,brave",
     });
-    endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"]));
+    endedWith(0, await goald.ask([...RUN, "--record", "t.ndjson"]));
     prompts = JSON.stringify(model.requests.map(({ body }) => body));
     for (const server of [model, limited, brave, site]) await (server as AsyncDisposable)[Symbol.asyncDispose]?.();
   });
@@ -108,9 +108,9 @@ describe("a home without search providers", () => {
   it("does not offer search to models, and tells people how to set it up", async () => {
     await using model = await startOpenAIServer({ reply: numberedModel([]) });
     await using goald = await makeGoald({ OPENAI_BASE_URL: model.baseUrl, GOALD_SEARCH_PROVIDERS: "none" });
-    endedWith(0, await goald.run(RUN));
+    endedWith(0, await goald.ask(RUN));
     expect(JSON.stringify(model.requests)).not.toContain("Google Search");
-    const { stdout } = endedWith(0, await goald.run(["commands"]));
+    const { stdout } = endedWith(0, await goald.ask(["commands"]));
     expect(stdout).toMatch(/google[\s\S]*TAVILY_API_KEY/);
   });
 });

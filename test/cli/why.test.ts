@@ -60,7 +60,7 @@ describe("goald why", () => {
       thoughts: { text: expect.stringContaining("Task 4 of 4") },
       sources: [{ what: "notes/a.md", command: "read_file", step: 2 }],
     });
-    const text = endedWith(0, await goald.run(["why", "foo-bar/notes/a.md"])).stdout;
+    const text = endedWith(0, await goald.ask(["why", "foo-bar/notes/a.md"])).stdout;
     expect(text).toMatch(/^notes\/a\.md \(6 bytes\), of Foo Bar \(foo-bar\), in \/.*\n\nGoals\n {2}1\. Work\n/);
     expect(text).toMatch(/Version 2 of 2: step 4, \S+Z, write by write_to_file\n/);
     expect(text).toContain("  Sources, read since version 1\n    step 2, read_file notes/a.md (workspace)\n");
@@ -79,7 +79,7 @@ describe("goald why", () => {
 
 describe("goald diff", () => {
   it("shows the changes of the last step that changed files", async () => {
-    expect(endedWith(0, await goald.run(["diff", "foo-bar"])).stdout).toBe(
+    expect(endedWith(0, await goald.ask(["diff", "foo-bar"])).stdout).toBe(
       "--- a/notes/a.md\tstep 3\n+++ b/notes/a.md\tstep 4\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
     );
   });

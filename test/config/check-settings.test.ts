@@ -6,6 +6,9 @@ import type { ValueSchema } from "#config/setting-row.ts";
 import { readDefaults, SETTINGS, type Setting, valueAt } from "#config/settings.ts";
 
 const byAjv = compileTable();
+/** Making these takes longer than using them. */
+const ANY_TEXT = fc.string({ unit: "binary" });
+const ANY_JSON = fc.jsonValue({ maxDepth: 1 });
 
 describe("findSchemaProblems", () => {
   it.each(SETTINGS.map((row) => [row.name, row] as const))("agrees with ajv on %s", (_name, row) => {
@@ -56,7 +59,7 @@ function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
       .map((length) => "x".repeat(Math.max(0, length))),
     // Each is one character of two code units. The strings below include half of one.
     fc.constantFrom(minLength, maxLength, maxLength + 1).map((length) => "😀".repeat(length)),
-    fc.string({ unit: "binary" }),
+    ANY_TEXT,
     fc.constantFrom("\ud800", "\n", "a\n", "é", "\u0000", "http://h/v1", "https://u@h/", "sk-1"),
     ...(pattern ? [fc.stringMatching(new RegExp(pattern, "u"))] : []),
     ...(schema.enum
@@ -88,7 +91,7 @@ function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
       ),
       weight: 2,
     },
-    { arbitrary: fc.jsonValue({ maxDepth: 1 }), weight: 1 },
+    { arbitrary: ANY_JSON, weight: 1 },
     // By chance there would be too few booleans.
     ...(schema.type === "boolean" ? [{ arbitrary: fc.boolean(), weight: 2 }] : []),
   );

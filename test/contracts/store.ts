@@ -30,7 +30,7 @@ import { remoteContract } from "./store-remote.ts";
 import { removalContract } from "./store-removal.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
-  commitContract(name, make);
+  coreStoreContract(name, make);
   memoryContract(name, make);
   curationContract(name, make);
   remoteContract(name, make);
@@ -38,6 +38,11 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
   removalContract(name, make);
   projectionContract(name, make);
   forkContract(name, make);
+}
+
+/** The part of the contract about agents, logs, commits, inbox and timers. */
+export function coreStoreContract(name: string, make: () => Promise<Store>): void {
+  commitContract(name, make);
   describe(`${name} keeps the store contract`, () => generalContract(make));
 }
 

@@ -34,7 +34,6 @@ export interface DaemonHome extends AsyncDisposable {
 
 export interface DaemonHomeOptions {
   readonly env?: StartOptions["env"];
-  readonly beside?: Pick<Goald, "verbs">;
   /** Replaces a model that works through `calls`. */
   readonly reply?: (request: Parameters<ReturnType<typeof numberedModel>>[0]) => string;
 }
@@ -53,10 +52,7 @@ export async function makeDaemonHome(
     },
     embeddings: null,
   });
-  const goald = await makeGoald(
-    { OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", ...options.env },
-    options.beside,
-  );
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", ...options.env });
   const lock = join(goald.home, ".goald", "lock.db");
   const holdFrom = (request: number): void => {
     heldFrom = request;

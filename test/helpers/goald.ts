@@ -10,13 +10,18 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { afterAll } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";
-import { openVerbProcess, type VerbProcess } from "./verbs.ts";
+import { openVerbProcess } from "./verbs.ts";
 
 const BINARY = fileURLToPath(new URL("../../src/goald.js", import.meta.url));
 /** A program without output for this time is killed. The limit is shorter than a test's own. */
 const WAIT_LIMIT_MS = 45_000;
+
+/** The homes of one test file share this process. */
+const verbs = openVerbProcess();
+afterAll(() => verbs.close());
 
 export interface StartOptions {
   /** Added to the clean environment; undefined removes a variable. */
@@ -67,9 +72,8 @@ export interface Goald extends AsyncDisposable {
   /** Working directory of the program; no parent folder is a home. */
   readonly cwd: string;
   run(args: readonly string[], options?: StartOptions): Promise<Ended>;
-  /** Runs the same call in a shared process: output and exit code only, at a tenth of the cost. */
+  /** Runs the same call in a shared process, one call at a time: output and exit code only, at a tenth of the cost. */
   ask(args: readonly string[], options?: Pick<StartOptions, "env">): Promise<Ended>;
-  readonly verbs: VerbProcess;
   start(args: readonly string[], options?: StartOptions): Running;
   openTerminal(args: readonly string[], options?: StartOptions): Terminal;
   /** Reads a file below the home; undefined when it is missing. */
@@ -78,8 +82,8 @@ export interface Goald extends AsyncDisposable {
   write(path: string, text: string, mode?: number): Promise<void>;
 }
 
-/** `env` applies to every started program. With `beside`, `ask` uses the process of that Goald and does not close it. */
-export async function makeGoald(env: StartOptions["env"] = {}, beside?: Pick<Goald, "verbs">): Promise<Goald> {
+/** `env` applies to every started program. */
+export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
   const folder = await mkdtemp(join(tmpdir(), "goald-cli-"));
   const [home, userHome, cwd] = [join(folder, "home"), join(folder, "user"), join(folder, "cwd")];
   await Promise.all([mkdir(userHome), mkdir(cwd)]);
@@ -93,7 +97,6 @@ export async function makeGoald(env: StartOptions["env"] = {}, beside?: Pick<Goa
     ...env,
   };
   const alive = new Set<ChildProcessWithoutNullStreams>();
-  const verbs = beside?.verbs ?? openVerbProcess();
   const environmentOf = ({ env: more }: Pick<StartOptions, "env">): Record<string, string> =>
     Object.fromEntries(
       Object.entries({ ...clean, ...more }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -153,7 +156,6 @@ export async function makeGoald(env: StartOptions["env"] = {}, beside?: Pick<Goa
     home,
     userHome,
     cwd,
-    verbs,
     start,
     openTerminal,
     run: (args, options) => start(args, options).ended,
@@ -168,7 +170,6 @@ export async function makeGoald(env: StartOptions["env"] = {}, beside?: Pick<Goa
     },
     [Symbol.asyncDispose]: async () => {
       for (const child of alive) endGroup(child);
-      if (!beside) verbs.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
-import { storeContract } from "../contracts/store.ts";
+import { coreStoreContract, storeContract } from "../contracts/store.ts";
 import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
@@ -17,7 +17,8 @@ process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
 
 storeContract("the embedded store", () => openSqliteStore(join(folder, `${++stores}`, "goald.db")));
 storeContract("the store for many agents", () => openGroupStore(join(folder, `${++stores}`, "goald.db")));
-storeContract("the store for many agents, in its thread", () =>
+// contract.long.ts has the whole contract in a thread.
+coreStoreContract("the store for many agents, in its thread", () =>
   openGroupStore(join(folder, `${++stores}`, "goald.db"), { thread: "always" }),
 );
 storeContract("the fake", async () => new MemoryStore());

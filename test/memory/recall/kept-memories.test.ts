@@ -64,18 +64,18 @@ describe("the memory of an idle agent", () => {
   });
 
   it("is dropped first when it was used least recently, until the others fit", async () => {
-    const { store, memory, wakeAndIdle } = open(4_000_000);
+    const { store, memory, wakeAndIdle } = open(1_200_000);
     const agents = Array.from({ length: 8 }, (_, at) => `agent-${at}`);
-    for (const agent of agents) fill(store, agent, 200);
+    for (const agent of agents) fill(store, agent, 60);
     for (const agent of agents) await wakeAndIdle(agent);
     const kept: string[] = [];
     // Newest first, so that reading a dropped one again drops no kept one before it was counted.
     for (const agent of agents.toReversed()) if ((await wakeAndIdle(agent)) === 0) kept.unshift(agent);
     expect(kept).toEqual(agents.slice(-kept.length));
-    // 200 rows of 250 characters take about 0.8 MB.
+    // 60 rows of 250 characters take about 0.24 MB.
     expect(kept).toHaveLength(5);
     await memory.releaseUnused();
-    expect(await wakeAndIdle(agents[0] as string)).toBe(200);
+    expect(await wakeAndIdle(agents[0] as string)).toBe(60);
   });
 
   it("makes room for others, however small the limit, but never that of a running agent or its parent", async () => {

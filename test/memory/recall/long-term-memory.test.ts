@@ -172,7 +172,7 @@ describe("ten recalls", () => {
     [12, 5, 7],
     [5, 5, 0],
     [500, 9, 10],
-    [2_000, 5, 10],
+    [1_000, 5, 10],
   ])("of %i distinct rows with %i shown: %i", async (rows, shown, expected) => {
     const { recall, store } = open();
     for (let row = 1; row <= rows; row++) store.add("foo", distinct(row));

@@ -5,7 +5,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { LEXICAL_SETTINGS } from "#memory/lexical/lexical-settings.ts";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
-import { measureNearDuplicates, measureQuality, measureWaste } from "../../../bench/memory-quality/measure.ts";
+import { measureQuality, measureWaste } from "../../../bench/memory-quality/measure.ts";
 import { fullRecall, vectorsAlone, wordsAlone } from "../../../bench/memory-quality/own.ts";
 import { fullTextSearch, miniSearch } from "../../../bench/memory-quality/peers.ts";
 
@@ -55,13 +55,5 @@ describe("ten recalls", () => {
   it("repeat nothing that the prompt shows, where plain vectors repeat it in a third of the hits", async () => {
     expect(await measureWaste(fullRecall(), all)).toBe(0);
     expect(await measureWaste(vectorsAlone, all)).toBeGreaterThan(0.3);
-  });
-
-  it("hold no near-duplicates when 15 % of the rows come six times more, and lose at most 1 % of the evidence", async () => {
-    const { recall } = await measureQuality(fullRecall(), all);
-    const repeated = await measureNearDuplicates(fullRecall(), all);
-    expect(repeated.distinctOfTen).toBeGreaterThanOrEqual(9.9);
-    expect(repeated.recall).toBeGreaterThanOrEqual(0.99 * recall);
-    expect((await measureNearDuplicates(wordsAlone(), all)).distinctOfTen).toBeLessThan(9);
   });
 });

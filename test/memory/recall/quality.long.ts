@@ -1,0 +1,21 @@
+/** Quality of the ten recalls when rows repeat; quality.test.ts has the other measures. */
+import { expect, it } from "@jest/globals";
+import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
+import { measureNearDuplicates, measureQuality } from "../../../bench/memory-quality/measure.ts";
+import { fullRecall, wordsAlone } from "../../../bench/memory-quality/own.ts";
+
+const read = (set: string): Space[] => [
+  ...toSpaces(
+    readLines<Doc>(`test/data/memory/${set}-docs.jsonl`),
+    readLines<Query>(`test/data/memory/${set}-queries.jsonl`),
+  ).values(),
+];
+const all = [...read("agent"), ...read("chat")];
+
+it("ten recalls hold no near-duplicates when 15 % of the rows come six times more, and lose at most 1 % of the evidence", async () => {
+  const { recall } = await measureQuality(fullRecall(), all);
+  const repeated = await measureNearDuplicates(fullRecall(), all);
+  expect(repeated.distinctOfTen).toBeGreaterThanOrEqual(9.9);
+  expect(repeated.recall).toBeGreaterThanOrEqual(0.99 * recall);
+  expect((await measureNearDuplicates(wordsAlone(), all)).distinctOfTen).toBeLessThan(9);
+});
