@@ -18,7 +18,7 @@ export default defineCommand({
     type: "object",
     properties: {
       file: { type: "string", description: "relative path", minLength: 1 },
-      permanently: { type: "boolean", description: "true: nothing of it can be restored" },
+      permanently: { type: "boolean", description: "true: nothing of it can be restored, default false" },
     },
     required: ["file"],
   },
