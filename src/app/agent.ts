@@ -26,6 +26,7 @@ import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
+import { createDescribeLeaving, settingTextsOf } from "./egress.ts";
 import { createQuota } from "./quota.ts";
 import { openShared, type Shared } from "./services.ts";
 
@@ -118,9 +119,11 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   const { model, memory, services } = shared;
   const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
   const quota = createQuota(host, row);
+  const staging = join(host.home.privateFolder, "clones");
   return createPrepare({
     ...knownTo(host, tape),
     agentId: row.id,
+    ...describeLeavingFor(host),
     folder,
     model,
     modelName: settings.models.smart,
@@ -132,8 +135,10 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     commandsFor,
     words,
-    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion, quota }),
-    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion, quota }),
+    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion, staging, quota }),
+    openOwnWorkspace: (path, onChange) =>
+      openLocalWorkspace(path, onChange, { own: true, lastVersion, staging, quota }),
+    history: store,
     services,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
@@ -147,6 +152,12 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     signal,
     onText,
   });
+}
+
+function describeLeavingFor({ settings, store, catalogue }: AgentHost): Pick<PerformParts, "describeLeaving"> {
+  if (!settings.web.askBeforeSending) return {};
+  const { registry } = catalogue;
+  return { describeLeaving: createDescribeLeaving({ store, registry, settingTexts: settingTextsOf(settings) }) };
 }
 
 type KnownParts = "contextTokens" | "replyTokens" | "roomOf" | "priceOf" | "servicePriceOf" | "random";

@@ -14,6 +14,7 @@ import { dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
+import { ChangeReporter } from "./change-reporter.ts";
 import { appendWhole, encodeContent, readRange, sha256Of, truncateFile } from "./file-content.ts";
 import { fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
 import { type FolderQuota, type Growth, limitFill, NO_QUOTA } from "./folder-quota.ts";
@@ -43,10 +44,9 @@ export interface WorkspaceOptions {
   readonly quota?: FolderQuota;
   /** Looks up the latest version of a path in the history. Without it, changes by others are not preserved. */
   readonly lastVersion?: LastVersion;
+  /** Folder outside the workspace that `place` needs: it fills new folders there. It belongs to this process alone. */
+  readonly staging?: string;
 }
-/** Undefined when the history has none. */
-type LatestVersion = Awaited<ReturnType<LastVersion>>;
-
 /** `folder` is absolute; the first change creates it. */
 export function openLocalWorkspace(
   folder: string,
@@ -58,23 +58,23 @@ export function openLocalWorkspace(
 
 class LocalWorkspace implements Workspace {
   readonly folder: string;
-  readonly #onChange: (change: FileChange) => void;
   readonly #own: boolean;
   readonly #anchor: Anchor;
-  readonly #lastVersion: LastVersion | undefined;
   readonly #quota: FolderQuota;
-  /** Reported, and perhaps not stored yet. */
-  #newBytes = 0;
-  /** The last reported change of each path, which the history may not have stored yet. */
-  readonly #reported = new Map<string, LatestVersion>();
+  readonly #changes: ChangeReporter;
+  readonly #staging: string | undefined;
 
   constructor(folder: string, onChange: (change: FileChange) => void, options: WorkspaceOptions) {
     this.folder = folder;
-    this.#onChange = onChange;
     this.#own = options.own === true;
     this.#anchor = options.anchor ?? bestAnchor();
-    this.#lastVersion = options.lastVersion;
     this.#quota = options.quota ?? NO_QUOTA;
+    this.#changes = new ChangeReporter(onChange, options.lastVersion, this.#quota);
+    this.#staging = options.staging;
+  }
+
+  plainPath(path: string): string {
+    return normalizePath(path, this.folder);
   }
 
   stat(path: string): Promise<FileStat | undefined> {
@@ -100,10 +100,10 @@ class LocalWorkspace implements Workspace {
       const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       if (place.found) requirePlainFile(place.found, place.path);
-      await this.#quota.requireHistory(place.path, this.#newBytes + bytes.length);
+      await this.#changes.requireRoom(place.path, bytes.length);
       const growth = { bytes: bytes.length - (place.found?.size ?? 0), files: place.found ? 0 : 1 };
       await this.#quota.admit(place.path, growth, () => replaceFile(place, this.#keyOf(place), bytes));
-      this.#report("write", place.path, bytes.length, bytes);
+      this.#changes.report("write", place.path, bytes.length, bytes);
     });
   }
 
@@ -112,10 +112,10 @@ class LocalWorkspace implements Workspace {
       const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       await this.#preserveBase(place);
-      await this.#quota.requireHistory(place.path, this.#newBytes + bytes.length);
+      await this.#changes.requireRoom(place.path, bytes.length);
       const growth = { bytes: bytes.length, files: place.found ? 0 : 1 };
       const size = await this.#quota.admit(place.path, growth, () => appendWhole(place, bytes));
-      this.#report("append", place.path, size, bytes);
+      this.#changes.report("append", place.path, size, bytes);
       return { path: place.path, bytes: size };
     });
   }
@@ -123,11 +123,11 @@ class LocalWorkspace implements Workspace {
   /** Reports the content before an append if the history lacks it; else the history would hold only the appended part. */
   async #preserveBase(place: FilePlace): Promise<void> {
     const size = place.found?.size ?? 0;
-    if (size === 0 || !this.#lastVersion) return;
-    if ((await this.#versionOf(place.path))?.bytes === size) return;
+    if (size === 0 || !this.#changes.hasHistory) return;
+    if ((await this.#changes.versionOf(place.path))?.bytes === size) return;
     await using opened = await openFile(place, flags.O_RDONLY);
     const content = await readRange(opened, place.path);
-    this.#report("found", place.path, content.length, content);
+    this.#changes.report("found", place.path, content.length, content);
   }
 
   truncate(path: string, bytes: number): Promise<void> {
@@ -148,7 +148,7 @@ class LocalWorkspace implements Workspace {
         await this.#quota.admit(place.path, { bytes: -place.found.size, files: -1 }, () => unlink(place.file));
         await place.folder.sync();
       } else if (!wasThere) return false;
-      this.#report("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
+      this.#changes.report("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
       return place?.found !== undefined;
     });
   }
@@ -158,9 +158,7 @@ class LocalWorkspace implements Workspace {
       await using place = await this.#place(path, "change");
       if (!place?.found) return undefined;
       const { paths, ...removed } = await removeWhole(place, this.#anchor, this.#quota);
-      for (const known of paths)
-        if (((await this.#versionOf(known))?.operation ?? "delete") !== "delete")
-          this.#report("delete", known, 0, null);
+      await this.#changes.reportRemoved(paths);
       return removed;
     });
   }
@@ -174,8 +172,8 @@ class LocalWorkspace implements Workspace {
     });
     await using target = await withFileErrors(to, () => this.#placeToChange(to));
     await withFileErrors(to, () => moveFile(source, target));
-    this.#report("write", target.path, content.length, content);
-    this.#report("delete", source.path, 0, null);
+    this.#changes.report("write", target.path, content.length, content);
+    this.#changes.report("delete", source.path, 0, null);
   }
 
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
@@ -185,11 +183,11 @@ class LocalWorkspace implements Workspace {
       await using opened = await openFile(place, flags.O_RDONLY);
       const content = await readRange(opened, place.path);
       const [bytes, sha256] = [content.length, sha256Of(content)];
-      const last = await this.#versionOf(place.path);
+      const last = await this.#changes.versionOf(place.path);
       // A version of an append has the hash of its part, but the size of the whole file.
       if (last?.sha256 !== sha256 || last.bytes !== bytes) {
-        await this.#quota.requireHistory(place.path, this.#newBytes + bytes);
-        this.#report("found", place.path, bytes, content, sha256);
+        await this.#changes.requireRoom(place.path, bytes);
+        this.#changes.report("found", place.path, bytes, content, sha256);
       }
       return { bytes, sha256 };
     });
@@ -197,7 +195,19 @@ class LocalWorkspace implements Workspace {
 
   async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
     await using place = await withFileErrors(path, () => this.#placeToChange(path));
-    return await placeFolder(place, this.#keyOf(place), limitFill(this.#quota, place.path, fill));
+    const staging = this.#staging;
+    if (staging === undefined)
+      throw new GoaldError("GOALD_INTERNAL", "This workspace has no folder to fill others in.");
+    const filled = await placeFolder(
+      { place, key: this.#keyOf(place), staging, anchor: this.#anchor },
+      limitFill(this.#quota, place.path, fill),
+    );
+    this.#changes.report("place", place.path, 0, null);
+    return filled;
+  }
+
+  async notePlaced(path: string): Promise<void> {
+    this.#changes.report("place", normalizePath(path, this.folder), 0, null);
   }
 
   async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {
@@ -230,21 +240,5 @@ class LocalWorkspace implements Workspace {
 
   #keyOf(place: FilePlace): string {
     return `${this.folder}\0${dirname(place.path)}`;
-  }
-
-  async #versionOf(path: string): Promise<LatestVersion> {
-    return this.#reported.get(path) ?? (await this.#lastVersion?.(path));
-  }
-
-  #report(
-    operation: FileChange["operation"],
-    path: string,
-    bytes: number,
-    content: Uint8Array | null,
-    sha256: string | null = content && sha256Of(content),
-  ): void {
-    this.#newBytes += content?.length ?? 0;
-    if (this.#lastVersion) this.#reported.set(path, { operation, bytes, sha256 });
-    this.#onChange({ path, operation, bytes, sha256, content });
   }
 }
