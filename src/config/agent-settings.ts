@@ -73,6 +73,34 @@ export const AGENT_SETTINGS = [
     meaning: "Pause an agent after this many failed model calls in a row.",
   },
   {
+    name: "quota.folderMegabytes",
+    environment: ["GOALD_QUOTA_FOLDER_MEGABYTES"],
+    ...wholeNumber(1, 1_000_000),
+    meaning:
+      "Maximum size of an agent's folder, with the folders of its sub-agents. The agent is refused further writes.",
+    unit: "MB",
+  },
+  {
+    name: "quota.folderFiles",
+    environment: ["GOALD_QUOTA_FOLDER_FILES"],
+    ...wholeNumber(1, 10_000_000),
+    meaning: "Maximum number of files in an agent's folder, with the folders of its sub-agents.",
+  },
+  {
+    name: "quota.pagesMegabytes",
+    environment: ["GOALD_QUOTA_PAGES_MEGABYTES"],
+    ...wholeNumber(1, 1_000_000),
+    meaning: "Maximum size of the web pages that an agent keeps in `pages/`.",
+    unit: "MB",
+  },
+  {
+    name: "quota.storeMegabytes",
+    environment: ["GOALD_QUOTA_STORE_MEGABYTES"],
+    ...wholeNumber(1, 1_000_000),
+    meaning: "Maximum size of the file versions and long texts that the store keeps for an agent and its sub-agents.",
+    unit: "MB",
+  },
+  {
     name: "agents.maxDepth",
     environment: ["GOALD_AGENT_DEPTH"],
     ...wholeNumber(0, 10),

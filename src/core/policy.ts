@@ -25,6 +25,7 @@ export const isRisky = (facts: Annotations): boolean =>
 export interface JudgedCommand {
   readonly annotations: Annotations;
   readonly writes?: WrittenArgs;
+  readonly destroys?: string;
 }
 
 /** `command` is undefined when it does not exist (any more); the call is denied. `leaving`: what it would send out. */
@@ -35,7 +36,9 @@ export function judge(
   leaving?: Leaving,
 ): Verdict {
   if (!command) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
-  const { annotations: facts, writes } = command;
+  const { writes, destroys } = command;
+  const isForGood = destroys !== undefined && call.args[destroys] === true;
+  const facts = isForGood ? { ...command.annotations, destructive: true, restorable: false } : command.annotations;
   const { approve } = state.settings;
   const leaves = leaving?.isWithin ? undefined : leaving;
   if (approve === "never" && leaves?.carries)
