@@ -4,9 +4,9 @@
  * The policy judges by facts only: the command's annotations, the agent's settings, approvals that a
  * person granted ahead, and whether the agent has read text from outside (taint).
  */
-import type { ApprovalMode } from "./agent-settings.ts";
 import { type AskedFile, listAsked, type WrittenArgs } from "./asked-files.ts";
 import type { Annotations, CommandCall } from "./call.ts";
+import { describeReceived } from "./describe-sources.ts";
 import { isTainted } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
 import { oneLine } from "./text.ts";
@@ -33,22 +33,24 @@ export function judge(call: CommandCall, command: JudgedCommand | undefined, sta
   const { approve } = state.settings;
   // Nobody who approved ahead, or started an agent without approvals, meant such a file.
   const asked = listAsked(call.args, writes);
-  if (asked.length > 0) return judgeAsked(asked, approve);
+  if (asked.length > 0) return judgeAsked(asked, state);
   if (approve === "never" || (approve === "risky" && !isRisky(facts))) return { kind: "allow", by: "policy" };
   // A person who approved ahead did not know what the agent would read meanwhile.
   const isUnforeseen = isTainted(state) && isRisky(facts);
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
-  return { kind: "ask", reason: approve === "always" ? "Every command needs your approval." : riskOf(facts, state) };
+  const reason = approve === "always" ? "Every command needs your approval." : riskOf(facts);
+  return { kind: "ask", reason: `${reason}${describeTaint(state)}` };
 }
 
-function riskOf(facts: Annotations, state: AgentState): string {
-  const act = facts.openWorld ? "It reaches outside the workspace" : "It destroys what cannot be restored";
-  return isTainted(state) ? `${act}, and the agent has read text from outside.` : `${act}.`;
-}
+const riskOf = (facts: Annotations): string =>
+  facts.openWorld ? "It reaches outside the workspace." : "It destroys what cannot be restored.";
 
-function judgeAsked(asked: readonly AskedFile[], approve: ApprovalMode): Verdict {
+const describeTaint = (state: AgentState): string =>
+  isTainted(state) ? ` The agent has read text from outside: ${describeReceived(state.received)}.` : "";
+
+function judgeAsked(asked: readonly AskedFile[], state: AgentState): Verdict {
   const reason = `Others would run or obey it. ${asked.map(({ path, says }) => `${JSON.stringify(oneLine(path, 120))}: ${says}.`).join(" ")}`;
-  if (approve !== "never") return { kind: "ask", reason };
+  if (state.settings.approve !== "never") return { kind: "ask", reason: `${reason}${describeTaint(state)}` };
   return {
     kind: "deny",
     reason: `${reason} Nobody can be asked, because this agent runs without approvals. Go on without that file, or give it another name for a person to look at.`,
