@@ -165,7 +165,7 @@ function judgeAgain(
 ): Move {
   const { callId } = phase;
   const open = openCommand(state, callId);
-  const verdict = open && judge(open.call, rules.facts(open.call.name), state);
+  const verdict = open && judge(open.call, rules.facts(open.call.name), state, open.leaving);
   if (!open || verdict?.kind !== "ask") return judgeCall(state, frame, callId, rules, now);
   return awaitApproval(state, open, phase, now);
 }
@@ -179,7 +179,7 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
   const facts = rules.facts(call.name);
   const refused = facts?.closesTurn && frame.kind !== "run" ? refuseCompletion(state) : undefined;
   if (refused) return record({ type: "command-denied", step, callId, by: "policy", ...refused });
-  const verdict = judge(call, facts, state);
+  const verdict = judge(call, facts, state, open.leaving);
   switch (verdict.kind) {
     case "allow":
       return record({ type: "command-approved", step, callId, by: verdict.by });
