@@ -21,8 +21,11 @@ export interface CagedCommand {
   readonly writable?: readonly string[];
   /** Working folder. */
   readonly folder: string;
-  /** `host`: the network of this machine. `degraded` and `off` cannot cut it off. */
-  readonly network: "none" | "host";
+  /**
+   * `host`: the network of this machine. `unix`: only Unix sockets among the listed paths. `degraded` and `off` cannot cut
+   * the network off.
+   */
+  readonly network: "none" | "unix" | "host";
   /** True shows the system's programs and libraries, and permits child processes. */
   readonly runsPrograms: boolean;
   readonly limits: CageLimits;

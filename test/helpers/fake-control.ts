@@ -195,6 +195,7 @@ const viewOf = (id: string, name: string): AgentView => ({
   background: true,
   stalledMs: null,
   lastCommand: "write_to_file",
+  received: [{ from: "web", name: "evil.example", step: 2, at: "2026-01-01T00:00:00.500Z" }],
   createdAt: "2026-01-01T00:00:00.000Z",
   changedAt: "2026-01-01T00:00:01.000Z",
   workspace: `/home/you/goald/workspace/${id}`,
