@@ -26,6 +26,7 @@ import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
+import { createDescribeLeaving, settingTextsOf } from "./egress.ts";
 import { openShared, type Shared } from "./services.ts";
 
 /** Settings and the functions that redact their secrets. */
@@ -120,6 +121,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   return createPrepare({
     ...knownTo(host, tape),
     agentId: row.id,
+    ...describeLeavingFor(host),
     folder,
     model,
     modelName: settings.models.smart,
@@ -147,6 +149,12 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     signal,
     onText,
   });
+}
+
+function describeLeavingFor({ settings, store, catalogue }: AgentHost): Pick<PerformParts, "describeLeaving"> {
+  if (!settings.web.askBeforeSending) return {};
+  const { registry } = catalogue;
+  return { describeLeaving: createDescribeLeaving({ store, registry, settingTexts: settingTextsOf(settings) }) };
 }
 
 type KnownParts = "contextTokens" | "replyTokens" | "roomOf" | "priceOf" | "servicePriceOf" | "random";

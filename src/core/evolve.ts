@@ -64,14 +64,15 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
     }
     case "command-requested": {
-      const { step, call, thought, callId, frame } = event;
+      const { step, call, thought, callId, frame, leaving } = event;
       const requested = inFrame(state, frame, (asking) => {
         const isFurther = asking.phase.kind === "judging" && isFurtherCall(callId);
         const repetition = countRequest(asking.repetition, event, isFurther);
         if (isFurther) return { ...asking, queue: [...asking.queue, callId], repetition };
         return { ...asking, phase: { kind: "judging", callId }, badReplies: 0, repetition };
       });
-      return putCall(requested, { kind: "command", callId, frame, step, call, thought });
+      const leaves = leaving ? { leaving } : {};
+      return putCall(requested, { kind: "command", callId, frame, step, call, thought, ...leaves });
     }
     case "approval-asked":
       return inPhase(state, event, { kind: "awaiting-approval", callId: event.callId });

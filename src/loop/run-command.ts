@@ -17,6 +17,7 @@ import type { Services } from "#core/services.ts";
 import { type AgentState, openCommand } from "#core/state.ts";
 import { differed, type OpenCommand, outcomeUnknown, sourcesOfInterrupted } from "#core/unknown-outcome.ts";
 import type { CommandsFor } from "./command-set.ts";
+import type { DescribeLeaving } from "./describe-leaving.ts";
 import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
@@ -40,6 +41,7 @@ export interface CommandParts extends PurchaseParts {
   knowsAgent(id: string): Promise<boolean>;
   /** Absent: commands see no sub-agents and cannot start any. */
   readonly subagents?: SubagentParts;
+  readonly describeLeaving?: DescribeLeaving;
   readonly clock: Clock;
   /** Aborted when the host shuts down at once. */
   readonly signal: AbortSignal;
@@ -83,7 +85,7 @@ export async function execute(
     intent: { events: [started], files: await markFiles(looked.files, of, call.fileSources, "prepare") },
     act: async (enter) => {
       const services = { ...call.services, ...purchases?.services };
-      const nest = new Nest(callId, journal, parts.commandsFor, enter);
+      const nest = new Nest(callId, journal, parts, enter);
       const signal = AbortSignal.any([call.signal, nest.signal]);
       try {
         const received = looked.outside;

@@ -11,7 +11,7 @@ import { spentOf } from "../limits.ts";
 import type { StagedWrite } from "../ports/commit.ts";
 import type { InboxMessage } from "../ports/inbox.ts";
 import { addSources, type OutsideSource, plainSources } from "../provenance.ts";
-import { type AgentState, isOver } from "../state.ts";
+import { type AgentState, isOver, openCommand } from "../state.ts";
 import type { Standing } from "./subagent-event.ts";
 
 /** Pauses by a person stop working sub-agents too. At a limit they continue with their reserved allowance. */
@@ -31,6 +31,7 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
           text,
           reach,
           outside: sourcesOfWords(after, outside),
+          ...carriesOf(event, after),
         }),
       ];
     }
@@ -66,12 +67,13 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
 }
 
 function spawned(
-  { seq, agent, child, outside = [] }: EventOf<"agent-started"> & { readonly seq: number },
+  event: EventOf<"agent-started"> & { readonly seq: number },
   after: AgentState,
   self: string,
 ): StagedWrite {
+  const { seq, agent, child, outside = [] } = event;
   const depth = (after.startedBy?.depth ?? 0) + 1;
-  const origin = { agent: self, depth, outside: sourcesOfWords(after, outside) };
+  const origin = { agent: self, depth, outside: sourcesOfWords(after, outside), ...carriesOf(event, after) };
   return { kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy: origin } };
 }
 
@@ -81,6 +83,10 @@ const sourcesOfWords = ({ received }: AgentState, ofCall: readonly OutsideSource
 /** The words of a report are those of this agent, and perhaps of all that it received. */
 const sourcesOfReport = ({ received }: AgentState, self: string): readonly OutsideSource[] =>
   addSources([{ from: "agent", name: self }], plainSources(received));
+
+/** Whether the call gives away text that may not leave unasked. */
+const carriesOf = ({ callId }: { readonly callId: string }, after: AgentState): { readonly carries?: true } =>
+  openCommand(after, callId)?.leaving?.carries ? { carries: true } : {};
 
 const send = (to: string, key: string, message: InboxMessage): StagedWrite => ({ kind: "send", to, key, message });
 

@@ -17,6 +17,8 @@ export interface Origin {
   readonly depth: number;
   /** Outside sources that the parent had received, so that the task may come from there. */
   readonly outside: readonly OutsideSource[];
+  /** The task holds text of the parent's folder, memory or people, which may not leave unasked. */
+  readonly carries?: true;
 }
 
 /** Totals over an agent's life, sub-agents and reservations included. */
@@ -85,6 +87,8 @@ export type SubagentEvent =
       readonly from: string;
       readonly text: Text;
       readonly outside: readonly OutsideSource[];
+      /** As in `Origin`. */
+      readonly carries?: true;
     };
 
 export type SubagentMessage =
@@ -94,6 +98,7 @@ export type SubagentMessage =
       readonly from: string;
       readonly text: Text;
       readonly outside: readonly OutsideSource[];
+      readonly carries?: true;
       readonly reach: Reach;
     }
   /** The parent was stopped, or resumed. */
