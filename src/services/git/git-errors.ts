@@ -53,11 +53,22 @@ const FALLBACK_RULE: GitErrorRule = { when: /(?:)/, problem: "git gave up", hint
 export function explainGit({ errorOutput, code }: GitEnd, { href }: RepositoryUrl, quote: Quote): GoaldError {
   const rule = GIT_ERROR_RULES.find(({ when }) => when.test(errorOutput)) ?? FALLBACK_RULE;
   const lines = errorOutput.split(/[\r\n]+/).filter((line) => /^(?:fatal|error|remote):/.test(line));
-  const words = quote(lines.slice(-3).join(" ") || `exit code ${code}`, 300);
-  return new GoaldError("GOALD_GIT", `${href} could not be cloned. ${rule.problem}. git said: “${words}”`, {
+  const said = lines.slice(-3).join(" ");
+  const end = said === "" ? ` git ended with exit code ${code}.` : "";
+  return new GoaldError("GOALD_GIT", `${href} could not be cloned. ${rule.problem}.${end}`, {
     hint: rule.hint,
+    // Most of it is the server's.
+    words: said === "" ? "" : quote(said, 300),
+    ...(isUnreached(errorOutput) ? { outside: [] } : {}),
   });
 }
+
+/** True when git itself says that it never reached the server. Lines with a server's words contain "remote". */
+const isUnreached = (errorOutput: string): boolean =>
+  !/remote/i.test(errorOutput) &&
+  /^fatal: unable to access '[^'\r\n]*': (?:Failed to connect|Could not resolve|Connection (?:refused|timed out))/m.test(
+    errorOutput,
+  );
 
 export const repositoryTooLarge = (maxBytes: number): GoaldError =>
   exceedsLimit(`is larger than ${Math.round(maxBytes / 1024 / 1024)} MB`);
@@ -69,4 +80,5 @@ export const cloneTookTooLong = (timeoutMs: number): GoaldError =>
 const exceedsLimit = (problem: string): GoaldError =>
   new GoaldError("GOALD_GIT", `The repository ${problem}. Nothing of it was kept.`, {
     hint: "Use a smaller one, or read its files one by one on the web.",
+    outside: [],
   });

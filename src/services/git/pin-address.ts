@@ -26,6 +26,7 @@ export async function pinAddress(url: RepositoryUrl, rules: AddressRules): Promi
   if (hidden !== undefined)
     throw new GoaldError("GOALD_GIT", `${host} is not on the public Internet (${hidden}). Nothing was cloned.`, {
       hint: "A person can allow the server: git.allow",
+      outside: [],
     });
   if (isLiteral) return undefined;
   return `${host}:${port}:${addresses.map((address) => (address.includes(":") ? `[${address}]` : address)).join(",")}`;
@@ -38,10 +39,11 @@ async function resolveHost(host: string, { resolve = resolveWithSystem }: Addres
   } catch (cause) {
     throw new GoaldError("GOALD_GIT", `There is no server named ${host} (${toError(cause).message}).`, {
       hint: "Check the address, and this machine's connection.",
+      outside: [],
       cause,
     });
   }
-  throw new GoaldError("GOALD_GIT", `There is no server named ${host}.`);
+  throw new GoaldError("GOALD_GIT", `There is no server named ${host}.`, { outside: [] });
 }
 
 const resolveWithSystem = async (host: string): Promise<readonly string[]> =>
