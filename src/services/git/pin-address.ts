@@ -15,12 +15,10 @@ export interface AddressRules {
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** Returns a value for `http.curloptResolve`, or undefined if the host is an address. Throws GOALD_GIT. */
-export async function pinAddress(url: RepositoryUrl, rules: AddressRules): Promise<string | undefined> {
-  const { host, port, isAllowed } = url;
-  // The URL parser has normalized forms such as 2130706433, 0x7f.1 and ::ffff:127.0.0.1.
-  const isLiteral = host.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(host);
-  const addresses = isLiteral ? [host.replace(/^\[|\]$/g, "")] : await resolveHost(host, rules);
+/** Returns the judged addresses of the host. Throws GOALD_GIT if one of them may not be reached. */
+export async function judgeAddresses(url: RepositoryUrl, rules: AddressRules): Promise<readonly string[]> {
+  const { host, isAllowed } = url;
+  const addresses = isLiteral(url) ? [host.replace(/^\[|\]$/g, "")] : await resolveHost(host, rules);
   const isHidden = isAllowed ? rules.isNeverAllowed : (address: string) => !rules.isPublic(address);
   const hidden = addresses.find((address) => isHidden(address));
   if (hidden !== undefined)
@@ -28,7 +26,16 @@ export async function pinAddress(url: RepositoryUrl, rules: AddressRules): Promi
       hint: "A person can allow the server: git.allow",
       outside: [],
     });
-  if (isLiteral) return undefined;
+  return addresses;
+}
+
+// The URL parser has normalized forms such as 2130706433, 0x7f.1 and ::ffff:127.0.0.1.
+const isLiteral = ({ host }: RepositoryUrl): boolean => host.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(host);
+
+/** Returns a value for `http.curloptResolve`, or undefined if the host is an address. */
+export function pinAddresses(url: RepositoryUrl, addresses: readonly string[]): string | undefined {
+  const { host, port } = url;
+  if (isLiteral(url)) return undefined;
   return `${host}:${port}:${addresses.map((address) => (address.includes(":") ? `[${address}]` : address)).join(",")}`;
 }
 
