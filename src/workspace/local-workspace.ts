@@ -19,7 +19,7 @@ import { appendWhole, readRange } from "./file-content.ts";
 import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
 import { listFiles } from "./list-files.ts";
 import { moveFile } from "./move-file.ts";
-import { normalizePath, quotePath, refuseChange } from "./path-rules.ts";
+import { normalizePath, quotePath, refuseChange, refuseUnseenMarks } from "./path-rules.ts";
 import { placeFolder } from "./place-folder.ts";
 import { replaceFile } from "./replace-file.ts";
 import {
@@ -205,6 +205,7 @@ class LocalWorkspace implements Workspace {
     const normal = normalizePath(path, this.folder);
     if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw notAFile(path);
     if (purpose !== "read") refuseChange(normal, this.#own);
+    if (purpose === "make" && !this.#own) refuseUnseenMarks(normal);
     return openPlace(this.folder, normal, purpose, this.#anchor);
   }
 
