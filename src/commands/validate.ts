@@ -29,7 +29,9 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 type CommandFields = Readonly<Record<string, unknown>>;
 
-const WORDS = "name label summary group args annotations writes effect timeoutMs needs closesTurn".split(" ");
+const WORDS = "name label summary group args annotations sends writes destroys effect timeoutMs needs closesTurn".split(
+  " ",
+);
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
@@ -46,6 +48,7 @@ export function checkCommand(name: string, file: string, exported: unknown, read
     ...checkWords(exported),
     ...checkArgs(exported.args ?? NO_ARGS),
     ...checkAnnotations(exported),
+    ...checkSends(exported),
     ...checkWrites(exported),
     ...checkEffect(exported),
     ...checkNeeds(exported),
@@ -119,16 +122,27 @@ function checkAnnotations({ annotations = {}, effect }: CommandFields): string[]
   return problems;
 }
 
-function checkWrites({ writes, args }: CommandFields): string[] {
-  if (writes === undefined) return [];
+function checkSends({ sends = [], args }: CommandFields): string[] {
+  if (!Array.isArray(sends)) return [describeExpected("sends: a list of arguments", sends)];
+  const properties = isFields(args) && isFields(args.properties) ? args.properties : {};
+  return sends
+    .filter((name) => !Object.hasOwn(properties, String(name)))
+    .map((name) => describeExpected("sends: names of arguments", name));
+}
+
+function checkWrites({ writes = {}, destroys, args }: CommandFields): string[] {
   const known = isFields(args) && isFields(args.properties) ? Object.keys(args.properties) : [];
   const isKnown = (name: unknown): boolean => known.some((arg) => arg === name);
-  if (
-    isFields(writes) &&
-    Object.entries(writes).every(([path, text]) => isKnown(path) && (text === null || isKnown(text)))
-  )
-    return [];
-  return [describeExpected('writes: names of arguments, such as { file: "text" } or { file: null }', writes)];
+  const pairs = isFields(writes) ? Object.entries(writes) : [["", writes]];
+  const areKnown = pairs.every(([path, text]) => isKnown(path) && (text === null || isKnown(text)));
+  return [
+    ...(areKnown
+      ? []
+      : [describeExpected('writes: names of arguments, such as { file: "text" } or { file: null }', writes)]),
+    ...(destroys === undefined || isKnown(destroys)
+      ? []
+      : [describeExpected("destroys: the name of an argument", destroys)]),
+  ];
 }
 
 function checkEffect({ effect, probe, prepare, timeoutMs }: CommandFields): string[] {

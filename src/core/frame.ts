@@ -1,6 +1,7 @@
 /** frame.ts -- one level of nested work: its phase, its messages and its failures. frames.ts has the stack. */
 import type { CommandCall, Observation, WaitFor } from "./call.ts";
 import type { OutputMode } from "./event.ts";
+import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
 /** One message of short-term memory. */
@@ -13,6 +14,8 @@ export interface Message {
   readonly from: string;
   readonly status: Observation["status"] | null;
   readonly source: Observation["source"];
+  /** Sources of the outside words in the text. Absent: none, or only `source` is known. */
+  readonly outside?: readonly OutsideSource[];
   readonly text: Text;
 }
 
@@ -32,7 +35,13 @@ export type Phase =
       readonly mode: OutputMode;
     }
   | { readonly kind: "judging"; readonly callId: string }
-  | { readonly kind: "awaiting-approval"; readonly callId: string }
+  /** `reason`: why a person must approve the call. `until`: ISO time at which the question expires; null for never. */
+  | {
+      readonly kind: "awaiting-approval";
+      readonly callId: string;
+      readonly reason: string;
+      readonly until: string | null;
+    }
   | { readonly kind: "approved"; readonly callId: string }
   | { readonly kind: "executing"; readonly callId: string }
   | { readonly kind: "waiting"; readonly callId: string; readonly waitFor: WaitFor; readonly until: string | null }

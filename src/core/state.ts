@@ -8,6 +8,7 @@ import type { AgentSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect } from "./call.ts";
 import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
 import { createFrame, type Frame, type NestedResult } from "./frame.ts";
+import type { Leaving } from "./leaving.ts";
 import type { OutsideSource, Received } from "./provenance.ts";
 import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 
@@ -47,6 +48,7 @@ export type OpenCall =
       readonly step: number;
       readonly call: CommandCall;
       readonly thought: string;
+      readonly leaving?: Leaving;
       /** Results of nested work that has ended, in order of their ordinals; absent: none. */
       readonly results?: readonly NestedResult[];
       /** Absent until command-started. */
@@ -203,6 +205,14 @@ const openCall = <K extends OpenCall["kind"]>(kind: K, { open }: AgentState, cal
 /** The open call of that id; undefined when it is of the other kind or not open. */
 export const openQuestion = (state: AgentState, callId: string) => openCall("model", state, callId);
 export const openCommand = (state: AgentState, callId: string) => openCall("command", state, callId);
+
+/** The open question whether a command may run, of a paused agent too; undefined when there is none. */
+export function approvalOf(state: AgentState) {
+  const { phase } = activeFrame(state);
+  if (phase.kind !== "awaiting-approval") return undefined;
+  const open = openCommand(state, phase.callId);
+  return open && { ...phase, step: open.step, call: open.call };
+}
 
 /** The call that waits for a person's answer, in any frame; undefined when there is none. */
 export function callForPerson(state: AgentState) {
