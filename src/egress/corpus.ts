@@ -3,7 +3,7 @@
  *
  *   kept    texts of the folder, of memory, of people and of other agents; they may not leave unasked
  *   open    texts of the web; everybody can read them
- *   own     what the model wrote after it had read outside words; it is nobody's secret
+ *   own     what the model thought, sent, or wrote after it had read outside words; it is nobody's secret
  *   calls   what was sent to each destination
  *
  * Each list is bounded, and the oldest entries go first.
@@ -102,8 +102,11 @@ export class Corpus {
   #addRequest(event: EventOf<"command-requested"> & { readonly seq: number }, isTainted: boolean): void {
     const { callId, call, thought, seq } = event;
     this.#requests.set(callId, { call, hasLeaving: event.leaving !== undefined, isApproved: false });
-    if (!isTainted || !isByModel(callId)) return;
-    for (const text of [thought, ...stringsIn(call.args)]) this.own.add({ text, seq });
+    if (!isByModel(callId)) return;
+    this.own.add({ text: thought, seq });
+    // What the model writes into a file before it has read outside words may be the only copy of a secret.
+    const isSent = this.#parts.facts(call.name)?.annotations.openWorld === true;
+    if (isTainted || isSent) for (const text of stringsIn(call.args)) this.own.add({ text, seq });
   }
 
   #addCall(callId: string): void {
