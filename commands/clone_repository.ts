@@ -55,7 +55,10 @@ export default defineCommand({
     const config = await workspace.read(`${clone_path}/.git/config`);
     const lines = new TextDecoder().decode(config).split("\n");
     const names = [repository_url, URL.parse(repository_url)?.href];
-    return lines.some((line) => names.includes(/^\s*url = "?(.*?)"?$/.exec(line)?.[1])) ? "done" : "unknown";
+    if (!lines.some((line) => names.includes(/^\s*url = "?(.*?)"?$/.exec(line)?.[1]))) return "unknown";
+    // The crash came before the file history recorded the folder.
+    await workspace.notePlaced(clone_path);
+    return "done";
   },
 });
 

@@ -254,6 +254,14 @@ describe("the laws of the house", () => {
     );
   });
 
+  it("standard output and standard error are written by one module, which cleans every text", () => {
+    const writes = /console\.\w|std(?:out|err)\.write\b|writeSync\((?:1|2)\b/;
+    // The guard prints before TypeScript can be loaded; the other default is used by no verb.
+    expect(matching(sources, writes)).toEqual(
+      globSync(["src/api/auto-start.ts", "src/cli/terminal/print.ts", "src/goald.js"]),
+    );
+  });
+
   it("core has no clock, no randomness, no id and no environment", () => {
     expect(matching(globSync("src/core/**/*.ts"), /Date\.now|new Date\(\)|Math\.random|randomUUID|process\./)).toEqual(
       [],

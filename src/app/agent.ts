@@ -135,6 +135,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     words,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion, staging }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion, staging }),
+    history: store,
     services,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,

@@ -178,6 +178,8 @@ export type EventBody =
       readonly type: "command-waiting";
       readonly waitFor: WaitFor;
       readonly until: string | null;
+      /** Sources of the outside words that the call received before the wait; absent: none. */
+      readonly outside?: readonly OutsideSource[];
       /** Spent before the wait began, as in `command-finished`. The reservation is released. */
       readonly spent?: ModelSpending;
     } & OfCall)

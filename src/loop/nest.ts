@@ -11,6 +11,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
+import { addSources, type OutsideSource } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { CommandsFor } from "./command-set.ts";
@@ -50,6 +51,7 @@ export class Nest {
   readonly #describeLeaving: DescribeLeaving | undefined;
   readonly #stop = new AbortController();
   #ordinal = 0;
+  #outside: readonly OutsideSource[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(callId: string, journal: Journal, { commandsFor, describeLeaving }: NestParts, enter: Enter) {
@@ -63,6 +65,11 @@ export class Nest {
   /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
   get signal(): AbortSignal {
     return this.#stop.signal;
+  }
+
+  /** Sources of the outside words in the results of sub-tasks. */
+  get outside(): readonly OutsideSource[] {
+    return this.#outside;
   }
 
   async call(name: string, args: Json): Promise<Observation> {
@@ -105,7 +112,8 @@ export class Nest {
     ]);
     if (event.type === "frame-popped")
       throw new GoaldError("GOALD_SUBTASK", `The sub-task has no result: ${event.problem?.text ?? "it ended early"}`);
-    const { text } = await this.#observationOf(event);
+    const { text, outside = [] } = await this.#observationOf(event);
+    this.#outside = addSources(this.#outside, outside);
     return JSON.parse(await this.#journal.read(text));
   }
 

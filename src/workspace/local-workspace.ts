@@ -74,6 +74,10 @@ class LocalWorkspace implements Workspace {
     this.#staging = options.staging;
   }
 
+  plainPath(path: string): string {
+    return normalizePath(path, this.folder);
+  }
+
   stat(path: string): Promise<FileStat | undefined> {
     return withFileErrors(path, async () => {
       await using place = await this.#place(path);
@@ -183,7 +187,13 @@ class LocalWorkspace implements Workspace {
     const staging = this.#staging;
     if (staging === undefined)
       throw new GoaldError("GOALD_INTERNAL", "This workspace has no folder to fill others in.");
-    return await placeFolder({ place, key: this.#keyOf(place), staging, anchor: this.#anchor }, fill);
+    const filled = await placeFolder({ place, key: this.#keyOf(place), staging, anchor: this.#anchor }, fill);
+    this.#report("place", place.path, 0, null);
+    return filled;
+  }
+
+  async notePlaced(path: string): Promise<void> {
+    this.#report("place", normalizePath(path, this.folder), 0, null);
   }
 
   async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {

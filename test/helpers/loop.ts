@@ -145,6 +145,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       random: () => 0,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
+      history: store,
       services: options.serving ?? {},
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,

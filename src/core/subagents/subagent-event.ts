@@ -65,6 +65,8 @@ export type SubagentEvent =
       readonly agent: string;
       readonly task: string;
       readonly child: Child;
+      /** Sources of the outside words that the call received; absent: none. */
+      readonly outside?: readonly OutsideSource[];
     }
   | {
       readonly type: "agent-told";
@@ -74,6 +76,7 @@ export type SubagentEvent =
       readonly text: Text;
       /** Total allowance from now on. */
       readonly reach: Reach;
+      readonly outside?: readonly OutsideSource[];
     }
   | { readonly type: "agent-ended"; readonly agent: string; readonly reason: string }
   /** `observation` is absent when the following `command-finished` carries it, or when there is none. */
