@@ -220,16 +220,18 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
 function commandFinished(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
   const { step, callId, observation, closesTurn, reconciled, spent } = event;
   const { status, source, text, code, outside } = observation;
-  const from = openCommand(state, callId)?.call.name ?? "command";
+  const open = openCommand(state, callId);
+  const from = open?.call.name ?? "command";
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
   const finished = endCall(made, event, { step, kind: "result", from, status, ...words });
   if (closesTurn !== true || status !== "ok") return finished;
+  const carries = open?.leaving?.carries ? { carries: true as const } : {};
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };
-    return frame.kind === "agent" ? { ...frame, phase: { kind: "closing", reason: headOf(text) } } : frame;
+    return frame.kind === "agent" ? { ...frame, phase: { kind: "closing", reason: headOf(text), ...carries } } : frame;
   });
 }
 

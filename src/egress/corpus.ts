@@ -86,13 +86,21 @@ export class Corpus {
       case "task-received":
         return this.#keep(await this.#parts.read(event.text), seq, event.carries ? "agent" : "person", event.from);
       case "agent-reported":
-        if (event.observation) this.#keep(await this.#parts.read(event.observation.text), seq, "agent", event.agent);
+        if (event.observation)
+          this.#addReport(event.observation, await this.#parts.read(event.observation.text), seq, event.agent);
         return;
       case "model-asked":
         return this.#addShown(event);
       default:
         return;
     }
+  }
+
+  /** What a sub-agent says after it read outside words was judged by its own corpus. */
+  #addReport({ outside = [], carries }: Observation, text: string, seq: number, agent: string): void {
+    const isJudged = outside.some(({ from }) => from === "web") && !carries;
+    if (isJudged) this.open.add({ text, seq });
+    else this.#keep(text, seq, "agent", agent);
   }
 
   #keep(text: string, seq: number, from: CarriedText["from"], where: string): void {
@@ -145,7 +153,7 @@ export class Corpus {
     // What goald itself says of a success quotes nothing.
     if (source === "goald" && observation.status === "ok") return;
     if (source === "person") return this.#keep(text, seq, "person", "an answer");
-    if (source === "agent") return this.#keep(text, seq, "agent", "");
+    if (source === "agent") return this.#addReport(observation, text, seq, "");
     this.#keep(text, seq, "folder", args.find((arg) => arg !== "" && arg.length <= 200 && !arg.includes("\n")) ?? "");
   }
 
