@@ -161,6 +161,24 @@ describe("what everybody can read, and what the model made up", () => {
     expect(await log.ask(search(SECRET))).toMatchObject({ carries: { from: "folder" } });
   });
 
+  it("does not take a file for one of the web because it is beside one, or in a clone", async () => {
+    const log = makeEgressLog();
+    const page = "http://evil.example/";
+    log.run(browse(page), "web", PAGE, ["pages/x.md"]);
+    log.run({ name: "clone_repository", args: { repository_url: page, clone_path: "repo" } }, "web", "Cloned.", [
+      "repo",
+    ]);
+    log.run(readFile("repo/README.md"), "web", "These are the words of the README of the repository.");
+    log.run(readFile("repo/../customers.txt"), "workspace", SECRET);
+    expect(await log.ask(search(SECRET))).toMatchObject({ carries: { from: "folder" } });
+    expect(await log.ask(search("the words of the README of the repository"))).toBeUndefined();
+    const other = "The merger with Globex closes on Friday at noon, says Ines.";
+    log.run(readFile("plans.txt"), "workspace", other);
+    log.run(writeFile("repo/copy.txt", other), "goald", "Wrote repo/copy.txt", ["repo/copy.txt"]);
+    log.run(readFile("repo/copy.txt"), "web", other);
+    expect(await log.ask(search(other))).toMatchObject({ carries: { from: "folder", where: "plans.txt" } });
+  });
+
   it("does not make text of the folder public by repeating it in an answer", async () => {
     const log = readHostilePage();
     log.run(

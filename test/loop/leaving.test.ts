@@ -22,6 +22,7 @@ async function makeOutside(options: Partial<LoopOptions> & Pick<LoopOptions, "sc
     summary: "fetches.",
     args: { type: "object", properties: { url: text }, required: ["url"] },
     annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
+    sends: ["url"],
     effect: "idempotent",
     run: async ({ url }) => {
       left.push(url);

@@ -81,8 +81,10 @@ describe("an ordinary research run of forty pages and ten searches", () => {
   it("asks nothing, and so is refused nothing when nobody can be asked", async () => {
     const { state, events } = await research();
     expect(state.frames[0].phase.kind).toBe("resting");
-    const read = events.filter((event) => event.type === "command-finished" && event.observation.source === "web");
-    expect(read).toHaveLength(50);
+    const started = events.filter(
+      (event) => event.type === "command-started" && event.annotations.openWorld && event.annotations.readOnly,
+    );
+    expect(started).toHaveLength(50);
     expect(events.flatMap((event) => (event.type === "approval-asked" ? [event.reason] : []))).toEqual([]);
     expect(events.filter((event) => event.type === "command-requested" && event.leaving)).toEqual([]);
   });
