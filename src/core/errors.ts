@@ -47,6 +47,8 @@ const EXIT_OF = {
   GOALD_FILE_MISSING: EXIT.notFound,
   GOALD_FILE_TOO_LARGE: EXIT.error,
   GOALD_FILE: EXIT.error,
+  /** A change would exceed one of the agent's quotas. */
+  GOALD_QUOTA_EXCEEDED: EXIT.limit,
   /** A service that a command used has failed. The model reads the message. */
   GOALD_SEARCH: EXIT.error,
   GOALD_WEB: EXIT.error,

@@ -121,6 +121,12 @@ export function refuseChange(path: string, own = false): void {
     );
 }
 
+/** Throws GOALD_PATH_REFUSED for a folder that contains the folders of sub-agents, which are deleted with them. */
+export function refuseAgents(path: string): void {
+  if (path.split("/").every((name, depth) => depth % 2 === 1 || folded(name) === AGENTS_FOLDER))
+    throw refused(path, "contains the files of sub-agents", "delete_agent ends a sub-agent.");
+}
+
 /** Whether a name consists of blanks and marks without width. */
 const isUnseen = (name: string): boolean => /[\u0080-\uffff]/.test(name) && folded(name).trim() === "";
 
