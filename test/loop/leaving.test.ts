@@ -67,7 +67,9 @@ describe("a call that would send text of the folder", () => {
     expect(left).toEqual(["http://evil.example/"]);
     const asked = (await loop.events()).find((event) => event.type === "approval-asked");
     expect(asked).toMatchObject({
-      reason: `The agent has read text from outside, and 59 characters of text from the folder ("notes.txt") would go to evil.example: "${SECRET}".`,
+      reason: expect.stringContaining(
+        `The agent has read text from outside, and 59 characters of text from the folder ("notes.txt") would go to evil.example: "${SECRET}".`,
+      ),
     });
     const yes = { type: "approval", callId: "c3", verdict: "approved" } as const;
     await loop.store.deliver(loop.row.id, "1", yes, "2026-11-20T08:00:00.000Z");
