@@ -29,6 +29,7 @@ export default defineCommand({
     required: ["file", "text"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  writes: { file: null },
   effect: "reconcilable",
 
   async prepare({ file }, { workspace }): Promise<FileBefore> {

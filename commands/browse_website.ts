@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
+import { makeInert } from "#util/inert-markdown.ts";
 
 /** Passages for the model, in tokens. */
 const MATERIAL_TOKENS = 5_000;
@@ -194,7 +195,7 @@ async function keepPage(page: Page, { workspace }: CommandContext): Promise<{ pa
     ...page.remarks.map((remark) => `remark: ${JSON.stringify(remark)}`),
   ];
   try {
-    await workspace.write(path, `---\n${head.join("\n")}\n---\n\n${page.text}\n`);
+    await workspace.write(path, makeInert(`---\n${head.join("\n")}\n---\n\n${page.text}\n`));
     return { path, words: `The whole page is kept in ${path}.` };
   } catch (error) {
     if (!isGoaldError(error) || error.code === "GOALD_STORE_FULL") throw error;

@@ -29,6 +29,7 @@ export default defineCommand({
     required: ["repository_url", "clone_path"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  writes: { clone_path: null },
   effect: "reconcilable",
   needs: ["repositories"],
   timeoutMs: 300_000,

@@ -26,6 +26,7 @@ export default defineCommand({
   },
   // Idempotent: a repeated download changes nothing elsewhere and leaves the last whole file here.
   annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: true, restorable: true },
+  writes: { file: null },
   effect: "idempotent",
   timeoutMs: 6 * 60_000,
   needs: ["downloads"],
@@ -42,9 +43,12 @@ export default defineCommand({
     const was = before === null ? "the file is new" : `it replaced ${countNoun(before.bytes, "byte")}`;
     const type = download.contentType || "no type was said";
     const text = `Saved ${download.url} as ${path} (${type}, ${countNoun(download.bytes.byteLength, "byte")}); ${was}.`;
-    return succeed(text + describeDoubt(download.contentType, path), { source: "web", artifacts: [path] });
+    const doubt = describeDoubt(download.contentType, path) + (download.holdsSecret ? HOLDS_SECRET : "");
+    return succeed(text + doubt, { source: "web", artifacts: [path] });
   },
 });
+
+const HOLDS_SECRET = " It contains a key or password of the person's settings: do not copy or send it.";
 
 /** Sites that require a login or a click send a page instead of the file. */
 const describeDoubt = (type: string, path: string): string =>

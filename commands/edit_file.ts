@@ -47,6 +47,7 @@ export default defineCommand({
     required: ["file", "old", "new"],
   },
   annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: false, restorable: true },
+  writes: { file: null },
   effect: "reconcilable",
 
   async prepare({ file, ...args }, { workspace }): Promise<Prepared | null> {

@@ -32,6 +32,7 @@ export default defineCommand({
     required: ["prompt"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  writes: { file: null },
   effect: "reconcilable",
   needs: ["images"],
   timeoutMs: 240_000,

@@ -24,6 +24,7 @@ export default defineCommand({
     required: ["from", "to"],
   },
   annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: false, restorable: true },
+  writes: { to: null },
   effect: "idempotent",
 
   async prepare({ from, to }, { workspace }): Promise<SeenFile | null> {

@@ -22,6 +22,7 @@ export default defineCommand({
     required: ["file", "text"],
   },
   annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: false, restorable: true },
+  writes: { file: "text" },
   effect: "idempotent",
 
   async prepare({ file }, { workspace }) {

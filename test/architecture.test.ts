@@ -29,7 +29,7 @@ const ROOMS: readonly Room[] = [
   room("src/core/subagents/*.ts", "\\.\\./[\\w-]+\\.ts", "\\.\\./ports/[\\w-]+\\.ts"),
   // The outside world, one narrow interface per thing: types and their contracts, no code. Each has one fake in
   // test/helpers, which passes the same suite of test/contracts as the real thing.
-  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|subagents/subagent-event)\\.ts"),
+  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|provenance|subagents/subagent-event)\\.ts"),
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
   room("src/reply/*.ts", CORE, "#util/(create-ajv|nearest-name).ts", "ajv", "jsonrepair", "node:vm"),
   room("src/commands/*.ts", CORE, FILES, "node:module", "#util/create-ajv.ts"),
@@ -37,7 +37,7 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|text)\\.ts",
-      "#util/(file-tree|media-format|near-text|number-lines|replace-text)\\.ts",
+      "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
     "#core/(call|services)\\.ts",
@@ -66,13 +66,15 @@ const ROOMS: readonly Room[] = [
   ),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "node:os", "ipaddr\\.js", "undici"),
+  // Child processes with walls around them. The services import it: it is below them.
+  room("src/cage/*.ts", CORE, UTIL, FILES, "node:child_process"),
   // Pages, files and answers of the web, by the seam that it is handed.
   withTypes(
     room("src/services/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "ajv", "linkedom", "robots-parser"),
     "#http/http\\.ts",
   ),
   // The system's git, under guard: it is told what it may reach, and reaches it by itself.
-  room("src/services/git/*.ts", CORE, UTIL, FILES, "node:child_process", "node:dns/promises"),
+  room("src/services/git/*.ts", CORE, UTIL, FILES, "#cage/.+", "node:child_process", "node:dns/promises"),
   // Posts for people to read: by the seam that it is handed.
   room("src/services/x/*.ts", CORE, UTIL, "node:crypto"),
   // From the bytes of a page to its text and passages. No network: what is read is handed in.

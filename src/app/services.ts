@@ -26,6 +26,7 @@ import type { PoliteWeb } from "#services/web/polite-web.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { XPostsParts } from "#services/x/x-posts.ts";
 import { systemClock } from "#util/clock.ts";
+import type { Redact } from "#util/redact.ts";
 import { readVersion } from "../shipped.ts";
 import { type Catalogue, mediaServerOf, xKeysOf } from "./catalogue.ts";
 import { openMemoryLate } from "./lazy-memory.ts";
@@ -48,6 +49,10 @@ export interface SharedParts {
   /** Wraps the HTTP layer; the demo uses it to serve a recorded web. */
   throughHttp(http: Http): Http;
   report(problem: string): void;
+  /** For stored text: redacts the secrets of the settings. */
+  scrub(text: string): string;
+  /** Redacts the same secrets and everything that looks like one. */
+  redact(text: string): string;
   /** Set for the parts of a single agent that is recorded or replayed. */
   readonly tape?: Tape;
   /** The host's request limiter, which also limits a recorded agent. */
@@ -72,7 +77,13 @@ export function openShared(parts: SharedParts): Shared {
     model,
     memory,
     embeddings,
-    services: openServices({ home, settings, http, clock: tape?.beside ?? systemClock }),
+    // A recording holds the same redacted texts as the log.
+    services: openServices({
+      settings,
+      http,
+      clock: tape?.beside ?? systemClock,
+      scrub: tape ? parts.redact : parts.scrub,
+    }),
   };
 }
 
@@ -100,8 +111,8 @@ export function openRecall(
 }
 
 /** Opens web pages for a person; undefined when this home is not set up for it. */
-export const openPages = (home: Home, settings: Settings): WebPages | undefined =>
-  openServices({ home, settings, http: openHttp(settings), clock: systemClock }).pages;
+export const openPages = (settings: Settings, scrub: Redact): WebPages | undefined =>
+  openServices({ settings, http: openHttp(settings), clock: systemClock, scrub }).pages;
 
 const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
 
@@ -144,21 +155,21 @@ export async function findServers(): Promise<readonly LocalServer[]> {
 // ---------------------------------------------------------------- services of commands
 
 export interface ServiceParts {
-  readonly home: Home;
   readonly settings: Settings;
   readonly http: Http;
   readonly clock: Clock;
+  readonly scrub: Redact;
 }
 
 /** Opens services that load and connect to nothing before their first call. */
-export function openServices({ settings, http, clock }: ServiceParts): Partial<Services> {
+export function openServices({ settings, http, clock, scrub }: ServiceParts): Partial<Services> {
   const xKeys = xKeysOf(settings);
   const git = findGit(process.env.PATH);
-  const { fetchPage, search, downloads } = lazyWeb(settings, http, clock);
+  const { fetchPage, search, downloads } = lazyWeb(settings, { http, clock, scrub });
   const images = mediaServerOf(settings, settings.images);
   const speech = mediaServerOf(settings, settings.speech);
   return {
-    pages: lazyPages(fetchPage, clock),
+    pages: lazyPages({ fetchPage, clock, redact: scrub }),
     ...(images ? { images: lazyImages({ ...images, http }) } : {}),
     ...(speech ? { speech: lazySpeech({ ...speech, http }) } : {}),
     ...(git ? { repositories: lazyRepositories(settings, git) } : {}),
@@ -177,13 +188,13 @@ function once<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-function lazyPages(fetchPage: WebPagesParts["fetchPage"], clock: Clock): WebPages {
+function lazyPages(parts: Omit<WebPagesParts, "reader">): WebPages {
   const open = once(async () => {
     const [{ createPageReader }, { createWebPages }] = await Promise.all([
       import("#services/page/read-page.ts"),
       import("#services/page/web-pages.ts"),
     ]);
-    return createWebPages({ fetchPage, reader: createPageReader(), clock });
+    return createWebPages({ ...parts, reader: createPageReader() });
   });
   return {
     read: async (...given) => (await open()).read(...given),
@@ -206,10 +217,10 @@ function lazyPosts(parts: XPostsParts): Posts {
   return { post: async (...given) => (await open()).post(...given) };
 }
 
-function lazyWeb(settings: Settings, http: Http, clock: Clock) {
+function lazyWeb(settings: Settings, { http, clock, scrub }: Omit<ServiceParts, "settings">) {
   const open = once(async () => {
     const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
-    return (await import("#services/web/set-up.ts")).openWeb(settings, { http, clock, userAgent });
+    return (await import("#services/web/set-up.ts")).openWeb(settings, { http, clock, userAgent, scrub });
   });
   const fetchPage: PoliteWeb["get"] = async (...given) => (await open()).polite.get(...given);
   const search: WebSearch = { search: async (...given) => (await open()).search.search(...given) };

@@ -5,10 +5,11 @@ import type { Body, ErrorChain } from "./format.ts";
 
 type Redact = (text: string) => string;
 
-/** Prefers JSON, then text, for readability. Bytes that are not UTF-8 become base64. */
+/** Prefers JSON, then text, for readability. Bytes that are not UTF-8 become base64, redacted as Latin-1 text. */
 export function encodeBody(bytes: Uint8Array, redact: Redact): Body {
   const decoded = decodeText(bytes);
-  if (decoded === undefined) return { base64: redact(Buffer.from(bytes).toString("base64")) };
+  if (decoded === undefined)
+    return { base64: Buffer.from(redact(Buffer.from(bytes).toString("latin1")), "latin1").toString("base64") };
   const text = redact(decoded);
   const json = parsed(text);
   return json !== undefined && JSON.stringify(json) === text ? { json } : { text };

@@ -1,6 +1,7 @@
 /** folder.ts -- reads an agent's folder for a recording, finds changes by others, and restores recorded files. */
 import { GoaldError } from "#core/errors.ts";
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
+import { isOfVersionControl } from "#core/what-others-run.ts";
 import { sha256 } from "#store/chain.ts";
 import { decodeBody, encodeBody } from "./body.ts";
 import type { FileLine } from "./format.ts";
@@ -18,7 +19,9 @@ export type Seen = ReadonlyMap<string, FileStat>;
 
 export async function look(folder: Folder): Promise<Seen> {
   const seen = new Map<string, FileStat>();
-  for await (const file of folder.list("")) if (file.path !== REPORT) seen.set(file.path, file);
+  // What version control keeps is not recorded: a replay could not write it.
+  for await (const file of folder.list(""))
+    if (file.path !== REPORT && !isOfVersionControl(file.path)) seen.set(file.path, file);
   return seen;
 }
 

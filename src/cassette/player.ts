@@ -170,6 +170,7 @@ export class Player implements Tape {
       load: (...args) => store.load(...args),
       blob: (sha) => store.blob(sha),
       read: (...args) => store.read(...args),
+      lastFileVersion: (...args) => store.lastFileVersion(...args),
       inbox: async (agent) => {
         this.#requireNoMiss();
         this.#looks++;

@@ -6,6 +6,7 @@
 import type { Http, PublicInit } from "#http/http.ts";
 import { encodeBody, encodeError, encodeHeaders, encodeUrl } from "./body.ts";
 import type { ExchangeKey, ExchangeLine, ExchangeResponse } from "./format.ts";
+import { redactReply } from "./redact-stream.ts";
 import { describeRequest } from "./request.ts";
 
 /** Limit for responses that people read and that no replay requests. */
@@ -73,7 +74,7 @@ export class RecordingHttp implements Http {
       if (!this.#open.delete(finish)) return;
       const cut = error === undefined ? {} : { error: encodeError(error, redact) };
       const leftOut = bytes > maxBytes ? { leftOut: bytes } : {};
-      const whole = encodeBody(Buffer.concat(bytes > maxBytes ? [] : pieces), redact);
+      const whole = encodeBody(Buffer.concat(bytes > maxBytes ? [] : pieces), (text) => redactReply(text, redact));
       end({ status, headers: encodeHeaders(headers, redact), body: whole, ...leftOut, ...cut });
     };
     this.#open.add(finish);

@@ -152,6 +152,7 @@ export class Recorder implements Tape {
       load: (...args) => store.load(...args),
       blob: (sha) => store.blob(sha),
       read: (...args) => store.read(...args),
+      lastFileVersion: (...args) => store.lastFileVersion(...args),
       inbox: async (agent) => {
         this.#looks++;
         const rows = await store.inbox(agent);

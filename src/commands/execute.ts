@@ -5,6 +5,7 @@
  * in goald passes through.
  */
 
+import { listAsked } from "#core/asked-files.ts";
 import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";
 import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -119,8 +120,7 @@ async function runWithin<T>(
   const context: CommandContext = {
     workspace: guardWorkspace(
       call.openWorkspace(call.folder, (change) => files.push(change)),
-      check,
-      inTime,
+      { check, inTime, asked: listAsked(call.args, command.writes) },
     ),
     signal: limit.signal,
     callId,

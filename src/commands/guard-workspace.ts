@@ -1,4 +1,5 @@
 /** guard-workspace.ts -- limits what the parts of a command may change: only `run` changes files, and only within its time. */
+import { type AskedFile, findUnasked } from "#core/asked-files.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 
@@ -13,32 +14,59 @@ export function requireRun(name: string, part: CommandPart, act: string): void {
   );
 }
 
-/** Calls `check` before each change, with what it is about to do. */
-export function guardWorkspace(workspace: Workspace, check: (act: string) => void, inTime: () => void): Workspace {
-  const checked =
-    <A extends readonly [path: string, ...unknown[]], R>(verb: string, act: (...given: A) => Promise<R>) =>
-    async (...given: A): Promise<R> => {
-      check(`${verb} ${given[0]}`);
-      return act(...given);
-    };
+/** What a guarded workspace allows. */
+export interface WorkspaceGuard {
+  /** Throws when the part may not change anything, or the time is over. `act` completes "tried to". */
+  check(act: string): void;
+  inTime(): void;
+  /** The files that others run and that a person was asked about. */
+  readonly asked: readonly AskedFile[];
+}
+
+/** Checks each change before it is made. */
+export function guardWorkspace(workspace: Workspace, { check, inTime, asked }: WorkspaceGuard): Workspace {
+  const readText = async (path: string): Promise<string> =>
+    (await workspace.stat(path)) ? decode(await workspace.read(path)) : "";
+  const requireAsked = async (path: string, after: () => Promise<string>): Promise<void> => {
+    const says = await findUnasked(path, asked, { before: () => readText(path), after });
+    if (says !== undefined) throw refuseUnasked(path, says);
+  };
   return {
     folder: workspace.folder,
     stat: (path) => workspace.stat(path),
     read: (path, range) => workspace.read(path, range),
     list: (directory, entered) => workspace.list(directory, entered),
-    write: checked("write", (path, content: Parameters<Workspace["write"]>[1]) => workspace.write(path, content)),
-    append: checked("append to", (path, content: Parameters<Workspace["append"]>[1]) =>
-      workspace.append(path, content),
-    ),
-    truncate: checked("truncate", (path, bytes: number) => workspace.truncate(path, bytes)),
-    remove: checked("remove", (...given: Parameters<Workspace["remove"]>) => workspace.remove(...given)),
-    move: checked("move", (from, to: string) => workspace.move(from, to)),
+    write: async (path, content) => {
+      check(`write ${path}`);
+      await requireAsked(path, async () => decode(content));
+      return workspace.write(path, content);
+    },
+    append: async (path, content) => {
+      check(`append to ${path}`);
+      await requireAsked(path, async () => (await readText(path)) + decode(content));
+      return workspace.append(path, content);
+    },
+    truncate: async (path, bytes) => {
+      check(`truncate ${path}`);
+      await requireAsked(path, () => readText(path));
+      return workspace.truncate(path, bytes);
+    },
+    remove: async (path, options) => {
+      check(`remove ${path}`);
+      return workspace.remove(path, options);
+    },
+    move: async (from, to) => {
+      check(`move ${from}`);
+      await requireAsked(to, () => readText(from));
+      return workspace.move(from, to);
+    },
     preserve: async (path) => {
       inTime();
       return workspace.preserve(path);
     },
     place: async (path, fill) => {
       check(`place a folder at ${path}`);
+      await requireAsked(path, async () => "");
       return workspace.place(path, async (folder) => {
         const filled = await fill(folder);
         inTime();
@@ -47,3 +75,13 @@ export function guardWorkspace(workspace: Workspace, check: (act: string) => voi
     },
   };
 }
+
+const decode = (content: string | Uint8Array): string =>
+  typeof content === "string" ? content : new TextDecoder().decode(content);
+
+const refuseUnasked = (path: string, says: string): GoaldError =>
+  new GoaldError(
+    "GOALD_PATH_REFUSED",
+    `${JSON.stringify(path)} was not written: ${says}, and nobody was asked about it.`,
+    { hint: "write_to_file asks a person. A command of one's own names the argument with the path in `writes`." },
+  );

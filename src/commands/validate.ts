@@ -29,7 +29,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 type CommandFields = Readonly<Record<string, unknown>>;
 
-const WORDS = "name label summary group args annotations effect timeoutMs needs closesTurn".split(" ");
+const WORDS = "name label summary group args annotations writes effect timeoutMs needs closesTurn".split(" ");
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
@@ -46,6 +46,7 @@ export function checkCommand(name: string, file: string, exported: unknown, read
     ...checkWords(exported),
     ...checkArgs(exported.args ?? NO_ARGS),
     ...checkAnnotations(exported),
+    ...checkWrites(exported),
     ...checkEffect(exported),
     ...checkNeeds(exported),
   ];
@@ -116,6 +117,18 @@ function checkAnnotations({ annotations = {}, effect }: CommandFields): string[]
   if (effect === "pure" && annotations.readOnly !== true)
     problems.push(describeExpected("annotations.readOnly: true, as its effect is pure", annotations.readOnly));
   return problems;
+}
+
+function checkWrites({ writes, args }: CommandFields): string[] {
+  if (writes === undefined) return [];
+  const known = isFields(args) && isFields(args.properties) ? Object.keys(args.properties) : [];
+  const isKnown = (name: unknown): boolean => known.some((arg) => arg === name);
+  if (
+    isFields(writes) &&
+    Object.entries(writes).every(([path, text]) => isKnown(path) && (text === null || isKnown(text)))
+  )
+    return [];
+  return [describeExpected('writes: names of arguments, such as { file: "text" } or { file: null }', writes)];
 }
 
 function checkEffect({ effect, probe, prepare, timeoutMs }: CommandFields): string[] {

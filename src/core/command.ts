@@ -6,6 +6,7 @@
  * `defineCommand({...})`. The policy reads `annotations`, crash recovery reads
  * `effect`; a command never decides about itself.
  */
+import type { WrittenArgs } from "./asked-files.ts";
 import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
 import type { CommandGroup } from "./command-profile.ts";
 import type { StagedWrite } from "./ports/commit.ts";
@@ -127,6 +128,11 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly group?: CommandGroup;
   readonly args: S;
   readonly annotations: Annotations;
+  /**
+   * Arguments that name files which the command writes, such as `{ file: "text" }`: `text` has the whole new content; null when
+   * no argument has it. The policy asks about files that others run, and refuses to write them when nobody was asked.
+   */
+  readonly writes?: WrittenArgs;
   /** Default: at-most-once. */
   readonly effect?: Effect;
   /** Default: 60 seconds. */

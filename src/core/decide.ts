@@ -6,7 +6,7 @@
  * Every decision is made here, without side effects; all waiting happens at the edge. A `record` move
  * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
-import { type Annotations, type Effect, stricterEffect } from "./call.ts";
+import { type Effect, stricterEffect } from "./call.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import type { PauseCode } from "./event.ts";
 import type { Frame, Phase } from "./frame.ts";
@@ -14,14 +14,13 @@ import { MAX_RUN_STEPS } from "./frames.ts";
 import { limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { lostCall, type Move, pause, record } from "./move.ts";
-import { judge } from "./policy.ts";
+import { type JudgedCommand, judge } from "./policy.ts";
 import { type AgentState, activeFrame, openCommand, openQuestion } from "./state.ts";
 import { outcomeUnknown } from "./unknown-outcome.ts";
 import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
 
 /** The command's current declaration in the catalogue. */
-export interface CommandFacts {
-  readonly annotations: Annotations;
+export interface CommandFacts extends JudgedCommand {
   readonly effect: Effect;
   readonly closesTurn?: boolean;
   /** Present when the command has a `prepare`, which may take long or end the process. */
@@ -151,7 +150,7 @@ function askAgain(state: AgentState, frame: Frame, callId: string, rules: Rules,
 /** The settings may have changed since the person was asked. The question stays open while they require a person. */
 function judgeAgain(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
   const open = openCommand(state, callId);
-  const verdict = open && judge(open.call, rules.facts(open.call.name)?.annotations, state);
+  const verdict = open && judge(open.call, rules.facts(open.call.name), state);
   return verdict?.kind === "ask" ? wait(state, "approval", null, now) : judgeCall(state, frame, callId, rules);
 }
 
@@ -164,7 +163,7 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
   const facts = rules.facts(call.name);
   const refused = facts?.closesTurn && frame.kind !== "run" ? refuseCompletion(state) : undefined;
   if (refused) return record({ type: "command-denied", step, callId, by: "policy", ...refused });
-  const verdict = judge(call, facts?.annotations, state);
+  const verdict = judge(call, facts, state);
   switch (verdict.kind) {
     case "allow":
       return record({ type: "command-approved", step, callId, by: verdict.by });

@@ -63,6 +63,7 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf
   "frame-pushed": { ...OF_CALL, kind: "fixed", hash: "fixed", task: "text", returns: "json" },
   "frame-popped": { ...OF_CALL, hash: "fixed", problem: { code: "fixed" } },
   "approvals-granted": {},
+  "words-trusted": { what: "fixed" },
   "message-received": { text: "text" },
   "agent-paused": { code: "fixed" },
   "agent-resumed": {},

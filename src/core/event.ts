@@ -6,22 +6,11 @@
  * in the past tense, carry plain JSON, and never change once written. A new need
  * gets a new type or, with `upcast`, a new version.
  *
- * Terms
- *   agent        name, role and goals; exists until it is removed
- *   turn         one set of goals, up to task_complete; a follow-up starts the next turn
- *   step         one model call and what it led to
- *   message      one reply, result or piece of feedback; short-term memory holds nine
- *   call         one command with its arguments, as the model asked for it (call.ts)
- *   observation  the result of a call; a failure is one too
- *   effect       what a call may change outside, and so what a crash may leave behind
- *   intent       the event that says "about to"; durable before the effect
- *   frame        one level of nested work; frame 0 is the agent, a running command pushes others (frames.ts)
- *   lease, epoch who may append now, and how often that has changed
- *   sub-agent    an agent that another agent started (subagents/)
+ * docs/design.md explains the terms: turn, step, call, observation, effect, intent, frame, lease, epoch.
  */
 import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
-import type { OutsideSource } from "./provenance.ts";
+import type { OutsideSource, TrustedWords } from "./provenance.ts";
 import type { Origin, SubagentEvent } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
 
@@ -167,6 +156,8 @@ export type EventBody =
       readonly annotations: Annotations;
       /** Result of the command's `prepare`; `probe` uses it to tell whether the effect happened. */
       readonly prepared: unknown;
+      /** Sources of the outside words that `prepare` read; absent: none. */
+      readonly outside?: readonly OutsideSource[];
       /** The most that the call may spend on models. Counts against limits until the call ends; absent: nothing. */
       readonly reserved?: { readonly tokens: number; readonly usd: number | null };
     } & OfCall)
@@ -221,6 +212,8 @@ export type EventBody =
     } & OfCall)
   // -- from outside, through the inbox
   | { readonly type: "approvals-granted"; readonly count: number }
+  /** A person trusts the outside words that the agent received until now, or those of one file or placed folder. */
+  | ({ readonly type: "words-trusted" } & TrustedWords)
   | { readonly type: "message-received"; readonly from: string; readonly text: Text }
   | {
       readonly type: "agent-paused";

@@ -104,6 +104,8 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     }
     case "command-finished":
       return commandFinished(state, event);
+    case "words-trusted":
+      return event.what === "all" ? { ...state, received: [], trustedSeq: event.seq } : state;
     case "message-received": {
       const { from, text } = event;
       return withMessageForAll({ ...state, grantedApprovals: 0, refusals: 0 }, event, {
@@ -164,7 +166,7 @@ const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;
 
 /** The new goals are in the instructions; this message points out that they changed. */
 function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): AgentState {
-  const changed = { ...state, goals: event.goals, grantedApprovals: 0, refusals: 0 };
+  const changed = { ...state, goals: event.goals, goalsOutside: [], grantedApprovals: 0, refusals: 0 };
   const text = "The goals were changed just now. Those in your instructions are the ones that count.";
   return withMessageForAll(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
 }
@@ -188,8 +190,9 @@ function commandStarted(
 ): AgentState {
   const open = openCommand(state, event.callId);
   if (!open) return state;
-  const { attempt, epoch, effect, annotations, prepared, at, reserved } = event;
-  const intent = { attempt, epoch, at, effect, annotations, prepared, ...(reserved ? { reserved } : {}) };
+  const { attempt, epoch, effect, annotations, prepared, outside, at, reserved } = event;
+  const optional = { ...(outside ? { outside } : {}), ...(reserved ? { reserved } : {}) };
+  const intent = { attempt, epoch, at, effect, annotations, prepared, ...optional };
   const started: OpenCall = { ...open, intent };
   const executing = inPhase(loseReserved(state, event.callId), event, { kind: "executing", callId: event.callId });
   return putCall(executing, started);

@@ -55,6 +55,8 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
     }
     case "goals":
       return [...nextTurn(state), { type: "goals-changed", goals: message.goals }];
+    case "trust":
+      return [{ ...message, type: "words-trusted" }];
     case "answer":
       return receiveAnswer(message, state);
     case "task":

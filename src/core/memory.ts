@@ -13,11 +13,16 @@ export const isLive = (row: { readonly forgotten: string | null; readonly supers
   row.forgotten === null && row.supersededBy === null;
 
 /**
- * Sources of the outside words that an agent receives with this row: a namespace may contain text from the web or from
- * other agents.
+ * Sources of the outside words that an agent receives with this row. A row of another namespace may contain text from the web
+ * or from other agents. `trustedSeq`: the event up to which a person trusts the agent's own words.
  */
-export function sourcesOfRecall({ id, trust }: Pick<Recall, "id" | "trust">, agent: string): readonly OutsideSource[] {
-  if (trust === "web") return [{ from: "web", name: "" }];
+export function sourcesOfRecall(
+  { id, trust, outside = [], seq = Number.POSITIVE_INFINITY }: Pick<Recall, "id" | "trust" | "outside" | "seq">,
+  agent: string,
+  trustedSeq = 0,
+): readonly OutsideSource[] {
   const namespace = namespaceOf(id);
-  return trust === "agent" && namespace !== agent ? [{ from: "agent", name: namespace }] : [];
+  if (namespace === agent && seq <= trustedSeq) return [];
+  if (trust === "agent" && namespace !== agent) return [{ from: "agent", name: namespace }, ...outside];
+  return trust === "web" && outside.length === 0 ? [{ from: "web", name: "" }] : outside;
 }

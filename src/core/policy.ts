@@ -4,9 +4,12 @@
  * The policy judges by facts only: the command's annotations, the agent's settings, approvals that a
  * person granted ahead, and whether the agent has read text from outside (taint).
  */
+import type { ApprovalMode } from "./agent-settings.ts";
+import { type AskedFile, listAsked, type WrittenArgs } from "./asked-files.ts";
 import type { Annotations, CommandCall } from "./call.ts";
 import { isTainted } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
+import { oneLine } from "./text.ts";
 
 export type Verdict =
   | { readonly kind: "allow"; readonly by: "policy" | "earlier-approval" }
@@ -17,10 +20,20 @@ export type Verdict =
 export const isRisky = (facts: Annotations): boolean =>
   !facts.readOnly && (facts.openWorld || (facts.destructive && facts.restorable !== true));
 
-/** `facts` is undefined for a command that does not exist (any more); it is denied. */
-export function judge(call: CommandCall, facts: Annotations | undefined, state: AgentState): Verdict {
-  if (!facts) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
+/** What the policy knows about a command. */
+export interface JudgedCommand {
+  readonly annotations: Annotations;
+  readonly writes?: WrittenArgs;
+}
+
+/** `command` is undefined when it does not exist (any more); the call is denied. */
+export function judge(call: CommandCall, command: JudgedCommand | undefined, state: AgentState): Verdict {
+  if (!command) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
+  const { annotations: facts, writes } = command;
   const { approve } = state.settings;
+  // Nobody who approved ahead, or started an agent without approvals, meant such a file.
+  const asked = listAsked(call.args, writes);
+  if (asked.length > 0) return judgeAsked(asked, approve);
   if (approve === "never" || (approve === "risky" && !isRisky(facts))) return { kind: "allow", by: "policy" };
   // A person who approved ahead did not know what the agent would read meanwhile.
   const isUnforeseen = isTainted(state) && isRisky(facts);
@@ -31,4 +44,13 @@ export function judge(call: CommandCall, facts: Annotations | undefined, state: 
 function riskOf(facts: Annotations, state: AgentState): string {
   const act = facts.openWorld ? "It reaches outside the workspace" : "It destroys what cannot be restored";
   return isTainted(state) ? `${act}, and the agent has read text from outside.` : `${act}.`;
+}
+
+function judgeAsked(asked: readonly AskedFile[], approve: ApprovalMode): Verdict {
+  const reason = `Others would run or obey it. ${asked.map(({ path, says }) => `${JSON.stringify(oneLine(path, 120))}: ${says}.`).join(" ")}`;
+  if (approve !== "never") return { kind: "ask", reason };
+  return {
+    kind: "deny",
+    reason: `${reason} Nobody can be asked, because this agent runs without approvals. Go on without that file, or give it another name for a person to look at.`,
+  };
 }

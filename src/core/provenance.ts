@@ -11,6 +11,8 @@ export interface OutsideSource {
   readonly from: "web" | "agent";
   /** The host, or the id of the agent; empty when it is not known. */
   readonly name: string;
+  /** The file that the words were read from. Only in observations and in what an agent received. */
+  readonly file?: string;
 }
 
 /** An outside source in the state of an agent: when it was first read since the last clean state. */
@@ -19,6 +21,12 @@ export interface Received extends OutsideSource {
   /** ISO time. */
   readonly at: string;
 }
+
+/** What a person trusts: all words that the agent received so far, or those of one file or placed folder. */
+export type TrustedWords =
+  | { readonly what: "all" }
+  /** Relative to the agent's folder, with forward slashes. */
+  | { readonly what: "file"; readonly path: string };
 
 /** Number of sources that a list names; the last entry then stands for all further ones. */
 export const MAX_SOURCES = 16;
@@ -52,7 +60,7 @@ export function receive<S extends { readonly received: readonly Received[]; read
   sources: readonly OutsideSource[],
   { at }: { readonly at: string },
 ): S {
-  const marked = sources.map(({ from, name }): Received => ({ from, name, step: state.step, at }));
+  const marked = sources.map((source): Received => ({ ...source, step: state.step, at }));
   const received = addSources(state.received, marked);
   return received === state.received ? state : { ...state, received };
 }
@@ -60,6 +68,29 @@ export function receive<S extends { readonly received: readonly Received[]; read
 /** True when the agent has received outside words since its last clean state. */
 export const isTainted = ({ received }: { readonly received: readonly Received[] }): boolean => received.length > 0;
 
-/** The sources without the time at which they were received. */
+/** The sources without the file and the time at which they were received. */
 export const plainSources = (received: readonly OutsideSource[]): readonly OutsideSource[] =>
   received.map(({ from, name }) => ({ from, name }));
+
+/** The field `outside` of a row, for a spread: absent when there are no sources. */
+export const outsideOf = (
+  ...lists: readonly (readonly OutsideSource[])[]
+): { readonly outside?: readonly OutsideSource[] } => {
+  const outside = lists.reduce((known, list) => addSources(known, plainSources(list)), []);
+  return outside.length === 0 ? {} : { outside };
+};
+
+/** Reads sources that somebody else wrote, such as a line of a file. Undefined for anything else than a list of sources. */
+export function parseSources(value: unknown): readonly OutsideSource[] | undefined {
+  if (!Array.isArray(value) || value.length > MAX_SOURCES) return undefined;
+  const sources = value.filter(isSource);
+  return sources.length === value.length ? plainSources(sources) : undefined;
+}
+
+function isSource(value: unknown): value is OutsideSource {
+  const { from, name } = (value ?? {}) as Record<string, unknown>;
+  return (from === "web" || from === "agent") && typeof name === "string" && name.length <= MAX_NAME_CHARS;
+}
+
+/** A host name has at most 253 characters. */
+const MAX_NAME_CHARS = 300;

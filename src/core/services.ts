@@ -65,6 +65,8 @@ export interface Download {
   readonly url: string;
   readonly contentType: string;
   readonly bytes: Uint8Array;
+  /** True if a secret of the settings is in the bytes as text. */
+  readonly holdsSecret: boolean;
 }
 export interface Downloads {
   /** Throws as `WebPages.read`, and GOALD_HTTP_TOO_LARGE. */

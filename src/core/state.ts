@@ -8,7 +8,7 @@ import type { AgentSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect } from "./call.ts";
 import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
 import { createFrame, type Frame, type NestedResult } from "./frame.ts";
-import type { Received } from "./provenance.ts";
+import type { OutsideSource, Received } from "./provenance.ts";
 import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
@@ -57,6 +57,8 @@ export type OpenCall =
         readonly effect: Effect;
         readonly annotations: Annotations;
         readonly prepared: unknown;
+        /** Sources of the outside words that `prepare` read; absent: none. */
+        readonly outside?: readonly OutsideSource[];
         /** Newest epoch that found the call interrupted, so that one death counts once. */
         readonly seenInterruptedAt?: number;
         /** The most that the call may spend on models. */
@@ -103,6 +105,10 @@ export interface AgentState {
   readonly grantedApprovals: number;
   /** Outside sources received since the last clean state, oldest first; empty: none. The policy uses this (`isTainted`). */
   readonly received: readonly Received[];
+  /** A person trusts all words in the agent's files and memories up to this event; 0: none. */
+  readonly trustedSeq: number;
+  /** Outside sources that the parent had received when it wrote the goals; empty: none, or a person has set the goals. */
+  readonly goalsOutside: readonly OutsideSource[];
   /** Refused requests to end the turn in a row. */
   readonly refusals: number;
   /** Replies that the server cut off. Later replies get more room. */
@@ -167,6 +173,8 @@ export const initialState: AgentState = {
   paused: null,
   grantedApprovals: 0,
   received: [],
+  trustedSeq: 0,
+  goalsOutside: [],
   refusals: 0,
   cutReplies: 0,
   outage: null,

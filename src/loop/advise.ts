@@ -14,7 +14,7 @@ import { bothUsed } from "#core/spending.ts";
 import type { AgentState } from "#core/state.ts";
 import { delimitText } from "#prompt/delimit.ts";
 import { formatName } from "#prompt/messages.ts";
-import { fillTemplate, type PromptFile, type Words } from "#prompt/template.ts";
+import { fillTemplate, type PromptFile } from "#prompt/template.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
@@ -29,6 +29,8 @@ export type AdviceParts = Pick<
 > & {
   /** Model for small tasks; absent: the agent's own model. */
   readonly fastModel?: string;
+  /** Removes known secrets from the material. */
+  scrub?(text: string): string;
 };
 
 export interface Advice {
@@ -58,7 +60,7 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
 
   async function ask(question: Question, signal: AbortSignal): Promise<{ value: unknown; usage: Usage }> {
     const model = modelOf(question.role, state, parts);
-    let messages = messagesOf(question, parts.words);
+    let messages = messagesOf(question, parts);
     for (let asks = 1; ; asks++) {
       const answer = await complete(model, messages, question.schema, signal);
       const reading = readValue(answer.text, answer.finishReason, question.schema);
@@ -123,12 +125,15 @@ function modelOf(role: Question["role"], { settings }: AgentState, { modelName, 
 }
 
 /** The instructions as system message, then the material as data. */
-function messagesOf({ words: name, material, schema }: Question, words: Words): readonly PromptMessage[] {
+function messagesOf(
+  { words: name, material, schema }: Question,
+  { words, scrub = String }: AdviceParts,
+): readonly PromptMessage[] {
   const task = words[name as PromptFile];
   if (!task) throw new GoaldError("GOALD_TEMPLATE", `There is no prompt ${name}.md for this question.`);
   const content = fillTemplate(words.advice, { task: fillTemplate(task, {}), schema: JSON.stringify(schema) });
   const given = material.map(({ label, text }): PromptMessage => {
-    const data = delimitText("data", clean(text).toWellFormed());
+    const data = delimitText("data", scrub(clean(text)).toWellFormed());
     return { role: "user", content: fillTemplate(words["advice-material"], { label: formatName(label), data }) };
   });
   return [{ role: "system", content }, ...given];

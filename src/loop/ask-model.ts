@@ -101,7 +101,9 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
         };
       }
       const durationMs = now.getTime() - startedAt.getTime();
-      const event = replied(answer, { step, callId, price, promptTokens: prompt.tokens }, durationMs);
+      // A replay receives the redacted text, and must estimate the same usage.
+      const text = journal.scrub(answer.text);
+      const event = replied({ ...answer, text }, { step, callId, price, promptTokens: prompt.tokens }, durationMs);
       const { capIgnored: reason } = answer;
       return { events: reason ? [event, { type: "agent-paused", code: "cap-ignored", reason }] : [event] };
     },

@@ -95,7 +95,9 @@ async function composePrompt(
     const shown = { state, commandList, asksPerson, form, recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
-    const sources = recalls.filter(isShown).flatMap((recall) => sourcesOfRecall(recall, parts.agentId));
+    const sources = recalls
+      .filter(isShown)
+      .flatMap((recall) => sourcesOfRecall(recall, parts.agentId, state.trustedSeq));
     return { ...prompt, outside: addSources([], sources), folder };
   } catch (error) {
     if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))

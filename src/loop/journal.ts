@@ -14,20 +14,21 @@ import { frameOfCall } from "#core/frames.ts";
 import { receive } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Commit, StagedWrite } from "#core/ports/commit.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { Commit, CommittedFile, StagedWrite } from "#core/ports/commit.ts";
+import type { LastFileVersion } from "#core/ports/file-version.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, initialState, STATE_VERSION } from "#core/state.ts";
 import { stageMessages } from "#core/subagents/outgoing.ts";
 import { type BlobRef, HEAD_CHARS, type Text } from "#core/text.ts";
 import { storeValue } from "./stored-values.ts";
+import { trustedPath, trustRow } from "./trust-file.ts";
 
 /** Snapshots can be rare: refolding 60,000 events takes about 0.1 s. */
 const SNAPSHOT_EVERY_EVENTS = 256;
 
 export interface JournalParts {
-  readonly store: Pick<Store, "load" | "commit" | "inbox" | "blob" | "read">;
+  readonly store: Pick<Store, "load" | "commit" | "inbox" | "blob" | "read" | "lastFileVersion">;
   readonly clock: Clock;
   /** The memory row for an event, given the state before it. Pure. */
   remember(before: AgentState, event: RecordedEvent): NewMemory | undefined;
@@ -44,7 +45,7 @@ export interface JournalParts {
 /** Events, and the files and writes that must become durable with them. */
 export interface Outcome {
   readonly events: readonly NewEvent[];
-  readonly files?: readonly (FileChange & { readonly step: number; readonly callId: string })[];
+  readonly files?: readonly CommittedFile[];
   readonly staged?: readonly StagedWrite[];
 }
 
@@ -60,9 +61,17 @@ export interface Journal {
   read(text: Text): Promise<string>;
   /** Removes known secrets, as `record` does. */
   scrub(text: string): string;
+  /** The newest change of a path of this agent, recorded or committed. `seq`: its event; infinity while it is not committed. */
+  lastFileVersion(path: string): Promise<LastChange | undefined>;
   /** Throws GOALD_STORE_DAMAGED when the log has no such event. */
   eventAt(seq: number): Promise<RecordedEvent>;
 }
+
+/** A change of a file as look-ups need it. */
+export type LastChange = Pick<LastFileVersion, "operation" | "bytes" | "sha256" | "outside" | "seq"> & {
+  /** ISO time; null while it is not committed. */
+  readonly at: string | null;
+};
 
 interface Draft {
   readonly events: RecordedEvent[];
@@ -127,9 +136,19 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
   async function receiveInbox(): Promise<void> {
     for (const row of await store.inbox(lease.agent)) {
       if (draft.consumed.includes(row.key) || leaving.consumed.includes(row.key)) continue;
-      record({ events: receive(row.message, state) });
+      const path = trustedPath(row.message);
+      const trusted = path === undefined ? undefined : trustRow(path, await lastFileVersion(path), state.step);
+      // The words of a deleted file are gone.
+      if (path === undefined || trusted)
+        record({ events: receive(row.message, state), files: trusted ? [trusted] : [] });
       draft.consumed.push(row.key);
     }
+  }
+
+  async function lastFileVersion(path: string): Promise<LastChange | undefined> {
+    const isOfPath = (file: CommittedFile): boolean => file.path === path;
+    const waiting = draft.files.findLast(isOfPath) ?? leaving.files.findLast(isOfPath);
+    return waiting ? { ...waiting, seq: Number.POSITIVE_INFINITY, at: null } : store.lastFileVersion(lease.agent, path);
   }
 
   /** One draft at a time, in the order of the calls. */
@@ -199,6 +218,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     commit,
     read,
     scrub: parts.scrub,
+    lastFileVersion,
     eventAt,
   };
 }

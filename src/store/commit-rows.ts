@@ -16,7 +16,7 @@ export interface CommitRows {
   readonly consumed: readonly string[];
 }
 
-const FILE_COLUMNS = "seq, path, operation, bytes, sha, step, call_id, at";
+export const FILE_COLUMNS = "seq, path, operation, bytes, sha, step, call_id, at, outside";
 
 /** Inserts the versions of files of one commit. Those of one event are numbered from 0. */
 export type InsertFileVersions = (agentNo: number, files: readonly RowValues[]) => void;
@@ -24,7 +24,7 @@ export type InsertFileVersions = (agentNo: number, files: readonly RowValues[]) 
 export function openFileInsert(database: DatabaseSync): InsertFileVersions {
   const insert = prepare(
     database,
-    `INSERT INTO file_version (agent_no, ordinal, ${FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO file_version (agent_no, ordinal, ${FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   return (agentNo, files) => {
     const counts = new Map<number, number>();

@@ -18,7 +18,7 @@ import { throwNoAgent } from "./failure.ts";
 import type { EventLog } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
 import { digestedValues, type EventPlace, memoriesOf, openMemoryInsert, type RowValues } from "./memory-rows.ts";
-import { isoTime } from "./rows.ts";
+import { isoTime, sourcesText } from "./rows.ts";
 
 const SNAPSHOTS_KEPT = 2;
 /** Larger contents are not hashed again: the writer of the file has hashed them, and `verify` does. */
@@ -103,12 +103,15 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
 }
 
 function filesOf({ files, events }: Commit, place: CommitPlace): readonly RowValues[] {
-  return files.map(({ path, operation, bytes, sha256: sha, content, step, callId }) => {
+  return files.map(({ path, operation, bytes, sha256: sha, content, step, callId, outside }) => {
     if (events.length === 0) throw strayFile(path);
-    const isWrong = content === null ? sha !== null : content.length <= MAX_CHECKED_BYTES && sha256(content) !== sha;
+    const isWrong =
+      content === null
+        ? sha !== null && operation !== "trust"
+        : content.length <= MAX_CHECKED_BYTES && sha256(content) !== sha;
     if (isWrong) throw wrongHash(path);
     const { seq, at } = events.findLast((event) => "callId" in event && event.callId === callId) ?? place.last;
-    return [seq, path, operation, bytes, sha, step, callId, at];
+    return [seq, path, operation, bytes, sha, step, callId, at, sourcesText(outside)];
   });
 }
 

@@ -27,7 +27,7 @@ type CopiedMemory = Readonly<Record<string, string | number | null>> & {
 export function openForkMemories(database: DatabaseSync): (place: ForkTarget, key: string, at: string) => void {
   const chain = openCurationChain(database);
   const plain =
-    "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, pinned, forgotten";
+    "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, pinned, forgotten";
   // Names of rows that people added begin with "+", other names with the number of their event.
   const nameIfCopied = (name: string): string =>
     `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;

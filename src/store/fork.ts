@@ -12,7 +12,7 @@ import type { Fork } from "#core/ports/agent.ts";
 import { wellFormed } from "#core/text.ts";
 import type { NoteHead } from "./anchor.ts";
 import { chainStart } from "./chain.ts";
-import { digestOf, readFileVersions, readMemories } from "./commit-rows.ts";
+import { digestOf, FILE_COLUMNS, readFileVersions, readMemories } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
 import { openForkMemories } from "./fork-memories.ts";
@@ -97,7 +97,7 @@ export function adoptEvent(event: RecordedEvent, source: string, id: string, nam
 }
 
 function forkQueries(database: DatabaseSync) {
-  const file = "seq, ordinal, path, operation, bytes, sha, step, call_id, at";
+  const file = `ordinal, ${FILE_COLUMNS}`;
   return {
     byKey: prepare<{ id: string }>(database, "SELECT id FROM agent WHERE create_key = ?"),
     byId: prepare<{ no: number; id: string; head: number; headSha: string }>(

@@ -11,11 +11,12 @@ import { GoaldError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
+import { outsideOf } from "#core/provenance.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
-import { nameOf, nameOfRow } from "./rows.ts";
+import { nameOf, nameOfRow, sourcesText } from "./rows.ts";
 import { SHARED_NO } from "./tables.ts";
 
 export type RowValue = string | number | null;
@@ -45,6 +46,8 @@ export interface NewRow {
   readonly supersedes: string | null;
   readonly key: string | null;
   readonly source: string | null;
+  /** JSON list of sources; null for none. */
+  readonly outside: string | null;
 }
 
 /** The hashed values, in the order of the columns of DIGESTED. */
@@ -61,9 +64,10 @@ export const digestedValues = (row: NewRow): RowValues => [
   row.supersedes,
   row.key,
   row.source,
+  row.outside,
 ];
 export const DIGESTED =
-  "seq, ordinal, step, namespace, kind, text_sha, importance, trust, at, supersedes, key, source" as const;
+  "seq, ordinal, step, namespace, kind, text_sha, importance, trust, at, supersedes, key, source, outside" as const;
 
 const SALT_BYTES = 12;
 /** Random bytes for many salts: one call of randomBytes costs as much as the rest of a row. */
@@ -99,9 +103,9 @@ export function memoriesOf({ memories, staged, events }: Commit, agent: string, 
 
 /** Returns the content of a memory as the table stores it. */
 export function contentOf(
-  { text, supersedes, key, source }: Pick<NewMemory, "text" | "supersedes" | "key" | "source">,
+  { text, supersedes, key, source, outside }: Pick<NewMemory, "text" | "supersedes" | "key" | "source" | "outside">,
   namespace: string,
-): Pick<NewRow, "text" | "salt" | "textSha" | "supersedes" | "key" | "source"> {
+): Pick<NewRow, "text" | "salt" | "textSha" | "supersedes" | "key" | "source" | "outside"> {
   const salt = newSalt();
   const said = wellFormed(text);
   return {
@@ -111,6 +115,7 @@ export function contentOf(
     supersedes: supersedes === undefined ? null : (nameOf(namespace, supersedes) ?? throwNoMemory(supersedes)),
     key: key ?? null,
     source: source === undefined ? null : wellFormed(source),
+    outside: sourcesText(outside),
   };
 }
 
@@ -134,7 +139,7 @@ export function openMemoryInsert(database: DatabaseSync): InsertMemory {
   const insert = prepare(
     database,
     `INSERT INTO memory (agent_no, change, made, text, salt, ${DIGESTED})
-     VALUES (?1, ${NEXT_CHANGE}, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
+     VALUES (?1, ${NEXT_CHANGE}, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
   );
   const supersede = prepare(
     database,
@@ -173,11 +178,20 @@ export function openNamespaces(database: DatabaseSync): (namespace: string) => n
 }
 
 export function stagedMemory(
-  { text, importance, memoryKind, supersedes }: Extract<StagedWrite, { kind: "memory" }>,
+  { text, importance, memoryKind, supersedes, outside = [] }: Extract<StagedWrite, { kind: "memory" }>,
   agent: string,
   { seq, step }: EventPlace,
 ): NewMemory {
-  const row: NewMemory = { seq, step, namespace: agent, kind: memoryKind, text, importance, trust: "agent" };
+  const row: NewMemory = {
+    seq,
+    step,
+    namespace: agent,
+    kind: memoryKind,
+    text,
+    importance,
+    trust: "agent",
+    ...outsideOf(outside),
+  };
   return supersedes === undefined ? row : { ...row, supersedes };
 }
 

@@ -9,10 +9,11 @@ import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { FileVersion, LastFileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Loaded, Projection, StoreReader, VerifyReport } from "#core/ports/store.ts";
+import type { OutsideSource } from "#core/provenance.ts";
 import { createTurns } from "#util/turns.ts";
 import { checkAnchor } from "./anchor-check.ts";
 import { sha256 } from "./chain.ts";
@@ -30,6 +31,7 @@ import {
   MEMORY_COLUMNS,
   type MemoryRecord,
   nameOf,
+  readSources,
   toAgentRow,
   toEvent,
   toFileVersion,
@@ -167,7 +169,10 @@ export class SqliteReader implements StoreReader {
       const versions: FileVersion[] = [];
       let page = this.#files.page.all(agentNo, after + 1, -1);
       for (let last = page.at(-1); last; last = page.at(-1)) {
-        for (const { seq: _seq, ordinal: _ordinal, ...version } of page) versions.push(version);
+        for (const { ordinal: _ordinal, ...record } of page) {
+          const { seq: _seq, ...version } = toFileVersion(record);
+          versions.push(version);
+        }
         const pause = takeTurn();
         if (pause) await pause.then(() => this.#requireSame(agent, agentNo));
         page = this.#files.page.all(agentNo, last.seq, last.ordinal);
@@ -176,11 +181,20 @@ export class SqliteReader implements StoreReader {
     });
   }
 
-  async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
+  async lastFileVersion(agent: string, path: string): Promise<LastFileVersion | undefined> {
     return wrapStoreErrors(this.path, () => {
       const row = this.#files.last.get(agent, path);
       if (!row) this.requireAgentNo(agent);
       return row && toFileVersion(row);
+    });
+  }
+
+  async outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]> {
+    return wrapStoreErrors(this.path, () => {
+      // "0" follows "/", and "\u{10ffff}" every character of a path.
+      const [from, end] = folder === "" ? ["", "\u{10ffff}"] : [`${folder}/`, `${folder}0`];
+      const rows = this.#files.outside.all(this.requireAgentNo(agent), from, end, after);
+      return rows.map(({ outside }) => readSources(outside, `files below ${JSON.stringify(folder)}`));
     });
   }
 

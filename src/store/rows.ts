@@ -7,9 +7,10 @@ import { endianness } from "node:os";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { LastFileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
+import { type OutsideSource, parseSources, plainSources } from "#core/provenance.ts";
 import { upcast } from "#core/upcast.ts";
 import { sha256 } from "./chain.ts";
 import { requireFolder } from "./seal.ts";
@@ -34,7 +35,7 @@ export interface LinkedRecord extends EventRecord {
   readonly rowsSha: string | null;
   readonly sha: string;
 }
-export type FileRecord = FileVersion & { readonly seq: number; readonly ordinal: number };
+export type FileRecord = Omit<LastFileVersion, "outside"> & { readonly outside: string | null };
 export interface InboxRecord {
   readonly key: string;
   readonly at: string;
@@ -46,18 +47,19 @@ export interface SnapshotRecord {
   readonly data: string;
   readonly sha: string;
 }
-export interface MemoryRecord extends Omit<MemoryRow, "id" | "vector" | "pinned" | "forgotten"> {
+export interface MemoryRecord extends Omit<MemoryRow, "id" | "vector" | "pinned" | "forgotten" | "outside"> {
   readonly ordinal: number | null;
   readonly made: number | null;
   readonly pinned: number;
   readonly forgotten: string | null;
   readonly vector: Uint8Array | null;
+  readonly outside: string | null;
   readonly textSha: string;
   readonly salt: string | null;
 }
 export const MEMORY_COLUMNS = `seq, ordinal, made, change, step, namespace, kind, text, importance, trust, at, supersedes,
   text_sha AS textSha, salt,
-  superseded_by AS supersededBy, key, source, pinned, forgotten, embedder, vector`;
+  superseded_by AS supersededBy, key, source, outside, pinned, forgotten, embedder, vector`;
 
 /** Throws GOALD_STORE_DAMAGED for a folder that an agent cannot have. */
 export function toAgentRow({ no: _no, headSha: _headSha, seal: _seal, ...row }: AgentRecord): AgentRow {
@@ -102,6 +104,7 @@ export function toMemoryRow(record: MemoryRecord): MemoryRow {
     supersededBy: supersededBy && idOf(supersededBy),
     key: record.key,
     source: record.source,
+    ...(record.outside === null ? {} : { outside: readSources(record.outside, id) }),
     pinned: record.pinned === 1,
     forgotten: record.forgotten as MemoryRow["forgotten"],
     embedder: record.embedder,
@@ -126,7 +129,21 @@ export function nameOf(namespace: string, id: string): string | undefined {
 }
 
 /** Copies the row, because SQLite's rows have no prototype. */
-export const toFileVersion = (row: FileVersion): FileVersion => ({ ...row });
+export function toFileVersion({ outside, ...row }: FileRecord): LastFileVersion {
+  return outside === null ? { ...row } : { ...row, outside: readSources(outside, `the file ${row.path}`) };
+}
+
+/** Throws GOALD_STORE_DAMAGED for a text that is not a list of sources. */
+export function readSources(text: string, what: string): readonly OutsideSource[] {
+  const sources = parseSources(parseJson(text, `the sources of ${what}`));
+  if (sources) return sources;
+  throw new GoaldError("GOALD_STORE_DAMAGED", `Expected a list of sources of ${what}, got ${text.slice(0, 80)}.`, {
+    hint: "Run `goald verify` to list all damage, then restore a backup.",
+  });
+}
+
+export const sourcesText = (outside: readonly OutsideSource[] | undefined): string | null =>
+  outside === undefined || outside.length === 0 ? null : JSON.stringify(plainSources(outside));
 
 export function parseJson(text: string, what: string): unknown {
   try {

@@ -109,9 +109,11 @@ CREATE TABLE file_version (
   step      INTEGER NOT NULL,
   call_id   TEXT NOT NULL,
   at        TEXT NOT NULL,
+  outside   TEXT,                           -- JSON list of sources, null for none
   PRIMARY KEY (agent_no, seq, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX file_version_path ON file_version (agent_no, path);
+CREATE INDEX file_version_outside ON file_version (agent_no, path, outside) WHERE outside IS NOT NULL;
 CREATE INDEX file_version_sha ON file_version (sha) WHERE sha IS NOT NULL;
 `;
 
@@ -139,6 +141,7 @@ CREATE TABLE memory (
   superseded_by TEXT,                       -- name
   key           TEXT,
   source        TEXT,
+  outside       TEXT,                       -- JSON list of sources, null for none
   pinned        INTEGER NOT NULL DEFAULT 0,
   forgotten     TEXT,
   embedder      TEXT,

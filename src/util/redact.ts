@@ -2,8 +2,8 @@
  * redact.ts -- removes secrets from text before it is logged, shown or stored.
  *
  * Known secrets are found by value, in the forms that occur in text: plain, JSON-escaped once and twice, URL-encoded,
- * inside base64. Unknown keys are found by pattern. Each takes one pass, linear in the text. Valid JSON stays valid, and
- * redacting twice changes nothing more.
+ * inside base64 and in HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by pattern. Each
+ * takes one pass, linear in the text. Valid JSON stays valid, and redacting twice changes nothing more.
  */
 import { parseJson } from "./json.ts";
 
@@ -16,8 +16,8 @@ const REPLACEMENT = "[redacted]";
 export type Redact = (text: string) => string;
 
 export function createRedactor(secrets: readonly string[]): Redact {
-  const known = patternOf(secrets);
-  const replaceAll: Redact = (text) => redactPatterns(known ? text.replace(known, REPLACEMENT) : text);
+  const redactKnown = createValueRedactor(secrets);
+  const replaceAll: Redact = (text) => redactPatterns(replaceEscaped(redactKnown(text), TOKEN, ESCAPED_IN_TOKEN));
   return (text) => {
     const redacted = replaceAll(text);
     return redacted === text || !breaksJson(text, redacted) ? redacted : redactParsed(text, replaceAll);
@@ -26,17 +26,18 @@ export function createRedactor(secrets: readonly string[]): Redact {
 
 /** Redacts known secrets only: in text that goald stores and reads again, a pattern could damage text that resembles a key. */
 export function createValueRedactor(secrets: readonly string[]): Redact {
-  const known = patternOf(secrets);
-  return (text) => (known ? text.replace(known, REPLACEMENT) : text);
+  const forms = [...new Set(secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(formsOf))];
+  if (forms.length === 0) return (text) => text;
+  const known = patternOf(forms);
+  const unescaped = patternOf(forms.map((form) => unescapeText(form, ESCAPED_IN_SECRET).text));
+  return (text) => replaceEscaped(text.replace(known, REPLACEMENT), unescaped, ESCAPED_IN_SECRET);
 }
 
 // ---------------------------------------------------------------- by value
 
-/** Builds one alternation of all forms of all secrets, the longest first; undefined without secrets. */
-function patternOf(secrets: readonly string[]): RegExp | undefined {
-  const forms = new Set(secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(formsOf));
-  if (forms.size === 0) return undefined;
-  const longestFirst = [...forms].sort((a, b) => b.length - a.length);
+/** Builds one alternation, the longest first. */
+function patternOf(forms: readonly string[]): RegExp {
+  const longestFirst = [...new Set(forms)].sort((a, b) => b.length - a.length);
   return new RegExp(longestFirst.map(RegExp.escape).join("|"), "g");
 }
 
@@ -45,8 +46,17 @@ function formsOf(secret: string): readonly string[] {
   const url = encodeURIComponent(secret.toWellFormed());
   const lowerUrl = url.replace(/%[0-9A-F]{2}/g, (octet) => octet.toLowerCase());
   const form = new URLSearchParams([["", secret]]).toString().slice(1);
-  return [secret, escaped, jsonEscaped(escaped), url, lowerUrl, form, ...base64Forms(secret)];
+  const html = secret.replace(/[&<>"']/g, (character) => HTML_NAMES[character] ?? character);
+  return [secret, escaped, jsonEscaped(escaped), url, lowerUrl, form, html, ...base64Forms(secret)];
 }
+
+const HTML_NAMES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
@@ -63,6 +73,55 @@ function base64Forms(secret: string): readonly string[] {
       .map((alphabet) => padded.toString(alphabet).slice(Math.ceil((before * 8) / 6), decided))
       .filter((form) => form.length >= MIN_BASE64_CHARS);
   });
+}
+
+/** Characters that JSON and URLs escape without need. Secrets are compared without any backslash. */
+const ESCAPED_IN_SECRET = /\\+(?:u([0-9a-f]{4}))?|%([2-7][0-9a-f])/gi;
+const ESCAPED_IN_TOKEN = /(?<!\\)\\+(?:u([0-9a-f]{4})|(?=\/))|%([2-7][0-9a-f])/gi;
+/** Deep nesting is known by its rows of backslashes. */
+const HAS_ESCAPES = /\\[u/]|\\{4}|%[2-7]/i;
+
+interface Unescaped {
+  readonly text: string;
+  /** Maps an offset of `text` to the escaped text. */
+  sourceOf(offset: number): number;
+}
+
+function unescapeText(escaped: string, escapes: RegExp): Unescaped {
+  let text = "";
+  let from = 0;
+  const ends: { readonly start: number; readonly end: number; readonly source: number; readonly after: number }[] = [];
+  for (const { 0: whole, 1: unit, 2: octet, index } of escaped.matchAll(escapes)) {
+    text += escaped.slice(from, index);
+    const start = text.length;
+    const hex = unit ?? octet;
+    if (hex) text += String.fromCharCode(Number.parseInt(hex, 16));
+    from = index + whole.length;
+    ends.push({ start, end: text.length, source: index, after: from });
+  }
+  text += escaped.slice(from);
+  let next = 0;
+  const sourceOf = (offset: number): number => {
+    while ((ends[next]?.end ?? Number.POSITIVE_INFINITY) <= offset) next++;
+    const last = ends[next - 1];
+    if (!last) return offset;
+    // Backslashes belong to the character after them.
+    return last.start === offset ? last.source : last.after + offset - last.end;
+  };
+  return { text, sourceOf };
+}
+
+/** Replaces matches of the pattern in the text without escapes, at their places in the text with them. */
+function replaceEscaped(given: string, pattern: RegExp, escapes: RegExp): string {
+  if (!HAS_ESCAPES.test(given)) return given;
+  const { text, sourceOf } = unescapeText(given, escapes);
+  let redacted = "";
+  let done = 0;
+  for (const { 0: match, index } of text.matchAll(pattern)) {
+    redacted += given.slice(done, sourceOf(index)) + REPLACEMENT;
+    done = sourceOf(index + match.length);
+  }
+  return redacted + given.slice(done);
 }
 
 // ---------------------------------------------------------------- by pattern

@@ -1,4 +1,5 @@
 /** file-story-text.ts -- formats why a file exists: its last version in full, earlier versions in short. Pure. */
+import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { oneLine } from "#core/text.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
 import type { FileStory } from "./file-story.ts";
@@ -39,21 +40,32 @@ const PERSON_DID: Readonly<Record<Version["operation"], string>> = {
   write: "restored by a person",
   append: "restored by a person",
   delete: "removed by a person, who restored an earlier step",
+  place: "placed by a person",
+  trust: "trusted by a person",
 };
 
 function bodyOf(story: Version): readonly string[] {
-  const { command, thought, thoughts, recalledSteps, sources, sourcesLeftOut, version } = story;
+  const { command, thought, thoughts, recalledSteps, received, sources, sourcesLeftOut, version } = story;
   const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
   const since = version > 1 ? `since version ${version - 1}` : "before it";
+  const earlier = version > 1 && received.length > 0 ? `, and from outside since step ${received[0]?.step}` : "";
   return [
     ...(command ? [`  Command: ${command.name} ${escapeUnseenInJson(JSON.stringify(command.args))}`] : []),
     ...said.map(([name, text]) => `  ${name}: ${text.replaceAll("\n", "\n    ")}`),
     ...(recalledSteps.length > 0 ? [`  Recalled: what happened in step ${recalledSteps.join(", ")}`] : []),
-    sources.length === 0 ? `  Sources: nothing was read ${since}` : `  Sources, read ${since}`,
+    ...(received.length > 0 ? [`  Outside words that it had read: ${describeReceived(received, 5)}`] : []),
+    sources.length === 0 ? `  Sources: nothing was read ${since}` : `  Sources, read ${since}${earlier}`,
     ...(sourcesLeftOut > 0 ? [`    ${sourcesLeftOut} older ones`] : []),
-    ...sources.map((source) => `    ${sourceLine(source)}`),
+    ...sources.flatMap(sourceLines).map((line) => `    ${line}`),
   ];
 }
 
-const sourceLine = ({ step, command, what, kind }: Source): string =>
-  command === null ? `step ${step}, a person said: ${what}` : `step ${step}, ${command} ${what} (${kind})`;
+function sourceLines({ step, at, command, what, kind, outside, kept, answer }: Source): readonly string[] {
+  if (kind === "person" && command === null) return [`step ${step}, ${at}, a person said: ${what}`];
+  const whose = outside.length > 0 ? `: ${listSources(outside)}` : "";
+  const where = kept.length > 0 ? `, kept in ${kept.slice(0, MAX_PATHS).join(", ")}` : "";
+  const read = command === null ? what : `${command} ${what}`;
+  return [`step ${step}, ${at}, ${read} (${kind}${whose})${where}`, ...(answer === "" ? [] : [`  | ${answer}`])];
+}
+
+const MAX_PATHS = 3;

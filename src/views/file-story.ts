@@ -1,16 +1,19 @@
 /**
  * file-story.ts -- explains why a file exists: for each version the goals, the step, the thoughts and the sources before it.
  *
- * One pass over the log. The sources of a version are those read since the previous version; which of them the model used
- * is unknown.
+ * One pass over the log. The sources of a version are those read since the previous version, and words from outside read
+ * since the agent's last clean state. Which of them the model used is unknown.
  */
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { evolve } from "#core/evolve.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
+import type { Received } from "#core/provenance.ts";
+import { initialState } from "#core/state.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
-import { Call, Operation, ThoughtsView } from "./parts.ts";
+import { Call, Operation, ReceivedView, ThoughtsView } from "./parts.ts";
 import { isByPerson } from "./restore-version.ts";
 import { createSourceReader, Source } from "./sources.ts";
 
@@ -29,7 +32,14 @@ export const ToldVersion = open({
   thought: described(text, "One line; empty for a person's change."),
   thoughts: described(nullable(ThoughtsView), "Null when the reply has none."),
   recalledSteps: described(listOf(count), "Earlier steps that were recalled into the prompt."),
-  sources: described(listOf(Source), "Read since the previous version, the newest last."),
+  received: described(
+    listOf(ReceivedView),
+    "Outside words that the agent had read by then, since its last clean state, oldest first.",
+  ),
+  sources: described(
+    listOf(Source),
+    "Read since the previous version, and before that the words from outside since the last clean state; newest last.",
+  ),
   sourcesLeftOut: described(count, "Number of older sources that are not listed."),
 });
 
@@ -72,12 +82,16 @@ export async function traceVersions(
   const readSource = createSourceReader();
   const sources: Source[] = [];
   const stepOfSeq: number[] = [];
+  const received = new Map<string, readonly Received[]>();
+  let state = initialState;
   let goals: readonly string[] = [];
   let step = 0;
   for await (const event of events) {
     if ("step" in event) step = event.step;
     if (step > lastStep && event.frame === 0) break;
     stepOfSeq[event.seq] = step;
+    state = evolve(state, event);
+    if ("callId" in event && calls.has(event.callId)) received.set(event.callId, state.received);
     const source = readSource(event);
     if (source) sources.push(source);
     if (event.type === "agent-created" || event.type === "goals-changed") goals = event.goals;
@@ -88,9 +102,12 @@ export async function traceVersions(
   }
   return versions.map((version, index) => {
     const before = versions[index - 1]?.step ?? 0;
-    const since = sources.filter((source) => source.step > before && source.step <= version.step);
-    const story = steps.get(version.step) ?? emptyStory();
-    return storyOf(version, index + 1, { ...story, command: calls.get(version.callId) ?? null }, since);
+    const known = received.get(version.callId) ?? [];
+    const unclean = known[0]?.step ?? Number.POSITIVE_INFINITY;
+    const isRead = ({ step, outside }: Source): boolean =>
+      step <= version.step && (step > before || (outside.length > 0 && step >= unclean));
+    const story = { ...(steps.get(version.step) ?? emptyStory()), command: calls.get(version.callId) ?? null };
+    return storyOf(version, index + 1, story, { received: known, sources: sources.filter(isRead) });
   });
 }
 
@@ -133,12 +150,17 @@ function addToStory(
   }
 }
 
-function storyOf(version: FileVersion, number: number, story: StepStory, since: readonly Source[]): VersionStory {
+function storyOf(
+  version: FileVersion,
+  number: number,
+  story: StepStory,
+  { received, sources: all }: Pick<VersionStory, "received" | "sources">,
+): VersionStory {
   const { step, callId, at, operation, bytes, sha256 } = version;
   const byPerson = isByPerson(version);
   const of = { version: number, step, callId, at, operation, bytes, sha256 };
-  const sources = since.slice(-MAX_SOURCES);
-  const read = { goals: story.goals, sources, sourcesLeftOut: since.length - sources.length };
+  const sources = all.slice(-MAX_SOURCES);
+  const read = { goals: story.goals, received, sources, sourcesLeftOut: all.length - sources.length };
   if (byPerson)
     return {
       ...of,

@@ -20,6 +20,7 @@ import {
   time,
 } from "#util/schema.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
+import { OutsideSources } from "./parts.ts";
 
 export const MEMORY_KINDS = ["step", "fact", "note", "file_chunk", "reflection"] as const;
 export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
@@ -27,39 +28,47 @@ export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
 const kind = oneOf(...MEMORY_KINDS);
 const trust = oneOf(...TRUSTS);
 
-export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open({
-  id: text,
-  namespace: described(text, "Id of an agent, or `shared`."),
-  kind,
-  text,
-  importance: amount,
-  trust,
-  seq: count,
-  step: described(nullable(count), "Null for a memory that no step left."),
-  at: time,
-  change: described(count, "Counted within the namespace; a row that changes gets the next number."),
-  supersedes: nullable(text),
-  supersededBy: nullable(text),
-  key: nullable(text),
-  source: described(nullable(text), "The file or page that it was read from."),
-  pinned: flag,
-  forgotten: nullable(oneOf("person", "source")),
-  embedder: described(nullable(text), "Null while the vector is pending."),
-} satisfies SchemasOf<Omit<MemoryRow, "vector">>);
+export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open(
+  {
+    id: text,
+    namespace: described(text, "Id of an agent, or `shared`."),
+    kind,
+    text,
+    importance: amount,
+    trust,
+    seq: count,
+    step: described(nullable(count), "Null for a memory that no step left."),
+    at: time,
+    change: described(count, "Counted within the namespace; a row that changes gets the next number."),
+    supersedes: nullable(text),
+    supersededBy: nullable(text),
+    key: nullable(text),
+    source: described(nullable(text), "The file or page that it was read from."),
+    outside: described(OutsideSources, "Sources of the outside words that it may hold. Absent: none."),
+    pinned: flag,
+    forgotten: nullable(oneOf("person", "source")),
+    embedder: described(nullable(text), "Null while the vector is pending."),
+  } satisfies SchemasOf<Omit<MemoryRow, "vector">>,
+  "outside",
+);
 export type MemoryView = Static<typeof MemoryView>;
 
 export const RecallView: ObjectSchema<Recall> = open(
   {
     id: text,
+    seq: count,
     step: nullable(count),
     at: time,
     kind,
     trust,
     text,
     excerpt: described(text, "The part of a long text that matches the query."),
+    outside: OutsideSources,
     score: { type: "number" },
   } satisfies SchemasOf<Recall>,
+  "seq",
   "excerpt",
+  "outside",
 );
 
 export const viewMemory = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;

@@ -2,6 +2,7 @@
 import type { CommandCall } from "#core/call.ts";
 import type { Usage } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
+import type { OutsideSource, Received } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Thoughts } from "#reply/read.ts";
 import {
@@ -9,6 +10,7 @@ import {
   count,
   described,
   flag,
+  listOf,
   nullable,
   type ObjectSchema,
   oneOf,
@@ -33,6 +35,17 @@ export const ThoughtsView: ObjectSchema<Thoughts> = open({
   speak: text,
 } satisfies SchemasOf<Thoughts>);
 
+const sourceMembers = {
+  from: oneOf("web", "agent"),
+  name: described(text, "The host, or the id of the agent; empty when it is not known."),
+} satisfies SchemasOf<OutsideSource>;
+export const OutsideSourceView: ObjectSchema<OutsideSource> = open(sourceMembers);
+export const ReceivedView: ObjectSchema<Received> = open({
+  ...sourceMembers,
+  step: described(count, "The step in which the agent first read it."),
+  at: time,
+} satisfies SchemasOf<Received>);
+
 export const usageMembers = {
   inputTokens: count,
   outputTokens: count,
@@ -43,14 +56,36 @@ export const usageMembers = {
 /** May have been charged: reserved for calls whose end nobody saw. */
 export const Lost: ObjectSchema<AgentState["lost"]> = open({ tokens: count, usd: amount });
 
-export const Operation: Schema<FileVersion["operation"]> = oneOf("write", "append", "delete", "found");
+export const Operation: Schema<FileVersion["operation"]> = oneOf(
+  "write",
+  "append",
+  "delete",
+  "found",
+  "place",
+  "trust",
+);
 
-export const FileVersionView: ObjectSchema<FileVersion> = open({
-  path: text,
-  operation: Operation,
-  bytes: count,
-  sha256: nullable(text),
-  step: count,
-  callId: text,
-  at: time,
-} satisfies SchemasOf<FileVersion>);
+export const OutsideSources: Schema<readonly OutsideSource[]> = listOf(
+  open(
+    {
+      from: oneOf("web", "agent"),
+      name: described(text, "The host, or the id of the agent; empty when it is not known."),
+      file: described(text, "The file that the words were read from."),
+    } satisfies SchemasOf<OutsideSource>,
+    "file",
+  ),
+);
+
+export const FileVersionView: ObjectSchema<FileVersion> = open(
+  {
+    path: text,
+    operation: Operation,
+    bytes: count,
+    sha256: nullable(text),
+    step: count,
+    callId: text,
+    at: time,
+    outside: described(OutsideSources, "Sources of the outside words in it. Absent: none."),
+  } satisfies SchemasOf<FileVersion>,
+  "outside",
+);

@@ -23,7 +23,7 @@ import { standingOf } from "./agent-view.ts";
 import { LimitLeft, limitsLeft } from "./limits-left.ts";
 import { findNamedFiles } from "./named-files.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
-import { Lost, usageMembers } from "./parts.ts";
+import { Lost, ReceivedView, usageMembers } from "./parts.ts";
 import { REPORT_LIMITS, ReportFile, type ReportFold } from "./report-fold.ts";
 import { sourceMembers } from "./sources.ts";
 import { Trouble } from "./troubles.ts";
@@ -51,6 +51,7 @@ export const ReportFacts = open({
   standing: text,
   next: described(NextStep, "In goald's own words."),
   pauseReason: described(nullable(text), "In the words of whoever paused the agent."),
+  received: described(listOf(ReceivedView), "Outside words that it has read since its last clean state, oldest first."),
   goals: listOf(open({ goal: text, named: described(listOf(text), "Existing files that the goal names.") })),
   closing: described(
     nullable(open({ text, named: listOf(text) })),
@@ -109,7 +110,17 @@ export function reportFacts(of: ReportFactsOf): ReportFacts {
 
 type StandingFacts = Pick<
   ReportFacts,
-  "id" | "name" | "role" | "workspace" | "standing" | "next" | "pauseReason" | "goals" | "closing" | "createdAt"
+  | "id"
+  | "name"
+  | "role"
+  | "workspace"
+  | "standing"
+  | "next"
+  | "pauseReason"
+  | "received"
+  | "goals"
+  | "closing"
+  | "createdAt"
 >;
 
 function standingFacts({ row, workspace, hosted, state }: ReportFactsOf, files: readonly ReportFile[]): StandingFacts {
@@ -124,6 +135,7 @@ function standingFacts({ row, workspace, hosted, state }: ReportFactsOf, files: 
     standing: words,
     next: nextStepOf(row.id, state, words),
     pauseReason: state.paused?.reason ?? null,
+    received: state.received,
     goals: state.goals.map((goal) => ({ goal, named: findNamedFiles(goal, names) })),
     closing: phase.kind === "resting" ? { text: phase.reason, named: findNamedFiles(phase.reason, names) } : null,
     createdAt: row.createdAt,

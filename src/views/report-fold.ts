@@ -8,7 +8,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { isByPerson } from "./restore-version.ts";
-import { type OpenCall, type Source, sourceIn, subjectOf } from "./sources.ts";
+import { type OpenCall, openCallOf, type Source, sourceIn } from "./sources.ts";
 import { type Trouble, troubleIn } from "./troubles.ts";
 
 export const ReportFile = open({
@@ -22,7 +22,7 @@ export const ReportFile = open({
 export type ReportFile = Static<typeof ReportFile>;
 
 /** Raise it when `evolveReport` or `addFileVersions` changes: saved folds of another version are built again. */
-export const REPORT_VERSION = 1;
+export const REPORT_VERSION = 2;
 
 /** The most entries of each list: about as many as the rendered report has room for. */
 export const REPORT_LIMITS = {
@@ -94,12 +94,11 @@ export function evolveReport(before: ReportFold, event: RecordedEvent): ReportFo
 
 function withRequest(fold: ReportFold, event: RecordedEvent & { readonly type: "command-requested" }): ReportFold {
   const { callId, call, thought } = event;
-  const { name } = call;
   return {
     ...fold,
     lastThought: thought,
-    calls: newest(fold.calls, { callId, name, subject: subjectOf(call) }, "calls", (open) => open.callId === callId),
-    commands: countCommand(fold.commands, name),
+    calls: newest(fold.calls, openCallOf(callId, call), "calls", (open) => open.callId === callId),
+    commands: countCommand(fold.commands, call.name),
   };
 }
 
@@ -175,7 +174,7 @@ export function addFileVersions(
   let { moreFiles } = before;
   for (const version of versions) {
     const { path, bytes, step, at, callId } = version;
-    if (path.startsWith("_goald/")) continue;
+    if (path.startsWith("_goald/") || version.operation === "trust") continue;
     files.delete(path);
     deleted.delete(path);
     if (version.operation === "delete") {

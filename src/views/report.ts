@@ -4,12 +4,15 @@
  * goald does not judge whether a goal is reached: the report quotes the agent and lists files, sources, failures, cost and
  * next steps. Text from outside is escaped (markdown.ts). At most 64 KB: each part has a share and counts what it omits.
  */
+import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { countNoun } from "#core/text.ts";
 import { describeLimit, dollars } from "./limits-left.ts";
 import { code, inline, quote } from "./markdown.ts";
 import type { ReportFacts } from "./report-facts.ts";
 import { REPORT_LIMITS, type ReportFile } from "./report-fold.ts";
 import type { Trouble } from "./troubles.ts";
+
+type Source = ReportFacts["sources"][number];
 
 /** Bytes per list. The whole report stays below 64 KB. */
 const SHARE = { files: 20_000, sources: 12_000, troubles: 10_000, turns: 5_000 } as const;
@@ -38,6 +41,7 @@ function renderOpening({
   standing,
   next,
   pauseReason,
+  received,
   cost,
   createdAt,
   lastEventAt,
@@ -47,6 +51,7 @@ function renderOpening({
     "",
     `- State: **${inline(standing, 60)}**. ${next.why}`,
     ...(pauseReason ? [`- Reason: ${inline(pauseReason, 600)}`] : []),
+    ...(received.length > 0 ? [`- Outside words: ${inline(describeReceived(received, 5), 600)}`] : []),
     `- ${countNoun(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
   ];
   return lines.join("\n");
@@ -130,12 +135,18 @@ function explainNoFiles({ workspace, deleted, cost, commands, troubles, lastTrou
 
 function renderSources({ sources, sourceCount }: ReportFacts): string {
   if (sources.length === 0) return "It read no files, pages or messages.";
-  const rows = sources.toReversed().map(({ kind, what, command, step, at, times }) => {
-    const often = times === 1 ? "" : `, ${times} times`;
-    if (kind === "person") return `- A person, in step ${step}${often}, ${at}: ${inline(what, 200)}`;
-    return `- ${code(what, 200)} by ${code(command ?? kind, 60)} (${kind}), last in step ${step}${often}, ${at}`;
-  });
+  const rows = sources.toReversed().map(sourceLine);
   return `Read ${sourceCount === 1 ? "once" : `${sourceCount} times`}; the newest first.\n\n${fitLines(rows, SHARE.sources, "sources")}`;
+}
+
+function sourceLine({ kind, what, command, step, at, times, outside, kept, answer }: Source): string {
+  const often = times === 1 ? "" : `, ${times} times`;
+  if (kind === "person") return `- A person, in step ${step}${often}, ${at}: ${inline(what, 200)}`;
+  const by = command === null ? "" : ` by ${code(command, 60)}`;
+  const whose = outside.length > 0 ? `: ${code(listSources(outside), 200)}` : "";
+  const where = kept.length > 0 ? `, kept in ${codeList(kept.slice(0, 3))}` : "";
+  const said = answer === "" ? "" : `: ${inline(answer, 120)}`;
+  return `- ${code(what, 200)}${by} (${kind}${whose})${where}, last in step ${step}${often}, ${at}${said}`;
 }
 
 function renderTroubles({ troubles, lastTroubles }: ReportFacts): string {

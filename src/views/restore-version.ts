@@ -4,7 +4,7 @@
  * Reads only the pieces since the last whole version, each once.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import { type FileVersion, holdsContent } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 
 /** `found`, `write` and a first append hold the whole file; a later append holds the added piece. */
@@ -18,12 +18,13 @@ export async function restoreVersion(
   versions: readonly FilePiece[],
   store: Pick<StoreReader, "blob">,
 ): Promise<Uint8Array | null> {
-  const last = versions.at(-1);
+  const pieced = versions.filter(holdsContent);
+  const last = pieced.at(-1);
   if (!last || last.operation === "delete") return null;
   const pieces: Uint8Array[] = [];
   let missingBytes = last.bytes;
-  for (let index = versions.length - 1; index >= 0 && missingBytes >= 0; index--) {
-    const version = versions[index] as FilePiece;
+  for (let index = pieced.length - 1; index >= 0 && missingBytes >= 0; index--) {
+    const version = pieced[index] as FilePiece;
     const piece = await pieceOf(version, store);
     pieces.push(piece);
     missingBytes -= piece.length;
@@ -49,11 +50,13 @@ const damaged = ({ path, bytes }: FilePiece, what: string): GoaldError =>
     { hint: "See what else is missing: goald verify" },
   );
 
-/** Groups changes by path, oldest first. Leaves out goald's own folder. */
-export function byPath<T extends Pick<FileVersion, "path">>(versions: readonly T[]): ReadonlyMap<string, readonly T[]> {
+/** Groups changes by path, oldest first. Leaves out goald's own folder, and changes without content. */
+export function byPath<T extends Pick<FileVersion, "path" | "operation">>(
+  versions: readonly T[],
+): ReadonlyMap<string, readonly T[]> {
   const paths = new Map<string, T[]>();
   for (const version of versions) {
-    if (version.path.startsWith("_goald/")) continue;
+    if (version.path.startsWith("_goald/") || !holdsContent(version)) continue;
     const known = paths.get(version.path);
     if (known) known.push(version);
     else paths.set(version.path, [version]);
@@ -79,7 +82,7 @@ export const isChosen = (path: string, chosen: readonly string[]): boolean =>
 
 /** Whether a person edited the file or restored an earlier version. */
 export const isByPerson = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
-  operation === "found" || callId.startsWith(RESTORE_CALL);
+  operation === "found" || operation === "trust" || callId.startsWith(RESTORE_CALL);
 
 /** Prefix of the call ids of `goald restore`; the time follows. */
 export const RESTORE_CALL = "restore/";

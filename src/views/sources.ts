@@ -1,25 +1,33 @@
 /**
- * sources.ts -- lists an agent's sources: the files and pages that it read, messages of people and of other agents.
+ * sources.ts -- lists an agent's sources: what it read in files and on the web, messages of people and of other agents.
  *
- * A source is a message, or a successful call that returned text from outside and changed no file.
+ * A source is a message, a call that returned text from outside, or recalled memories with words from outside. A failure
+ * is one only if its message quotes words from outside.
  */
 
 import type { CommandCall, Observation } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { headOf, isBlobRef, oneLine } from "#core/text.ts";
-import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
+import { type OutsideSource, sourcesOf } from "#core/provenance.ts";
+import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
+import { OutsideSourceView } from "./parts.ts";
 
 export const sourceMembers = {
   kind: oneOf("goald", "workspace", "person", "web", "agent", "model"),
   what: described(text, "A path, an address, a query; or the text of a message."),
-  command: described(nullable(text), "Null for a message."),
+  command: described(nullable(text), "Null for a message and for recalled memories."),
   step: described(count, "The step that read it."),
   at: time,
+  outside: described(listOf(OutsideSourceView), "Whose words from outside it holds; empty for none."),
+  kept: described(listOf(text), "Paths of the agent's folder in which it is kept."),
+  answer: described(text, "First line of the result, for words from outside; empty for a message."),
 };
 export const Source = open(sourceMembers);
 export type Source = Static<typeof Source>;
 
 const MAX_WHAT_CHARS = 200;
+const MAX_KEPT = 20;
 
 /** A call that has not ended. */
 export interface OpenCall {
@@ -27,33 +35,78 @@ export interface OpenCall {
   readonly name: string;
   /** `subjectOf` the call. */
   readonly subject: string;
+  /** The web address among its arguments; null for none. */
+  readonly address: string | null;
 }
+
+export const openCallOf = (callId: string, call: CommandCall): OpenCall => ({
+  callId,
+  name: call.name,
+  subject: subjectOf(call),
+  address: addressOf(call),
+});
 
 /** `call`: the open call that the event belongs to; `step`: the agent's step at the event. */
 export function sourceIn(event: RecordedEvent, call: OpenCall | undefined, step: number): Source | undefined {
   const { at } = event;
+  // The model reads a message in the next step.
+  const message = { ...MESSAGE, step: step + 1, at };
   switch (event.type) {
+    case "agent-created": {
+      const { agent = null, outside = [] } = event.startedBy ?? {};
+      const what = `role and goals, from ${agent ?? "the agent that it was forked from"}`;
+      return outside.length > 0 ? { ...message, kind: "agent", what, outside } : undefined;
+    }
     case "message-received":
-      // The model reads it in the next step.
-      return { kind: "person", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
+      return { ...message, kind: "person", what: lineOf(event.text) };
     case "task-received":
-      return { kind: "agent", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
+      return { ...message, kind: "agent", what: `${event.from}: ${lineOf(event.text)}`, outside: event.outside };
     case "agent-reported": {
       const { agent, observation } = event;
-      const what = `${agent}: ${oneLine(headOf(observation?.text ?? ""), MAX_WHAT_CHARS)}`;
-      return observation && { kind: observation.source, what, command: null, step: step + 1, at };
+      if (!observation) return undefined;
+      const what = `${agent}: ${lineOf(observation.text)}`;
+      return { ...message, kind: observation.source, what, outside: sourcesOf(observation) };
+    }
+    case "model-asked": {
+      const { outside = [] } = event;
+      if (outside.length === 0) return undefined;
+      const kind = outside.some(({ from }) => from === "web") ? "web" : "agent";
+      return { ...message, kind, what: "recalled memories", step: event.step, outside };
     }
     case "command-denied":
       if (event.by !== "person" || event.reason === "") return undefined;
-      return { kind: "person", what: oneLine(event.reason, MAX_WHAT_CHARS), command: null, step, at };
-    case "command-finished": {
-      const { status, source, artifacts } = event.observation;
-      const isReading = status === "ok" && artifacts.length === 0 && FROM_OUTSIDE.has(source);
-      return isReading && call ? { kind: source, what: call.subject, command: call.name, step, at } : undefined;
-    }
+      return { ...message, kind: "person", what: lineOf(event.reason), step };
+    case "command-finished":
+      return call && readingIn(event.observation, call, { step, at });
     default:
       return undefined;
   }
+}
+
+const MESSAGE = { command: null, outside: [], kept: [], answer: "" } as const;
+
+function readingIn(observation: Observation, call: OpenCall, when: Pick<Source, "step" | "at">): Source | undefined {
+  const { status, source, artifacts } = observation;
+  const outside = withHost(sourcesOf(observation), call);
+  const isWrite = source === "workspace" && artifacts.some((path) => !path.startsWith("_goald/"));
+  const isReading = status === "ok" && FROM_OUTSIDE.has(source) && !isWrite;
+  if (!isReading && outside.length === 0) return undefined;
+  return {
+    kind: source,
+    what: source === "web" ? (call.address ?? call.subject) : call.subject,
+    command: call.name,
+    ...when,
+    outside,
+    kept: artifacts.slice(0, MAX_KEPT),
+    answer: outside.length > 0 ? lineOf(headOf(observation.text).trimStart().split("\n", 1)[0] ?? "") : "",
+  };
+}
+
+/** Names the host of a web call whose result does not name its sources. */
+function withHost(outside: readonly OutsideSource[], { address }: OpenCall): readonly OutsideSource[] {
+  const host = address === null ? undefined : URL.parse(address)?.host;
+  if (!host) return outside;
+  return outside.map((source) => (source.from === "web" && source.name === "" ? { ...source, name: host } : source));
 }
 
 /** Takes every event in order. Keeps only open calls in memory. */
@@ -63,8 +116,7 @@ export function createSourceReader(): (event: RecordedEvent) => Source | undefin
   return (event) => {
     if ("step" in event) step = event.step;
     if (event.type === "command-requested") {
-      const { callId, call } = event;
-      calls.set(callId, { callId, name: call.name, subject: subjectOf(call) });
+      calls.set(event.callId, openCallOf(event.callId, event.call));
       return undefined;
     }
     const call = "callId" in event ? calls.get(event.callId) : undefined;
@@ -75,8 +127,10 @@ export function createSourceReader(): (event: RecordedEvent) => Source | undefin
 
 const FROM_OUTSIDE: ReadonlySet<Observation["source"]> = new Set(["workspace", "web", "agent", "person"]);
 
+const lineOf = (words: Text): string => oneLine(clean(headOf(words)), MAX_WHAT_CHARS);
+
 /** The subject of a call in one line: its only text argument, else all arguments. */
-export function subjectOf({ args }: CommandCall): string {
+function subjectOf({ args }: CommandCall): string {
   const given = Object.entries(args).map(([name, value]) => [name, isBlobRef(value) ? value.head : value] as const);
   const [only] = given;
   if (given.length === 1 && typeof only?.[1] === "string" && only[1] !== "") return oneLine(only[1], MAX_WHAT_CHARS);
@@ -84,4 +138,9 @@ export function subjectOf({ args }: CommandCall): string {
     ([name, value]) => `${name} ${JSON.stringify(typeof value === "string" ? oneLine(value, 80) : value)}`,
   );
   return oneLine(parts.join(", "), MAX_WHAT_CHARS);
+}
+
+function addressOf({ args }: CommandCall): string | null {
+  const found = Object.values(args).find((value) => typeof value === "string" && /^https?:\/\/\S+$/i.test(value));
+  return typeof found === "string" ? oneLine(found, MAX_WHAT_CHARS) : null;
 }

@@ -1,9 +1,11 @@
 /** file-content.ts -- reads ranges of a plain file, and appends to one all or nothing. */
 import { constants as flags } from "node:fs";
 import { unlink } from "node:fs/promises";
+import { basename } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { OpenFile } from "./open-file.ts";
 import { quotePath } from "./path-rules.ts";
+import { refuseNewRepository } from "./refuse-repository.ts";
 import { type FilePlace, openFile } from "./resolve-path.ts";
 
 /** Limit of what `read` and `preserve` load into memory. */
@@ -31,6 +33,7 @@ export async function readRange(
 /** Returns the new size. Undoes a write that fails midway. */
 export async function appendWhole(place: FilePlace, bytes: Uint8Array): Promise<number> {
   const create = place.found ? 0 : flags.O_CREAT | flags.O_EXCL;
+  if (!place.found) refuseNewRepository(place.folder, basename(place.path), place.path);
   await using opened = await openFile(place, flags.O_WRONLY | flags.O_APPEND | create);
   const { size } = opened.stat();
   try {

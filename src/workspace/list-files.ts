@@ -41,7 +41,7 @@ export async function* listFiles(
 /** Returns undefined when the folder was removed or replaced by a link in the meantime. */
 async function openIfPresent(root: string, path: string, anchor: Anchor): Promise<OpenFolder | undefined> {
   try {
-    return await openFolder(root, path, false, anchor);
+    return await openFolder(root, path, "read", anchor);
   } catch {
     return undefined;
   }

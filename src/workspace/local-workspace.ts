@@ -29,6 +29,7 @@ import {
   openFile,
   openFolder,
   openPlace,
+  type Purpose,
   requirePlainFile,
 } from "./resolve-path.ts";
 
@@ -120,7 +121,7 @@ class LocalWorkspace implements Workspace {
 
   truncate(path: string, bytes: number): Promise<void> {
     return withFileErrors(path, async () => {
-      await using place = await this.#place(path, true);
+      await using place = await this.#place(path, "change");
       if (!place?.found) throw fileMissing(path);
       await using opened = await openFile(place, flags.O_WRONLY);
       const { size } = opened.stat();
@@ -133,7 +134,7 @@ class LocalWorkspace implements Workspace {
 
   remove(path: string, { wasThere = false }: { readonly wasThere?: boolean } = {}): Promise<boolean> {
     return withFileErrors(path, async () => {
-      await using place = await this.#place(path, true);
+      await using place = await this.#place(path, "change");
       if (place?.found) {
         requirePlainFile(place.found, place.path);
         await place.folder.verify();
@@ -146,7 +147,7 @@ class LocalWorkspace implements Workspace {
   }
 
   async move(from: string, to: string): Promise<void> {
-    await using source = await withFileErrors(from, () => this.#place(from, true));
+    await using source = await withFileErrors(from, () => this.#place(from, "change"));
     if (!source?.found) throw fileMissing(from);
     const content = await withFileErrors(from, async () => {
       await using opened = await openFile(source, flags.O_RDONLY);
@@ -160,7 +161,7 @@ class LocalWorkspace implements Workspace {
 
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
     return withFileErrors(path, async () => {
-      await using place = await this.#place(path);
+      await using place = await this.#place(path, "change");
       if (!place?.found) return undefined;
       await using opened = await openFile(place, flags.O_RDONLY);
       const content = await readRange(opened, place.path);
@@ -181,7 +182,7 @@ class LocalWorkspace implements Workspace {
   async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {
     try {
       const path = normalizePath(directory, this.folder);
-      const folder = await openFolder(this.folder, path, false, this.#anchor);
+      const folder = await openFolder(this.folder, path, "read", this.#anchor);
       if (folder) yield* listFiles(this.folder, path, folder, this.#anchor, entered);
       else if (path !== "")
         throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${quotePath(directory)} in the workspace.`, {
@@ -193,15 +194,15 @@ class LocalWorkspace implements Workspace {
   }
 
   /** Returns undefined when a folder on the way is missing. */
-  #place(path: string, change = false, make = false): Promise<FilePlace | undefined> {
+  #place(path: string, purpose: Purpose = "read"): Promise<FilePlace | undefined> {
     const normal = normalizePath(path, this.folder);
     if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw notAFile(path);
-    if (change && !this.#own) refuseChange(normal);
-    return openPlace(this.folder, normal, make, this.#anchor);
+    if (purpose !== "read") refuseChange(normal, this.#own);
+    return openPlace(this.folder, normal, purpose, this.#anchor);
   }
 
   async #placeToChange(path: string): Promise<FilePlace> {
-    const place = await this.#place(path, true, true);
+    const place = await this.#place(path, "make");
     if (!place) throw fileMissing(path);
     return place;
   }

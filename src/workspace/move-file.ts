@@ -1,7 +1,9 @@
 /** move-file.ts -- renames a file inside the workspace. It replaces nothing. */
 import { lstatSync, renameSync } from "node:fs";
+import { basename } from "node:path";
 import { fileError } from "./file-errors.ts";
 import { quotePath } from "./path-rules.ts";
+import { refuseNewRepository } from "./refuse-repository.ts";
 import { type FilePlace, requirePlainFile } from "./resolve-path.ts";
 
 /** The checks and the rename are synchronous, because a rename would replace a file. */
@@ -11,6 +13,7 @@ export async function moveFile(from: FilePlace, to: FilePlace): Promise<void> {
   requirePlainFile(lstatSync(from.file), from.path);
   if (lstatSync(to.file, { throwIfNoEntry: false }))
     throw fileError(`${quotePath(to.path)} exists already.`, "Choose another name.");
+  refuseNewRepository(to.folder, basename(to.path), to.path);
   renameSync(from.file, to.file);
   await to.folder.sync();
   await from.folder.sync();

@@ -17,7 +17,7 @@ export async function findNewestFiles(root: string): Promise<FolderSight> {
   const folders = [""];
   let looked = 0;
   for (let path = folders.shift(); path !== undefined && looked < MAX_ENTRIES; path = folders.shift()) {
-    await using folder = await openFolder(root, path, false, bestAnchor()).catch(() => undefined);
+    await using folder = await openFolder(root, path, "read", bestAnchor()).catch(() => undefined);
     if (!folder) continue;
     for (const entry of readEntries(folder.self, MAX_ENTRIES - looked)) {
       looked += 1;

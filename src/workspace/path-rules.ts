@@ -6,6 +6,7 @@
  * one, where a name could be a device. This module reads no disk: resolve-path.ts does, and follows no links.
  */
 import { GoaldError } from "#core/errors.ts";
+import { isOfVersionControl } from "#core/what-others-run.ts";
 
 /** Only goald writes there; commands may read it. */
 const OWN_FOLDER = "_goald";
@@ -104,19 +105,20 @@ const folded = (name: string): string =>
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
     .toLowerCase();
 
-/** Whether a path is in a `.git` folder, by any name that some file system treats as `.git`. */
-const isOfGit = (path: string): boolean => path.split("/").some((name) => /^(?:\.git|git~1)$/.test(folded(name)));
-
-/**
- * Throws GOALD_PATH_REFUSED for changes in goald's own folder and in `.git`, where a hook or a setting is a program that
- * the next git call in that folder runs.
- */
-export function refuseChange(path: string): void {
-  const reserved = isOwn(path) ? "goald" : isOfGit(path) ? "git" : undefined;
-  if (reserved === undefined) return;
-  const hint =
-    reserved === "goald" ? "Choose another folder for your own files." : "Change the files of the repository itself.";
-  throw refused(path, `belongs to ${reserved}: it can be read but not changed`, hint);
+/** Throws GOALD_PATH_REFUSED for changes in goald's own folder, which only goald makes (`own`), and in `.git` and its like. */
+export function refuseChange(path: string, own = false): void {
+  if (!own && isOwn(path))
+    throw refused(
+      path,
+      "belongs to goald: it can be read but not changed",
+      "Choose another folder for your own files.",
+    );
+  if (isOfVersionControl(path))
+    throw refused(
+      path,
+      "belongs to git or a program like it, which runs the hooks and settings in it: it can be read but not changed",
+      "Change the files of the repository itself.",
+    );
 }
 
 /** Whether a name consists of blanks and marks without width. */

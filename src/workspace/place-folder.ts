@@ -6,9 +6,10 @@
  */
 import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, readlinkSync, renameSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileError, withFileErrors } from "./file-errors.ts";
 import { quotePath, temporaryName } from "./path-rules.ts";
+import { refuseNewRepository } from "./refuse-repository.ts";
 import { removeQuietly, sweepOnce, unfinished } from "./replace-file.ts";
 import type { FilePlace } from "./resolve-path.ts";
 
@@ -39,6 +40,7 @@ export async function placeFolder<T>(place: FilePlace, key: string, fill: (folde
 async function renameIntoPlace(place: FilePlace, temporary: string): Promise<void> {
   await place.folder.verify();
   refuseTaken({ path: place.path, found: lstatSync(place.file, { throwIfNoEntry: false }) });
+  refuseNewRepository(place.folder, basename(place.path), place.path);
   renameSync(temporary, place.file);
   await place.folder.sync();
 }

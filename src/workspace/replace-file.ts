@@ -8,9 +8,11 @@
 import { randomBytes } from "node:crypto";
 import { constants as flags, renameSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
+import { basename } from "node:path";
 import { keepNewest } from "#util/newest.ts";
 import { OpenFile } from "./open-file.ts";
 import { isTemporary, temporaryName } from "./path-rules.ts";
+import { refuseNewRepository } from "./refuse-repository.ts";
 import { type FilePlace, type OpenFolder, SAFE_OPEN } from "./resolve-path.ts";
 
 const NEW_FILE_MODE = 0o644;
@@ -34,6 +36,7 @@ export async function replaceFile(place: FilePlace, key: string, content: Uint8A
   try {
     await writeTemporary(temporary, content, place.found?.mode);
     await place.folder.verify();
+    refuseNewRepository(place.folder, basename(place.path), place.path);
     renameSync(temporary, place.file);
   } catch (error) {
     await removeQuietly(temporary);

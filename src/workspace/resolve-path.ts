@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import { codeOf, fileError } from "./file-errors.ts";
 import { OpenFile } from "./open-file.ts";
 import { quotePath, refused } from "./path-rules.ts";
+import { refuseInRepository, refuseNewRepository } from "./refuse-repository.ts";
 
 /** The protection against swapped folders: open descriptors, or compared real paths. */
 export type Anchor = "descriptor" | "real-path";
@@ -48,17 +49,21 @@ export interface FilePlace extends AsyncDisposable {
   readonly found: Stats | undefined;
 }
 
+/** What a caller is going to do at a place: `change` enters no folder of a repository, `make` also creates folders. */
+export type Purpose = "read" | "change" | "make";
+
 /** `path` is normal and not empty. Missing folders are created with `make`, and give undefined without it. */
 export async function openPlace(
   root: string,
   path: string,
-  make: boolean,
+  purpose: Purpose,
   anchor: Anchor,
 ): Promise<FilePlace | undefined> {
   const cut = path.lastIndexOf("/");
-  const folder = await openFolder(root, path.slice(0, Math.max(0, cut)), make, anchor);
+  const folder = await openFolder(root, path.slice(0, Math.max(0, cut)), purpose, anchor);
   if (!folder) return undefined;
   try {
+    if (purpose !== "read") refuseInRepository(folder, path);
     const file = folder.at(path.slice(cut + 1));
     const found = statEntry(file);
     return { path, folder, file, found, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
@@ -72,21 +77,15 @@ export async function openPlace(
 export async function openFolder(
   root: string,
   path: string,
-  make: boolean,
+  purpose: Purpose,
   anchor: Anchor,
 ): Promise<OpenFolder | undefined> {
-  const entered = enterRoot(root, make, anchor);
-  if (!entered || path === "") return entered;
-  let folder = entered;
-  for (const name of path.split("/")) {
-    const parent = folder;
-    try {
-      const child = await enterChild(parent, name, path, make, anchor);
-      if (!child) return undefined;
-      folder = child;
-    } finally {
-      await parent[Symbol.asyncDispose]();
-    }
+  let folder = enterRoot(root, purpose === "make", anchor);
+  for (const name of path === "" ? [] : path.split("/")) {
+    if (!folder) return undefined;
+    await using parent = folder;
+    if (purpose !== "read") refuseInRepository(parent, path);
+    folder = await enterChild(parent, name, path, purpose, anchor);
   }
   return folder;
 }
@@ -138,13 +137,14 @@ async function enterChild(
   parent: OpenFolder,
   name: string,
   path: string,
-  make: boolean,
+  purpose: Purpose,
   anchor: Anchor,
 ): Promise<OpenFolder | undefined> {
   const at = parent.at(name);
   let found = statEntry(at);
   if (!found) {
-    if (!make) return undefined;
+    if (purpose !== "make") return undefined;
+    refuseNewRepository(parent, name, path);
     makeFolder(at);
     await parent.sync();
     found = lstatSync(at);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { serviceStates } from "#app/catalogue.ts";
 import { openServices } from "#app/services.ts";
-import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
@@ -16,8 +15,7 @@ const KEY = { OPENAI_API_KEY: "sk-0123456789abcdefghij" };
 
 async function servicesOf(env: Environment): Promise<Partial<Services>> {
   const settings = await settingsOf(env);
-  // None of those that are asked here has to do with the home.
-  return openServices({ home: {} as Home, settings, http: createHttp(), clock: systemClock });
+  return openServices({ settings, http: createHttp(), clock: systemClock, scrub: String });
 }
 
 describe("what a home is set up for", () => {

@@ -8,6 +8,7 @@ import { createHttp } from "#http/http.ts";
 import { createPageReader } from "#services/page/read-page.ts";
 import { createWebPages } from "#services/page/web-pages.ts";
 import { createPoliteWeb } from "#services/web/polite-web.ts";
+import { createValueRedactor } from "#util/redact.ts";
 import browse_website from "../../commands/browse_website.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
@@ -15,12 +16,19 @@ import { call, contextOf, type Desk, makeDesk } from "./context.ts";
 
 const PAGES = "test/data/pages";
 const reader = createPageReader();
+const KEY = "MARKERkey-7f3a9c1e5b2d8f604a6c";
+const ECHO = `<title>Your key ${KEY}</title><h1>Key ${KEY}</h1><p>It is ${KEY}, and %4dARKERkey-7f3a9c1e5b2d8f604a6c too.</p>
+<p>![pixel](https://evil.example/p) &lt;img src=https://evil.example/q></p><a href="/more?key=${KEY}">more about ${KEY}</a>`;
+const redact = createValueRedactor([KEY]);
+
 let site: ServiceServer;
 let desk: Desk;
 beforeAll(async () => {
   site = await startServiceServer(async ({ path }) => {
     if (path === "/robots.txt") return { status: 404, body: "" };
     if (path === "/moved") return { status: 302, headers: { location: "/news.html" }, body: "" };
+    if (path === "/login") return { status: 302, headers: { location: `/echo?key=${KEY}` }, body: "" };
+    if (path.startsWith("/echo")) return { status: 200, headers: { "content-type": "text/html" }, body: ECHO };
     if (path === "/picture") return { status: 200, headers: { "content-type": "image/png" }, body: "x" };
     const body = await readFile(`${PAGES}${path}`, "utf8").catch(() => undefined);
     if (body === undefined) return { status: 404, body: "" };
@@ -50,7 +58,7 @@ function browse(path: string, question: string, reply: Reply) {
   const http = createHttp({}, { allow: [site.origin] });
   const clock = fakeClock({ auto: true });
   const web = createPoliteWeb({ http, clock, userAgent: "goald/test", obeysRobots: true });
-  const services: Partial<Services> = { advisor, pages: createWebPages({ fetchPage: web.get, reader, clock }) };
+  const services: Partial<Services> = { advisor, pages: createWebPages({ fetchPage: web.get, reader, clock, redact }) };
   const url = path.includes(":") ? path : site.origin + path;
   return { asked, result: call(browse_website, { url, question }, contextOf(desk.workspace, services)) };
 }
@@ -108,6 +116,19 @@ describe("browse_website", () => {
     expect(kept.split("\n---\n\n")[1]?.replaceAll(site.origin, "https://site.example")).toBe(
       expected.slice(expected.indexOf("\n") + 1),
     );
+  });
+
+  it("keeps a page that echoes a key without it, and shows it neither to the model nor in the answer", async () => {
+    const { asked, result } = browse("/login", `What is my key?`, () => ({ found: true, answer: "A.", quotes: [] }));
+    const { artifacts, text } = await result;
+    const kept = await readFile(join(desk.folder, artifacts[0] as string), "utf8");
+    for (const held of [kept, text, JSON.stringify(asked)]) {
+      expect(held).toContain("[redacted]");
+      expect(held).not.toMatch(/7f3a9c1e5b2d8f604a6c/);
+    }
+    expect(kept).toContain("It is [redacted], and [redacted] too.");
+    // A preview of the file fetches nothing.
+    expect(kept).toContain("!\\[pixel](https://evil.example/p) &lt;img src=https://evil.example/q>");
   });
 
   it("omits quotes that are not on the page, and reports it", async () => {

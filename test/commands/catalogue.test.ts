@@ -110,12 +110,11 @@ async function use(name: string, args: object, mood: Mood, timeoutMs?: number): 
   const outside = await openOutside(mood);
   const openai = await modelFor(name, withPage(args, `${outside.web.origin}/strings`), outside.instead);
   const http = createHttp({}, { allow: [outside.web.origin] });
-  const home = { root } as never;
   const loop = await makeLoop({
     script: [],
     model: createOpenAIModel({ baseUrl: openai.baseUrl, apiKey: "k", http, timeoutMs: timeoutMs ?? 20_000 }),
     services: ALL_READY,
-    serving: openServices({ home, settings: settingsFor(outside), http, clock: systemClock }),
+    serving: openServices({ settings: settingsFor(outside), http, clock: systemClock, scrub: String }),
     aliases,
     commands: timeoutMs === undefined ? [] : shipped.map((command) => ({ ...command, timeoutMs })),
     settings: { stepLimit: 40 },

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createHttp } from "#http/http.ts";
 import { createDownloads } from "#services/web/downloads.ts";
 import { createPoliteWeb } from "#services/web/polite-web.ts";
+import { createValueRedactor } from "#util/redact.ts";
 import download_file from "../../commands/download_file.ts";
 import { type DualStack, listenOnBoth } from "../helpers/dual-stack.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
@@ -27,12 +28,16 @@ beforeEach(async () => {
 });
 afterEach(async () => desk[Symbol.asyncDispose]());
 
+const KEY = "MARKERkey-7f3a9c1e5b2d8f604a6c";
 const MAX_BYTES = 100_000;
 const origin = (): string => `http://127.0.0.1:${site.port}`;
 function download(file: string, path = "/data.csv", signal = new AbortController().signal) {
   const http = createHttp({}, { allow: [origin()] });
   const web = createPoliteWeb({ http, clock: fakeClock({ auto: true }), userAgent: "goald/0", obeysRobots: true });
-  const context = { ...contextOf(desk.workspace, { downloads: createDownloads(web, MAX_BYTES) }), signal };
+  const context = {
+    ...contextOf(desk.workspace, { downloads: createDownloads(web, MAX_BYTES, createValueRedactor([KEY])) }),
+    signal,
+  };
   return call(download_file, { url: path.startsWith("/") ? origin() + path : path, file }, context);
 }
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
@@ -54,6 +59,13 @@ describe("download_file", () => {
       artifacts: ["data/prices.csv"],
     });
     expect(await readFile(join(desk.folder, "data/prices.csv"))).toEqual(bytes);
+  });
+
+  it("keeps a key of the settings that is in the file, and reports it", async () => {
+    answer = (_request, response) => response.end(`a,b\n1,${KEY}\n`);
+    const { text } = await download("keys.csv");
+    expect(text).toMatch(/ It contains a key or password of the person's settings: do not copy or send it\.$/);
+    expect(await readFile(join(desk.folder, "keys.csv"), "utf8")).toContain(KEY);
   });
 
   it("makes no executable file, and runs nothing", async () => {

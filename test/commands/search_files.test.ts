@@ -15,8 +15,8 @@ async function search(
   files: Readonly<Record<string, string | Uint8Array>>,
   args: { directory: string; text?: string; limit?: number },
 ): Promise<string> {
-  const workspace = new MemoryWorkspace({ own: true });
-  for (const [path, content] of Object.entries(files)) await workspace.write(path, content);
+  const inside = Object.entries(files).map(([path, content]) => [path, Buffer.from(content)] as const);
+  const workspace = new MemoryWorkspace({ files: new Map(inside) });
   const result = await call(searchFiles, args, contextOf(workspace));
   expect(result).toMatchObject({ status: "ok", source: "workspace", artifacts: [] });
   return result.text;

@@ -158,10 +158,42 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
         ["a", "write", "c2", later(3)],
       ]);
       expect((await store.verify()).problems).toEqual([]);
-      expect(await store.lastFileVersion("foo", "a")).toEqual((await store.files("foo")).at(-1));
+      expect(await store.lastFileVersion("foo", "a")).toEqual({ ...(await store.files("foo")).at(-1), seq: 3 });
       expect(await store.lastFileVersion("foo", "b")).toMatchObject({ operation: "write", bytes: 4 });
       expect(await store.lastFileVersion("foo", "A")).toBeUndefined();
       expect(await store.lastFileVersion("bar", "a")).toBeUndefined();
+    });
+
+    it("keeps the outside sources of files and memories, binds them to the log, and finds them below a folder", async () => {
+      const [page, clone] = [[web("a.example")], [web("b.example"), { from: "agent", name: "x" } as const]];
+      const placed = { ...wrote("lib", null), operation: "place" } as const;
+      const files = [
+        { ...wrote("pages/a", "kept"), outside: page },
+        { ...placed, outside: clone },
+        wrote("pages", "x"),
+      ];
+      const memories = [{ ...memoryOf(2), outside: page }];
+      await commit(1, { events: stamped(2, finished(1)), files, memories });
+      const { sha256: sha, bytes } = wrote("pages/a", "kept");
+      const trust = { ...wrote("pages/a", null), operation: "trust", sha256: sha, bytes } as const;
+      await commit(2, { events: stamped(3, { type: "words-trusted", what: "file", path: "pages/a" }), files: [trust] });
+
+      const history = (await store.files("foo")).map(({ path, operation, outside }) => [path, operation, outside]);
+      expect(history).toEqual([
+        ["pages/a", "write", page],
+        ["lib", "place", clone],
+        ["pages", "write", undefined],
+        ["pages/a", "trust", undefined],
+      ]);
+      expect((await store.memories("foo", 0, 10)).map(({ outside }) => outside)).toEqual([page]);
+      expect(await store.outsideBelow("foo", "pages", 0)).toEqual([page]);
+      expect(await store.outsideBelow("foo", "", 0)).toEqual(expect.arrayContaining([page, clone]));
+      expect(await store.outsideBelow("foo", "", 2)).toEqual([]);
+      expect((await store.verify()).problems).toEqual([]);
+      const copy = await store.fork("foo", { name: "Copy", head: 3, events: [] }, "copy");
+      expect(await store.files(copy.id)).toEqual(await store.files("foo"));
+      expect((await store.memories(copy.id, 0, 10)).map(({ outside }) => outside)).toEqual([page]);
+      expect((await store.verify()).problems).toEqual([]);
     });
 
     it("sends and spawns once per sender and key, however often the call is repeated", async () => {
@@ -180,3 +212,5 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
     });
   });
 }
+
+const web = (name: string) => ({ from: "web", name }) as const;

@@ -3,6 +3,8 @@
  * to hold a folder open.
  */
 import { readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
@@ -235,19 +237,28 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
     });
 
     describe("git's own folder", () => {
-      it.each([".git/config", "repo/.git/hooks/pre-commit", "a/b/.GIT/x", "repo/.git", "git~1/config", ".g\u200dit/x"])(
-        "is closed to commands at %j, because git would run what is written there",
-        async (path) => {
-          const refusal = { code: "GOALD_PATH_REFUSED", message: expect.stringContaining("belongs to git") };
-          await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
-          await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
-          await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
-          expect(changes).toEqual([]);
-        },
-      );
+      it.each([
+        ".git/config",
+        "repo/.git/hooks/pre-commit",
+        "a/b/.GIT/x",
+        "repo/.git",
+        "git~1/config",
+        ".g\u200dit/x",
+        "r/.hg/hgrc",
+      ])("is closed at %j, because git would run what is written there", async (path) => {
+        const refusal = { code: "GOALD_PATH_REFUSED", message: expect.stringContaining("belongs to git") };
+        await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
+        await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
+        await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
+        await expect(under.open(undefined, true).write(path, "x")).rejects.toMatchObject(refusal);
+        expect(changes).toEqual([]);
+      });
 
       it("can be read, and names that only resemble it are ordinary files", async () => {
-        await under.open(undefined, true).write("repo/.git/config", "[core]");
+        await workspace.place("repo", async (folder) => {
+          await mkdir(join(folder, ".git"));
+          await writeFile(join(folder, ".git/config"), "[core]");
+        });
         expect(await textOf(workspace, "repo/.git/config")).toBe("[core]");
         for (const path of [".gitignore", ".github/workflows/a.yml", "a.git/x"]) {
           await workspace.write(path, "x");

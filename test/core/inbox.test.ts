@@ -54,6 +54,12 @@ describe("receive", () => {
       [],
     ],
     [
+      "records that a person trusts the words of a file",
+      [created()],
+      { type: "trust", what: "file", path: "pages/a.md" },
+      [{ type: "words-trusted", what: "file", path: "pages/a.md" }],
+    ],
+    [
       "pauses the agent on a pause",
       [created()],
       { type: "pause", reason: "lunch" },

@@ -1,14 +1,18 @@
 import { describe, expect, it } from "@jest/globals";
+import { replay } from "#core/evolve.ts";
+import { sourcesOfRecall } from "#core/memory.ts";
 import {
   addSources,
   isTainted,
   MAX_SOURCES,
   MORE_SOURCES,
   type OutsideSource,
+  parseSources,
   receive,
   sourcesOf,
 } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
+import { stamped } from "../contracts/store-builders.ts";
 
 const web = (name: string): OutsideSource => ({ from: "web", name });
 const AT = { at: "2026-01-01T00:00:00.000Z" };
@@ -35,5 +39,25 @@ describe("outside sources", () => {
     expect(receive({ ...once, step: 4 }, [web("a")], { at: "later" })).toEqual({ ...once, step: 4 });
     expect([isTainted(initialState), isTainted(once)]).toEqual([false, true]);
     expect(receive(initialState, [], AT)).toBe(initialState);
+  });
+
+  it("are gone when a person trusts all words, and earlier memories of the agent are clean then", () => {
+    const tainted = receive(initialState, [web("a")], AT);
+    const trusted = replay(stamped(7, { type: "words-trusted", what: "all" }), tainted);
+    expect(trusted).toEqual({ ...initialState, trustedSeq: 7 });
+    expect(replay(stamped(7, { type: "words-trusted", what: "file", path: "a" }), tainted)).toEqual(tainted);
+    const recall = { id: "foo/7", trust: "agent", seq: 7, outside: [web("a")] } as const;
+    expect(sourcesOfRecall(recall, "foo")).toEqual([web("a")]);
+    expect(sourcesOfRecall(recall, "foo", 7)).toEqual([]);
+    expect(sourcesOfRecall({ ...recall, id: "foo/8", seq: 8 }, "foo", 7)).toEqual([web("a")]);
+    // The mark of an agent says nothing about the memory of another one.
+    expect(sourcesOfRecall(recall, "bar", 7)).toEqual([{ from: "agent", name: "foo" }, web("a")]);
+    expect(sourcesOfRecall({ id: "foo/8", trust: "web" }, "foo")).toEqual([web("")]);
+  });
+
+  it("that somebody else wrote are read only in their form", () => {
+    expect(parseSources([{ ...web("a"), more: 1 }])).toEqual([web("a")]);
+    for (const wrong of [null, {}, [1], [{ from: "person", name: "a" }], [{ from: "web" }], Array(17).fill(web("a"))])
+      expect(parseSources(wrong)).toBeUndefined();
   });
 });

@@ -25,10 +25,12 @@ describe("policy", () => {
       log(created({ approve: "risky" }), requested(), finished(1, observed("x", { source: "web" }))),
     );
     const call = { name: "send_tweet", args: {} };
-    expect(judge(call, { ...FACTS, openWorld: true }, tainted)).toMatchObject({
+    expect(judge(call, { annotations: { ...FACTS, openWorld: true } }, tainted)).toMatchObject({
       reason: expect.stringContaining("text from outside"),
     });
-    expect(judge(call, { ...FACTS, destructive: true }, replay(log(created({ approve: "risky" }))))).toMatchObject({
+    expect(
+      judge(call, { annotations: { ...FACTS, destructive: true } }, replay(log(created({ approve: "risky" })))),
+    ).toMatchObject({
       kind: "ask",
       reason: "It destroys what cannot be restored.",
     });

@@ -27,6 +27,10 @@ const text = {
 } as const;
 const usage = closed({ inputTokens: count, outputTokens: count, cachedTokens: count, estimated: bool });
 const call = closed({ name: { type: "string", minLength: 1 }, args: { type: "object" } });
+const sources = {
+  type: "array",
+  items: closed({ from: { enum: ["web", "agent"] }, name: string }, { file: string }),
+};
 const observation = closed(
   {
     status: { enum: ["ok", "failed", "denied", "cancelled", "unknown"] },
@@ -34,14 +38,13 @@ const observation = closed(
     source: { enum: ["goald", "workspace", "person", "web", "agent", "model"] },
     artifacts: strings,
   },
-  { code: string },
+  { code: string, outside: sources },
 );
 const annotations = closed(
   { readOnly: bool, destructive: bool, idempotent: bool, openWorld: bool },
   { restorable: bool },
 );
 
-const sources = { type: "array", items: closed({ from: { enum: ["web", "agent"] }, name: string }) };
 const origin = closed({ agent: { anyOf: [string, { type: "null" }] }, depth: positive, outside: sources });
 const reach = closed({ stepLimit, tokenLimit: stepLimit, budgetUsd: usdOrNull, deadline: timeOrNull });
 const spent = closed({ steps: count, tokens: count, usd: { type: "number", minimum: 0 } });
@@ -110,7 +113,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       effect: { enum: ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"] },
       annotations,
     },
-    optional: { prepared: {}, reserved: closed({ tokens: count, usd: usdOrNull }) },
+    optional: { prepared: {}, outside: sources, reserved: closed({ tokens: count, usd: usdOrNull }) },
   },
   "call-interrupted": { required: { ...ofCall, epoch: positive } },
   "call-cut-off": { required: { ...ofCall, epoch: positive } },
@@ -130,6 +133,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     },
   },
   "approvals-granted": { required: { count: positive } },
+  "words-trusted": { required: { what: { enum: ["all", "file"] } }, optional: { path: string } },
   "message-received": { required: { from: string, text } },
   "agent-paused": { required: { code: string, reason: string } },
   "agent-resumed": { required: {} },

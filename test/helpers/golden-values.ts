@@ -10,7 +10,7 @@ const { version: VERSION } = JSON.parse(readFileSync(`${CHECKOUT}/package.json`,
 /** Each pattern and what takes its place. JSON stays JSON. */
 const VALUES: readonly (readonly [RegExp, string])[] = [
   // Times. A table is as wide as its longest one.
-  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "<time>"],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g, "<time>"],
   [/\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?/g, "<minute>"],
   [/\((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, /g, "(<weekday>, "],
   [/(?:\d+ (?:s|min|h)|\d+ (?:second|minute)s?) ago|just now/g, "<ago>"],

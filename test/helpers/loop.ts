@@ -55,7 +55,9 @@ export interface LoopOptions {
 }
 export interface RunChange {
   /** Wraps the store that the loop uses, to simulate crashes. */
-  readonly store?: (store: MemoryStore) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "read" | "deliver">;
+  readonly store?: (
+    store: MemoryStore,
+  ) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "read" | "deliver" | "lastFileVersion">;
   readonly prepare?: (prepare: Prepare) => Prepare;
   readonly ask?: (call: CommandCall) => Promise<Answer>;
   readonly interrupt?: AbortSignal;

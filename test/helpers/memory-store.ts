@@ -9,10 +9,11 @@ import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { FileVersion, LastFileVersion } from "#core/ports/file-version.ts";
 import type { InboxMessage, InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow } from "#core/ports/memory-row.ts";
 import type { Loaded, Projection, Store, VerifyReport } from "#core/ports/store.ts";
+import type { OutsideSource } from "#core/provenance.ts";
 import { throwNoAgent } from "#store/failure.ts";
 import { throwNoMemory } from "#store/memory-rows.ts";
 import { requireCovered } from "#store/projections.ts";
@@ -238,8 +239,15 @@ export class MemoryStore implements Store {
       .map(({ seq: _seq, ...version }) => version);
   }
 
-  async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
-    return (await this.files(agent)).findLast((file) => file.path === path);
+  async lastFileVersion(agent: string, path: string): Promise<LastFileVersion | undefined> {
+    return this.#held(agent).files.findLast((file) => file.path === path);
+  }
+
+  async outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]> {
+    const isBelow = ({ path, seq }: LastFileVersion): boolean =>
+      seq > after && (folder === "" || path.startsWith(`${folder}/`));
+    const lists = this.#held(agent).files.filter(isBelow);
+    return lists.flatMap(({ outside }) => (outside ? [outside] : []));
   }
 
   async projection(agent: string, name: string, version: number): Promise<Projection | undefined> {

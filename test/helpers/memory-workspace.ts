@@ -97,7 +97,7 @@ export class MemoryWorkspace implements Workspace {
   }
 
   async preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
-    const file = this.#path(path);
+    const file = this.#pathToChange(path);
     const content = this.#files.get(file);
     if (!content) return undefined;
     const bytes = content.length;
@@ -161,7 +161,7 @@ export class MemoryWorkspace implements Workspace {
 
   #pathToChange(path: string): string {
     const file = this.#path(path);
-    if (!this.#own) refuseChange(file);
+    refuseChange(file, this.#own);
     return file;
   }
 

@@ -30,6 +30,7 @@ export const replaceCommit = (store: MemoryStore, commit: Store["commit"]) => ({
   blob: store.blob.bind(store),
   read: store.read.bind(store),
   deliver: store.deliver.bind(store),
+  lastFileVersion: store.lastFileVersion.bind(store),
   commit,
 });
 

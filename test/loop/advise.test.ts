@@ -1,8 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
+import { loadRegistry } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
+import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
+import { createValueRedactor } from "#util/redact.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
@@ -71,6 +74,21 @@ describe("a command that asks a model for advice", () => {
     expect(system?.content).not.toContain("poem");
     expect(material?.role).toBe("user");
     expect(material?.content).toMatch(/^The code:\n<data-(\w+)>\n.*\n<\/data-\1>$/s);
+  });
+
+  it("sends material without the known secrets", async () => {
+    const review = (await loadRegistry(["commands"], { advisor: { ready: true } })).get("evaluate_code");
+    const fromFile = async (_args: unknown, context: CommandContext) => {
+      const material = [{ label: "The file", text: "The key is MARKERkey-7f3a9c1e." }];
+      await context.use("advisor").ask({ role: "fast", words: "evaluate-code", material, schema: {} }, context.signal);
+      return succeed("");
+    };
+    const loop = await evaluating(["{}"], {
+      commands: [{ ...(review as Command), run: fromFile }],
+    });
+    await loop.run({ scrub: createValueRedactor(["MARKERkey-7f3a9c1e"]) });
+    const [question] = loop.model.requests.filter(isAdvice);
+    expect(question?.messages.at(-1)?.content).toContain("The key is [redacted].");
   });
 
   it("repeats the request once with the problem when the answer has another form, then fails with a message", async () => {

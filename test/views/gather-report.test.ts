@@ -9,6 +9,7 @@ import type { Store } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { gatherReport } from "#views/gather-report.ts";
 import type { ReportFacts } from "#views/report-facts.ts";
+import { REPORT_VERSION } from "#views/report-fold.ts";
 import { NOTHING, SPEC, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT, wholeStep } from "../helpers/events.ts";
 
@@ -101,13 +102,13 @@ describe("a report that is gathered from a store", () => {
   it("is saved rarely: a short tail is read again instead", async () => {
     await work(1, 100);
     await gather(true);
-    const saved = await store.projection("foo", "report", 1);
+    const saved = await store.projection("foo", "report", REPORT_VERSION);
     await work(101, 105);
     await gather(true);
-    expect(await store.projection("foo", "report", 1)).toEqual(saved);
+    expect(await store.projection("foo", "report", REPORT_VERSION)).toEqual(saved);
     await work(106, 150);
     await gather(true);
-    expect((await store.projection("foo", "report", 1))?.seq).toBe(head);
+    expect((await store.projection("foo", "report", REPORT_VERSION))?.seq).toBe(head);
   });
 
   it.each([
@@ -132,7 +133,7 @@ describe("a report that is gathered from a store", () => {
     await work(1, 50);
     await store.claim("foo");
     await expect(gather(true)).rejects.toMatchObject({ code: "GOALD_FENCED" });
-    expect(await store.projection("foo", "report", 1)).toBeUndefined();
+    expect(await store.projection("foo", "report", REPORT_VERSION)).toBeUndefined();
     expect((await gather(false)).cost.steps).toBe(50);
   });
 });

@@ -157,7 +157,7 @@ describe("a folder that is swapped for a link between check and use", () => {
 
   it("is still the checked folder, where folders are held open", async () => {
     await mkdir(at("notes"));
-    const place = await openPlace(folder, "notes/new.txt", true, "descriptor");
+    const place = await openPlace(folder, "notes/new.txt", "make", "descriptor");
     if (!place) throw new Error("expected a place");
     await swap();
     await writeFile(place.file, "kept inside");
@@ -169,11 +169,11 @@ describe("a folder that is swapped for a link between check and use", () => {
   it("is noticed before anything is read, where paths are compared", async () => {
     await mkdir(at("notes"));
     await writeFile(at("notes/secret.txt"), "ours");
-    const place = await openPlace(folder, "notes/secret.txt", false, "real-path");
+    const place = await openPlace(folder, "notes/secret.txt", "read", "real-path");
     if (!place) throw new Error("expected a place");
     await swap();
     await expect(openFile(place, 0)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
-    const inner = await openFolder(folder, "moved", false, "real-path");
+    const inner = await openFolder(folder, "moved", "read", "real-path");
     await expect(inner?.verify()).resolves.toBeUndefined();
   });
 

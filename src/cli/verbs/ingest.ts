@@ -113,8 +113,8 @@ async function ingestFile(file: string, work: Ingestion): Promise<void> {
 }
 
 async function ingestPage(address: string, work: Ingestion): Promise<void> {
-  const { home, settings } = work.context;
-  const pages = openPages(home, settings);
+  const { settings, scrub } = work.context;
+  const pages = openPages(settings, scrub);
   if (!pages)
     throw new GoaldError("GOALD_NOT_CONFIGURED", "This version of goald cannot read pages from the web.", {
       hint: "Save the page as a file and read that: goald ingest <agent> FILE",

@@ -1,6 +1,7 @@
 /** inbox.ts -- messages from outside to an agent. */
 import type { AgentSettings } from "../agent-settings.ts";
 import type { Observation } from "../call.ts";
+import type { TrustedWords } from "../provenance.ts";
 import type { SubagentMessage } from "../subagents/subagent-event.ts";
 
 export type InboxMessage =
@@ -20,6 +21,8 @@ export type InboxMessage =
   | ({ readonly type: "settings" } & Partial<AgentSettings>)
   /** Replaces the goals. A finished agent starts its next turn with them. */
   | { readonly type: "goals"; readonly goals: readonly string[] }
+  /** A person has looked at the words: all that the agent received so far, or those of one file or placed folder. */
+  | ({ readonly type: "trust" } & TrustedWords)
   /** Ends a command's wait. */
   | { readonly type: "answer"; readonly callId: string; readonly observation: Observation }
   /** Between a parent and its sub-agents. */

@@ -1,4 +1,5 @@
 /** memory-row.ts -- rows of long-term memory, and changes that people make to them. */
+import type { OutsideSource } from "../provenance.ts";
 
 /** Whose words a row contains. `file`: a file that a person provided; `web`: anybody's. */
 export type Trust = "person" | "agent" | "goald" | "file" | "web";
@@ -17,6 +18,8 @@ interface MemoryContent {
   readonly key?: string;
   /** The file or page that contains the text. */
   readonly source?: string;
+  /** Sources of the outside words that the text may hold; absent: none. */
+  readonly outside?: readonly OutsideSource[];
 }
 
 export interface NewMemory extends MemoryContent {
@@ -27,7 +30,7 @@ export interface NewMemory extends MemoryContent {
   readonly namespace: string;
 }
 
-export interface MemoryRow extends Required<Omit<NewMemory, "step" | "supersedes" | "key" | "source">> {
+export interface MemoryRow extends Required<Omit<NewMemory, "step" | "supersedes" | "key" | "source" | "outside">> {
   /**
    * `<agent>/<seq>` for a row made from an event, `<agent>/<seq>.<n>` (n from 1) for one staged with it, and
    * `<namespace>/+<n>` for one that a person added. `seq` is then the last event before it, 0 in the shared memory.
@@ -43,6 +46,8 @@ export interface MemoryRow extends Required<Omit<NewMemory, "step" | "supersedes
   readonly supersededBy: string | null;
   readonly key: string | null;
   readonly source: string | null;
+  /** Sources of the outside words that the text may hold; absent: none. */
+  readonly outside?: readonly OutsideSource[];
   /** A person wants it recalled for every query. */
   readonly pinned: boolean;
   /** Never recalled, text and vector erased, because a person said so or the source no longer contains it. */

@@ -1,4 +1,5 @@
 /** recall.ts -- queries to long-term memory and their results. */
+import type { OutsideSource } from "../provenance.ts";
 import type { MemoryKind, Trust } from "./memory-row.ts";
 import type { EmbeddingPurse } from "./vectors.ts";
 
@@ -9,6 +10,10 @@ export interface Recall {
   readonly at: string;
   readonly kind: MemoryKind;
   readonly trust: Trust;
+  /** `MemoryRow.seq`. */
+  readonly seq?: number;
+  /** Sources of the outside words that the text may hold; absent: none. */
+  readonly outside?: readonly OutsideSource[];
   readonly text: string;
   /** The relevant part of a long text. */
   readonly excerpt?: string;

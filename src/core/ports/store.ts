@@ -1,8 +1,9 @@
 /** store.ts -- durable storage of agents, events, inbox, memory and files. */
 import type { RecordedEvent } from "../event.ts";
+import type { OutsideSource } from "../provenance.ts";
 import type { AgentRow, AgentSpec, Fork, Lease } from "./agent.ts";
 import type { Commit } from "./commit.ts";
-import type { FileVersion } from "./file-version.ts";
+import type { FileVersion, LastFileVersion } from "./file-version.ts";
 import type { InboxMessage, InboxRow } from "./inbox.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow } from "./memory-row.ts";
 
@@ -106,7 +107,12 @@ export interface Store {
   /** Changes of files that were committed with events with seq > `after` (default 0), oldest first. */
   files(agent: string, after?: number): Promise<readonly FileVersion[]>;
   /** The newest change of one path, in constant time. */
-  lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined>;
+  lastFileVersion(agent: string, path: string): Promise<LastFileVersion | undefined>;
+  /**
+   * Lists of the sources in any version of a path below the folder ("" for all), each once, up to 32. Reads only versions
+   * with sources, and only those after event `after`.
+   */
+  outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]>;
   /** The saved projection of this name and version; undefined when there is none, or when it is damaged. */
   projection(agent: string, name: string, version: number): Promise<Projection | undefined>;
   /** Replaces the projection of this name. Durable when resolved. Throws GOALD_FENCED when the lease is over. */
@@ -129,6 +135,7 @@ export type StoreReader = Pick<
   | "memory"
   | "files"
   | "lastFileVersion"
+  | "outsideBelow"
   | "projection"
   | "verify"
   | "close"

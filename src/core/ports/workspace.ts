@@ -41,7 +41,7 @@ export interface Workspace {
    * success and deleted on failure. GOALD_FILE when `path` exists. The files in it are not passed to `onChange`.
    */
   place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T>;
-  /** Adds the current file to the history, unless it is the last version. undefined when there is no file. */
+  /** Adds a file that is about to change to the history, unless it is the last version. undefined when there is no file. */
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined>;
   /** Regular files below a folder, sorted by path, without following links; "" is the root. Folders not `entered` are skipped. */
   list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat>;

@@ -16,7 +16,7 @@ const MAX_MADE = 20;
 const MAX_TASK_CHARS = 200;
 
 export const startedFrom = (origin: Origin, state: AgentState, at: At): AgentState =>
-  receive({ ...state, startedBy: origin, heard: 1 }, origin.outside, at);
+  receive({ ...state, startedBy: origin, heard: 1, goalsOutside: origin.outside }, origin.outside, at);
 
 export function withMade(state: AgentState, artifacts: readonly string[]): AgentState {
   if (!state.startedBy || artifacts.length === 0) return state;

@@ -159,6 +159,6 @@ function addBonuses(
   return similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency + correction);
 }
 
-function toRecall({ id, step, at, kind, trust, text }: RecallableRow, score: number): Recall {
-  return { id, step, at, kind, trust, text, score };
+function toRecall({ id, seq, step, at, kind, trust, text, outside }: RecallableRow, score: number): Recall {
+  return { id, seq, step, at, kind, trust, text, score, ...(outside ? { outside } : {}) };
 }

@@ -1,22 +1,4 @@
-/** find-git.ts -- finds git along PATH, as a shell does. */
-import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, isAbsolute, join } from "node:path";
+/** find-git.ts -- finds git along PATH. */
+import { findProgram } from "#util/find-program.ts";
 
-/** Returns undefined if there is none. Skips relative folders: anybody could have put a program there. */
-export function findGit(path: string | undefined): string | undefined {
-  const name = process.platform === "win32" ? "git.exe" : "git";
-  return (path ?? "")
-    .split(delimiter)
-    .filter(isAbsolute)
-    .map((folder) => join(folder, name))
-    .find(isExecutable);
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
+export const findGit = (path: string | undefined): string | undefined => findProgram("git", path);

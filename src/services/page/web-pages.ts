@@ -38,6 +38,8 @@ export interface WebPagesParts {
   readonly fetchPage: FetchPage;
   readonly reader: Pick<PageReader, "read">;
   readonly clock: Clock;
+  /** Removes secrets from everything that a page says, before it is kept or sent to a model. */
+  redact?(text: string): string;
 }
 
 const ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/markdown,text/plain;q=0.9,*/*;q=0.5";
@@ -54,7 +56,7 @@ interface CachedPage {
   readonly condition: Readonly<Record<string, string>>;
 }
 
-export function createWebPages({ fetchPage, reader, clock }: WebPagesParts): WebPages {
+export function createWebPages({ fetchPage, reader, clock, redact }: WebPagesParts): WebPages {
   const cache = new Map<string, CachedPage>();
   const passages = new WeakMap<Page, Passage[]>();
 
@@ -89,7 +91,7 @@ export function createWebPages({ fetchPage, reader, clock }: WebPagesParts): Web
         hint: "download_file saves it.",
       });
     const { remarks, ...readable } = await reader.read(bytes, header, url, signal);
-    return {
+    const page = {
       ...readable,
       url,
       contentType: typeNameOf(type, kind),
@@ -97,6 +99,7 @@ export function createWebPages({ fetchPage, reader, clock }: WebPagesParts): Web
       fetchedAt: now.toISOString(),
       remarks: isCut ? [...remarks, `Only the first ${MAX_PAGE_BYTES} bytes of the page were read.`] : remarks,
     };
+    return redact ? redactPage(page, redact) : page;
   }
 
   return {
@@ -106,6 +109,20 @@ export function createWebPages({ fetchPage, reader, clock }: WebPagesParts): Web
       passages.set(page, all);
       return selectPassages(all, question, maxTokens);
     },
+  };
+}
+
+/** Keeps the address valid: a secret may be in its host. */
+function redactPage(page: Page, redact: (text: string) => string): Page {
+  const url = redact(page.url);
+  return {
+    ...page,
+    url: URL.canParse(url) ? url : `https://redacted.invalid/#${encodeURIComponent(url)}`,
+    title: redact(page.title),
+    text: redact(page.text),
+    links: page.links.map(({ text, href }) => ({ text: redact(text), href: redact(href) })),
+    contentType: redact(page.contentType),
+    remarks: page.remarks.map((remark) => redact(remark)),
   };
 }
 

@@ -16,6 +16,7 @@ export interface WebParts {
   readonly http: Pick<Http, "to" | "public">;
   readonly clock: Clock;
   readonly userAgent: string;
+  scrub?(text: string): string;
 }
 
 export interface WebSettings {
@@ -35,7 +36,7 @@ export function openWeb({ web, search }: WebSettings, parts: WebParts): Web {
   return {
     polite,
     search: createWebSearch({ providers: createProviders(search, parts), clock }),
-    downloads: createDownloads(polite, web.downloadMegabytes * 1_000_000),
+    downloads: createDownloads(polite, web.downloadMegabytes * 1_000_000, parts.scrub),
   };
 }
 

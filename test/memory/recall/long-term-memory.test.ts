@@ -53,6 +53,7 @@ describe("recall", () => {
     const [first, second, ...more] = await recall();
     expect(first).toEqual({
       id: "foo/1",
+      seq: 1,
       step: 4,
       at: "2026-11-20T10:00:00.000Z",
       kind: "step",

@@ -1,0 +1,119 @@
+/**
+ * cage.ts -- runs a child process with limits of the system, without goald's environment, and cut off from the machine.
+ *
+ * `strict`: bubblewrap gives it namespaces of its own, so it sees only the listed paths and no network. `degraded`: only
+ * limits and an empty environment hold. `off`: only the empty environment. The child dies with this process.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import { bwrapArgs } from "./bwrap-args.ts";
+import { type CageLimits, prlimitArgs } from "./limits.ts";
+import { syscallFilter } from "./syscall-filter.ts";
+
+export type CageLevel = "strict" | "degraded" | "off";
+
+export interface CagedCommand {
+  /** Absolute path. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Absolute paths of files and folders. A missing one is left out. Only `strict` hides all others. */
+  readonly readOnly: readonly string[];
+  readonly writable?: readonly string[];
+  /** Working folder. */
+  readonly folder: string;
+  /** `host`: the network of this machine. `degraded` and `off` cannot cut it off. */
+  readonly network: "none" | "host";
+  /** True shows the system's programs and libraries, and permits child processes. */
+  readonly runsPrograms: boolean;
+  readonly limits: CageLimits;
+  /** The whole environment. Default: empty. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** At least stdin, stdout and stderr; further ones are descriptors 3, 4 and so on in the child. */
+  readonly stdio: readonly ("ignore" | "pipe")[];
+}
+
+export interface CagedEnd {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Set when it could not be started. */
+  readonly error?: Error;
+}
+
+export interface CagedProcess {
+  readonly child: ChildProcess;
+  /** Kills the process and all that it started. */
+  kill(): void;
+  /** Settles when it has ended and its output is closed. Never rejects. */
+  readonly ended: Promise<CagedEnd>;
+}
+
+export interface Cage {
+  readonly level: CageLevel;
+  /** A sentence that says what holds, or why no more does. */
+  readonly reason: string;
+  /** A sentence that says how to get `strict`; empty when it holds. */
+  readonly advice: string;
+  spawn(command: CagedCommand): CagedProcess;
+}
+
+/** Programs that the probe found. Absent: not used. */
+export interface CageTools {
+  readonly prlimit?: string;
+  readonly bwrap?: { readonly path: string; readonly forbidsNamespaces: boolean };
+  /** Ends a child with its parent where bubblewrap does not. */
+  readonly setpriv?: string;
+}
+
+export function spawnCaged(tools: CageTools, command: CagedCommand): CagedProcess {
+  const { bwrap } = tools;
+  const filter = bwrap ? syscallFilter(command) : undefined;
+  const [program = "", ...args] = [
+    ...(tools.prlimit ? [tools.prlimit, ...prlimitArgs(command.limits), "--"] : []),
+    ...(bwrap ? [bwrap.path, ...bwrapArgs(command, bwrap, filter && command.stdio.length)] : leashArgs(tools)),
+    command.command,
+    ...command.args,
+  ];
+  const child = spawn(program, args, {
+    cwd: bwrap ? "/" : command.folder,
+    // bubblewrap gets the same environment, because a process in the cage could read that of bubblewrap.
+    env: { ...command.environment },
+    detached: true,
+    stdio: [...command.stdio, ...(filter ? ["pipe" as const] : [])],
+  });
+  if (filter) sendFilter(child, command.stdio.length, filter);
+  const kill = (): void => killGroup(child.pid);
+  return { child, kill, ended: waitForEnd(child, bwrap !== undefined).finally(kill) };
+}
+
+const leashArgs = ({ setpriv }: CageTools): readonly string[] =>
+  setpriv ? [setpriv, "--pdeathsig", "KILL", "--no-new-privs", "--"] : [];
+
+function sendFilter(child: ChildProcess, descriptor: number, filter: Buffer): void {
+  const pipe = child.stdio[descriptor];
+  if (!pipe || !("end" in pipe)) return;
+  pipe.on("error", () => undefined);
+  pipe.end(filter);
+}
+
+function waitForEnd(child: ChildProcess, isWrapped: boolean): Promise<CagedEnd> {
+  const { promise, resolve } = Promise.withResolvers<CagedEnd>();
+  child.on("error", (error) => resolve({ code: null, signal: null, error }));
+  child.on("close", (code, signal) => resolve(isWrapped ? unwrapEnd(code, signal) : { code, signal }));
+  return promise;
+}
+
+/** bubblewrap reports a child that a signal ended as exit code 128 and the number of the signal. */
+function unwrapEnd(code: number | null, signal: NodeJS.Signals | null): CagedEnd {
+  const found = Object.entries(constants.signals).find(([, number]) => code !== null && number === code - 128);
+  return found ? { code: null, signal: found[0] as NodeJS.Signals } : { code, signal };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // The group has already ended.
+  }
+}

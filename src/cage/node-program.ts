@@ -1,0 +1,71 @@
+/**
+ * node-program.ts -- the command that runs one of goald's own programs by node in a cage.
+ *
+ * The program sees node, goald's compiled or source files, and the packages beside them. Node's permission model refuses
+ * everything else, also where the cage is not strict. It does not limit the network: see close-network.ts.
+ */
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { CagedCommand } from "./cage.ts";
+import { NODE_RESERVE_MEGABYTES } from "./limits.ts";
+import { readMachine } from "./machine.ts";
+
+export interface NodeProgram {
+  readonly program: URL;
+  /** Memory that the program may use. A fixed reserve for node is added. */
+  readonly memoryMegabytes: number;
+  readonly cpuSeconds: number;
+  readonly stdio: CagedCommand["stdio"];
+}
+
+/** The folder with all of goald's rooms: `src` of a checkout, `dist/src` of the published package. */
+const SOURCES = fileURLToPath(new URL("..", import.meta.url)).replace(/[/\\]$/, "");
+/** Node itself: its libraries, the stacks of its threads and its heap at the start. */
+const NODE_OWN_MEGABYTES = 64;
+/** In kilobytes. The parsers of pages recurse. */
+const STACK_KILOBYTES = 3_900;
+
+/** The files of node itself. */
+export const nodeFiles = (): readonly string[] => [process.execPath, ...readMachine().libraries];
+
+export function nodeCommand({ program, memoryMegabytes, cpuSeconds, stdio }: NodeProgram): CagedCommand {
+  const file = fileURLToPath(program);
+  const files = programFiles(file);
+  return {
+    command: process.execPath,
+    args: [
+      "--permission",
+      ...files.map((path) => `--allow-fs-read=${path}`),
+      ...["--disallow-code-generation-from-strings", "--no-addons", "--no-warnings"],
+      ...(process.allowedNodeEnvironmentFlags.has("--disable-sigusr1") ? ["--disable-sigusr1"] : []),
+      ...[`--max-old-space-size=${memoryMegabytes}`, `--stack-size=${STACK_KILOBYTES}`],
+      file,
+    ],
+    readOnly: [...nodeFiles(), ...files],
+    folder: "/",
+    network: "none",
+    runsPrograms: false,
+    limits: {
+      memoryMegabytes: memoryMegabytes + NODE_OWN_MEGABYTES + NODE_RESERVE_MEGABYTES,
+      cpuSeconds,
+      fileMegabytes: 0,
+      openFiles: 64,
+    },
+    stdio,
+  };
+}
+
+/** goald's files, the nearest package.json above them, and each node_modules above them, also where a link leads. */
+function programFiles(program: string): readonly string[] {
+  const above = foldersAbove(SOURCES);
+  const manifest = above.map((folder) => join(folder, "package.json")).find(existsSync);
+  const packages = above.map((folder) => join(folder, "node_modules")).filter(existsSync);
+  const paths = [SOURCES, program, ...(manifest ? [manifest] : []), ...packages];
+  return [...new Set([...paths, ...paths.map((path) => realpathSync(path))])];
+}
+
+function foldersAbove(folder: string): readonly string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [] : [parent, ...foldersAbove(parent)];
+}

@@ -1,0 +1,172 @@
+/**
+ * what-others-run.ts -- the files that another program runs or obeys without a person naming them.
+ *
+ * A file is in the table when some program runs it, or obeys it like a program, although the person only opens, enters or
+ * lists its folder, or calls a common tool there for another purpose. A file that a person's call is about is not in it:
+ * `make`, `pytest`, `cargo test` and `docker compose up` are meant to run what the project says.
+ *
+ * REFUSED: nobody needs an agent to write it, and the harm comes with the next call of a common tool.
+ * ASKED: useful work may need it, so a person decides. Where nobody can be asked, it is refused.
+ *
+ * Not in the table: `.gitattributes` and `.gitmodules` (git runs only what its own settings name); `.editorconfig`,
+ * `.nvmrc`, `.tool-versions` and `.env` (values, no programs); settings of linters and test runners (part of the project's
+ * own code, which an editor runs only in a folder that a person trusts).
+ */
+
+/** `row` completes "It is obeyed by others: ". */
+export interface OthersRow {
+  readonly pattern: RegExp;
+  readonly says: string;
+  /** Only a content with these scripts counts; see install-scripts.ts. */
+  readonly byContent?: true;
+}
+
+/** Matches these names, as files or folders, at any depth of a folded path. */
+const named = (...names: readonly string[]): RegExp => new RegExp(`(?:^|/)(?:${names.join("|")})(?:/|$)`);
+
+const KEPT_BY_VERSION_CONTROL: OthersRow = {
+  pattern: named("\\.git", "git~\\d+", "\\.hg", "\\.jj", "\\.bzr", "\\.svn", "_darcs", "\\.repo"),
+  says: "version control runs the hooks and settings in it at its next call",
+};
+
+export const ASKED: readonly OthersRow[] = [
+  {
+    pattern: named("package\\.(?:json5?|ya?ml)", "composer\\.json"),
+    byContent: true,
+    says: "the package manager runs these scripts when somebody installs, packs or publishes",
+  },
+  {
+    pattern: named(
+      "\\.npmrc|\\.yarnrc(?:\\.ya?ml)?|\\.yarn|\\.pnpmfile\\.[cm]?js|\\.pnp\\.(?:[cm]?js|loader\\.mjs)|\\.?bunfig\\.toml",
+      "binding\\.gyp|pip\\.conf|\\.pypirc|\\.pip|\\.bundle|\\.gemrc|\\.cargo|build\\.rs|\\.mvn",
+    ),
+    says: "a package manager or a build obeys it at each call in the folder",
+  },
+  {
+    pattern: named("node_modules", "site-packages", "\\.?venv", "(?:site|user)customize\\.py", "\\.direnv"),
+    says: "programs of the project load it as installed code",
+  },
+  {
+    pattern: named("\\.envrc", "\\.?mise(?:\\.[\\w.-]+)?\\.toml", "\\.mise", "\\.rtx\\.toml", "\\.autoenv.*"),
+    says: "direnv, mise or a shell obeys it when somebody enters the folder",
+  },
+  {
+    pattern: named(
+      "[._](?:ba|z|k|mk|c|tc|da|a|k|xon)?sh(?:rc|env)|\\.bash_(?:profile|login|logout|aliases|completion)",
+      "\\.profile|\\.z(?:profile|login|logout)|\\.login|\\.logout|\\.inputrc|\\.x(?:profile|initrc|session|sessionrc|serverrc)",
+      "\\.pam_environment|\\.config|\\.local|\\.ssh|\\.gnupg|\\.docker|\\.kube|(?:microsoft\\.[\\w.]+_)?profile\\.ps1",
+      "library/launch(?:agents|daemons)",
+    ),
+    says: "a shell, a login or the system obeys it at its start, where the folder is a home",
+  },
+  {
+    pattern: named(
+      "\\.(?:gitconfig|hgrc|gdbinit|lldbinit|pdbrc(?:\\.py)?|rprofile|renviron|psqlrc|sqliterc|my\\.cnf|irbrc|pryrc|ghci)",
+      "\\.(?:pythonrc(?:\\.py)?|curlrc|wgetrc|netrc|mailcap|screenrc|tmux\\.conf|lesskey|octaverc|ocamlinit|perldb|byebugrc|rdebugrc)",
+    ),
+    says: "a common tool obeys it at its start in the folder or in a home",
+  },
+  {
+    pattern: named(
+      "\\.vscode|\\.idea|\\.fleet|\\.zed|\\.vs|\\.helix|\\.nova|\\.devcontainer(?:\\.json)?|.*\\.code-workspace|.*\\.sublime-project",
+      "[._]g?vimrc|\\.vim|[._]exrc|\\.nvimrc|\\.nvim\\.lua|\\.emacs(?:\\.d|\\.el)?|\\.dir-locals(?:-2)?\\.el",
+    ),
+    says: "an editor obeys it when somebody opens the folder or a file in it",
+  },
+  {
+    pattern: named(
+      "\\.husky|\\.githooks|\\.?pre-commit-(?:config|hooks)\\.ya?ml|\\.?lefthook(?:-local)?\\.(?:ya?ml|toml|json)",
+    ),
+    says: "git runs it at a commit, a push or a checkout, where such hooks are set up",
+  },
+  {
+    pattern: named(
+      "\\.(?:github|gitea|forgejo)/(?:workflows|actions)|\\.gitlab-ci\\.ya?ml|\\.gitlab/ci|\\.circleci|\\.buildkite|jenkinsfile",
+      "\\.(?:travis|drone|cirrus|appveyor|woodpecker)\\.ya?ml|\\.woodpecker|(?:azure|bitbucket)-pipelines\\.ya?ml|appveyor\\.ya?ml",
+    ),
+    says: "a build server runs it, with the keys of the project, after the next push",
+  },
+  {
+    pattern: named(
+      "agents(?:\\.override)?\\.md|claude(?:\\.local)?\\.md|gemini\\.md|\\.github/(?:copilot-instructions\\.md|instructions|prompts)",
+      "\\.(?:claude|cursor|gemini|codex|continue|roo|kiro|opencode|windsurf|goald)|\\.(?:cursor|windsurf|cline|roo)rules",
+      "\\.?mcp\\.json|\\.aider.*|opencode\\.jsonc?",
+    ),
+    says: "another agent obeys it when somebody starts one in the folder",
+  },
+  {
+    pattern: named(".*\\.(?:desktop|lnk|scf|url|library-ms|command)", "autorun\\.inf|desktop\\.ini|\\.directory"),
+    says: "a file manager obeys it when somebody opens or lists the folder",
+  },
+];
+
+/** As some file systems treat a name: without case, invisible characters, trailing dots and blanks, and a stream's name. */
+export const foldName = (name: string): string =>
+  name
+    .normalize("NFKC")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .replace(/:.*$/s, "")
+    .replace(/[. ]+$/, "")
+    .toLowerCase();
+
+const foldPath = (path: string): string =>
+  path
+    .split(/[/\\]/)
+    .map(foldName)
+    .filter((name) => name !== "")
+    .join("/");
+
+/** Whether version control keeps its own files there, by any name that some file system treats so. */
+export const isOfVersionControl = (path: string): boolean => KEPT_BY_VERSION_CONTROL.pattern.test(foldPath(path));
+
+/** The row of a file that others run or obey; undefined for other files. `path` is relative, normal or as written. */
+export function findAskedRow(path: string): OthersRow | undefined {
+  const folded = foldPath(path);
+  return ASKED.find(({ pattern }) => pattern.test(folded));
+}
+
+// ---------------------------------------------------------------- folders that git takes for a repository
+
+/** Entries by which git recognizes a repository (setup.c, is_git_directory), in lower case. */
+const REPOSITORY_ENTRIES: ReadonlySet<string> = new Set(["head", "objects", "refs", "commondir"]);
+
+export const isRepositoryEntry = (name: string): boolean => REPOSITORY_ENTRIES.has(foldName(name));
+
+/** `names` are the entries of one folder. What the entries contain is ignored, because it can change later. */
+export function isRepository(names: Iterable<string>): boolean {
+  const found = new Set<string>();
+  for (const name of names) found.add(foldName(name));
+  return found.has("head") && (found.has("commondir") || (found.has("objects") && found.has("refs")));
+}
+
+// ---------------------------------------------------------------- a tree from elsewhere
+
+export interface TreeFindings {
+  /** Paths of folders and files that must not be placed in a workspace. */
+  readonly refused: readonly string[];
+  /** Files that others run or obey, by row. */
+  readonly asked: readonly { readonly says: string; readonly paths: readonly string[] }[];
+}
+
+/** `paths`: all files of a tree, relative to its root, without goald's own `.git`; also folders that have no files. */
+export function judgeTree(paths: Iterable<string>): TreeFindings {
+  const refused = new Set<string>();
+  const asked = new Map<OthersRow, string[]>();
+  const entries = new Map<string, Set<string>>();
+  for (const path of paths) {
+    if (isOfVersionControl(path)) refused.add(path);
+    const row = findAskedRow(path);
+    if (row) addTo(asked, row, () => []).push(path);
+    const names = path.split("/");
+    for (const [depth, name] of names.entries())
+      if (isRepositoryEntry(name)) addTo(entries, names.slice(0, depth).join("/"), () => new Set<string>()).add(name);
+  }
+  for (const [folder, names] of entries) if (isRepository(names)) refused.add(folder === "" ? "." : folder);
+  return { refused: [...refused], asked: [...asked].map(([{ says }, found]) => ({ says, paths: found })) };
+}
+
+function addTo<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
+}

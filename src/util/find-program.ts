@@ -1,0 +1,22 @@
+/** find-program.ts -- finds a program along PATH, as a shell does. */
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+
+/** Returns undefined if there is none. Skips relative folders: anybody could have put a program there. */
+export function findProgram(name: string, path: string | undefined): string | undefined {
+  const file = process.platform === "win32" ? `${name}.exe` : name;
+  return (path ?? "")
+    .split(delimiter)
+    .filter(isAbsolute)
+    .map((folder) => join(folder, file))
+    .find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

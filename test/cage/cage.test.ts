@@ -1,0 +1,183 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { Cage, CagedCommand } from "#cage/cage.ts";
+import { findCage, probeCage } from "#cage/find-cage.ts";
+import { nodeCommand } from "#cage/node-program.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
+
+const INSIDE = new URL("./inside.child.ts", import.meta.url);
+const server = createServer((socket) => socket.destroy());
+let folder: string;
+let secret: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "goald-cage-"));
+  secret = join(folder, "secret");
+  writeFileSync(secret, "of the home");
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const port = (): string => String((server.address() as { port: number }).port);
+
+/** The caged program without node's permission model, so that only the walls of the system are tested. */
+const withoutPermissions = (command: CagedCommand): CagedCommand => ({
+  ...command,
+  args: command.args.filter((arg) => arg !== "--permission" && !arg.startsWith("--allow-fs-")),
+});
+const insideOf = (): CagedCommand => {
+  const stdio = ["ignore", "pipe", "pipe"] as const;
+  const command = nodeCommand({ program: INSIDE, memoryMegabytes: 128, cpuSeconds: 30, stdio });
+  return { ...command, args: [...command.args, port(), secret] };
+};
+const shell = (script: string, more: Partial<CagedCommand> = {}): CagedCommand => ({
+  command: "/bin/sh",
+  args: ["-c", script],
+  readOnly: [],
+  writable: [folder],
+  folder,
+  network: "none",
+  runsPrograms: true,
+  limits: { memoryMegabytes: 256, cpuSeconds: 20, fileMegabytes: 20, openFiles: 64 },
+  stdio: ["ignore", "pipe", "pipe"],
+  ...more,
+});
+
+async function runIn(cage: Cage, command: CagedCommand) {
+  const { child, ended } = cage.spawn(command);
+  if (!child.stdout || !child.stderr) throw new Error("Expected pipes.");
+  const [output, errors, end] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { output, errors, end };
+}
+const report = async (cage: Cage, command: CagedCommand) => {
+  const { output, errors } = await runIn(cage, command);
+  if (output === "") throw new Error(errors);
+  return JSON.parse(output) as Record<string, unknown>;
+};
+
+describe("the probe", () => {
+  it("finds a strict cage here, once per process", async () => {
+    expect(await findCage()).toMatchObject({ level: "strict", advice: "" });
+    expect(await findCage()).toBe(await findCage());
+  });
+
+  it("says what is missing, and what to do", async () => {
+    expect(await probeCage({ path: "/nowhere" })).toMatchObject({
+      level: "off",
+      reason: expect.stringContaining("prlimit"),
+    });
+    const broken = join(folder, "bin");
+    mkdirSync(broken);
+    symlinkSync("/usr/bin/prlimit", join(broken, "prlimit"));
+    expect(await probeCage({ path: broken })).toMatchObject({
+      level: "degraded",
+      reason: "bubblewrap is not installed.",
+      advice: expect.stringContaining("apt install bubblewrap"),
+    });
+    writeFileSync(
+      join(broken, "bwrap"),
+      "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n",
+      {
+        mode: 0o755,
+      },
+    );
+    expect(await probeCage({ path: broken })).toMatchObject({
+      level: "degraded",
+      reason: expect.stringContaining("No permissions to create new namespace"),
+      advice: expect.stringContaining("namespaces"),
+    });
+  });
+});
+
+describe("a strict cage", () => {
+  it("shows no file of the machine, no process, no environment and no network", async () => {
+    const seen = await report(await findCage(), withoutPermissions(insideOf()));
+    expect(seen).toEqual({
+      // bubblewrap names the working folder.
+      environment: ["PWD"],
+      passwd: "ENOENT",
+      outside: "ENOENT",
+      processes: "ENOENT",
+      child: "EPERM",
+      written: "EFBIG",
+      network: "EPERM",
+    });
+  });
+
+  it("stops a fork bomb of a command that runs no programs, also for root", async () => {
+    const bomb = shell("grow() { grow | grow & }; grow; grow | grow", {
+      runsPrograms: false,
+      readOnly: ["/bin", "/lib", "/lib64", "/usr"],
+    });
+    expect(await runIn(await findCage(), bomb)).toMatchObject({ errors: expect.stringContaining("annot fork") });
+  });
+});
+
+describe("a degraded cage", () => {
+  it("has no environment, and node refuses files and processes", async () => {
+    const seen = await report(await probeCage({ atMost: "degraded" }), insideOf());
+    expect(seen).toMatchObject({
+      environment: [],
+      passwd: "ERR_ACCESS_DENIED",
+      outside: "ERR_ACCESS_DENIED",
+      processes: "ERR_ACCESS_DENIED",
+      child: "ERR_ACCESS_DENIED",
+    });
+  });
+});
+
+describe.each(["strict", "degraded"] as const)("a program in a %s cage", (atMost) => {
+  it("gets only the environment that it is given", async () => {
+    const cage = await probeCage({ atMost });
+    const { output } = await runIn(cage, shell("env", { environment: { NAME: "value" } }));
+    expect(output.split("\n").filter((line) => !/^(PWD|OLDPWD|SHLVL|_)=/.test(line))).toEqual(["NAME=value", ""]);
+  });
+
+  it("is stopped by the limits of files and processor time", async () => {
+    const cage = await probeCage({ atMost });
+    const large = await runIn(cage, shell("exec dd if=/dev/zero of=large bs=1M count=10000"));
+    expect(large.end.signal ?? large.errors).toMatch(/SIGXFSZ|too large/);
+    expect(statSync(join(folder, "large")).size).toBe(20 << 20);
+    const limits = { memoryMegabytes: 256, cpuSeconds: 1, fileMegabytes: 1, openFiles: 64 };
+    const busy = await runIn(cage, shell("while :; do :; done", { limits }));
+    expect(busy.end.signal).toMatch(/SIGKILL|SIGXCPU/);
+  });
+
+  it("is killed with all that it started", async () => {
+    const cage = await probeCage({ atMost });
+    const { child, kill, ended } = cage.spawn(shell("sleep 1000.25 & sleep 1000.25 & echo started; wait"));
+    await new Promise((resolve) => child.stdout?.once("data", resolve));
+    await waitUntil("both run", () => commandLines().filter((line) => line === "sleep 1000.25").length === 2);
+    kill();
+    expect(await ended).toMatchObject({ signal: "SIGKILL" });
+    await waitUntil("the group ended", () => !commandLines().includes("sleep 1000.25"));
+  });
+});
+
+/** Command lines of running processes. */
+const commandLines = (): readonly string[] =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+      } catch {
+        return "";
+      }
+    });
