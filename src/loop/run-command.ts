@@ -13,7 +13,7 @@ import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { differed, outcomeUnknown } from "#core/unknown-outcome.ts";
-import type { CommandsFor } from "./command-set.ts";
+import type { CommandSet, CommandsFor } from "./command-set.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
@@ -47,9 +47,10 @@ export async function execute(
 ): Promise<Work> {
   const { callId, attempt, effect } = move;
   const open = openCommand(journal.state, callId);
-  const command = open && parts.commandsFor(journal.state).get(open.call.name);
+  const commands = parts.commandsFor(journal.state);
+  const command = open && commands.get(open.call.name);
   if (!open || !command)
-    return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
+    return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId, commands));
   const call = await callFrame(callId, command, journal, parts);
   const of = { step: open.step, callId };
   const looked = await prepareCall(call);
@@ -140,9 +141,10 @@ export async function probe(
 ): Promise<Work> {
   const { callId, effect } = move;
   const open = openCommand(journal.state, callId);
-  const command = open && parts.commandsFor(journal.state).get(open.call.name);
+  const commands = parts.commandsFor(journal.state);
+  const command = open && commands.get(open.call.name);
   if (!open?.intent || !command)
-    return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
+    return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId, commands));
   const call = await callFrame(callId, command, journal, parts);
   const prepared = await restoreValue(open.intent.prepared, journal.read);
   const { result, files } = await probeCall(call, prepared);
@@ -201,9 +203,9 @@ function refuseSecrets(looked: Prepared, name: string, { scrub }: Journal): Prep
   return { refused: fail("secret-prepared", text) };
 }
 
-/** The command no longer exists, although the call was approved. */
-function notThere(callId: string, step: number, name: string): Outcome {
-  const text = `The command ${name} is not available any more.`;
+/** The command was switched off, or no longer exists, although the call was approved. */
+function notThere(callId: string, step: number, name: string, commands: CommandSet): Outcome {
+  const text = commands.checkArguments(name, {}).join(" ");
   const observation = { status: "failed", code: "no-such-command", text, source: "goald", artifacts: [] } as const;
   return { events: [{ type: "command-finished", step, callId, observation, durationMs: 0 }] };
 }
