@@ -38,13 +38,15 @@ export const ThoughtsView: ObjectSchema<Thoughts> = open({
 const sourceMembers = {
   from: oneOf("web", "agent"),
   name: described(text, "The host, or the id of the agent; empty when it is not known."),
+  file: described(text, "The file that the words were read from."),
 } satisfies SchemasOf<OutsideSource>;
-export const OutsideSourceView: ObjectSchema<OutsideSource> = open(sourceMembers);
-export const ReceivedView: ObjectSchema<Received> = open({
+export const OutsideSourceView: ObjectSchema<OutsideSource> = open(sourceMembers, "file");
+const receivedMembers = {
   ...sourceMembers,
   step: described(count, "The step in which the agent first read it."),
   at: time,
-} satisfies SchemasOf<Received>);
+} satisfies SchemasOf<Received>;
+export const ReceivedView: ObjectSchema<Received> = open(receivedMembers, "file");
 
 export const usageMembers = {
   inputTokens: count,
