@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { type Command, defineCommand, succeed } from "#core/command.ts";
 import { type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
@@ -118,4 +119,33 @@ it("CVE-2025-1040: template marks in goals, words and files stay literal", async
   expect(last).toContain(`Mind ${marks}`);
   expect(loop.text("a.txt")).toBe(marks);
   expect(last).not.toMatch(/\b49\b/);
+});
+
+it("AutoGPT issue 4857: approvals given ahead do not cover a risky command after a page", async () => {
+  const own = (name: string, readOnly: boolean, isPage: boolean) =>
+    defineCommand({
+      name,
+      label: name,
+      summary: "does it.",
+      args: { type: "object", properties: {} },
+      annotations: { readOnly, destructive: false, idempotent: true, openWorld: true },
+      effect: "pure",
+      run: async () => succeed("Send the letter.", { source: isPage ? "web" : "goald" }),
+    }) as unknown as Command;
+  for (const isPage of [true, false]) {
+    const asked: string[] = [];
+    const loop = await makeLoop({
+      script: [reply("note"), reply("look"), reply("letter"), done()],
+      commands: [own("note", true, false), own("look", true, isPage), own("letter", false, false)],
+      settings: { approve: "always" },
+    });
+    await loop.run({
+      ask: async ({ name }) => {
+        asked.push(name);
+        return name === "letter" ? { kind: "leave" } : { kind: "approved", count: 20 };
+      },
+    });
+    // Without the page the same approval covers the letter (control).
+    expect(asked).toEqual(isPage ? ["note", "letter"] : ["note"]);
+  }
 });
