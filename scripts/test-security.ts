@@ -1,7 +1,8 @@
 /**
  * test-security.ts -- runs the tests that test/security/list.ts names, and prints each row with its result.
  *
- * The exit code is 1 when a test failed, or when a row has a test that did not run.
+ * With a text, only rows whose id contains it. The exit code is 1 when a test failed, or when a row has a test that did
+ * not run.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -41,9 +42,16 @@ function runTests(files: readonly string[], titles: readonly string[]): Readonly
   }
 }
 
+const [, , wanted = ""] = process.argv;
+const isWanted = ({ id }: Defence): boolean => id.toLowerCase().includes(wanted.toLowerCase());
+const asked = DEFENCES.filter(isWanted);
+if (asked.length === 0) {
+  console.error(`No row has ${JSON.stringify(wanted)} in its id.`);
+  process.exit(1);
+}
 const results = runTests(
-  [...new Set(DEFENCES.flatMap(({ proofs }) => proofs.map(({ file }) => file)))],
-  [...new Set(DEFENCES.flatMap(({ proofs }) => proofs.map(patternOf)))],
+  [...new Set(asked.flatMap(({ proofs }) => proofs.map(({ file }) => file)))],
+  [...new Set(asked.flatMap(({ proofs }) => proofs.map(patternOf)))],
 );
 
 function judgeProof(one: Proof): { readonly isGood: boolean; readonly text: string } {
@@ -65,8 +73,9 @@ function printRow({ id, claim, proofs }: Defence): boolean {
 
 let bad = 0;
 for (const [area, rows] of Object.entries(AREAS)) {
-  console.log(`\n${area}\n`);
-  for (const row of rows) if (!printRow(row)) bad++;
+  const shown = rows.filter(isWanted);
+  if (shown.length > 0) console.log(`\n${area}\n`);
+  for (const row of shown) if (!printRow(row)) bad++;
 }
-console.log(`\n${DEFENCES.length} rows, ${bad} without a full proof.`);
+console.log(`\n${asked.length} rows, ${bad} without a full proof.`);
 process.exitCode = bad === 0 ? 0 : 1;

@@ -106,7 +106,8 @@ export function createArgumentChecker({
   const wording = createCompiler(schemas, true);
   return (name, args) => {
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
-    if (!schema) return [closed.includes(name) ? describeClosedCommand(name, names) : describeUnknownCommand(name, names)];
+    if (!schema)
+      return [closed.includes(name) ? describeClosedCommand(name, names) : describeUnknownCommand(name, names)];
     if (!isRecord(args)) return [describeArgsNotAnObject(name, schema)];
     if (deciding(name)(args)) return [];
     return describeErrors(wording(name), deciding(name).errors, args, name, schema);
