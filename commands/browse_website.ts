@@ -65,6 +65,7 @@ export default defineCommand({
     required: ["url", "question"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
+  sends: ["url"],
   effect: "idempotent",
   timeoutMs: 600_000,
   needs: ["pages", "advisor"],

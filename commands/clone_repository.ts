@@ -1,8 +1,8 @@
 /**
  * clone_repository -- clones a git repository into a new folder of the workspace.
  *
- * The complete folder is renamed into place in one step. After a crash it is therefore whole or missing, and its
- * git configuration names its origin.
+ * git works in a private folder outside the workspace. The complete folder is checked and moved into place in one step.
+ * After a crash it is therefore whole or missing, and its git configuration names its origin.
  */
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
 
@@ -29,6 +29,7 @@ export default defineCommand({
     required: ["repository_url", "clone_path"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  sends: ["repository_url"],
   writes: { clone_path: null },
   effect: "reconcilable",
   needs: ["repositories"],
@@ -54,7 +55,10 @@ export default defineCommand({
     const config = await workspace.read(`${clone_path}/.git/config`);
     const lines = new TextDecoder().decode(config).split("\n");
     const names = [repository_url, URL.parse(repository_url)?.href];
-    return lines.some((line) => names.includes(/^\s*url = (.*)$/.exec(line)?.[1])) ? "done" : "unknown";
+    if (!lines.some((line) => names.includes(/^\s*url = "?(.*?)"?$/.exec(line)?.[1]))) return "unknown";
+    // The crash came before the file history recorded the folder.
+    await workspace.notePlaced(clone_path);
+    return "done";
   },
 });
 

@@ -26,6 +26,7 @@ export default defineCommand({
   },
   // Idempotent: a repeated download changes nothing elsewhere and leaves the last whole file here.
   annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: true, restorable: true },
+  sends: ["url"],
   writes: { file: null },
   effect: "idempotent",
   timeoutMs: 6 * 60_000,

@@ -32,6 +32,8 @@ export default defineCommand({
     required: ["prompt"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  // A server of the settings receives it, as one does with every prompt.
+  sends: [],
   writes: { file: null },
   effect: "reconcilable",
   needs: ["images"],

@@ -28,6 +28,7 @@ export default defineCommand({
     required: ["input"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
+  sends: ["input"],
   effect: "pure",
   timeoutMs: 90_000,
   needs: ["search"],

@@ -23,6 +23,7 @@ export default defineCommand({
     required: ["key", "message"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  sends: ["message"],
   effect: "transactional",
   needs: ["agents"],
 

@@ -18,6 +18,7 @@ export default defineCommand({
     required: ["text"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  sends: ["text"],
   effect: "at-most-once",
   needs: ["posts"],
   timeoutMs: 60_000,

@@ -31,6 +31,7 @@ export default defineCommand({
     required: ["name", "task", "prompt"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  sends: ["task", "prompt"],
   effect: "transactional",
   needs: ["agents"],
 

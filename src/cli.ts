@@ -5,8 +5,10 @@
  */
 import type { Command, CommanderError } from "commander";
 import { callsFor } from "#cli/shared/own-calls.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
+import { inertJson } from "#util/unseen.ts";
 import { allVerbs, hintFor } from "./cli/help.ts";
 import { buildParser } from "./cli/parser.ts";
 import { loadVerbs } from "./cli/registry.ts";
@@ -49,7 +51,7 @@ const describeUsage =
       .trim()
       .split("\n");
     const suggestion = more.join(" ").replace(/^\((.*)\)$/, "$1");
-    process.stderr.write(describeError("GOALD_USAGE", message, hintFor(verb, message, suggestion), json));
+    printNote(describeError("GOALD_USAGE", message, hintFor(verb, message, suggestion), json));
   };
 
 const isCommanderError = (error: Error): error is CommanderError =>
@@ -58,8 +60,8 @@ const isCommanderError = (error: Error): error is CommanderError =>
 function reportError(error: Error, json: boolean, home: string | undefined): number {
   const known = isGoaldError(error) ? error : unexpected(error);
   const { code, message, hint } = known;
-  process.stderr.write(describeError(code, clean(message), clean(callsFor(home, hint)), json));
-  if (code === "GOALD_INTERNAL" && process.env.GOALD_DEBUG) console.error(error.stack);
+  printNote(describeError(code, clean(message), clean(callsFor(home, hint)), json));
+  if (code === "GOALD_INTERNAL" && process.env.GOALD_DEBUG) printNote(error.stack ?? "");
   return known.exitCode;
 }
 
@@ -70,8 +72,8 @@ const unexpected = (error: Error): GoaldError =>
   });
 
 function describeError(code: ErrorCode, message: string, hint: string, json: boolean): string {
-  if (json) return `${JSON.stringify({ error: { code, message, hint } })}\n`;
-  return `goald: ${message}\n${hint ? `  ${hint.replaceAll("\n", "\n  ")}\n` : ""}`;
+  if (json) return inertJson(JSON.stringify({ error: { code, message, hint } }));
+  return `goald: ${message}${hint ? `\n  ${hint.replaceAll("\n", "\n  ")}` : ""}`;
 }
 
 /** `goald events foo | head` ends quietly when head has seen enough; a full disk behind `> file` does not. */
@@ -83,7 +85,7 @@ function watchOutput(): void {
       if (!process.stdout.emit("unread")) process.exit(EXIT.ok);
       return;
     }
-    console.error(`goald: Standard output could not be written: ${error.message}.`);
+    printNote(`goald: Standard output could not be written: ${error.message}.`);
     process.exit(EXIT.error);
   });
   // Errors of standard error cannot be reported anywhere.

@@ -75,6 +75,8 @@ const ROOMS: readonly Room[] = [
   ),
   // The system's git, under guard: it is told what it may reach, and reaches it by itself.
   room("src/services/git/*.ts", CORE, UTIL, FILES, "#cage/.+", "node:child_process", "node:dns/promises"),
+  // What an agent has seen and sent: texts and events in, facts about a call out.
+  room("src/egress/*.ts", CORE, UTIL, "node:(url|zlib)"),
   // Posts for people to read: by the seam that it is handed.
   room("src/services/x/*.ts", CORE, UTIL, "node:crypto"),
   // From the bytes of a page to its text and passages. No network: what is read is handed in.
@@ -249,6 +251,14 @@ describe("the laws of the house", () => {
     ).toEqual([]);
     expect(matching(outside, /from "node:http"/)).toEqual(
       globSync(["src/api/socket.ts", "src/cassette/demo-server.ts"]),
+    );
+  });
+
+  it("standard output and standard error are written by one module, which cleans every text", () => {
+    const writes = /console\.\w|std(?:out|err)\.write\b|writeSync\((?:1|2)\b/;
+    // The guard prints before TypeScript can be loaded; the other default is used by no verb.
+    expect(matching(sources, writes)).toEqual(
+      globSync(["src/api/auto-start.ts", "src/cli/terminal/print.ts", "src/goald.js"]),
     );
   });
 

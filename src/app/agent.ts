@@ -26,6 +26,7 @@ import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
+import { createDescribeLeaving, settingTextsOf } from "./egress.ts";
 import { openShared, type Shared } from "./services.ts";
 
 /** Settings and the functions that redact their secrets. */
@@ -116,9 +117,11 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   const { commandsFor, words } = host.catalogue;
   const { model, memory, services } = shared;
   const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
+  const staging = join(host.home.privateFolder, "clones");
   return createPrepare({
     ...knownTo(host, tape),
     agentId: row.id,
+    ...describeLeavingFor(host),
     folder,
     model,
     modelName: settings.models.smart,
@@ -130,8 +133,9 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     commandsFor,
     words,
-    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
-    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
+    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion, staging }),
+    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion, staging }),
+    history: store,
     services,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
@@ -145,6 +149,12 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     signal,
     onText,
   });
+}
+
+function describeLeavingFor({ settings, store, catalogue }: AgentHost): Pick<PerformParts, "describeLeaving"> {
+  if (!settings.web.askBeforeSending) return {};
+  const { registry } = catalogue;
+  return { describeLeaving: createDescribeLeaving({ store, registry, settingTexts: settingTextsOf(settings) }) };
 }
 
 type KnownParts = "contextTokens" | "replyTokens" | "roomOf" | "priceOf" | "servicePriceOf" | "random";

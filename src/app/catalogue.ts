@@ -3,9 +3,10 @@
  *
  * Files of the home may be wrong, so all are read and checked before anything is created or reloaded.
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
+import { requireOwned, requireOwnedFile } from "#config/owners.ts";
 import { readTextFile } from "#config/private-file.ts";
 import { DEFAULT_BASE_URL, SETTINGS, type ServiceServer, type Settings, valueAt } from "#config/settings.ts";
 import { GoaldError, toError } from "#core/errors.ts";
@@ -35,7 +36,10 @@ export interface Catalogue extends CommandSet {
   readonly windows: ContextWindows;
 }
 
-/** `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG. */
+/**
+ * `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE, GOALD_CONFIG, and
+ * GOALD_HOME_UNTRUSTED for a home that others may change.
+ */
 export async function loadCatalogue(home: Home, services: ServiceStates): Promise<Catalogue> {
   const registry = await loadRegistryOf(home, services);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
@@ -51,9 +55,15 @@ export async function loadCatalogue(home: Home, services: ServiceStates): Promis
   };
 }
 
-/** Throws GOALD_COMMAND_INVALID. */
-export const loadRegistryOf = ({ commandsFolder }: Home, services: ServiceStates): Promise<Registry> =>
-  loadRegistry(shippedAndOwn("commands", commandsFolder), services);
+/** Throws GOALD_COMMAND_INVALID and GOALD_HOME_UNTRUSTED. */
+export async function loadRegistryOf(home: Home, services: ServiceStates): Promise<Registry> {
+  requireOwned(home);
+  // Shipped commands belong to whoever installed goald.
+  const judge = (file: string): void => {
+    if (dirname(file) === home.commandsFolder) requireOwnedFile(file);
+  };
+  return loadRegistry(shippedAndOwn("commands", home.commandsFolder), services, judge);
+}
 
 /** The catalogue for reading earlier replies: all services count as ready. */
 export const loadWholeCatalogue = (home: Home): Promise<Catalogue> => loadCatalogue(home, ALL_READY);

@@ -232,11 +232,12 @@ function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Setti
   // GitHub accepts any user name with a token.
   const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
   const open = once(async () => {
-    const [{ createRepositories }, rules] = await Promise.all([
+    const [{ createRepositories }, { checkElsewhere }, { isNeverAllowed }] = await Promise.all([
       import("#services/git/clone.ts"),
+      import("#http/elsewhere.ts"),
       import("#http/public-address.ts"),
     ]);
-    const { isPublicAddress: isPublic, isNeverAllowed } = rules;
+    const isPublic = checkElsewhere();
     return createRepositories({ git, allow, key, environment: process.env, isPublic, isNeverAllowed });
   });
   return { clone: async (...given) => (await open()).clone(...given) };

@@ -2,22 +2,31 @@
  * call-result.ts -- checks the results and staged writes of commands, since commands of a person may break our types.
  */
 
-import type { Observation } from "#core/call.ts";
+import type { Annotations, Observation } from "#core/call.ts";
 import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
+
+interface ReturningCommand {
+  readonly name: string;
+  readonly annotations: Pick<Annotations, "openWorld">;
+}
 
 const STATUSES: ReadonlySet<unknown> = new Set(["ok", "failed", "denied", "cancelled", "unknown"]);
 const SOURCES: ReadonlySet<unknown> = new Set(["goald", "workspace", "person", "web", "agent", "model"]);
 const MAX_CODE_CHARS = 100;
 const WAITS: ReadonlySet<unknown> = new Set(["time", "approval", "person", "agent"]);
 
-/** Accepts an observation, a wait, or a text as success. Any other value becomes a failed observation. */
-export function parseResult(name: string, returned: unknown): Observation | Waiting {
-  if (typeof returned === "string") return succeed(returned);
+/**
+ * Accepts an observation, a wait, or a text as success. Any other value becomes a failed observation. What a command that reaches
+ * outside returns without a source counts as text from the web.
+ */
+export function parseResult({ name, annotations }: ReturningCommand, returned: unknown): Observation | Waiting {
+  const assumed = annotations.openWorld ? "web" : "goald";
+  if (typeof returned === "string") return succeed(returned, { source: assumed });
   const value = (typeof returned === "object" && returned !== null ? returned : {}) as Record<string, unknown>;
   if (value.status === "waiting") return parseWaiting(name, value);
-  const { status, text, code, source = "goald", artifacts = [] } = value;
+  const { status, text, code, source = assumed, artifacts = [] } = value;
   // Other fields are dropped: they may be too large for the log.
   const observation = { status, text, source, artifacts, ...(code === undefined ? {} : { code }) };
   if (isObservation(observation)) return observation;

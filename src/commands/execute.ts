@@ -11,12 +11,15 @@ import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting 
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
+import { addSources, type OutsideSource, sourcesOf, withSources } from "#core/provenance.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
 import { checkWrite, copyJson, parseResult } from "./call-result.ts";
 import { type CommandPart, guardWorkspace, requireRun } from "./guard-workspace.ts";
 import type { RegisteredCommand } from "./registry.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
+import { sourcesBeforeCrash, trackService } from "./track-services.ts";
+import { type FileSources, SourceTracker, trackWorkspace } from "./track-sources.ts";
 
 export interface CallFrame {
   readonly command: RegisteredCommand;
@@ -32,8 +35,15 @@ export interface CallFrame {
   /** Services that are set up. */
   readonly services: Partial<Services>;
   readonly signal: AbortSignal;
+  /** Absent: no file has outside words. */
+  readonly fileSources?: FileSources;
+  /** Sources that earlier parts and attempts of the call received. */
+  readonly received?: readonly OutsideSource[];
   /** Absent while the command is prepared or probed. */
-  readonly nest?: Pick<CommandContext, "call" | "run">;
+  readonly nest?: Pick<CommandContext, "call" | "run"> & {
+    /** Sources of the outside words in the results of sub-tasks so far. */
+    readonly outside?: readonly OutsideSource[];
+  };
 }
 
 export interface Execution<T> {
@@ -41,6 +51,8 @@ export interface Execution<T> {
   /** Changed files in order, with the content for the history. */
   readonly files: readonly FileChange[];
   readonly staged: readonly CommandWrite[];
+  /** Sources of the outside words that this part of the call received. */
+  readonly outside: readonly OutsideSource[];
 }
 
 export type Prepared = { readonly prepared: unknown } | { readonly refused: Observation };
@@ -48,7 +60,7 @@ export type Prepared = { readonly prepared: unknown } | { readonly refused: Obse
 /** Calls the command's `prepare`. Resolves to an observation when the command cannot run. */
 export async function prepareCall(call: CallFrame): Promise<Execution<Prepared>> {
   const { command, args } = call;
-  return runWithin(call, "prepare", async (context, limit) => {
+  const execution = await runWithin(call, "prepare", async (context, limit, tracker): Promise<Prepared> => {
     if (!command.prepare) return { prepared: null };
     try {
       const late = Symbol("late");
@@ -57,27 +69,33 @@ export async function prepareCall(call: CallFrame): Promise<Execution<Prepared>>
       return { prepared: copyJson(`The value prepared by ${command.name}`, prepared) };
     } catch (error) {
       call.signal.throwIfAborted();
-      return { refused: toFailure(error, command.name) };
+      return { refused: toFailure(error, command, tracker) };
     }
   });
+  const { result, outside } = execution;
+  return "refused" in result ? { ...execution, result: { refused: withSources(result.refused, outside) } } : execution;
 }
 
 /** Never rejects for failures of a command; rejects with GOALD_STORE_FULL and aborts of the host. */
 export async function runCall(call: CallFrame, prepared: unknown): Promise<Execution<Observation | Waiting>> {
   const { command, args } = call;
-  const execution = await runWithin(call, "run", async (context, limit) => {
+  const execution = await runWithin(call, "run", async (context, limit, tracker) => {
     try {
       const returned = await limit.race(command.run(args as never, context, prepared), () => createTimeout(command));
-      return parseResult(command.name, returned);
+      return parseResult(command, returned);
     } catch (error) {
       call.signal.throwIfAborted();
-      return toFailure(error, command.name);
+      return toFailure(error, command, tracker);
     }
   });
-  const { result } = execution;
-  if (result.status === "waiting" || typeof result.text !== "string" || result.text.length <= MAX_OBSERVATION_CHARS)
-    return execution;
-  return spillOutput(call, result, result.text, execution);
+  if (execution.result.status === "waiting") return execution;
+  // Nobody knows what a call of unknown outcome received.
+  const possible = execution.result.status === "unknown" ? sourcesBeforeCrash(command, args) : [];
+  const outside = addSources(execution.outside, possible);
+  const result = withSources(execution.result, outside);
+  if (typeof result.text !== "string" || result.text.length <= MAX_OBSERVATION_CHARS)
+    return { ...execution, result, outside };
+  return spillOutput(call, result, result.text, { ...execution, outside });
 }
 
 export interface Probed {
@@ -103,11 +121,12 @@ export async function probeCall(call: CallFrame, prepared: unknown): Promise<Exe
 async function runWithin<T>(
   call: CallFrame,
   part: CommandPart,
-  act: (context: CommandContext, limit: TimeLimit) => Promise<T>,
+  act: (context: CommandContext, limit: TimeLimit, tracker: SourceTracker) => Promise<T>,
 ): Promise<Execution<T>> {
   const { command, agent, callId, step } = call;
   const files: FileChange[] = [];
   const staged: CommandWrite[] = [];
+  const tracker = new SourceTracker(call.fileSources, call.received);
   using limit = startTimeLimit(call.signal, command.timeoutMs);
   const inTime = (): void => {
     if (limit.isOver)
@@ -119,7 +138,10 @@ async function runWithin<T>(
   };
   const context: CommandContext = {
     workspace: guardWorkspace(
-      call.openWorkspace(call.folder, (change) => files.push(change)),
+      trackWorkspace(
+        call.openWorkspace(call.folder, (change) => files.push(change)),
+        tracker,
+      ),
       { check, inTime, asked: listAsked(call.args, command.writes) },
     ),
     signal: limit.signal,
@@ -131,13 +153,20 @@ async function runWithin<T>(
       checkWrite(command.name, write);
       staged.push(write);
     },
-    use: (name) => findService(call, name),
-    call: (name, args) => limit.standStill(() => findNest(call).call(name, copyJson(`The arguments of ${name}`, args))),
+    use: (name) => trackService(name, findService(call, name), tracker),
+    call: async (name, args) => {
+      const given = copyJson(`The arguments of ${name}`, args);
+      const observation = await limit.standStill(() => findNest(call).call(name, given));
+      tracker.add(sourcesOf(observation));
+      return observation;
+    },
     run: (task, returns) =>
       limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns))),
   };
   // Copies keep later changes by a timed-out command out of the commit.
-  return { result: await act(context, limit), files: [...files], staged: [...staged] };
+  const result = await act(context, limit, tracker);
+  tracker.add(call.nest?.outside ?? []);
+  return { result, files: [...files], staged: [...staged], outside: tracker.sources };
 }
 
 function findService<N extends ServiceName>({ command, services }: CallFrame, name: N): Services[N] {
@@ -166,11 +195,17 @@ function createTimeout({ name, timeoutMs, annotations }: RegisteredCommand): Obs
   };
 }
 
-function toFailure(error: unknown, name: string): Observation {
+/** Tells goald's own sentences and a stranger's words apart. */
+function toFailure(error: unknown, { name, annotations }: RegisteredCommand, tracker: SourceTracker): Observation {
   if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
-  if (isGoaldError(error))
-    return fail(formatErrorCode(error), error.hint ? `${error.message} ${error.hint}` : error.message);
-  return fail("command-error", `${name} failed: ${toError(error).message}`);
+  if (!isGoaldError(error)) {
+    const source = annotations.openWorld && tracker.sources.length === 0 ? "web" : "goald";
+    return fail("command-error", `${name} failed: ${toError(error).message}`, { source });
+  }
+  const { message, hint, words } = error;
+  const said = words === "" ? "" : `\nThe other side said, in its own words: “${words}”`;
+  const source = words !== "" && tracker.sources.length === 0 ? "web" : "goald";
+  return fail(formatErrorCode(error), `${hint === "" ? message : `${message} ${hint}`}${said}`, { source });
 }
 
 /** GOALD_FILE_MISSING -> file-missing */
@@ -194,7 +229,7 @@ async function spillOutput(
     : `\n[${text.length} characters in all; the rest could not be kept.]`;
   const shown = clip(text, MAX_OBSERVATION_CHARS - pointer.length) + pointer;
   const artifacts = kept ? [...observation.artifacts, path] : observation.artifacts;
-  return { result: { ...observation, text: shown, artifacts }, files, staged: execution.staged };
+  return { ...execution, result: { ...observation, text: shown, artifacts }, files };
 
   async function keepOutput(): Promise<boolean> {
     try {

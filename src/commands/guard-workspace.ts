@@ -33,6 +33,7 @@ export function guardWorkspace(workspace: Workspace, { check, inTime, asked }: W
   };
   return {
     folder: workspace.folder,
+    plainPath: (path) => workspace.plainPath(path),
     stat: (path) => workspace.stat(path),
     read: (path, range) => workspace.read(path, range),
     list: (directory, entered) => workspace.list(directory, entered),
@@ -63,6 +64,10 @@ export function guardWorkspace(workspace: Workspace, { check, inTime, asked }: W
     preserve: async (path) => {
       inTime();
       return workspace.preserve(path);
+    },
+    notePlaced: async (path) => {
+      inTime();
+      return workspace.notePlaced(path);
     },
     place: async (path, fill) => {
       check(`place a folder at ${path}`);

@@ -66,13 +66,18 @@ const LAST = ["do_nothing", "task_complete"];
 
 /**
  * Reads the folders in order: later ones override by name, missing ones are empty. Skips tests and files that start with
- * "_" or ".". Throws GOALD_COMMAND_INVALID.
+ * "_" or ".". Throws GOALD_COMMAND_INVALID, and what `judge` throws right before it loads a file.
  */
-export async function loadRegistry(folders: readonly string[], services: ServiceStates = {}): Promise<Registry> {
+export async function loadRegistry(
+  folders: readonly string[],
+  services: ServiceStates = {},
+  judge: (file: string) => void = () => undefined,
+): Promise<Registry> {
   const commands = new Map<string, RegisteredCommand>();
   const files = new Map<string, string>();
   for (const folder of folders)
     for (const [name, file] of await findCommandFiles(folder)) {
+      judge(file);
       commands.set(
         name,
         checkCommand(name, file, await loadCommandFile(file), () => readFileSync(file, "utf8")),

@@ -29,7 +29,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 type CommandFields = Readonly<Record<string, unknown>>;
 
-const WORDS = "name label summary group args annotations writes effect timeoutMs needs closesTurn".split(" ");
+const WORDS = "name label summary group args annotations sends writes effect timeoutMs needs closesTurn".split(" ");
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
@@ -46,6 +46,7 @@ export function checkCommand(name: string, file: string, exported: unknown, read
     ...checkWords(exported),
     ...checkArgs(exported.args ?? NO_ARGS),
     ...checkAnnotations(exported),
+    ...checkSends(exported),
     ...checkWrites(exported),
     ...checkEffect(exported),
     ...checkNeeds(exported),
@@ -117,6 +118,14 @@ function checkAnnotations({ annotations = {}, effect }: CommandFields): string[]
   if (effect === "pure" && annotations.readOnly !== true)
     problems.push(describeExpected("annotations.readOnly: true, as its effect is pure", annotations.readOnly));
   return problems;
+}
+
+function checkSends({ sends = [], args }: CommandFields): string[] {
+  if (!Array.isArray(sends)) return [describeExpected("sends: a list of arguments", sends)];
+  const properties = isFields(args) && isFields(args.properties) ? args.properties : {};
+  return sends
+    .filter((name) => !Object.hasOwn(properties, String(name)))
+    .map((name) => describeExpected("sends: names of arguments", name));
 }
 
 function checkWrites({ writes, args }: CommandFields): string[] {

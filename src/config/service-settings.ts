@@ -23,6 +23,13 @@ export const SERVICE_SETTINGS = [
   },
   { name: "web.robots", environment: ["GOALD_WEB_ROBOTS"], ...yesOrNo, meaning: "Obey the robots.txt of websites." },
   {
+    name: "web.askBeforeSending",
+    environment: ["GOALD_ASK_BEFORE_SENDING"],
+    ...yesOrNo,
+    meaning:
+      "After an agent has read text from outside, ask before it sends text of your files, memory or words, or over 200 characters of its own, or reaches an unknown host. With `--approve never`, refuse to send such text.",
+  },
+  {
     name: "web.downloadMegabytes",
     environment: ["GOALD_DOWNLOAD_MEGABYTES"],
     ...wholeNumber(1, 1_000),

@@ -129,6 +129,11 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly args: S;
   readonly annotations: Annotations;
   /**
+   * Arguments whose text goes to somebody else, which the policy judges after the agent has read text from outside (leaving.ts).
+   * Default: all of an open-world command, none of any other.
+   */
+  readonly sends?: readonly string[];
+  /**
    * Arguments that name files which the command writes, such as `{ file: "text" }`: `text` has the whole new content; null when
    * no argument has it. The policy asks about files that others run, and refuses to write them when nobody was asked.
    */

@@ -150,7 +150,7 @@ function askAgain(state: AgentState, frame: Frame, callId: string, rules: Rules,
 /** The settings may have changed since the person was asked. The question stays open while they require a person. */
 function judgeAgain(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
   const open = openCommand(state, callId);
-  const verdict = open && judge(open.call, rules.facts(open.call.name), state);
+  const verdict = open && judge(open.call, rules.facts(open.call.name), state, open.leaving);
   return verdict?.kind === "ask" ? wait(state, "approval", null, now) : judgeCall(state, frame, callId, rules);
 }
 
@@ -163,7 +163,7 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
   const facts = rules.facts(call.name);
   const refused = facts?.closesTurn && frame.kind !== "run" ? refuseCompletion(state) : undefined;
   if (refused) return record({ type: "command-denied", step, callId, by: "policy", ...refused });
-  const verdict = judge(call, facts, state);
+  const verdict = judge(call, facts, state, open.leaving);
   switch (verdict.kind) {
     case "allow":
       return record({ type: "command-approved", step, callId, by: verdict.by });

@@ -4,6 +4,7 @@
  * A message says what was expected, what came, and what to do next. A failure
  * that the model can act on is not an error but an observation.
  */
+import type { OutsideSource } from "./provenance.ts";
 
 /** Exit codes of the command line, documented in docs/verbs.md. */
 export const EXIT = {
@@ -66,16 +67,26 @@ const EXIT_OF = {
 
 export type ErrorCode = keyof typeof EXIT_OF;
 
+interface ErrorOptions extends Partial<Pick<GoaldError, "hint" | "words" | "outside">> {
+  readonly cause?: unknown;
+}
+
 export class GoaldError extends Error {
   override readonly name = "GoaldError";
   readonly code: ErrorCode;
   /** What a person can do next; empty when the message is enough. */
   readonly hint: string;
+  /** Words of a stranger that belong to the failure, such as a server's message. Never a part of `message` and `hint`. */
+  readonly words: string;
+  /** Sources of the outside words that arrived before the failure: none for an empty list, not known when undefined. */
+  readonly outside: readonly OutsideSource[] | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.hint = options.hint ?? "";
+    this.words = options.words ?? "";
+    this.outside = options.outside;
   }
 
   get exitCode(): number {

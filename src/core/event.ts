@@ -10,6 +10,7 @@
  */
 import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
+import type { Leaving } from "./leaving.ts";
 import type { OutsideSource, TrustedWords } from "./provenance.ts";
 import type { Origin, SubagentEvent } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
@@ -138,6 +139,8 @@ export type EventBody =
       readonly thought: string;
       /** The JSON was invalid and had to be repaired. */
       readonly repaired: boolean;
+      /** What the call would send out; absent when there is nothing to ask about. */
+      readonly leaving?: Leaving;
     } & OfCall)
   | ({ readonly type: "command-approved"; readonly by: "policy" | "person" | "earlier-approval" } & OfCall)
   | ({
@@ -175,6 +178,8 @@ export type EventBody =
       readonly type: "command-waiting";
       readonly waitFor: WaitFor;
       readonly until: string | null;
+      /** Sources of the outside words that the call received before the wait; absent: none. */
+      readonly outside?: readonly OutsideSource[];
       /** Spent before the wait began, as in `command-finished`. The reservation is released. */
       readonly spent?: ModelSpending;
     } & OfCall)

@@ -64,14 +64,15 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
     }
     case "command-requested": {
-      const { step, call, thought, callId, frame } = event;
+      const { step, call, thought, callId, frame, leaving } = event;
       const requested = inFrame(state, frame, (asking) => {
         const isFurther = asking.phase.kind === "judging" && isFurtherCall(callId);
         const repetition = countRequest(asking.repetition, event, isFurther);
         if (isFurther) return { ...asking, queue: [...asking.queue, callId], repetition };
         return { ...asking, phase: { kind: "judging", callId }, badReplies: 0, repetition };
       });
-      return putCall(requested, { kind: "command", callId, frame, step, call, thought });
+      const leaves = leaving ? { leaving } : {};
+      return putCall(requested, { kind: "command", callId, frame, step, call, thought, ...leaves });
     }
     case "approval-asked":
       return inPhase(state, event, { kind: "awaiting-approval", callId: event.callId });
@@ -98,7 +99,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return repetitionNoticed(state, event);
     case "command-waiting": {
       const { callId, waitFor, until, spent } = event;
-      const left = unwindTo(callCleared(state), callId);
+      const left = receive(unwindTo(callCleared(state), callId), event.outside ?? [], event);
       const waiting = { kind: "waiting", callId, waitFor, until } as const;
       return inPhase(spent ? spendAll(left, callId, spent) : left, event, waiting);
     }
@@ -218,12 +219,13 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
 
 function commandFinished(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
   const { step, callId, observation, closesTurn, reconciled, spent } = event;
-  const { status, source, text, code } = observation;
+  const { status, source, text, code, outside } = observation;
   const from = openCommand(state, callId)?.call.name ?? "command";
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
-  const finished = endCall(made, event, { step, kind: "result", from, status, source, text });
+  const words = outside ? { source, outside, text } : { source, text };
+  const finished = endCall(made, event, { step, kind: "result", from, status, ...words });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };

@@ -1,6 +1,7 @@
 /** frame.ts -- one level of nested work: its phase, its messages and its failures. frames.ts has the stack. */
 import type { CommandCall, Observation, WaitFor } from "./call.ts";
 import type { OutputMode } from "./event.ts";
+import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
 /** One message of short-term memory. */
@@ -13,6 +14,8 @@ export interface Message {
   readonly from: string;
   readonly status: Observation["status"] | null;
   readonly source: Observation["source"];
+  /** Sources of the outside words in the text. Absent: none, or only `source` is known. */
+  readonly outside?: readonly OutsideSource[];
   readonly text: Text;
 }
 

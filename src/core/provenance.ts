@@ -4,7 +4,7 @@
  * Outside is the web and other agents. An agent that received outside words is tainted until a person trusts them: whatever it
  * writes from then on carries their sources.
  */
-import type { Observation } from "./call.ts";
+import type { Annotations, Observation } from "./call.ts";
 
 /** One source of outside words. */
 export interface OutsideSource {
@@ -80,6 +80,22 @@ export const outsideOf = (
   return outside.length === 0 ? {} : { outside };
 };
 
+/** The source of an observation that holds these words: the web counts more than an agent. */
+function worstSource(source: Observation["source"], outside: readonly OutsideSource[]): Observation["source"] {
+  if (outside.length === 0) return source;
+  return source === "web" || outside.some(({ from }) => from === "web") ? "web" : "agent";
+}
+
+/** The observation with all sources of the words in it. One that says `web` itself keeps an unknown host. */
+export function withSources(observation: Observation, outside: readonly OutsideSource[]): Observation {
+  if (outside.length === 0) return observation;
+  const { source } = observation;
+  const isUnnamed = (source === "web" || source === "agent") && !outside.some(({ from }) => from === source);
+  const all = addSources(observation.outside ?? [], outside);
+  const named = isUnnamed ? addSources(all, [{ from: source, name: "" }]) : all;
+  return { ...observation, source: worstSource(source, named), outside: named };
+}
+
 /** Reads sources that somebody else wrote, such as a line of a file. Undefined for anything else than a list of sources. */
 export function parseSources(value: unknown): readonly OutsideSource[] | undefined {
   if (!Array.isArray(value) || value.length > MAX_SOURCES) return undefined;
@@ -94,3 +110,21 @@ function isSource(value: unknown): value is OutsideSource {
 
 /** A host name has at most 253 characters. */
 const MAX_NAME_CHARS = 300;
+
+/** The source of words from this address, with or without a scheme. `text` may also be the name of a service. */
+export const webSource = (text: string): OutsideSource => ({ from: "web", name: hostOf(text) });
+
+function hostOf(text: string): string {
+  const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `https://${text}`;
+  return URL.canParse(whole) ? new URL(whole).host.slice(0, MAX_NAME_CHARS) : "";
+}
+
+/** Sources that a call may have received before it was interrupted: the hosts in its arguments, else an unknown one. */
+export function expectedSources(
+  { openWorld }: Pick<Annotations, "openWorld">,
+  args: unknown,
+): readonly OutsideSource[] {
+  if (!openWorld) return [];
+  const addresses = JSON.stringify(args).match(/\bhttps?:\/\/[^\s"'\\/?#<>]+/gi) ?? [""];
+  return addSources([], addresses.map(webSource));
+}

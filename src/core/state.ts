@@ -8,6 +8,7 @@ import type { AgentSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect } from "./call.ts";
 import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
 import { createFrame, type Frame, type NestedResult } from "./frame.ts";
+import type { Leaving } from "./leaving.ts";
 import type { OutsideSource, Received } from "./provenance.ts";
 import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 
@@ -47,6 +48,7 @@ export type OpenCall =
       readonly step: number;
       readonly call: CommandCall;
       readonly thought: string;
+      readonly leaving?: Leaving;
       /** Results of nested work that has ended, in order of their ordinals; absent: none. */
       readonly results?: readonly NestedResult[];
       /** Absent until command-started. */

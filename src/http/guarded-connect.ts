@@ -6,10 +6,10 @@
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import type { LookupFunction, Socket } from "node:net";
-import { networkInterfaces } from "node:os";
 import { buildConnector } from "undici";
 import { createSlots } from "#util/slots.ts";
-import { canonicalizeAddress, isNeverAllowed, isPublicAddress, parseLiteral } from "./public-address.ts";
+import { checkElsewhere } from "./elsewhere.ts";
+import { isNeverAllowed, parseLiteral } from "./public-address.ts";
 import { notPublicError } from "./public-url.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -24,9 +24,8 @@ export interface ConnectRules {
 
 /** Returns a connector for an undici Agent. Refuses with GOALD_HTTP_REFUSED. */
 export function createGuardedConnector(rules: ConnectRules): buildConnector.connector {
-  const { allow, lookup = systemLookup, ownAddresses = listOwnAddresses } = rules;
-  const isElsewhere = (address: string): boolean =>
-    isPublicAddress(address) && !ownAddresses().map(canonicalizeAddress).includes(canonicalizeAddress(address));
+  const { allow, lookup = systemLookup } = rules;
+  const isElsewhere = checkElsewhere(rules.ownAddresses);
   const [publicOnly, unrestricted] = [createConnector(isElsewhere, lookup), createConnector(isReachable, lookup)];
   return (options, callback) => {
     const origin = formatOrigin(options);
@@ -49,9 +48,6 @@ export function createGuardedConnector(rules: ConnectRules): buildConnector.conn
 
 /** For an origin that the settings allow: any address but cloud metadata. */
 const isReachable = (address: string): boolean => !isNeverAllowed(address);
-
-const listOwnAddresses = (): readonly string[] =>
-  Object.values(networkInterfaces()).flatMap((card = []) => card.map(({ address }) => address));
 
 /** The system's resolver shares Node's thread pool with file access: slow names must not block writes. */
 const lookupSlots = createSlots(2);

@@ -13,7 +13,7 @@ import type { Advisor, Question } from "#core/services.ts";
 import { bothUsed } from "#core/spending.ts";
 import type { AgentState } from "#core/state.ts";
 import { delimitText } from "#prompt/delimit.ts";
-import { formatName } from "#prompt/messages.ts";
+import { formatName } from "#prompt/format-name.ts";
 import { fillTemplate, type PromptFile } from "#prompt/template.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";

@@ -17,6 +17,7 @@ import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
 import { type ComposeParts, composeRequest } from "./compose-request.ts";
+import type { DescribeLeaving } from "./describe-leaving.ts";
 import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
 import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room } from "./reply-cap.ts";
@@ -38,6 +39,8 @@ export interface AskParts extends Room, ComposeParts {
   readonly roomOf?: (model: string) => Room;
   /** Receives the reply's text as it arrives, for display only. */
   readonly onText?: (piece: string) => void;
+  /** What each call would send out (leaving.ts). Absent: nothing is judged by it. */
+  readonly describeLeaving?: DescribeLeaving;
   /** Random number from 0 to 1 for retry delays. Default: Math.random. */
   random?(): number;
 }
@@ -137,9 +140,14 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   const { call, further = [], repaired, thoughts } = reading;
   const frame = activeFrame(journal.state);
   const calls = [{ call, thought: thoughts.speak || thoughts.text }, ...further];
+  const leaving = await parts.describeLeaving?.(
+    calls.map(({ call }) => call),
+    journal,
+  );
   const events = calls.map(({ call, thought }, index): NewEvent => {
     const of = { step, callId: commandCallId(frame, step, index) };
-    return { type: "command-requested", ...of, call, thought: oneLine(thought, 400), repaired };
+    const leaves = leaving?.[index] ? { leaving: leaving[index] } : {};
+    return { type: "command-requested", ...of, call, thought: oneLine(thought, 400), repaired, ...leaves };
   });
   return effectless({ events });
 }

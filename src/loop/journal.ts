@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
-import { EVENT_FIELDS, type FieldMarks, STAGED_FIELDS } from "#core/event-fields.ts";
+import { STAGED_FIELDS } from "#core/event-fields.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { receive } from "#core/inbox.ts";
@@ -21,7 +21,7 @@ import type { Store } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, initialState, STATE_VERSION } from "#core/state.ts";
 import { stageMessages } from "#core/subagents/outgoing.ts";
 import { type BlobRef, HEAD_CHARS, type Text } from "#core/text.ts";
-import { storeValue } from "./stored-values.ts";
+import { EVENT_MARKS, storeValue } from "./stored-values.ts";
 import { trustedPath, trustRow } from "./trust-file.ts";
 
 /** Snapshots can be rare: refolding 60,000 events takes about 0.1 s. */
@@ -61,6 +61,10 @@ export interface Journal {
   read(text: Text): Promise<string>;
   /** Removes known secrets, as `record` does. */
   scrub(text: string): string;
+  /** Number of the last event, durable or not. */
+  readonly head: number;
+  /** Events with seq > `after`, oldest first; fewer than `limit` means the end. */
+  eventsAfter(after: number, limit: number): Promise<readonly RecordedEvent[]>;
   /** The newest change of a path of this agent, recorded or committed. `seq`: its event; infinity while it is not committed. */
   lastFileVersion(path: string): Promise<LastChange | undefined>;
   /** Throws GOALD_STORE_DAMAGED when the log has no such event. */
@@ -113,7 +117,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
       const seq = ++last;
       const frame = frameOf(event, state);
       const stamped = { frame, ...named(event, lease.agent), v: EVENT_VERSION, seq, at } as RecordedEvent;
-      const recorded = storeValue(stamped, MARKS[stamped.type], { scrub: parts.scrub, spill }) as RecordedEvent;
+      const recorded = storeValue(stamped, EVENT_MARKS[stamped.type], { scrub: parts.scrub, spill }) as RecordedEvent;
       const memory = parts.remember(state, recorded);
       if (memory) draft.memories.push(memory);
       draft.events.push(recorded);
@@ -184,9 +188,14 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     if (receivers.length > 0) parts.onSent?.(receivers);
   }
 
+  async function eventsAfter(after: number, limit: number): Promise<readonly RecordedEvent[]> {
+    const stored = after < head ? await store.read(lease.agent, after, Math.min(limit, head - after)) : [];
+    const unsaved = [...leaving.events, ...draft.events].filter(({ seq }) => seq > after);
+    return [...stored, ...unsaved].slice(0, limit);
+  }
+
   async function eventAt(seq: number): Promise<RecordedEvent> {
-    const known = [...leaving.events, ...draft.events].find((event) => event.seq === seq);
-    const [event] = known ? [known] : await store.read(lease.agent, seq - 1, 1);
+    const [event] = await eventsAfter(seq - 1, 1);
     if (event?.seq === seq) return event;
     throw new GoaldError("GOALD_STORE_DAMAGED", `${lease.agent} needs its event ${seq}, which is not in the store.`, {
       hint: "See what else is missing: goald verify",
@@ -212,6 +221,9 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     get state() {
       return state;
     },
+    get head() {
+      return last;
+    },
     lease,
     record,
     receiveInbox,
@@ -220,6 +232,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     scrub: parts.scrub,
     lastFileVersion,
     eventAt,
+    eventsAfter,
   };
 }
 
@@ -235,11 +248,3 @@ function frameOf(event: NewEvent, state: AgentState): number {
 /** Replaces `<agent>` in a pause reason by the id, so that the commands in it can be pasted. */
 const named = (event: NewEvent, agent: string): NewEvent =>
   event.type === "agent-paused" ? { ...event, reason: event.reason.replaceAll("<agent>", agent) } : event;
-
-/** Marks of whole events: the fields of the stamp are fixed too. */
-const MARKS: Readonly<Record<string, FieldMarks>> = Object.fromEntries(
-  Object.entries(EVENT_FIELDS).map(([type, marks]): [string, FieldMarks] => [
-    type,
-    { ...(marks as FieldMarks), type: "fixed", at: "fixed" },
-  ]),
-);

@@ -11,9 +11,11 @@ import { GoaldError } from "#core/errors.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
+import { addSources, type OutsideSource } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { CommandsFor } from "./command-set.ts";
+import type { DescribeLeaving } from "./describe-leaving.ts";
 import type { Journal } from "./journal.ts";
 import type { Enter } from "./work.ts";
 
@@ -31,6 +33,11 @@ export class Diverged extends Error {
 const MAX_TASK_CHARS = 10_000;
 const MAX_SCHEMA_CHARS = 10_000;
 
+interface NestParts {
+  readonly commandsFor: CommandsFor;
+  readonly describeLeaving?: DescribeLeaving;
+}
+
 type Kind = "call" | "run";
 /** What makes two pieces of nested work the same. */
 type Identity = Omit<NestedResult, "seq">;
@@ -41,20 +48,28 @@ export class Nest {
   readonly #journal: Journal;
   readonly #commandsFor: CommandsFor;
   readonly #enter: Enter;
+  readonly #describeLeaving: DescribeLeaving | undefined;
   readonly #stop = new AbortController();
   #ordinal = 0;
+  #outside: readonly OutsideSource[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(callId: string, journal: Journal, commandsFor: CommandsFor, enter: Enter) {
+  constructor(callId: string, journal: Journal, { commandsFor, describeLeaving }: NestParts, enter: Enter) {
     this.#callId = callId;
     this.#journal = journal;
     this.#commandsFor = commandsFor;
     this.#enter = enter;
+    this.#describeLeaving = describeLeaving;
   }
 
   /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
   get signal(): AbortSignal {
     return this.#stop.signal;
+  }
+
+  /** Sources of the outside words in the results of sub-tasks. */
+  get outside(): readonly OutsideSource[] {
+    return this.#outside;
   }
 
   async call(name: string, args: Json): Promise<Observation> {
@@ -65,12 +80,16 @@ export class Nest {
     const problems = commands.checkArguments(name, args);
     if (problems.length > 0) return fail("bad-arguments", problems.join(" "));
     const place = this.#nextPlace();
-    const requested = { type: "command-requested", call: { name, args }, thought: "", repaired: false } as const;
+    const call = { name, args };
     return this.#observationOf(
-      await this.#inTurn("call", [name, args], (of, frame) => [
-        { type: "frame-pushed", kind: "call", frame, ...place, ...of },
-        { ...requested, frame, ...place },
-      ]),
+      await this.#inTurn("call", [name, args], async (of, frame) => {
+        const [leaving] = (await this.#describeLeaving?.([call], this.#journal)) ?? [];
+        const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
+        return [
+          { type: "frame-pushed", kind: "call", frame, ...place, ...of },
+          { ...requested, frame, ...place, ...(leaving ? { leaving } : {}) },
+        ];
+      }),
     );
   }
 
@@ -88,12 +107,13 @@ export class Nest {
     if (JSON.stringify(returns).length > MAX_SCHEMA_CHARS)
       throw new GoaldError("GOALD_SUBTASK", `The JSON Schema of a result may have ${MAX_SCHEMA_CHARS} characters.`);
     const place = this.#nextPlace();
-    const event = await this.#inTurn("run", [task, returns], (of, frame) => [
+    const event = await this.#inTurn("run", [task, returns], async (of, frame) => [
       { type: "frame-pushed", kind: "run", frame, ...place, ...of, task, returns: sortKeys(returns) },
     ]);
     if (event.type === "frame-popped")
       throw new GoaldError("GOALD_SUBTASK", `The sub-task has no result: ${event.problem?.text ?? "it ended early"}`);
-    const { text } = await this.#observationOf(event);
+    const { text, outside = [] } = await this.#observationOf(event);
+    this.#outside = addSources(this.#outside, outside);
     return JSON.parse(await this.#journal.read(text));
   }
 
@@ -133,7 +153,7 @@ export class Nest {
     const pending = pendingFrame(state, this.#callId)?.origin;
     if (pending && !isSame(pending, of)) this.#stopWith(new Diverged());
     // The loop's own failure must end the command's call, and not look like a failure of the nested work.
-    const entered = this.#enter(pending ? [] : push(of, state.framesPushed + 1));
+    const entered = this.#enter(pending ? [] : await push(of, state.framesPushed + 1));
     if (!(await entered.catch((error: unknown) => this.#stopWith(error)))) this.#stopWith(new Suspended());
     const result = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
     return result ? this.#journal.eventAt(result.seq) : this.#stopWith(new Suspended());
@@ -167,6 +187,6 @@ export class Nest {
 /** The store sorts keys. The prompt shows the schema, and must be the same before and after a restart. */
 const sortKeys = (schema: Json): Json => JSON.parse(canonicalJson(schema));
 
-type PushOf = (of: Identity, frame: number) => readonly NewEvent[];
+type PushOf = (of: Identity, frame: number) => Promise<readonly NewEvent[]>;
 
 const isSame = (one: Identity, other: Identity): boolean => one.ordinal === other.ordinal && one.hash === other.hash;

@@ -3,17 +3,22 @@
  */
 import { type CallFrame, type Prepared, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { sourcesBeforeCrash } from "#commands/track-services.ts";
+import type { FileSources } from "#commands/track-sources.ts";
 import type { Observation } from "#core/call.ts";
 import { fail } from "#core/command.ts";
-
 import type { NewEvent } from "#core/event.ts";
+import { frameOfCall } from "#core/frames.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
+import { addSources, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
-import { differed, outcomeUnknown } from "#core/unknown-outcome.ts";
-import type { CommandSet, CommandsFor } from "./command-set.ts";
+import { differed, outcomeUnknown, sourcesOfInterrupted } from "#core/unknown-outcome.ts";
+import type { CommandsFor } from "./command-set.ts";
+import type { DescribeLeaving } from "./describe-leaving.ts";
+import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
@@ -30,11 +35,13 @@ export interface CommandParts extends PurchaseParts {
   readonly openWorkspace: OpenWorkspace;
   /** Opens a workspace that may also write below `_goald/`. */
   readonly openOwnWorkspace: OpenWorkspace;
+  readonly history: FileHistory;
   /** Services that commands use beyond their folder. */
   readonly services: Partial<Services>;
   knowsAgent(id: string): Promise<boolean>;
   /** Absent: commands see no sub-agents and cannot start any. */
   readonly subagents?: SubagentParts;
+  readonly describeLeaving?: DescribeLeaving;
   readonly clock: Clock;
   /** Aborted when the host shuts down at once. */
   readonly signal: AbortSignal;
@@ -47,13 +54,13 @@ export async function execute(
 ): Promise<Work> {
   const { callId, attempt, effect } = move;
   const open = openCommand(journal.state, callId);
-  const commands = parts.commandsFor(journal.state);
-  const command = open && commands.get(open.call.name);
-  if (!open || !command)
-    return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId, commands));
+  const command = open && parts.commandsFor(journal.state).get(open.call.name);
+  if (!open || !command) return effectless(notThere(callId, journal, parts));
   const call = await callFrame(callId, command, journal, parts);
   const of = { step: open.step, callId };
-  const looked = await prepareCall(call);
+  // An earlier attempt may have received words, and left them in a file.
+  const before = attempt > 1 ? sourcesBeforeCrash(command, call.args) : [];
+  const looked = await prepareCall({ ...call, received: addSources(before, open.intent?.outside ?? []) });
   const earlier = open.intent && { prepared: await restoreValue(open.intent.prepared, journal.read) };
   // The first attempt's record stays valid for `probe`. `prepare` runs again only to preserve current files.
   const ready = earlier ?? refuseSecrets(looked.result, command.name, journal);
@@ -71,16 +78,18 @@ export async function execute(
     effect,
     annotations,
     prepared,
+    ...outsideOf(looked.outside),
     ...(purchases ? { reserved: purchases.reserved } : {}),
   };
   return {
-    intent: { events: [started], files: looked.files.map((file) => ({ ...file, ...of })) },
+    intent: { events: [started], files: await markFiles(looked.files, of, call.fileSources, "prepare") },
     act: async (enter) => {
       const services = { ...call.services, ...purchases?.services };
-      const nest = new Nest(callId, journal, parts.commandsFor, enter);
+      const nest = new Nest(callId, journal, parts, enter);
       const signal = AbortSignal.any([call.signal, nest.signal]);
       try {
-        return await act({ ...call, services, nest, signal }, prepared, of, journal, parts, purchases);
+        const received = looked.outside;
+        return await act({ ...call, services, nest, signal, received }, prepared, of, journal, parts, purchases);
       } catch (thrown) {
         if (thrown instanceof Suspended) return null;
         if (thrown instanceof Diverged) return { events: [differed(callId, open)] };
@@ -91,7 +100,7 @@ export async function execute(
 }
 
 async function act(
-  call: CallFrame & { readonly nest: Nest },
+  call: CallFrame & { readonly nest: Nest; readonly fileSources: FileSources },
   prepared: unknown,
   of: { readonly step: number; readonly callId: string },
   journal: Journal,
@@ -105,15 +114,27 @@ async function act(
   const { result } = execution;
   const spent = purchases?.spent();
   const paid = spent ? { spent } : {};
-  const files = execution.files.map((file) => ({ ...file, ...of }));
+  const outside = addSources(plainSources(journal.state.received), execution.outside);
+  const files = await markFiles(execution.files, of, call.fileSources, outside);
+  // The answer of a sub-task is the model's, and may hold all that the agent has received.
+  const isAnswer = call.command.closesTurn === true && frameOfCall(journal.state, of.callId)?.kind === "run";
   const finished = (observation: Observation, more: Partial<Outcome> = {}): Outcome => {
     const closesTurn = call.command.closesTurn === true && observation === result ? { closesTurn: true } : {};
-    const event: NewEvent = { type: "command-finished", ...of, durationMs, ...paid, observation, ...closesTurn };
+    const marked = isAnswer ? { ...observation, ...outsideOf(outside) } : withSources(observation, execution.outside);
+    const event: NewEvent = {
+      type: "command-finished",
+      ...of,
+      durationMs,
+      ...paid,
+      observation: marked,
+      ...closesTurn,
+    };
     return { files, ...more, events: [...(more.events ?? []), event] };
   };
-  const granted = await grant(execution.staged, journal.state, of, parts.subagents);
+  const granted = await grant(execution.staged, execution.outside, journal.state, of, parts.subagents);
   if ("refused" in granted) return finished(granted.refused);
-  const { events, staged } = granted;
+  const { events } = granted;
+  const staged = granted.staged.map((write) => markStaged(write, outside, parts.agentId));
   const strangers = await unknownReceivers(staged, parts);
   if (strangers.length > 0) {
     const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
@@ -121,7 +142,15 @@ async function act(
   }
   if (result.status !== "waiting") return finished(result, { events, staged });
   const { waitFor, until } = result;
-  return { events: [...events, { type: "command-waiting", ...of, waitFor, until, ...paid }], files, staged };
+  const waiting: NewEvent = {
+    type: "command-waiting",
+    ...of,
+    waitFor,
+    until,
+    ...paid,
+    ...outsideOf(execution.outside),
+  };
+  return { events: [...events, waiting], files, staged };
 }
 
 async function unknownReceivers(
@@ -141,18 +170,17 @@ export async function probe(
 ): Promise<Work> {
   const { callId, effect } = move;
   const open = openCommand(journal.state, callId);
-  const commands = parts.commandsFor(journal.state);
-  const command = open && commands.get(open.call.name);
-  if (!open?.intent || !command)
-    return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId, commands));
+  const command = open && parts.commandsFor(journal.state).get(open.call.name);
+  if (!open?.intent || !command) return effectless(notThere(callId, journal, parts));
   const call = await callFrame(callId, command, journal, parts);
   const prepared = await restoreValue(open.intent.prepared, journal.read);
-  const { result, files } = await probeCall(call, prepared);
+  const received = addSources(open.intent.outside ?? [], sourcesBeforeCrash(command, call.args));
+  const { result, files, outside } = await probeCall({ ...call, received }, prepared);
   switch (result.found) {
     case "not-done":
       return execute({ kind: "execute", callId, attempt: open.intent.attempt + 1, effect }, journal, parts);
     case "unknown":
-      return effectless({ events: [outcomeUnknown(callId, open, result.problem)] });
+      return effectless({ events: [outcomeUnknown(callId, open, { problem: result.problem, outside })] });
     case "done": {
       const of = { step: open.step, callId };
       const text = `${command.name} had been done when goald was restarted; it was not repeated.`;
@@ -162,8 +190,16 @@ export async function probe(
         source: "goald",
         artifacts: files.map((file) => file.path),
       } as const;
-      const finished: NewEvent = { type: "command-finished", ...of, observation, durationMs: 0, reconciled: true };
-      return effectless({ events: [finished], files: files.map((file) => ({ ...file, ...of })) });
+      const marked = withSources(observation, outside);
+      const finished: NewEvent = {
+        type: "command-finished",
+        ...of,
+        observation: marked,
+        durationMs: 0,
+        reconciled: true,
+      };
+      const written = addSources(plainSources(journal.state.received), outside);
+      return effectless({ events: [finished], files: await markFiles(files, of, call.fileSources, written) });
     }
   }
 }
@@ -173,7 +209,7 @@ async function callFrame(
   command: RegisteredCommand,
   journal: Journal,
   parts: CommandParts,
-): Promise<CallFrame> {
+): Promise<CallFrame & Pick<Required<CallFrame>, "fileSources">> {
   const { state } = journal;
   const open = openCommand(state, callId);
   const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallFrame["args"];
@@ -191,6 +227,7 @@ async function callFrame(
     openOwnWorkspace,
     services,
     signal,
+    fileSources: openFileSources(journal, parts.history),
   };
 }
 
@@ -204,8 +241,10 @@ function refuseSecrets(looked: Prepared, name: string, { scrub }: Journal): Prep
 }
 
 /** The command was switched off, or no longer exists, although the call was approved. */
-function notThere(callId: string, step: number, name: string, commands: CommandSet): Outcome {
-  const text = commands.checkArguments(name, {}).join(" ");
-  const observation = { status: "failed", code: "no-such-command", text, source: "goald", artifacts: [] } as const;
-  return { events: [{ type: "command-finished", step, callId, observation, durationMs: 0 }] };
+function notThere(callId: string, { state }: Journal, { commandsFor }: CommandParts): Outcome {
+  const open = openCommand(state, callId);
+  const [text = ""] = commandsFor(state).checkArguments(open?.call.name ?? callId, {});
+  const marked = withSources(fail("no-such-command", text), open ? sourcesOfInterrupted(open) : []);
+  const of = { step: (open ?? state).step, callId };
+  return { events: [{ type: "command-finished", ...of, observation: marked, durationMs: 0 }] };
 }

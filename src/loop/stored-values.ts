@@ -4,7 +4,7 @@
  * A string over the limit becomes a reference to a blob. An object of a command that only looks like a reference becomes a
  * blob of its JSON, so that no object in the log is mistaken for one.
  */
-import type { FieldMarks, Mark } from "#core/event-fields.ts";
+import { EVENT_FIELDS, type FieldMarks, type Mark } from "#core/event-fields.ts";
 import { type BlobRef, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 
 export interface Storing {
@@ -71,3 +71,11 @@ export function holdsSecret(value: unknown, scrub: Storing["scrub"]): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, item]) => holdsSecret(name, scrub) || holdsSecret(item, scrub));
 }
+
+/** Marks of whole events: the fields of the stamp are fixed too. */
+export const EVENT_MARKS: Readonly<Record<string, FieldMarks>> = Object.fromEntries(
+  Object.entries(EVENT_FIELDS).map(([type, marks]): [string, FieldMarks] => [
+    type,
+    { ...(marks as FieldMarks), type: "fixed", at: "fixed" },
+  ]),
+);

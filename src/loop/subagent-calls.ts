@@ -10,6 +10,7 @@ import { type CommandWrite, fail } from "#core/command.ts";
 import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { StagedWrite } from "#core/ports/commit.ts";
+import { type OutsideSource, outsideOf } from "#core/provenance.ts";
 import type { AgentDirectory, ChildAgent } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { isHelpedByTask } from "#core/subagents/incoming.ts";
@@ -71,8 +72,10 @@ export type Granted =
   | { readonly events: readonly NewEvent[]; readonly staged: readonly StagedWrite[] }
   | { readonly refused: Observation };
 
+/** `outside`: sources of the words that the call received, which its requests may hold. */
 export async function grant(
   written: readonly CommandWrite[],
+  outside: readonly OutsideSource[],
   state: AgentState,
   of: { readonly step: number; readonly callId: string },
   parts: SubagentParts | undefined,
@@ -90,7 +93,8 @@ export async function grant(
   const id = wish.kind === "start" ? await parts.freeId(wish.name) : "";
   const granted = grantRequest(wish, state, parts.rules, { ...of, id });
   if ("refused" in granted) return { refused: fail(granted.refused, granted.text) };
-  return { events: [granted], staged };
+  const isWords = granted.type === "agent-started" || granted.type === "agent-told";
+  return { events: [isWords ? { ...granted, ...outsideOf(outside) } : granted], staged };
 }
 
 const isSubagentRequest = (write: CommandWrite): write is SubagentRequest => WISHES.has(write.kind);

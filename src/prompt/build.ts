@@ -2,6 +2,7 @@
  * build.ts -- builds the messages of one request from state, recalls and commands.
  *
  *   system      name and role, goals, constraints, commands, resources, evaluation, response format
+ *   user        only for a helper whose parent had read text from outside: its role and goals, as data
  *   user and    the messages of short-term memory, nine by default, oldest first
  *   assistant
  *   user        the time, files, limits and helpers, up to ten recalls, the request for the next command
@@ -14,6 +15,7 @@ import type { PromptMessage } from "#core/ports/model.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";
+import { renderJob } from "./job.ts";
 import { renderMinimal } from "./messages.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
@@ -57,7 +59,10 @@ export function buildPrompt(input: PromptInput): Prompt {
   const system = renderSystemMessage(input);
   const rows = renderRows(recalls, input.now, contextTokens);
   const request = createRequestRenderer(input, window.length === 0, rows);
-  const fixedTokens = TOKENS_PER_REQUEST + system.tokens + request(0).tokens;
+  const job = renderJob(state, words);
+  const jobMessages = job === undefined ? [] : [userMessage(job)];
+  const jobTokens = jobMessages.reduce((sum, { tokens }) => sum + tokens, 0);
+  const fixedTokens = TOKENS_PER_REQUEST + system.tokens + jobTokens + request(0).tokens;
   const fitted = fitPrompt({
     window,
     words,
@@ -66,7 +71,7 @@ export function buildPrompt(input: PromptInput): Prompt {
     recallTokens: (count) => request(count).tokens - request(0).tokens,
   });
   if (!fitted) throw createTooLongError(input, fixedTokens);
-  return assemblePrompt(input, fitted, system, request(fitted.recallCount));
+  return assemblePrompt(input, fitted, [system, ...jobMessages], request(fitted.recallCount));
 }
 
 interface SizedMessage {
@@ -74,14 +79,19 @@ interface SizedMessage {
   readonly tokens: number;
 }
 
+const userMessage = (content: string): SizedMessage => ({
+  prompt: { role: "user", content },
+  tokens: estimateMessage(content),
+});
+
 function assemblePrompt(
   { state, recalls }: PromptInput,
   fitted: FittedPrompt,
-  system: SizedMessage,
+  first: readonly SizedMessage[],
   request: SizedMessage,
 ): Prompt {
   const { messages, recallCount } = fitted;
-  const parts: readonly SizedMessage[] = [system, ...messages, request];
+  const parts: readonly SizedMessage[] = [...first, ...messages, request];
   return {
     messages: parts.map(({ prompt }) => prompt),
     tokens: parts.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST),
@@ -109,7 +119,7 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
     if (known) return known;
     const values = { time, situation, answer, recalls: renderRecalls(rows.slice(0, count), words) };
     const content = origin ? fillSubtask(origin, words, values) : fillTemplate(template, values);
-    const sized: SizedMessage = { prompt: { role: "user", content }, tokens: estimateMessage(content) };
+    const sized = userMessage(content);
     made[count] = sized;
     return sized;
   };

@@ -7,9 +7,11 @@
 
 import type { Message } from "#core/frame.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import { clip, headOf, isBlobRef, oneLine } from "#core/text.ts";
+import { clip, headOf, isBlobRef } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { delimitText } from "./delimit.ts";
+import { describeSource } from "./describe-source.ts";
+import { formatName } from "./format-name.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, shrinkText } from "./tokens.ts";
 
@@ -70,7 +72,7 @@ function toPromptMessage(message: Message, text: string, words: Words): PromptMe
       return { role: "assistant", content: text };
     case "result": {
       const status = message.status ?? "ok";
-      const values = { step, status, command: from, source: message.source, data: delimitText("data", text) };
+      const values = { step, status, command: from, source: describeSource(message), data: delimitText("data", text) };
       return { role: "user", content: fillTemplate(words.result, values) };
     }
     case "task":
@@ -90,6 +92,3 @@ function toPromptMessage(message: Message, text: string, words: Words): PromptMe
     }
   }
 }
-
-/** Makes any name one short line without angle brackets, safe outside a delimiter. */
-export const formatName = (name: string, maxChars = 80): string => oneLine(clean(name).replace(/[<>]/g, ""), maxChars);

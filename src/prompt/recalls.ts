@@ -9,7 +9,7 @@ import type { Recall } from "#core/ports/recall.ts";
 import { clip } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { delimitText } from "./delimit.ts";
-import { formatName } from "./messages.ts";
+import { formatName } from "./format-name.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateTokens, shrinkText } from "./tokens.ts";
 

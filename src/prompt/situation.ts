@@ -9,7 +9,7 @@ import type { FolderSight } from "#core/ports/workspace.ts";
 import type { AgentState, ChildAccount } from "#core/state.ts";
 import { formatSize } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
-import { formatName } from "./messages.ts";
+import { formatName } from "./format-name.ts";
 import { formatAge } from "./recalls.ts";
 import { fillTemplate, type Words } from "./template.ts";
 

@@ -3,7 +3,7 @@ import type { FrameOrigin } from "#core/frame.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
-import { formatName } from "./messages.ts";
+import { formatName } from "./format-name.ts";
 import { fillTemplate, type Words } from "./template.ts";
 
 /** Undefined while the agent works on its goals. */

@@ -8,6 +8,7 @@
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { hasOutsideGoals, hasOutsideRole } from "./job.ts";
 import { goalsOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage } from "./tokens.ts";
@@ -46,13 +47,15 @@ export function renderSystemMessage(input: SystemInput): SystemMessage {
   const { state, commandList, asksPerson, words, form = JSON_WORDS } = input;
   const goals = goalsOf(state, words);
   const known = rendered.get(goals);
-  if (known && known.name === state.name && known.role === state.role) {
+  const isOutside = hasOutsideRole(state);
+  if (known && known.name === state.name && known.role === state.role && known.isOutside === isOutside) {
     const isSame = known.commandList === commandList && known.asksPerson === asksPerson && known.words === words;
     if (isSame && known.form === form) return known.message;
   }
   const content = fillTemplate(words.system, renderSections(input));
   const message: SystemMessage = { prompt: { role: "system", content }, tokens: estimateMessage(content) };
-  rendered.set(goals, { name: state.name, role: state.role, commandList, asksPerson, words, form, message });
+  const { name, role } = state;
+  rendered.set(goals, { name, role, isOutside, commandList, asksPerson, words, form, message });
   return message;
 }
 
@@ -66,8 +69,8 @@ export function renderSections({
 }: SystemInput): Readonly<Record<string, string>> {
   const assistance = fillTemplate(words[asksPerson ? "assistance" : "no-assistance"], {});
   return {
-    role: fillTemplate(words.role, { name: foldLines(state.name), role: foldLines(state.role) }),
-    goals: goalsOf(state, words)
+    role: fillTemplate(words.role, roleOf(state, words)),
+    goals: shownGoals(state, words)
       .map((goal, index) => `${index + 1}. ${indentLines(goal)}`)
       .join("\n"),
     constraints: fillTemplate(words.constraints, { assistance }),
@@ -84,6 +87,7 @@ const rendered = new WeakMap<
   {
     readonly name: string;
     readonly role: string;
+    readonly isOutside: boolean;
     readonly commandList: string;
     readonly asksPerson: boolean;
     readonly words: Words;
@@ -91,6 +95,17 @@ const rendered = new WeakMap<
     readonly message: SystemMessage;
   }
 >();
+
+/** Words from outside are in a message of their own (job.ts). */
+function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role", string>> {
+  if (hasOutsideRole(state)) return { name: "Helper", role: fillTemplate(words["outside-role"], {}) };
+  return { name: foldLines(state.name), role: foldLines(state.role) };
+}
+
+function shownGoals(state: AgentState, words: Words): readonly string[] {
+  const goals = goalsOf(state, words);
+  return goals === state.goals && hasOutsideGoals(state) ? [fillTemplate(words["outside-goal"], {})] : goals;
+}
 
 const foldLines = (text: string): string => clean(text).toWellFormed().replace(/\s+/g, " ").trim();
 

@@ -16,8 +16,16 @@ export const showUnseen = (text: string): string =>
 
 const writeCodePoint = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** Writes each one in JSON text as its escape. They occur only in strings there, so the parsed value stays the same. */
+/**
+ * Writes each one in JSON text as its escape. They occur only in strings there, so the parsed value stays the same. For
+ * JSON that a person reads.
+ */
 export const escapeUnseenInJson = (json: string): string => json.replace(UNSEEN, escapeUnits);
+
+const JOINERS = /\u200c|\u200d|[\ufe00-\ufe0f]/g;
+
+/** The same with joiners and selectors too. For JSON that programs read: nothing invisible is left. */
+export const inertJson = (json: string): string => escapeUnseenInJson(json).replace(JOINERS, escapeUnits);
 
 /** A character outside the basic plane becomes two escapes. */
 const escapeUnits = (character: string): string => character.split("").map(escapeUnit).join("");

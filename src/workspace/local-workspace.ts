@@ -40,6 +40,8 @@ export interface WorkspaceOptions {
   readonly anchor?: Anchor;
   /** Looks up the latest version of a path in the history. Without it, changes by others are not preserved. */
   readonly lastVersion?: LastVersion;
+  /** Folder outside the workspace that `place` needs: it fills new folders there. It belongs to this process alone. */
+  readonly staging?: string;
 }
 /** Undefined when the history has none. */
 type LatestVersion = Awaited<ReturnType<LastVersion>>;
@@ -59,6 +61,7 @@ class LocalWorkspace implements Workspace {
   readonly #own: boolean;
   readonly #anchor: Anchor;
   readonly #lastVersion: LastVersion | undefined;
+  readonly #staging: string | undefined;
   /** The last reported change of each path, which the history may not have stored yet. */
   readonly #reported = new Map<string, LatestVersion>();
 
@@ -68,6 +71,11 @@ class LocalWorkspace implements Workspace {
     this.#own = options.own === true;
     this.#anchor = options.anchor ?? bestAnchor();
     this.#lastVersion = options.lastVersion;
+    this.#staging = options.staging;
+  }
+
+  plainPath(path: string): string {
+    return normalizePath(path, this.folder);
   }
 
   stat(path: string): Promise<FileStat | undefined> {
@@ -176,7 +184,16 @@ class LocalWorkspace implements Workspace {
 
   async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
     await using place = await withFileErrors(path, () => this.#placeToChange(path));
-    return await placeFolder(place, this.#keyOf(place), fill);
+    const staging = this.#staging;
+    if (staging === undefined)
+      throw new GoaldError("GOALD_INTERNAL", "This workspace has no folder to fill others in.");
+    const filled = await placeFolder({ place, key: this.#keyOf(place), staging, anchor: this.#anchor }, fill);
+    this.#report("place", place.path, 0, null);
+    return filled;
+  }
+
+  async notePlaced(path: string): Promise<void> {
+    this.#report("place", normalizePath(path, this.folder), 0, null);
   }
 
   async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {

@@ -1,49 +1,154 @@
 /**
  * place-folder.ts -- creates a folder that is complete as soon as it has its name.
  *
- * A callback fills it under a temporary name beside its place, by an absolute path, and a rename gives it its name. After
- * a failure or a crash it is removed like an unfinished write.
+ * A callback fills a private folder outside the workspace, where no path leads through a folder that an agent can swap.
+ * The result is checked and then moved by descriptor, in one step. On another file system it is copied by descriptor to a
+ * temporary name beside its place first. After a failure nothing is left; after a crash the private folder is left, and
+ * the next call removes it.
  */
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, readlinkSync, renameSync } from "node:fs";
-import { basename, join } from "node:path";
-import { fileError, withFileErrors } from "./file-errors.ts";
-import { quotePath, temporaryName } from "./path-rules.ts";
+import { constants as flags, lstatSync, mkdirSync, renameSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { codeOf, fileError, withFileErrors } from "./file-errors.ts";
+import { type FolderContent, inspectFolder } from "./inspect-folder.ts";
+import { OpenFile } from "./open-file.ts";
+import { quotePath, refused, temporaryName } from "./path-rules.ts";
 import { refuseNewRepository } from "./refuse-repository.ts";
 import { removeQuietly, sweepOnce, unfinished } from "./replace-file.ts";
-import type { FilePlace } from "./resolve-path.ts";
+import { type Anchor, type FilePlace, type OpenFolder, openFolder, SAFE_OPEN } from "./resolve-path.ts";
 
-/** `key` identifies the parent folder. Errors of `fill` are thrown unchanged. */
-export async function placeFolder<T>(place: FilePlace, key: string, fill: (folder: string) => Promise<T>): Promise<T> {
+export interface FolderPlace {
+  readonly place: FilePlace;
+  /** Identifies the parent folder. */
+  readonly key: string;
+  /** Absolute path of the folder in which private folders are made. */
+  readonly staging: string;
+  readonly anchor: Anchor;
+}
+
+/** Name of the folder to fill, in a folder that only this user may enter. */
+const FILLED = "folder";
+const PRIVATE_MODE = 0o700;
+const NEW_FOLDER_MODE = 0o755;
+const COPY_BYTES = 1024 * 1024;
+
+/** Errors of `fill` are thrown unchanged. */
+export async function placeFolder<T>(target: FolderPlace, fill: (folder: string) => Promise<T>): Promise<T> {
+  const { place, staging, anchor } = target;
+  const outer = await withFileErrors(place.path, async () => {
+    refuseTaken(place);
+    await clearOnce(staging);
+    mkdirSync(staging, { recursive: true, mode: PRIVATE_MODE });
+    return await mkdtemp(join(staging, "new-"));
+  });
+  try {
+    const folder = join(outer, FILLED);
+    mkdirSync(folder, NEW_FOLDER_MODE);
+    const filled = await fill(folder);
+    await withFileErrors(place.path, async () => {
+      await using parent = await enter(outer, "", anchor);
+      await using source = await enter(parent.self, FILLED, anchor);
+      const content = await inspectFolder(source.self, place.path, anchor);
+      await moveIntoPlace(target, parent, source, content);
+    });
+    return filled;
+  } finally {
+    await removeQuietly(outer);
+  }
+}
+
+/** Folders from which this process has removed what an earlier one left. */
+const cleared = new Map<string, Promise<void>>();
+
+function clearOnce(staging: string): Promise<void> {
+  const clearing = cleared.get(staging) ?? removeQuietly(staging);
+  cleared.set(staging, clearing);
+  return clearing;
+}
+
+async function moveIntoPlace(
+  target: FolderPlace,
+  parent: OpenFolder,
+  source: OpenFolder,
+  content: FolderContent,
+): Promise<void> {
+  const { place } = target;
+  try {
+    await renameFolder(place, parent.at(FILLED));
+  } catch (error) {
+    if (codeOf(error) !== "EXDEV") throw error;
+    await copyIntoPlace(target, source, content);
+  }
+  await place.folder.sync();
+}
+
+/** The check and the rename are synchronous, because a rename would replace an empty folder. */
+async function renameFolder(place: FilePlace, from: string): Promise<void> {
+  await place.folder.verify();
+  refuseTaken({ path: place.path, found: lstatSync(place.file, { throwIfNoEntry: false }) });
+  refuseNewRepository(place.folder, basename(place.path), place.path);
+  renameSync(from, place.file);
+}
+
+async function copyIntoPlace(target: FolderPlace, source: OpenFolder, content: FolderContent): Promise<void> {
+  const { place, key, anchor } = target;
+  await sweepOnce(place.folder, key);
   const name = temporaryName(randomBytes(8).toString("hex"));
   const temporary = place.folder.at(name);
   unfinished.add(name);
   try {
-    const folder = await withFileErrors(place.path, async () => {
-      refuseTaken(place);
-      await sweepOnce(place.folder, key);
-      mkdirSync(temporary, 0o755);
-      return join(realPathOf(place.folder.self), name);
-    });
-    const filled = await fill(folder);
-    await withFileErrors(place.path, () => renameIntoPlace(place, temporary));
-    return filled;
-  } catch (error) {
-    await removeQuietly(temporary);
-    throw error;
+    mkdirSync(temporary, NEW_FOLDER_MODE);
+    await using copy = await enter(place.folder.self, name, anchor);
+    await copyContent(source, copy, content, anchor);
+    await renameFolder(place, temporary);
   } finally {
+    await removeQuietly(temporary);
     unfinished.delete(name);
   }
 }
 
-/** The check and the rename are synchronous, because a rename would replace an empty folder. */
-async function renameIntoPlace(place: FilePlace, temporary: string): Promise<void> {
-  await place.folder.verify();
-  refuseTaken({ path: place.path, found: lstatSync(place.file, { throwIfNoEntry: false }) });
-  refuseNewRepository(place.folder, basename(place.path), place.path);
-  renameSync(temporary, place.file);
-  await place.folder.sync();
+async function copyContent(
+  from: OpenFolder,
+  to: OpenFolder,
+  { folders, files }: FolderContent,
+  anchor: Anchor,
+): Promise<void> {
+  const byFolder = Map.groupBy(files, parentOf);
+  for (const path of ["", ...folders]) {
+    if (path !== "") await makeFolder(to, path, anchor);
+    await using source = await enter(from.self, path, anchor);
+    await using target = await enter(to.self, path, anchor);
+    for (const file of byFolder.get(path) ?? []) {
+      const name = basename(file);
+      await copyFile(source.at(name), target.at(name));
+    }
+  }
 }
+
+/** Its parent is there. */
+async function makeFolder(root: OpenFolder, path: string, anchor: Anchor): Promise<void> {
+  await using parent = await enter(root.self, parentOf(path), anchor);
+  mkdirSync(parent.at(basename(path)), NEW_FOLDER_MODE);
+}
+
+const parentOf = (path: string): string => (path.includes("/") ? dirname(path) : "");
+
+async function copyFile(from: string, to: string): Promise<void> {
+  await using source = new OpenFile(from, flags.O_RDONLY | SAFE_OPEN);
+  const { mode, size } = source.stat();
+  await using target = new OpenFile(to, flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | SAFE_OPEN, mode & 0o777);
+  const piece = new Uint8Array(Math.min(size, COPY_BYTES));
+  for (let at = 0; at < size; at += piece.length) await target.write(piece.subarray(0, await source.read(piece, at)));
+}
+
+async function enter(parent: string, path: string, anchor: Anchor): Promise<OpenFolder> {
+  const folder = await openFolder(parent, path, "read", anchor);
+  if (!folder) throw vanished(path);
+  return folder;
+}
+
+const vanished = (path: string): Error => refused(path, "vanished while it was moved", "Try again.");
 
 function refuseTaken({ found, path }: Pick<FilePlace, "found" | "path">): void {
   if (found)
@@ -52,6 +157,3 @@ function refuseTaken({ found, path }: Pick<FilePlace, "found" | "path">): void {
       "Name a folder that does not exist yet, such as one more below it.",
     );
 }
-
-/** Resolves a path by descriptor, which is meaningless to another program. */
-const realPathOf = (self: string): string => (self.startsWith("/proc/self/fd/") ? readlinkSync(self) : self);

@@ -53,7 +53,7 @@ describe("clone_repository", () => {
       artifacts: ["work/plain"],
     });
     expect(await readFile(join(desk.folder, "work/plain/README.md"), "utf8")).toBe("# Plain\n");
-    expect(desk.changes).toEqual([]);
+    expect(desk.changes).toEqual([{ path: "work/plain", operation: "place", bytes: 0, sha256: null, content: null }]);
   });
 
   it.each(REFUSED_PATHS)("refuses the path %j outside the workspace", async (path) => {

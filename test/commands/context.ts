@@ -22,7 +22,7 @@ export async function makeDesk(): Promise<Desk> {
   const folder = join(home, "workspace", "foo");
   await mkdir(folder, { recursive: true });
   const changes: FileChange[] = [];
-  const workspace = openLocalWorkspace(folder, (change) => changes.push(change));
+  const workspace = openLocalWorkspace(folder, (change) => changes.push(change), { staging: join(home, "clones") });
   const context = contextOf(workspace);
   return { home, folder, workspace, changes, context, [Symbol.asyncDispose]: () => rm(home, { recursive: true }) };
 }

@@ -111,6 +111,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
           openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files: own, onChange, lastVersion }),
           openOwnWorkspace: (_folder, onChange) =>
             new MemoryWorkspace({ files: own, onChange, own: true, lastVersion }),
+          history: store,
           services: {},
           subagents: subagentPartsIn(store, id),
           knowsAgent: async (name) => (await store.agent(name)) !== undefined,

@@ -3,6 +3,7 @@
  *
  * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
+import { createDescribeLeaving } from "#app/egress.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
@@ -50,6 +51,10 @@ export interface LoopOptions {
   /** The implementations of those services; none by default. */
   readonly serving?: Partial<Services>;
   readonly aliases?: Aliases;
+  /** The setting web.askBeforeSending; true by default. */
+  readonly asksBeforeSending?: boolean;
+  /** Values of settings, one a line. */
+  readonly settingTexts?: string;
   /** Limits of sub-agents; by default two deep, five at a time, a quarter of the rest each. */
   readonly subagents?: Partial<SubagentParts["rules"]>;
 }
@@ -119,6 +124,9 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     const lastVersion = (path: string) => store.lastFileVersion(agent, path);
     const prepare = createPrepare({
       agentId: agent,
+      ...(options.asksBeforeSending === false
+        ? {}
+        : { describeLeaving: createDescribeLeaving({ store, registry, settingTexts: options.settingTexts ?? "" }) }),
       subagents: subagentPartsIn(store, agent, options.subagents),
       folder: "/nowhere",
       model: options.model ?? model,
@@ -137,6 +145,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       random: () => 0,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
+      history: store,
       services: options.serving ?? {},
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,

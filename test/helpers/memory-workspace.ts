@@ -40,6 +40,10 @@ export class MemoryWorkspace implements Workspace {
     this.#lastVersion = options.lastVersion;
   }
 
+  plainPath(path: string): string {
+    return normalizePath(path, this.folder);
+  }
+
   async stat(path: string): Promise<FileStat | undefined> {
     const file = this.#path(path);
     const content = this.#files.get(file);
@@ -124,10 +128,15 @@ export class MemoryWorkspace implements Workspace {
         const file = join(entry.parentPath, entry.name);
         if (entry.isFile()) this.#files.set(`${target}/${relative(folder, file)}`, await readFile(file));
       }
+      this.#report("place", target, 0, null);
       return filled;
     } finally {
       await rm(folder, { recursive: true });
     }
+  }
+
+  async notePlaced(path: string): Promise<void> {
+    this.#report("place", normalizePath(path, this.folder), 0, null);
   }
 
   async *list(directory: string, entered: (folder: string) => boolean = () => true): AsyncIterable<FileStat> {

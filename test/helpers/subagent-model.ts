@@ -11,9 +11,12 @@ export const subagentModel =
   (request: ChatRequest): string =>
     numberedModel(calls[nameIn(request)] ?? [])(request);
 
-/** Returns the name at the beginning of the system message. */
-export const nameIn = ({ messages }: ChatRequest): string =>
-  /You are ([^,]+),/.exec(messages[0]?.content ?? "")?.[1] ?? "";
+/** Returns the name at the beginning of the system message, or in the job of an agent whose parent had read outside words. */
+export function nameIn({ messages }: ChatRequest): string {
+  const [system, job] = messages.map(({ content }) => content);
+  const name = /You are ([^,]+),/.exec(system ?? "")?.[1] ?? "";
+  return name === "Helper" ? (/^Name: (.+)$/m.exec(job ?? "")?.[1] ?? name) : name;
+}
 
 export const startAgent = (name: string, prompt = `Do the work of ${name}.`): CommandCall => ({
   name: "start_agent",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Message } from "#core/frame.ts";
-import { formatName, renderClipped, renderMessage, renderMinimal } from "#prompt/messages.ts";
+import { formatName } from "#prompt/format-name.ts";
+import { renderClipped, renderMessage, renderMinimal } from "#prompt/messages.ts";
 import { replyMessage, resultMessage, shippedWords as words } from "./fixtures.ts";
 
 const render = (message: Message) => renderMessage(message, words).prompt;

@@ -125,7 +125,7 @@ describe("loadWords", () => {
 
   it("names the missing shipped files", async () => {
     const own = await home({ "role.md": "{{name}} {{role}}" });
-    expect((await errorOf(loadWords([own]))).message).toMatch(/system\.md, constraints\.md/);
+    expect((await errorOf(loadWords([own]))).message).toMatch(/system\.md, outside-role\.md/);
     expect((await errorOf(loadWords([]))).message).toMatch(/system\.md/);
   });
 

@@ -15,7 +15,7 @@ for (const anchor of ["descriptor", "real-path"] satisfies Anchor[])
     const folder = join(home, "workspace", "foo");
     return {
       open: (onChange, own = false, lastVersion = undefined) => {
-        const options = lastVersion ? { lastVersion } : {};
+        const options = { staging: join(home, "clones"), ...(lastVersion ? { lastVersion } : {}) };
         // The default is the best anchor; the other one is requested.
         if (anchor === "descriptor" && !own) return asPort(folder, onChange, options);
         return openLocalWorkspace(folder, onChange, { own, anchor, ...options });

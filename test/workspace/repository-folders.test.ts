@@ -16,7 +16,7 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "goald-repository-"));
   folder = join(home, "workspace");
   mkdirSync(folder);
-  workspace = openLocalWorkspace(folder);
+  workspace = openLocalWorkspace(folder, undefined, { staging: join(home, "clones") });
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 

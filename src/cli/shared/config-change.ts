@@ -6,6 +6,7 @@
  */
 
 import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { checkSettings } from "#config/check-settings.ts";
 import {
   type FoundSetting,
@@ -39,8 +40,8 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   const host = runningHost(home);
   if (output.json) output.data(JSON.stringify({ name: row.name, value, file, overriddenBy, host: host?.role ?? null }));
   else output.say(clean(`Set ${row.name} to ${value === null ? "unset" : value} in ${file}`));
-  if (overriddenBy) console.error(clean(`${placeOf(overriddenBy)} overrides this.`));
-  if (host) console.error(host.sentence);
+  if (overriddenBy) printNote(clean(`${placeOf(overriddenBy)} overrides this.`));
+  if (host) printNote(host.sentence);
   return EXIT.ok;
 }
 
@@ -58,7 +59,7 @@ export async function unsetSetting({ home, output }: Place, typed: string): Prom
     const now = report ? ` It is ${report.value ?? "unset"} now (${originInWords(report.origin)}).` : "";
     output.say(clean(`${removed ? `Removed ${name} from` : `${name} is not in`} ${file}.${now}`));
   }
-  if (host) console.error(host.sentence);
+  if (host) printNote(host.sentence);
   return EXIT.ok;
 }
 

@@ -4,14 +4,16 @@ import { access, constants, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
+import { printLine, printNote, printPart, printStyledLine } from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
+import { requireOwned } from "#config/owners.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
-import { escapeUnseenInJson } from "#util/unseen.ts";
+import { inertJson } from "#util/unseen.ts";
 import { CHECKOUT } from "../../shipped.ts";
 import { callsFor, ownName, quoteForShell } from "./own-calls.ts";
 
@@ -23,6 +25,8 @@ export interface GlobalOptions {
   readonly input?: boolean;
   /** False for verbs that do not concern agents, and for verbs that start or stop the daemon. */
   readonly revives?: boolean;
+  /** False for verbs that load nothing from the home. */
+  readonly judges?: boolean;
 }
 
 /** Output of a verb. Data goes to standard output; with --json, all other text goes to standard error. */
@@ -31,6 +35,8 @@ export interface Output {
   /** True when input and output are a terminal, without --no-input and --json. */
   readonly interactive: boolean;
   data(line: string): void;
+  /** Data with goald's own styles. */
+  styled(line: string): void;
   say(line: string): void;
   /** Writes partial lines for a person; absent when the output is not a person's terminal. */
   readonly write?: (text: string) => void;
@@ -62,9 +68,10 @@ export function openOutput(options: GlobalOptions): Output {
   return {
     json,
     interactive,
-    data: (line) => console.log(json ? escapeUnseenInJson(line) : line),
-    say: (line) => (json ? console.error(line) : console.log(line)),
-    ...(!json && stdout.isTTY === true ? { write: (text: string) => void stdout.write(text) } : {}),
+    data: (line) => printLine(json ? inertJson(line) : line),
+    styled: printStyledLine,
+    say: (line) => (json ? printNote(line) : printLine(line)),
+    ...(!json && stdout.isTTY === true ? { write: printPart } : {}),
     input: () => {
       input ??= openLineInput(stdin, stdout);
       return input;
@@ -83,7 +90,7 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
   try {
     await requireFolder(home);
     const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
-    for (const note of notes) console.error(clean(note));
+    for (const note of notes) printNote(clean(note));
     const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
     if (options.revives !== false && existsSync(join(home.privateFolder, "wanted")))
       await (await import("./revive.ts")).reviveDaemon(home);
@@ -95,7 +102,10 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
   }
 }
 
-/** Finds the home without reading its settings, for verbs that must work with invalid settings. */
+/**
+ * Finds the home without reading its settings, for verbs that must work with invalid settings. Throws
+ * GOALD_HOME_UNTRUSTED for a home that others may change.
+ */
 export async function findContext(options: GlobalOptions): Promise<Pick<CliContext, "home" | "output">> {
   const output = openOutput(options);
   try {
@@ -110,6 +120,7 @@ export async function findContext(options: GlobalOptions): Promise<Pick<CliConte
       askTrust: (folder) => askTrust(folder, output),
       uid: process.getuid?.(),
     });
+    if (options.judges !== false) requireOwned(home);
     return { home, output };
   } catch (error) {
     output.close();

@@ -8,6 +8,7 @@ import type { Stats } from "node:fs";
 import { access, chmod, constants, lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
+import { findOwnerFaults, type OwnerFault } from "#config/owners.ts";
 import { settingsPath } from "#config/settings-file.ts";
 
 export interface Finding {
@@ -49,11 +50,12 @@ export async function checkHome(home: Home, uid: number | undefined): Promise<re
 const closed = (): Finding => fine("permissions", "nobody else can read what is private, or write what goald obeys");
 
 async function checkPermissions(home: Home, uid: number): Promise<readonly Finding[]> {
-  const { root, commandsFolder, promptsFolder, configFolder, envFile, privateFolder, logFolder } = home;
-  const findings: Finding[] = [];
-  for (const path of [root, commandsFolder, promptsFolder, configFolder])
-    findings.push(...checkMode(path, await look(path), uid, 0o022, "can be written by others"));
-  for (const path of [envFile, settingsPath(home)])
+  const { envFile, privateFolder, logFolder } = home;
+  const secret = [envFile, settingsPath(home)];
+  const findings = findOwnerFaults(home)
+    .filter(({ path }) => !secret.includes(path) && path !== privateFolder)
+    .map(describeFault);
+  for (const path of secret)
     findings.push(...checkMode(path, await look(path), uid, 0o077, "can be read by others, and keys are kept there"));
   const own = await lstat(privateFolder).catch(() => undefined);
   if (own?.isSymbolicLink())
@@ -62,6 +64,11 @@ async function checkPermissions(home: Home, uid: number): Promise<readonly Findi
     findings.push(...checkMode(path, await look(path), uid, 0o077, "is open to others"));
   return findings;
 }
+
+const describeFault = ({ path, reason, mend, mode }: OwnerFault): Finding =>
+  mode === undefined
+    ? problem("permissions", `${path} ${reason}`, `${mend}, or name another home.`)
+    : problem("permissions", `${path} ${reason}`, `${mend}, or: goald doctor --fix`, () => chmod(path, mode));
 
 /** `forbidden`: permission bits that must not be set. A missing file is valid. */
 function checkMode(

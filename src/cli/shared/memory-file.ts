@@ -9,6 +9,7 @@ import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
+import { inertJson } from "#util/unseen.ts";
 import { identityOf, MEMORY_KINDS, type MemoryView, TRUSTS } from "#views/memory-view.ts";
 import { inUnits, lengthOfChange, openChanger } from "./change-memory.ts";
 import { type CliContext, openContext } from "./context.ts";
@@ -23,7 +24,7 @@ export async function exportMemories(name: string, file: string | undefined, opt
     const { place, namespace } = await findSpace(reading, name, options);
     const lines: string[] = [];
     for await (const row of allMemories(reading, place))
-      if (isLive(row)) lines.push(redact(JSON.stringify(lineOf(row))));
+      if (isLive(row)) lines.push(inertJson(redact(JSON.stringify(lineOf(row)))));
     if (file === undefined) for (const line of lines) output.data(line);
     else {
       await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {

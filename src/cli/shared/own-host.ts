@@ -9,6 +9,7 @@ import { expectDaemon, isDaemonExpected, stopExpectingDaemon } from "#api/daemon
 import { readHostInfo } from "#api/host-lock.ts";
 import { LocalClient } from "#api/local-client.ts";
 import { type Host, type HostParts, openHost } from "#app/host.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { type AgentState, questionOf } from "#core/state.ts";
@@ -141,10 +142,10 @@ export class OwnHost {
     const agents = `${countNoun(count, "agent")} ${count === 1 ? "goes" : "go"} on in the background`;
     try {
       await daemon;
-      console.error(`${agents}: ${formatCall(home, "ps")}`);
+      printNote(`${agents}: ${formatCall(home, "ps")}`);
     } catch (thrown) {
       const { message } = toError(thrown);
-      console.error(clean(`goald: ${agents} when the daemon is up: ${formatCall(home, "up")}\n  ${message}`));
+      printNote(clean(`goald: ${agents} when the daemon is up: ${formatCall(home, "up")}\n  ${message}`));
     }
   }
 }

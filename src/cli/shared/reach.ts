@@ -1,13 +1,15 @@
 /** reach.ts -- finds the host for a verb: a running one, or a daemon that it starts. */
+
 import { ensureDaemon, findHost } from "#api/auto-start.ts";
 import type { Client } from "#api/client.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { readVersion } from "../../shipped.ts";
 import type { CliContext } from "./context.ts";
 
 /** Returns the host that accepts requests, which may be a foreground run. Starts a daemon when the home has no host. */
 export async function reachHost({ home, output }: CliContext): Promise<Client> {
   const { client, started, status } = await ensureDaemon(home, { version: readVersion() });
-  if (started && !output.json) console.error(`Started the daemon (pid ${status.pid}).`);
+  if (started && !output.json) printNote(`Started the daemon (pid ${status.pid}).`);
   return client;
 }
 

@@ -1,7 +1,9 @@
 /** reading.ts -- opens `Reading` for verbs, and pages through what it returns. */
+
 import { join } from "node:path";
 import type { Reading } from "#api/reading.ts";
 import type { HomeReading } from "#app/reading.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { clean } from "#util/clean.ts";
@@ -29,7 +31,7 @@ export async function withReading<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const { openReading } = await import("#app/reading.ts");
-  const report = (problem: string): void => console.error(clean(problem));
+  const report = (problem: string): void => printNote(clean(problem));
   await using opened = await openReading(home, settings, { report, ...(signal ? { signal } : {}) });
   return await look(opened);
 }

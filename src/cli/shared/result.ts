@@ -44,7 +44,7 @@ export function createShow(
 ): Show {
   const { write } = output;
   const live = write && createScanner && !settings.plainOutput ? { live: { write, redact, createScanner } } : {};
-  return createShowRun({ print: (line) => output.data(redact(line)), colour, thoughtsOf, ...live });
+  return createShowRun({ print: (line) => output.styled(redact(line)), colour, thoughtsOf, ...live });
 }
 
 const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {

@@ -1,5 +1,7 @@
 /** run-agent.ts -- creates or resumes an agent through its host, then follows it, waits for it, or detaches. */
+
 import { resolve } from "node:path";
+import { printNote } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
@@ -110,7 +112,7 @@ function sayStarted(view: AgentView, { output, home }: CliContext, note: string)
   if (output.json) output.data(JSON.stringify({ agent: view, note }));
   else {
     output.data(view.id);
-    const say = process.stdout.isTTY ? output.say : console.error;
+    const say = process.stdout.isTTY ? output.say : printNote;
     if (note !== "") say(note);
     say(`Workspace:   ${view.workspace}`);
     say(`Follow it:   ${formatCall(home, "attach", view.id)}`);

@@ -3,6 +3,7 @@
 import type { HostClient } from "#api/client.ts";
 import type { Catalogue } from "#app/catalogue.ts";
 import type { Host, HostParts } from "#app/host.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { countNoun } from "#core/text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { connected } from "./connect.ts";
@@ -105,10 +106,9 @@ interface OwnAgent {
 async function sayGoing(client: HostClient, { agent, hasEnded }: OwnAgent, { home }: CliContext): Promise<void> {
   const going = (await client.agents().catch(() => [])).filter(isGoing).map(({ id }) => id);
   const others = going.filter((id) => id !== agent).length;
-  if (!hasEnded && going.includes(agent))
-    console.error(`${agent} goes on in the background: ${formatCall(home, "ps")}`);
+  if (!hasEnded && going.includes(agent)) printNote(`${agent} goes on in the background: ${formatCall(home, "ps")}`);
   if (others > 0)
-    console.error(
+    printNote(
       `${countNoun(others, "other agent")} ${others === 1 ? "goes" : "go"} on in the background: ${formatCall(home, "ps")}`,
     );
 }

@@ -4,7 +4,9 @@
  * It works with invalid settings, so that they can be found and fixed. Keys are shown as `set` or `not set`, and are
  * never written into goald.json.
  */
+
 import { existsSync } from "node:fs";
+import { printNote } from "#cli/terminal/print.ts";
 import { renderTable } from "#cli/terminal/table.ts";
 import type { Home } from "#config/home.ts";
 import { type ReadSettings, readSettings, wrongSettings } from "#config/load.ts";
@@ -26,7 +28,7 @@ export async function configList(options: ConfigOptions): Promise<number> {
     const settings = reportsOf(read);
     if (output.json) output.data(JSON.stringify({ home: home.root, file: settingsPath(home), settings }));
     else output.data(tableOf(settings, options));
-    for (const note of read.notes) console.error(clean(note));
+    for (const note of read.notes) printNote(clean(note));
     if (read.problems.length > 0) throw wrongSettings(read.problems);
     return EXIT.ok;
   });

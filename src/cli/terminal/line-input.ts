@@ -9,6 +9,7 @@ import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import type { ReadStream } from "node:tty";
 import { GoaldError } from "#core/errors.ts";
+import { printable } from "./print.ts";
 
 export interface LineInput {
   /** The next line without its end; undefined when the person leaves. One question at a time. */
@@ -118,14 +119,15 @@ class QueuedLines implements LineInput {
     this.#reader.close();
   }
 
-  async #ask(question: string, isSecret: boolean, signal: AbortSignal | undefined): Promise<string | undefined> {
+  async #ask(asked: string, isSecret: boolean, signal: AbortSignal | undefined): Promise<string | undefined> {
     if (this.#waiting) throw new GoaldError("GOALD_INTERNAL", "A question was asked while another one is open.");
     signal?.throwIfAborted();
     this.interrupted = false;
+    const question = printable(asked);
     const queued = this.#queue.shift();
     this.wasBegunEarly = queued !== undefined || (this.#isTerminal && this.#reader.line !== "");
     if (queued !== undefined) {
-      this.#output.write(`${question}${isSecret ? "" : queued}\n`);
+      this.#output.write(`${question}${isSecret ? "" : printable(queued)}\n`);
       return queued;
     }
     if (this.#hasEnded) return undefined;

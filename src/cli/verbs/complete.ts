@@ -1,5 +1,7 @@
 /** complete.ts -- `goald complete agents`: lists agents for completion scripts. Starts no daemon, never fails. */
+
 import { listAgentNames } from "#app/reading.ts";
+import { printLine } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { findContext, type GlobalOptions } from "../shared/context.ts";
@@ -14,7 +16,7 @@ export const verb = defineVerb({
     { name: "[begin]", about: "what is typed so far" },
   ],
   run: async ([, begin = ""], options) => {
-    for (const line of await agentsThatBegin(begin, options).catch(() => [])) console.log(line);
+    for (const line of await agentsThatBegin(begin, options).catch(() => [])) printLine(line);
     return EXIT.ok;
   },
 });

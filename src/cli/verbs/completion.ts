@@ -1,4 +1,5 @@
 /** completion.ts -- `goald completion`: prints the completion script of a shell. */
+import { printLine } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { bashScript } from "../completion/bash.ts";
 import { describeVerbs } from "../completion/describe-verbs.ts";
@@ -21,7 +22,7 @@ export const verb = defineVerb({
   arguments: [{ name: "<shell>", about: "the shell", choices: ["bash", "zsh", "fish"] }],
   run: async ([shell], { json }, loadVerbs) => {
     const script = SCRIPTS[shell as keyof typeof SCRIPTS](describeVerbs(await loadVerbs()));
-    console.log(json ? JSON.stringify({ shell, script }) : script.trimEnd());
+    printLine(json ? JSON.stringify({ shell, script }) : script.trimEnd());
     return EXIT.ok;
   },
 });

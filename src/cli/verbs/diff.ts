@@ -3,6 +3,7 @@
  * changed any.
  */
 
+import { printNote } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -72,7 +73,7 @@ function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: b
     else output.data(showUnseen(file.patch).trimEnd());
   for (const { path, editedByPerson } of files)
     if (editedByPerson.length > 0)
-      console.error(clean(`This includes a person's edit of ${path}, found in step ${editedByPerson.join(", ")}.`));
+      printNote(clean(`This includes a person's edit of ${path}, found in step ${editedByPerson.join(", ")}.`));
   if (stat && files.length > 0) output.data(sumLine(files, between));
 }
 

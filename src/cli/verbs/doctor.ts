@@ -8,6 +8,7 @@
 import { statfs } from "node:fs/promises";
 import { loadWholeCatalogue } from "#app/catalogue.ts";
 import { measureStore } from "#app/reading.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
@@ -50,7 +51,7 @@ const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 export async function doctor(
   options: GlobalOptions & { readonly fix?: boolean; readonly online?: boolean },
 ): Promise<number> {
-  const { home, output } = await findContext(options);
+  const { home, output } = await findContext({ ...options, judges: false });
   try {
     const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];
     let findings = await look();
@@ -96,7 +97,7 @@ async function repair(finding: Finding, output: Output): Promise<boolean> {
     await finding.repair();
     return true;
   } catch (thrown) {
-    console.error(clean(`goald: ${finding.text}: could not be repaired: ${toError(thrown).message}`));
+    printNote(clean(`goald: ${finding.text}: could not be repaired: ${toError(thrown).message}`));
     if (isGoaldError(thrown) && thrown.hint) output.say(clean(thrown.hint));
     return false;
   }

@@ -3,11 +3,13 @@
  *
  * The daemon has stopped when its lock is free. It is killed only with --kill.
  */
+
 import { takesNoCalls } from "#api/auto-start.ts";
 import { stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
 import { meetHost } from "#api/meet-host.ts";
 import { unfinishedAgents } from "#app/reading.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
@@ -104,7 +106,7 @@ export async function stopDaemon(
     isGone = await wait(KILLED_MS, false);
   }
   if (!isGone)
-    console.error(
+    printNote(
       `goald: The daemon (pid ${pid}) has not stopped within ${waitMs / 1000} s.\n  Wait for it, or kill it; its agents continue at the next start: ${formatCall(home, "down", "--kill")}`,
     );
   const unfinished = isGone ? await unfinishedAgents(home, Number.POSITIVE_INFINITY) : [];

@@ -8,6 +8,7 @@
 import type { ForkedAgent } from "#api/control.ts";
 import { isHostHeld } from "#api/host-lock.ts";
 import { openOwnStore } from "#app/own-store.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { EXIT } from "#core/errors.ts";
@@ -99,7 +100,7 @@ function say(from: AgentRow, { id, name, workspace, events, files }: Made, step:
     return;
   }
   output.data(id);
-  const tell = process.stdout.isTTY ? output.say : console.error;
+  const tell = process.stdout.isTTY ? output.say : printNote;
   tell(
     clean(
       `${name} (${id}) starts from ${from.id} after step ${step}, with ${countNoun(files, "file")} in ${workspace}`,

@@ -7,6 +7,7 @@
 
 import { resolve, sep } from "node:path";
 import { openPages } from "#app/services.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -159,8 +160,8 @@ function tell({ context: { output }, space, skipped, sums }: Ingestion): number 
     output.data(JSON.stringify({ namespace: space.namespace, ...sums, skipped }));
     return code;
   }
-  for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) console.error(clean(`Skipped ${path}: ${reason}`));
-  if (skipped.length > MAX_SHOWN) console.error(`Skipped ${skipped.length - MAX_SHOWN} more.`);
+  for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) printNote(clean(`Skipped ${path}: ${reason}`));
+  if (skipped.length > MAX_SHOWN) printNote(`Skipped ${skipped.length - MAX_SHOWN} more.`);
   const pieces = `${countNoun(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
   const left = skipped.length > 0 ? `; ${skipped.length} skipped` : "";
   output.say(clean(`${countNoun(sources, "text")} read into ${space.title}: ${pieces}${left}.`));

@@ -1,7 +1,9 @@
 /** init.ts -- `goald init`: creates a home, lists the created files, and records that the person trusts the home. */
+
 import { readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { printNote } from "#cli/terminal/print.ts";
 import { type Home, isTrusted, recordTrust, trustRecordOf } from "#config/home.ts";
 import { findUnignored, holdsHomeFiles, isBelowWorkspace, makeHome } from "#config/make-home.ts";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
@@ -23,7 +25,11 @@ export const verb = defineVerb({
 export async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
   if (folder !== undefined && options.home !== undefined)
     throw new GoaldError("GOALD_USAGE", "Expected one folder, got one as an argument and one with --home.");
-  const { home, output } = await findContext(folder === undefined ? options : { ...options, home: folder });
+  const { home, output } = await findContext({
+    ...options,
+    ...(folder === undefined ? {} : { home: folder }),
+    judges: false,
+  });
   try {
     const isHidden = await isBelowWorkspace(home.root);
     const wasStrange = home.chosenBy !== "default" && (await holdsHomeFiles(home));
@@ -42,7 +48,7 @@ export async function init(folder: string | undefined, options: GlobalOptions): 
       if (kept.length > 0) output.say(`  kept:  ${kept.join("  ")}`);
       output.say(clean(nextSteps(home)));
     }
-    for (const note of notes) console.error(clean(note));
+    for (const note of notes) printNote(clean(note));
     return EXIT.ok;
   } finally {
     output.close();

@@ -4,7 +4,9 @@
  * Secrets were redacted when the lines were written. Lines are also cleaned for the terminal, since others can write
  * into the file. With --json each line is printed exactly as in the file.
  */
+
 import { join } from "node:path";
+import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
@@ -115,7 +117,7 @@ async function printLines(filter: LogFilter, options: LogsOptions, context: CliC
     };
     read(tail === undefined ? show : hold, !follow);
     for (const text of held) show(text);
-    if (!context.output.json && shown === 0) console.error(follow ? "No such line yet." : "No such line in the log.");
+    if (!context.output.json && shown === 0) printNote(follow ? "No such line yet." : "No such line in the log.");
   };
   let next = readAll;
   // Ctrl-C is not a failure, even while the first lines are printed.

@@ -5,6 +5,7 @@
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
 
+import { redrawScreen } from "#cli/terminal/print.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import { fitLine, renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
@@ -138,7 +139,7 @@ async function watch(context: CliContext, options: PsOptions): Promise<number> {
   await untilInterrupt(WATCH_EVERY_MS, async () => {
     const listed = await list(context, options);
     if (onTerminal) {
-      stdout.write(`${CLEAR}${screenOf(listed, context, stdout.columns || 80, stdout.rows || 24)}`);
+      redrawScreen(screenOf(listed, context, stdout.columns || 80, stdout.rows || 24));
       return;
     }
     const now = JSON.stringify(listed);
@@ -147,9 +148,6 @@ async function watch(context: CliContext, options: PsOptions): Promise<number> {
   });
   return EXIT.ok;
 }
-
-/** Moves the cursor to the top left and clears the screen. */
-const CLEAR = "\u001b[H\u001b[2J";
 
 function screenOf({ shown, hidden }: Listed, { home }: CliContext, columns: number, rows: number): string {
   const head = `${systemClock.now().toISOString()}  ${home.root}  (Ctrl-C ends this)`;

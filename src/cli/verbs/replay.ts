@@ -33,9 +33,9 @@ export const verb = defineVerb({
 });
 
 export async function replayVerb(file: string, options: GlobalOptions): Promise<number> {
+  const visited = await openContext({ ...options, input: false, revives: false });
   const cassette = readCassette(resolve(file));
   requireState(cassette);
-  const visited = await openContext({ ...options, input: false, revives: false });
   const context = await ownHome(visited, options);
   const { output, home } = context;
   let isSame = false;

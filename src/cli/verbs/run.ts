@@ -4,6 +4,7 @@
  * Flags, agent, terminal and key are checked before anything is created.
  */
 
+import { printNote } from "#cli/terminal/print.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
@@ -94,7 +95,7 @@ async function agentFromFlags(
   const from = options.from ?? (name === undefined && role === undefined && goals.length === 0 ? agentFile : undefined);
   if (from) {
     const file = await readAgentFile(from);
-    for (const note of file.notes) console.error(`${from}: ${note}`);
+    for (const note of file.notes) printNote(`${from}: ${note}`);
     return validateAgent({
       name: name ?? file.name,
       role: role ?? file.role,

@@ -4,6 +4,7 @@ import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import type { DaemonStatus } from "#api/control.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -63,8 +64,7 @@ function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { ou
     checkVersion(told, { version: readVersion() });
   } catch (thrown) {
     // Status is printed even for a daemon of another version.
-    if (Error.isError(thrown))
-      console.error(clean(`${thrown.message} Start this version: ${formatCall(home, "restart")}`));
+    if (Error.isError(thrown)) printNote(clean(`${thrown.message} Start this version: ${formatCall(home, "restart")}`));
   }
 }
 

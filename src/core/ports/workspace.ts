@@ -16,6 +16,8 @@ export interface FileStat {
 export interface Workspace {
   /** Absolute path, for people. */
   readonly folder: string;
+  /** The path in the one form that the file history uses. Reads no disk; throws GOALD_PATH_REFUSED. */
+  plainPath(path: string): string;
   /** undefined when there is no file; throws for a directory. */
   stat(path: string): Promise<FileStat | undefined>;
   /** Bytes `offset` to `offset + length` of a regular file; the whole file by default, up to 64 MB. */
@@ -37,10 +39,13 @@ export interface Workspace {
    */
   move(from: string, to: string): Promise<void>;
   /**
-   * Creates a folder atomically. `fill` receives the absolute path of an empty folder, which is renamed to `path` on
-   * success and deleted on failure. GOALD_FILE when `path` exists. The files in it are not passed to `onChange`.
+   * Creates a folder atomically. `fill` receives the absolute path of an empty private folder outside the workspace. On
+   * success its files are checked and it is moved to `path`; on failure it is deleted. GOALD_FILE when `path` exists,
+   * GOALD_PATH_REFUSED for links and forbidden names in it. `onChange` receives the folder, and no file in it.
    */
   place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T>;
+  /** Adds a folder to the history that `place` created before a crash. */
+  notePlaced(path: string): Promise<void>;
   /** Adds a file that is about to change to the history, unless it is the last version. undefined when there is no file. */
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined>;
   /** Regular files below a folder, sorted by path, without following links; "" is the root. Folders not `entered` are skipped. */

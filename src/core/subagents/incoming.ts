@@ -31,11 +31,11 @@ export const isHelpedByTask = ({ paused }: Pick<AgentState, "paused">): boolean 
 export function receiveFromAgent(message: SubagentMessage, state: AgentState): readonly NewEvent[] {
   switch (message.type) {
     case "task": {
-      const { from, text, outside, reach } = message;
+      const { type: _type, reach, ...task } = message;
       const resumed: readonly NewEvent[] = state.paused && isHelpedByTask(state) ? [{ type: "agent-resumed" }] : [];
       const { stepLimit, tokenLimit, budgetUsd, deadline } = reach;
       const settings: NewEvent = { type: "settings-changed", stepLimit, tokenLimit, budgetUsd, deadline };
-      return [settings, ...resumed, ...nextTurn(state), { type: "task-received", from, text, outside }];
+      return [settings, ...resumed, ...nextTurn(state), { type: "task-received", ...task }];
     }
     case "halt":
       return state.paused || isFinished(state)

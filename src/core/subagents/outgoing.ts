@@ -10,8 +10,8 @@ import type { EventOf, PauseCode, RecordedEvent } from "../event.ts";
 import { spentOf } from "../limits.ts";
 import type { StagedWrite } from "../ports/commit.ts";
 import type { InboxMessage } from "../ports/inbox.ts";
-import { plainSources } from "../provenance.ts";
-import { type AgentState, isOver } from "../state.ts";
+import { addSources, type OutsideSource, plainSources } from "../provenance.ts";
+import { type AgentState, isOver, openCommand } from "../state.ts";
 import type { Standing } from "./subagent-event.ts";
 
 /** Pauses by a person stop working sub-agents too. At a limit they continue with their reserved allowance. */
@@ -23,14 +23,15 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
     case "agent-started":
       return [spawned(event, after, self)];
     case "agent-told": {
-      const { agent, text, reach, seq } = event;
+      const { agent, text, reach, seq, outside = [] } = event;
       return [
         send(agent, `task/${seq}`, {
           type: "task",
           from: after.name,
           text,
           reach,
-          outside: plainSources(after.received),
+          outside: sourcesOfWords(after, outside),
+          ...carriesOf(event, after),
         }),
       ];
     }
@@ -54,6 +55,7 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
         status: "ok",
         text: `${event.reason}${filesOf(after, self)}`,
         source: "agent",
+        outside: sourcesOfReport(after, self),
         artifacts: pathsOf(after, self),
       });
     case "agent-reported":
@@ -65,13 +67,26 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
 }
 
 function spawned(
-  { seq, agent, child }: EventOf<"agent-started"> & { readonly seq: number },
-  { startedBy, received }: AgentState,
+  event: EventOf<"agent-started"> & { readonly seq: number },
+  after: AgentState,
   self: string,
 ): StagedWrite {
-  const origin = { agent: self, depth: (startedBy?.depth ?? 0) + 1, outside: plainSources(received) };
+  const { seq, agent, child, outside = [] } = event;
+  const depth = (after.startedBy?.depth ?? 0) + 1;
+  const origin = { agent: self, depth, outside: sourcesOfWords(after, outside), ...carriesOf(event, after) };
   return { kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy: origin } };
 }
+
+const sourcesOfWords = ({ received }: AgentState, ofCall: readonly OutsideSource[]): readonly OutsideSource[] =>
+  addSources(plainSources(received), plainSources(ofCall));
+
+/** The words of a report are those of this agent, and perhaps of all that it received. */
+const sourcesOfReport = ({ received }: AgentState, self: string): readonly OutsideSource[] =>
+  addSources([{ from: "agent", name: self }], plainSources(received));
+
+/** Whether the call gives away text that may not leave unasked. */
+const carriesOf = ({ callId }: { readonly callId: string }, after: AgentState): { readonly carries?: true } =>
+  openCommand(after, callId)?.leaving?.carries ? { carries: true } : {};
 
 const send = (to: string, key: string, message: InboxMessage): StagedWrite => ({ kind: "send", to, key, message });
 
@@ -88,7 +103,8 @@ function pauseReport(
   if (code === "ended") return endReport(after, self, seq);
   const text = `It is paused and has not finished: ${reason}${filesOf(after, self)}`;
   const observation = { status: "failed", code: "agent-paused", text, source: "agent" } as const;
-  return report(after, self, seq, "paused", { ...observation, artifacts: pathsOf(after, self) });
+  const outside = sourcesOfReport(after, self);
+  return report(after, self, seq, "paused", { ...observation, outside, artifacts: pathsOf(after, self) });
 }
 
 /** Reports the end once all sub-agents have ended, so that the total spending is known. */

@@ -17,6 +17,8 @@ export interface Origin {
   readonly depth: number;
   /** Outside sources that the parent had received, so that the task may come from there. */
   readonly outside: readonly OutsideSource[];
+  /** The task holds text of the parent's folder, memory or people, which may not leave unasked. */
+  readonly carries?: true;
 }
 
 /** Totals over an agent's life, sub-agents and reservations included. */
@@ -63,6 +65,8 @@ export type SubagentEvent =
       readonly agent: string;
       readonly task: string;
       readonly child: Child;
+      /** Sources of the outside words that the call received; absent: none. */
+      readonly outside?: readonly OutsideSource[];
     }
   | {
       readonly type: "agent-told";
@@ -72,6 +76,7 @@ export type SubagentEvent =
       readonly text: Text;
       /** Total allowance from now on. */
       readonly reach: Reach;
+      readonly outside?: readonly OutsideSource[];
     }
   | { readonly type: "agent-ended"; readonly agent: string; readonly reason: string }
   /** `observation` is absent when the following `command-finished` carries it, or when there is none. */
@@ -82,6 +87,8 @@ export type SubagentEvent =
       readonly from: string;
       readonly text: Text;
       readonly outside: readonly OutsideSource[];
+      /** As in `Origin`. */
+      readonly carries?: true;
     };
 
 export type SubagentMessage =
@@ -91,6 +98,7 @@ export type SubagentMessage =
       readonly from: string;
       readonly text: Text;
       readonly outside: readonly OutsideSource[];
+      readonly carries?: true;
       readonly reach: Reach;
     }
   /** The parent was stopped, or resumed. */

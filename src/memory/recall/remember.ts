@@ -6,13 +6,15 @@
  * the result and the feedback, each clipped. Failures are kept on purpose: an agent that forgets them repeats them.
  *
  * Everything but a person's own words is folded to single lines, so that nothing in a result can look like the next
- * part. A row is trusted as far as its least trusted part: it holds the model's words, so never more than `agent`.
+ * part. A row is trusted as far as its least trusted part: it holds the model's words, so never more than `agent`. A row with the
+ * model's words carries all outside sources that the agent had received.
  */
 
 import type { CommandCall, Observation } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { isCallFrame } from "#core/frames.ts";
 import type { NewMemory, Trust } from "#core/ports/memory-row.ts";
+import { outsideOf, sourcesOf } from "#core/provenance.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine, type Text, wellFormed } from "#core/text.ts";
 
@@ -39,6 +41,7 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
         text: paragraphs(replyPart(before, event.callId), ...resultPart(event.observation)),
         importance: importanceOf(event, openCommand(before, event.callId)?.call),
         trust: trustOf(event.observation),
+        ...outsideOf(before.received, sourcesOf(event.observation)),
       };
     case "command-denied":
       return {
@@ -47,6 +50,7 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
         text: paragraphs(replyPart(before, event.callId), denialPart(event)),
         importance: event.by === "person" ? IMPORTANCE.person : IMPORTANCE.failure,
         trust: "agent",
+        ...outsideOf(before.received),
       };
     case "reply-rejected":
       return {
@@ -58,6 +62,7 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
         ),
         importance: IMPORTANCE.failure,
         trust: "agent",
+        ...outsideOf(before.received),
       };
     case "message-received":
       return {
@@ -74,6 +79,7 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
         text: paragraphs(`${oneLine(event.from, 80)} gave this task: ${clip(headOf(event.text), PERSON_CHARS)}`),
         importance: IMPORTANCE.closing,
         trust: "agent",
+        ...outsideOf(event.outside),
       };
     case "agent-reported":
       return event.observation && createReportRow(event.agent, event.observation, { ...row, step: before.step });
@@ -91,6 +97,7 @@ const createReportRow = (
   text: paragraphs(`The agent ${agent} said:`, ...resultPart(observation)),
   importance: observation.status === "ok" ? IMPORTANCE.artifact : IMPORTANCE.failure,
   trust: "agent",
+  ...outsideOf(sourcesOf(observation)),
 });
 
 function replyPart(before: AgentState, callId: string): string {

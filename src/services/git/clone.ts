@@ -12,6 +12,7 @@ import { cloneTookTooLong, explainGit, repositoryHasTooManyFiles, repositoryTooL
 import { cloneArgs, type Guard, guardArgs, guardEnvironment } from "./git-guard.ts";
 import { type GitEnd, runGit } from "./git-process.ts";
 import { createTreeTally, measureFolderBytes, type TreeTally } from "./measure.ts";
+import { prepareCheckout, settleRepository } from "./own-repository.ts";
 import { type AddressRules, pinAddress } from "./pin-address.ts";
 import { type RepositoryUrl, readOrigins, readRepositoryUrl } from "./repository-url.ts";
 
@@ -36,6 +37,8 @@ const CLONE_LIMITS: CloneLimits = { maxBytes: 512 * 1024 * 1024, maxFiles: 50_00
 /** Older versions lack `http.curloptResolve`, and would resolve the name a second time. */
 const OLDEST_GIT = [2, 37] as const;
 const WATCH_MS = 200;
+/** git does not search for a repository: it uses the one in its working folder. */
+const HERE = ["--git-dir=.git", "--work-tree=."] as const;
 
 /** Runs git in one folder with one guard. */
 type GitRunner = (args: readonly string[], onOutput?: (piece: Buffer) => void) => Promise<GitEnd>;
@@ -64,39 +67,47 @@ export function createRepositories(parts: RepositoriesParts): Repositories {
           signal: watch.signal,
           ...(onOutput ? { onOutput } : {}),
         });
-      return await fetchAndCheckOut(url, git, { ...limits, stop: watch.stop }, quote);
+      return await fetchAndCheckOut({ url, folder, git, limits, stop: watch.stop, quote });
     },
   };
 }
 
-async function fetchAndCheckOut(
-  url: RepositoryUrl,
-  git: GitRunner,
-  { maxFiles, maxBytes, stop }: CloneLimits & Pick<FolderWatch, "stop">,
-  quote: Quote,
-): Promise<Cloned> {
+interface CloneRun extends Pick<FolderWatch, "stop"> {
+  readonly url: RepositoryUrl;
+  readonly folder: string;
+  readonly git: GitRunner;
+  readonly limits: CloneLimits;
+  readonly quote: Quote;
+}
+
+async function fetchAndCheckOut({ url, folder, git, limits, stop, quote }: CloneRun): Promise<Cloned> {
+  const { maxFiles, maxBytes } = limits;
   const runOrThrow = async (args: readonly string[], onOutput?: (piece: Buffer) => void): Promise<string> => {
     const end = await git(args, onOutput);
     if (end.code !== 0) throw explainGit(end, url, quote);
     return end.output;
   };
   await runOrThrow(cloneArgs(url.href));
-  const head = await git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+  const head = await git([...HERE, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
   if (head.code !== 0) throw new GoaldError("GOALD_GIT", `${url.href} has no commit yet: there is nothing to clone.`);
-  const branch = (await git(["symbolic-ref", "--quiet", "--short", "HEAD"])).output.trim();
+  const repository = { folder, href: url.href, commit: head.output.trim() };
+  await prepareCheckout(repository);
+  const branch = (await git([...HERE, "symbolic-ref", "--quiet", "--short", "HEAD"])).output.trim();
   const { tally, add } = createTreeTally();
   // Nested trees can expand to any number of files, so stop git as soon as a limit is exceeded.
-  await runOrThrow(["ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD"], (piece) => {
+  await runOrThrow([...HERE, "ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD"], (piece) => {
     add(piece);
     if (tally.files + tally.submodules > maxFiles) stop(repositoryHasTooManyFiles(maxFiles));
     else if (tally.bytes > maxBytes) stop(repositoryTooLarge(maxBytes));
   });
-  await runOrThrow(["checkout", "--quiet", "--force"]);
+  await runOrThrow([...HERE, "checkout", "--quiet", "--force"]);
+  await settleRepository(repository);
   const { files, bytes } = tally;
   const remarks = listOmissions(tally, tally.attributes > 0 ? await countPointers(git) : 0);
+  if ((await measureFolderBytes(folder)) > maxBytes) throw repositoryTooLarge(maxBytes);
   return {
     url: url.href,
-    commit: head.output.trim(),
+    commit: repository.commit,
     branch: branch === "" ? null : quote(branch),
     files,
     bytes,
@@ -107,7 +118,7 @@ async function fetchAndCheckOut(
 /** Counts the files whose attributes name LFS. Their checked-out content is a pointer. */
 async function countPointers(git: GitRunner): Promise<number> {
   let count = 0;
-  await git(["ls-files", "-z", "--", ":(attr:filter=lfs)"], (piece) => {
+  await git([...HERE, "ls-files", "-z", "--", ":(attr:filter=lfs)"], (piece) => {
     for (const byte of piece) if (byte === 0) count++;
   });
   return count;

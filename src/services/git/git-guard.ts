@@ -94,7 +94,7 @@ export function guardEnvironment(
   };
 }
 
-/** Clones into the working folder without a checkout. `core.symlinks` stays in the clone, so that it never creates links. */
+/** Clones into the working folder without a checkout. */
 export const cloneArgs = (href: string): readonly string[] => [
   "clone",
   "--progress",
@@ -104,7 +104,6 @@ export const cloneArgs = (href: string): readonly string[] => [
   "--no-tags",
   "--no-recurse-submodules",
   "--template=",
-  "--config=core.symlinks=false",
   "--",
   href,
   ".",

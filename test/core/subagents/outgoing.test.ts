@@ -57,6 +57,7 @@ describe("messages sent with an event", () => {
           spent: { steps: 1, tokens: 15, usd: 0 },
           observation: observed("counted\nIts files: agents/me/notes/a.md", {
             source: "agent",
+            outside: [{ from: "agent", name: "me" }],
             artifacts: ["agents/me/notes/a.md"],
           }),
         },

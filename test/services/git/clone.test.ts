@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Cloned } from "#core/services.ts";
+import { checkElsewhere } from "#http/elsewhere.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#services/git/find-git.ts";
@@ -126,6 +127,41 @@ describe("a clone", () => {
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("as it is\n");
     expect(existsSync(proof)).toBe(false);
     await rm(home, { recursive: true });
+  });
+
+  it("has settings of goald's own, and nothing else that git would run", async () => {
+    await using server = await serve();
+    await from(server, "plain.git");
+    expect(await readFile(join(folder, ".git/config"), "utf8")).toBe(
+      `[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tsymlinks = false\n[remote "origin"]\n\turl = "${server.origin}/plain.git"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n`,
+    );
+    const names = (await readdir(join(folder, ".git"))).filter((name) => name !== "packed-refs");
+    expect(names.sort()).toEqual(["HEAD", "config", "index", "objects", "refs", "shallow"]);
+    expect(await readdir(join(folder, ".git/objects"))).toEqual(["pack"]);
+    const run = (...args: readonly string[]): string => execFileSync(git, args, { cwd: folder, encoding: "utf8" });
+    expect(run("status", "--porcelain")).toBe("");
+    expect(run("log", "--format=%H").trim()).toBe(plainCommit);
+  });
+
+  it("has the bytes of the repository, whatever its attributes convert", async () => {
+    makeRepository(root, "converted.git", [
+      {
+        path: ".gitattributes",
+        text: "[attr]evil filter=lfs text eol=crlf\n*.a evil\n*.b text eol=crlf\n*.c ident\n*.d working-tree-encoding=UTF-16\n",
+      },
+      { path: "x.a", text: "1\n" },
+      { path: "x.b", text: "1\n2\n" },
+      { path: "x.c", text: "$Id$\n" },
+      { path: "x.d", text: "ä\n" },
+      { path: "sub/.gitattributes", text: "* ident eol=crlf\n" },
+      { path: "sub/x", text: "$Id$\n" },
+    ]);
+    await using server = await serve();
+    await from(server, "converted.git");
+    const texts = await Promise.all(
+      ["x.a", "x.b", "x.c", "x.d", "sub/x"].map((name) => readFile(join(folder, name), "utf8")),
+    );
+    expect(texts).toEqual(["1\n", "1\n2\n", "$Id$\n", "ä\n", "$Id$\n"]);
   });
 
   it("leaves out links, submodules and LFS files, and reports them", async () => {
@@ -402,6 +438,15 @@ describe("an address in a private network", () => {
       expect(asked).toEqual([]);
     },
   );
+
+  it("is refused if it is a public address of this machine", async () => {
+    const isPublic = checkElsewhere(() => ["127.0.0.1", "8.8.8.8", "2001:4860:4860::8888"]);
+    const parts = { isPublic, isNeverAllowed };
+    for (const host of ["8.8.8.8", "[2001:4860:4860:0::8888]", "[::ffff:8.8.8.8]", "0x08080808"])
+      expect(await messageOf(clone(`https://${host}/a.git`, parts))).toMatch(/^GOALD_GIT .*Nothing was cloned/);
+    const resolve = async () => ["8.8.4.4", "8.8.8.8"];
+    expect(await messageOf(clone("https://mine.test/a.git", { ...parts, resolve }))).toMatch(/8\.8\.8\.8.*Nothing/);
+  });
 
   it("is refused if only one of several addresses is private", async () => {
     const resolve = async () => ["192.0.2.1", "10.0.0.1"];

@@ -1,4 +1,4 @@
-/** address.ts -- completes an address as models and people type it. The HTTP client decides whether it is allowed. */
+/** complete-address.ts -- completes an address as models and people type it. The HTTP client decides whether it is allowed. */
 
 /** Adds https:// to `example.com/page`. Returns any other text unchanged. */
 export const completeAddress = (text: string): string =>

@@ -1,0 +1,45 @@
+/** egress.ts -- connects an agent's store, commands and settings with the part that finds what a call would send out. */
+import type { Registry } from "#commands/registry.ts";
+import { SETTINGS, type Settings, valueAt } from "#config/settings.ts";
+import { isGoaldError } from "#core/errors.ts";
+import { namespaceOf } from "#core/memory.ts";
+import type { StoreReader } from "#core/ports/store.ts";
+import { isTainted } from "#core/provenance.ts";
+import type { Egress } from "#egress/egress.ts";
+import type { DescribeLeaving } from "#loop/describe-leaving.ts";
+
+export interface EgressSources {
+  readonly store: Pick<StoreReader, "memory">;
+  readonly registry: Pick<Registry, "get">;
+  readonly settingTexts: string;
+}
+
+/** For one agent. Nothing is loaded before the first call that matters. */
+export function createDescribeLeaving({ store, registry, settingTexts }: EgressSources): DescribeLeaving {
+  let opened: Egress | undefined;
+  return async (calls, journal) => {
+    if (!isTainted(journal.state)) return [];
+    const { openEgress } = await import("#egress/egress.ts");
+    opened ??= openEgress({
+      facts: (name) => registry.get(name),
+      read: (text) => journal.read(text),
+      recallText: async (id) => {
+        const row = await store.memory(namespaceOf(id), id).catch(ignoreMissing);
+        return row && row.trust !== "web" ? row.text : undefined;
+      },
+      settingTexts,
+    });
+    return opened.describe(calls, journal);
+  };
+}
+
+/** The agent whose memory it was may have been removed. */
+function ignoreMissing(error: unknown): undefined {
+  if (!isGoaldError(error, "GOALD_NOT_FOUND")) throw error;
+}
+
+/** The values of the settings without secrets, one a line. */
+export const settingTextsOf = (settings: Settings): string =>
+  SETTINGS.filter(({ secret }) => secret !== true)
+    .map(({ name }) => String(valueAt(settings, name) ?? ""))
+    .join("\n");

@@ -1,0 +1,61 @@
+/**
+ * track-services.ts -- notes which strangers' servers answered a call: pages, searches, downloads, repositories, posts.
+ *
+ * A failure counts like an answer, unless the error says that no words of a stranger had arrived.
+ */
+import type { Annotations } from "#core/call.ts";
+import { isGoaldError } from "#core/errors.ts";
+import { expectedSources, type OutsideSource, webSource } from "#core/provenance.ts";
+import type { Services } from "#core/services.ts";
+import type { SourceTracker } from "./track-sources.ts";
+
+type Note = <T>(asked: Promise<T>, whose: (answer: T) => readonly string[], address?: string) => Promise<T>;
+
+/** Returns the service with each answer noted. Services of goald's own model servers stay as they are. */
+export function trackService<N extends keyof Services>(name: N, service: Services[N], tracker: SourceTracker) {
+  const wrap = TRACKED[name] as ((service: Services[N], note: Note) => Services[N]) | undefined;
+  if (!wrap) return service;
+  const note: Note = async (asked, whose, address = "") => {
+    try {
+      const answer = await asked;
+      tracker.add(whose(answer).map(webSource));
+      return answer;
+    } catch (error) {
+      tracker.add((isGoaldError(error) ? error.outside : undefined) ?? [webSource(address)]);
+      throw error;
+    }
+  };
+  return wrap(service, note);
+}
+
+const TRACKED: { readonly [N in keyof Services]?: (service: Services[N], note: Note) => Services[N] } = {
+  search: (search, note) => ({
+    search: (...given) => note(search.search(...given), ({ provider }) => [provider]),
+  }),
+  pages: (pages, note) => ({
+    read: (url, signal) => note(pages.read(url, signal), (page) => [url, page.url], url),
+    select: (...given) => pages.select(...given),
+  }),
+  downloads: (downloads, note) => ({
+    get: (url, signal) => note(downloads.get(url, signal), (download) => [url, download.url], url),
+  }),
+  repositories: (repositories, note) => ({
+    clone: (url, folder, signal) => note(repositories.clone(url, folder, signal), (cloned) => [url, cloned.url], url),
+  }),
+  posts: (posts, note) => ({
+    // The id of a post is a number; only an answer that was not understood is quoted.
+    post: (...given) => note(posts.post(...given), ({ kind }) => (kind === "unknown" ? [""] : [])),
+  }),
+};
+
+/** Services that bring words of strangers. */
+const STRANGERS: ReadonlySet<string> = new Set(Object.keys(TRACKED));
+
+/** Sources that an interrupted call may have received. None for a command that reaches only goald's own model servers. */
+export function sourcesBeforeCrash(
+  { annotations, needs }: { readonly annotations: Annotations; readonly needs: readonly string[] },
+  args: unknown,
+): readonly OutsideSource[] {
+  const isOwn = needs.length > 0 && !needs.some((name) => STRANGERS.has(name));
+  return isOwn ? [] : expectedSources(annotations, args);
+}

@@ -1,0 +1,104 @@
+/**
+ * track-sources.ts -- collects the sources of the outside words that one call receives: from files, services and nested calls.
+ *
+ * A call that reads, appends to, moves or removes a file receives the sources of its newest version. A call that lists a folder
+ * receives the sources of the listed files, because their names are words too.
+ */
+import type { FileStat, Workspace } from "#core/ports/workspace.ts";
+import { addSources, type OutsideSource } from "#core/provenance.ts";
+
+/** Looks up the sources of files in the history. */
+export interface FileSources {
+  /** `path`: a plain path of a file. */
+  ofFile(path: string): Promise<readonly OutsideSource[]>;
+  /** Sources that any file below the folder has or had: one look-up instead of one for each file. */
+  ofFolder(path: string): Promise<readonly OutsideSource[]>;
+}
+
+/** Look-ups of single files in one call; those of further listed files are replaced by one of the whole folder. */
+const MAX_LISTED = 48;
+
+export class SourceTracker {
+  readonly #files: FileSources | undefined;
+  readonly #known = new Map<string, Promise<void>>();
+  #sources: readonly OutsideSource[];
+  #listed = 0;
+
+  /** Without `files` no file has a source. */
+  constructor(files?: FileSources, sources: readonly OutsideSource[] = []) {
+    this.#files = files;
+    this.#sources = sources;
+  }
+
+  get sources(): readonly OutsideSource[] {
+    return this.#sources;
+  }
+
+  add(sources: readonly OutsideSource[]): void {
+    this.#sources = addSources(this.#sources, sources);
+  }
+
+  readFile(path: string): Promise<void> {
+    return this.#once(`file ${path}`, async (files) =>
+      (await files.ofFile(path)).map((source) => ({ ...source, file: path })),
+    );
+  }
+
+  /** `folder`: the one that is listed. */
+  listFile(path: string, folder: string): Promise<void> {
+    const isKnown = this.#known.has(`file ${path}`);
+    if (!isKnown) this.#listed += 1;
+    if (isKnown || this.#listed <= MAX_LISTED) return this.readFile(path);
+    // A sub-agent has a history of its own.
+    const whole = /^(?:agents\/[^/]+\/)+/.exec(path)?.[0].slice(0, -1) ?? folder;
+    return this.#once(`folder ${whole}`, (files) => files.ofFolder(whole));
+  }
+
+  #once(key: string, look: (files: FileSources) => Promise<readonly OutsideSource[]>): Promise<void> {
+    const files = this.#files;
+    if (!files) return NOTHING;
+    const known = this.#known.get(key) ?? look(files).then((sources) => this.add(sources));
+    this.#known.set(key, known);
+    return known;
+  }
+}
+
+const NOTHING = Promise.resolve();
+
+/** The workspace, with each use of a file noted before its content is returned. */
+export function trackWorkspace(workspace: Workspace, tracker: SourceTracker): Workspace {
+  const readBefore =
+    <A extends readonly [path: string, ...unknown[]], R>(act: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      await tracker.readFile(workspace.plainPath(given[0]));
+      return act(...given);
+    };
+  return {
+    folder: workspace.folder,
+    plainPath: (path) => workspace.plainPath(path),
+    stat: (path) => workspace.stat(path),
+    write: (path, content) => workspace.write(path, content),
+    preserve: (path) => workspace.preserve(path),
+    place: (path, fill) => workspace.place(path, fill),
+    notePlaced: (path) => workspace.notePlaced(path),
+    read: readBefore((path, range?: Parameters<Workspace["read"]>[1]) => workspace.read(path, range)),
+    append: readBefore((path, content: string | Uint8Array) => workspace.append(path, content)),
+    truncate: readBefore((path, bytes: number) => workspace.truncate(path, bytes)),
+    remove: readBefore((path, options?: Parameters<Workspace["remove"]>[1]) => workspace.remove(path, options)),
+    move: readBefore((from, to: string) => workspace.move(from, to)),
+    list: (directory, entered) => trackList(workspace, tracker, directory, entered),
+  };
+}
+
+async function* trackList(
+  workspace: Workspace,
+  tracker: SourceTracker,
+  directory: string,
+  entered?: (folder: string) => boolean,
+): AsyncIterable<FileStat> {
+  const folder = workspace.plainPath(directory);
+  for await (const file of workspace.list(directory, entered)) {
+    await tracker.listFile(file.path, folder);
+    yield file;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * owners.ts -- refuses a home whose programs, prompts, settings or keys another user owns or may write.
+ *
+ * The rule is that of ssh for its own files. Owner: this user or root. Writable by: the owner, and a group that has this
+ * user as its only member. Folders above the home are not judged.
+ */
+import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { GoaldError } from "#core/errors.ts";
+import type { Home } from "./home.ts";
+import { settingsPath } from "./settings-file.ts";
+
+export interface OwnerFault {
+  readonly path: string;
+  /** What is wrong, as the end of a sentence that begins with the path. */
+  readonly reason: string;
+  /** Shell command that mends it. */
+  readonly mend: string;
+  /** The mode that mends it; absent for a wrong owner. */
+  readonly mode?: number;
+}
+
+const WRITABLE = 0o022;
+const WRITABLE_BY_GROUP = 0o020;
+const STICKY = 0o1000;
+/** A larger folder is not judged to its end: judging would delay every call. */
+const MAX_ENTRIES = 1_000;
+const MAX_SHOWN = 5;
+
+/** Throws GOALD_HOME_UNTRUSTED with the calls that mend it. A missing home is accepted. */
+export function requireOwned(home: Home): void {
+  const faults = findOwnerFaults(home);
+  if (faults.length > 0) throw untrusted(faults, home.root);
+}
+
+/** The same for one file that is about to be loaded. */
+export function requireOwnedFile(path: string): void {
+  const faults = judgePath(path);
+  if (faults.length > 0) throw untrusted(faults, path);
+}
+
+export function findOwnerFaults(home: Home): readonly OwnerFault[] {
+  const { root, privateFolder, configFolder, envFile, commandsFolder, promptsFolder } = home;
+  const single = [root, privateFolder, configFolder, envFile, settingsPath(home), join(configFolder, "prices.json")];
+  return [...single, ...listBelow(commandsFolder), ...listBelow(promptsFolder)].flatMap(judgePath);
+}
+
+function untrusted(faults: readonly OwnerFault[], what: string): GoaldError {
+  const shown = faults.slice(0, MAX_SHOWN);
+  const left = faults.length - shown.length;
+  const more = left > 0 ? [`and ${left} more: goald doctor`] : [];
+  const sentences = shown.map(({ path, reason }) => `${path} ${reason}.`).join("\n");
+  return new GoaldError(
+    "GOALD_HOME_UNTRUSTED",
+    `${what} is not used, because others could change what goald does.\n${sentences}`,
+    {
+      hint: [
+        "If you trust what is in it now, mend it. Otherwise name another home with --home FOLDER.",
+        ...shown.map(({ mend }) => mend),
+        ...more,
+      ].join("\n"),
+    },
+  );
+}
+
+/** The folder itself and what is in it: commands import files of their own. */
+function listBelow(folder: string): readonly string[] {
+  const found = [folder];
+  for (let next = 0; next < found.length && found.length < MAX_ENTRIES; next++) {
+    const path = found[next] as string;
+    if (next > 0 && !lookAt(path, lstatSync)?.isDirectory()) continue;
+    found.push(...readNames(path).map((name) => join(path, name)));
+  }
+  return found.slice(0, MAX_ENTRIES);
+}
+
+function readNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** Judges a link too, what it leads to, and the folder in which that is. A missing file has no fault. */
+function judgePath(path: string): readonly OwnerFault[] {
+  const own = lookAt(path, lstatSync);
+  if (!own?.isSymbolicLink()) return own ? judge(path, own) : [];
+  const target = lookAt(path, statSync);
+  if (!target) return judgeOwner(path, own);
+  const real = realpathSync(path);
+  const folder = lookAt(dirname(real), statSync);
+  const ofFolder = folder && (folder.mode & STICKY) === 0 ? judge(dirname(real), folder) : [];
+  return [...judgeOwner(path, own), ...judge(real, target), ...ofFolder];
+}
+
+function lookAt(path: string, look: (path: string) => Stats): Stats | undefined {
+  try {
+    return look(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const judge = (path: string, found: Stats): readonly OwnerFault[] => [
+  ...judgeOwner(path, found),
+  ...judgeMode(path, found),
+];
+
+function judgeOwner(path: string, { uid }: Stats): readonly OwnerFault[] {
+  const own = process.getuid?.();
+  if (own === undefined || uid === own || uid === 0) return [];
+  const reason = `belongs to the user with id ${uid}, not to you (${own})`;
+  return [{ path, reason, mend: `chown -h ${own} ${quote(path)}` }];
+}
+
+function judgeMode(path: string, { mode, gid }: Stats): readonly OwnerFault[] {
+  if (process.getuid === undefined) return [];
+  const permissions = mode & 0o7777;
+  const isGroupOwn = isPrivateGroup(gid);
+  const forbidden = isGroupOwn ? WRITABLE & ~WRITABLE_BY_GROUP : WRITABLE;
+  if ((permissions & forbidden) === 0) return [];
+  const reason = `can be written by others (mode ${permissions.toString(8)})`;
+  return [{ path, reason, mend: `chmod go-w ${quote(path)}`, mode: permissions & ~WRITABLE }];
+}
+
+const quote = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;
+
+// ---------------------------------------------------------------- groups
+
+/** Some systems give each user a group of the same number, and umask 002 with it. */
+const isPrivateGroup = (gid: number): boolean =>
+  gid === process.getgid?.() && gid === process.getuid?.() && !hasOtherMembers(gid);
+
+let others: { readonly gid: number; readonly hasOthers: boolean } | undefined;
+
+function hasOtherMembers(gid: number): boolean {
+  if (others?.gid === gid) return others.hasOthers;
+  const users = readTable("/etc/passwd").filter(([, , , group]) => group === String(gid));
+  const names = readTable("/etc/group")
+    .filter(([, , id]) => id === String(gid))
+    .flatMap(([, , , members = ""]) => members.split(","));
+  const own = users.find(([, , id]) => id === String(gid))?.[0];
+  const hasOthers = users.some(([, , id]) => id !== String(gid)) || names.some((name) => name !== "" && name !== own);
+  others = { gid, hasOthers };
+  return hasOthers;
+}
+
+function readTable(path: string): readonly (readonly string[])[] {
+  try {
+    return readFileSync(path, "utf8")
+      .split("\n")
+      .map((line) => line.split(":"));
+  } catch {
+    return [];
+  }
+}

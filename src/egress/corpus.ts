@@ -1,0 +1,187 @@
+/**
+ * corpus.ts -- what an agent has seen and sent, as far as it decides what may leave: a fold of its newest events.
+ *
+ *   kept    texts of the folder, of memory, of people and of other agents; they may not leave unasked
+ *   open    texts of the web; everybody can read them
+ *   own     what the model wrote after it had read outside words; it is nobody's secret
+ *   calls   what was sent to each destination
+ *
+ * Each list is bounded, and the oldest entries go first.
+ */
+import type { CommandCall, Observation } from "#core/call.ts";
+import type { EventOf, RecordedEvent } from "#core/event.ts";
+import type { CarriedText } from "#core/leaving.ts";
+import { headOf, type Text } from "#core/text.ts";
+import { foldText } from "./fold-text.ts";
+import { listSentText, type SentText } from "./sent-text.ts";
+import { TextShelf } from "./text-shelf.ts";
+
+const MAX_SHELF_CHARS = 2_000_000;
+const MAX_CALLS_PER_DESTINATION = 64;
+const MAX_DESTINATIONS = 500;
+const MAX_PATHS = 5_000;
+
+export interface CommandFacts {
+  readonly annotations: { readonly openWorld: boolean; readonly readOnly: boolean };
+  readonly sends?: readonly string[];
+}
+
+export interface SentCall {
+  readonly sent: SentText;
+  /** A person approved it, and knew what would leave. */
+  readonly isApproved: boolean;
+}
+
+export interface CorpusParts {
+  facts(name: string): CommandFacts | undefined;
+  /** The whole text, from its blob if it has one. */
+  read(text: Text): Promise<string>;
+  /** The text of a memory; undefined when it is gone. Texts of the web are not wanted. */
+  recallText(id: string): Promise<string | undefined>;
+}
+
+interface OpenRequest {
+  readonly call: CommandCall;
+  readonly hasLeaving: boolean;
+  isApproved: boolean;
+}
+
+export class Corpus {
+  readonly kept = new TextShelf(MAX_SHELF_CHARS);
+  readonly open = new TextShelf(MAX_SHELF_CHARS);
+  readonly own = new TextShelf(MAX_SHELF_CHARS);
+  /** By destination, the one that was called last at the end. */
+  readonly calls = new Map<string, readonly SentCall[]>();
+  /** Files and folders that came from the web and were not changed since. */
+  readonly #openPaths = new Set<string>();
+  readonly #requests = new Map<string, OpenRequest>();
+  readonly #recalled = new Set<string>();
+  readonly #parts: CorpusParts;
+
+  constructor(parts: CorpusParts) {
+    this.#parts = parts;
+  }
+
+  /** `isTainted`: the agent had received outside words before the event. */
+  async add(event: RecordedEvent, isTainted: boolean): Promise<void> {
+    const { seq } = event;
+    switch (event.type) {
+      case "command-requested":
+        return this.#addRequest(event, isTainted);
+      case "command-approved": {
+        const request = this.#requests.get(event.callId);
+        if (request?.hasLeaving && event.by === "person") request.isApproved = true;
+        return;
+      }
+      case "command-started":
+        return this.#addCall(event.callId);
+      case "command-denied":
+        this.#requests.delete(event.callId);
+        if (event.by === "person") this.#keep(event.reason, seq, "person", "an answer");
+        return;
+      case "command-finished":
+        return this.#addResult(event);
+      case "message-received":
+        return this.#keep(await this.#parts.read(event.text), seq, "person", event.from);
+      case "task-received":
+        return this.#keep(await this.#parts.read(event.text), seq, event.carries ? "agent" : "person", event.from);
+      case "agent-reported":
+        if (event.observation) this.#keep(await this.#parts.read(event.observation.text), seq, "agent", event.agent);
+        return;
+      case "model-asked":
+        return this.#addShown(event);
+      default:
+        return;
+    }
+  }
+
+  #keep(text: string, seq: number, from: CarriedText["from"], where: string): void {
+    this.kept.add({ text, seq, from, where });
+  }
+
+  #addRequest(event: EventOf<"command-requested"> & { readonly seq: number }, isTainted: boolean): void {
+    const { callId, call, thought, seq } = event;
+    this.#requests.set(callId, { call, hasLeaving: event.leaving !== undefined, isApproved: false });
+    if (!isTainted || !isByModel(callId)) return;
+    for (const text of [thought, ...stringsIn(call.args)]) this.own.add({ text, seq });
+  }
+
+  #addCall(callId: string): void {
+    const request = this.#requests.get(callId);
+    const facts = request && this.#parts.facts(request.call.name);
+    if (!request || !facts?.annotations.openWorld) return;
+    const sent = listSentText(request.call, facts.sends);
+    const entry = { sent, isApproved: request.isApproved };
+    for (const destination of sent.destinations) {
+      const earlier = this.calls.get(destination) ?? [];
+      this.calls.delete(destination);
+      this.calls.set(destination, [...earlier, entry].slice(-MAX_CALLS_PER_DESTINATION));
+    }
+    dropOldest(this.calls, MAX_DESTINATIONS);
+  }
+
+  async #addResult({
+    callId,
+    observation,
+    seq,
+  }: EventOf<"command-finished"> & { readonly seq: number }): Promise<void> {
+    const call = this.#requests.get(callId)?.call;
+    this.#requests.delete(callId);
+    const text = await this.#parts.read(observation.text);
+    const args = stringsIn(call?.args ?? {});
+    const { source, artifacts } = observation;
+    const facts = this.#parts.facts(call?.name ?? "");
+    // A command that sends nothing out reads something of the folder.
+    const isOutside = facts?.annotations.openWorld === true && facts.sends?.length !== 0;
+    const isOpen = (source === "web" && isOutside) || this.#isOpenFile(observation, args);
+    for (const path of artifacts) this.#openPaths.delete(path);
+    if (source === "web") for (const path of artifacts) this.#openPaths.add(path);
+    dropOldest(this.#openPaths, MAX_PATHS);
+    if (isOpen || (source === "goald" && isOutside))
+      return this.open.add({ text, seq, except: foldText(args.join("\n")) });
+    // What goald itself says of a success quotes nothing.
+    if (source === "goald" && observation.status === "ok") return;
+    if (source === "person") return this.#keep(text, seq, "person", "an answer");
+    if (source === "agent") return this.#keep(text, seq, "agent", "");
+    this.#keep(text, seq, "folder", args.find((arg) => arg !== "" && arg.length <= 200 && !arg.includes("\n")) ?? "");
+  }
+
+  /** A file of the web that was read as it is. */
+  #isOpenFile({ source, status }: Observation, args: readonly string[]): boolean {
+    if (source !== "workspace" || status !== "ok") return false;
+    return args.some((arg) => {
+      const path = arg.replace(/^(?:\.\/+)+/, "");
+      const folders = path.split("/").map((_part, index, all) => all.slice(0, index + 1).join("/"));
+      return folders.some((folder) => this.#openPaths.has(folder));
+    });
+  }
+
+  async #addShown({ recallIds, folder, seq }: EventOf<"model-asked"> & { readonly seq: number }): Promise<void> {
+    if (folder) this.#keep(folder, seq, "folder", "the list of files");
+    for (const id of recallIds) {
+      if (this.#recalled.has(id)) continue;
+      this.#recalled.add(id);
+      dropOldest(this.#recalled, MAX_PATHS);
+      const text = await this.#parts.recallText(id);
+      if (text !== undefined) this.#keep(text, seq, "memory", id);
+    }
+  }
+}
+
+/** Nested calls of a command end in a number; what they send may be text that the model has not seen. */
+const isByModel = (callId: string): boolean => /(?:^|\.)c\d+(?:-\d+)?$/.test(callId);
+
+/** Every string of the value; of a long one the beginning. */
+function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  if ("blob" in value) return [headOf(value as Exclude<Text, string>)];
+  return Object.values(value).flatMap(stringsIn);
+}
+
+function dropOldest(entries: Map<string, unknown> | Set<string>, most: number): void {
+  for (const key of entries.keys()) {
+    if (entries.size <= most) return;
+    entries.delete(key);
+  }
+}

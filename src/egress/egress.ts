@@ -1,0 +1,158 @@
+/**
+ * egress.ts -- computes what the calls of a reply would send out, for the policy and for people.
+ *
+ * Nothing is read or kept for an agent that received no outside words, or that calls no command of the outside. What the agent
+ * has seen is read from its log at the first such call, and only the newest events of it, so that the cost has a bound.
+ */
+import type { CommandCall } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import { type Leaving, MAX_OWN_CHARS } from "#core/leaving.ts";
+import { isTainted } from "#core/provenance.ts";
+import type { AgentState } from "#core/state.ts";
+import { countUnmarked, findCarriedText } from "./carried-text.ts";
+import { type CommandFacts, Corpus, type CorpusParts, type SentCall } from "./corpus.ts";
+import { foldText } from "./fold-text.ts";
+import { type KnownPart, splitAddress } from "./known-addresses.ts";
+import { isPlainWords } from "./plain-words.ts";
+import { listSentText, type SentPart, type SentText } from "./sent-text.ts";
+import type { ShelfText } from "./text-shelf.ts";
+
+/** About 2,000 steps. Older texts that matter are in long-term memory, and so in the recalls. */
+const MAX_EVENTS = 6_000;
+const PAGE_EVENTS = 200;
+
+export interface EgressParts extends CorpusParts {
+  /** The settings, one value a line. */
+  readonly settingTexts: string;
+}
+
+/** The log up to now, with the events that are not durable yet. */
+export interface EgressLog {
+  readonly state: AgentState;
+  /** Number of the last event. */
+  readonly head: number;
+  eventsAfter(seq: number, limit: number): Promise<readonly RecordedEvent[]>;
+}
+
+export interface Egress {
+  /** One entry for each call; undefined when there is nothing to say. */
+  describe(calls: readonly CommandCall[], log: EgressLog): Promise<readonly (Leaving | undefined)[]>;
+}
+
+export function openEgress(parts: EgressParts): Egress {
+  let corpus: Corpus | undefined;
+  let seq = 0;
+
+  async function catchUp(log: EgressLog): Promise<Corpus> {
+    const known = corpus ?? new Corpus(parts);
+    if (!corpus) seq = Math.max(0, log.head - MAX_EVENTS);
+    corpus = known;
+    const since = Math.min(...log.state.received.map(({ step }) => step));
+    let step = 0;
+    for (;;) {
+      const events = await log.eventsAfter(seq, PAGE_EVENTS);
+      for (const event of events) {
+        if ("step" in event) step = event.step;
+        await known.add(event, step > since);
+        seq = event.seq;
+      }
+      if (events.length < PAGE_EVENTS) return known;
+    }
+  }
+
+  const factsOf = ({ name }: CommandCall): CommandFacts | undefined => parts.facts(name);
+  return {
+    describe: async (calls, log) => {
+      const isOutgoing = (call: CommandCall): boolean => isSending(factsOf(call));
+      if (!isTainted(log.state) || !calls.some(isOutgoing)) return calls.map(() => undefined);
+      const known = await catchUp(log);
+      const inReply: SentText[] = [];
+      return calls.map((call) => {
+        const facts = factsOf(call);
+        if (!facts || !isSending(facts)) return undefined;
+        const sent = listSentText(call, facts.sends);
+        const leaving = describeSent({ sent, facts, inReply, known, state: log.state, settings: parts.settingTexts });
+        inReply.push(sent);
+        return leaving;
+      });
+    },
+  };
+}
+
+/** A command of the outside, or one that names what it gives to another agent. */
+const isSending = (facts: CommandFacts | undefined): boolean =>
+  facts !== undefined && (facts.sends ? facts.sends.length > 0 : facts.annotations.openWorld);
+
+interface Judged {
+  readonly sent: SentText;
+  readonly facts: CommandFacts;
+  /** What earlier calls of the same reply send. */
+  readonly inReply: readonly SentText[];
+  readonly known: Corpus;
+  readonly state: AgentState;
+  readonly settings: string;
+}
+
+function describeSent(judged: Judged): Leaving | undefined {
+  const { sent, facts, inReply, known, state, settings } = judged;
+  if (sent.parts.length === 0) return undefined;
+  const told = wordsOfTask(state);
+  const people = [...told, ...known.kept.all()].filter(({ from }) => from === "person");
+  const places = [...known.open.all(), ...people, { text: settings }];
+  const addresses = sent.addresses.map((url) => splitAddress(url, places));
+  const inLog = new Set(sent.destinations.flatMap((destination) => known.calls.get(destination) ?? []));
+  const earlier = [...inLog, ...inReply.filter(isTo(sent)).map((one): SentCall => ({ sent: one, isApproved: false }))];
+  // Written out as they are; an encoding of them has a reason that no search has.
+  const wordsSent = foldText([...earlier.map((call) => call.sent.words), sent.words].join(" "));
+  const isQuery = facts.annotations.openWorld && facts.annotations.readOnly && sent.addresses.length === 0;
+  const carries = findCarriedText({
+    kept: [...told, ...known.kept.all()],
+    open: known.open,
+    own: known.own,
+    parts: ownParts(sent, addresses),
+    earlier,
+    isExempt: ({ from }, stretch) =>
+      isQuery && from === "person" && isPlainWords(stretch) && wordsSent.includes(foldText(stretch)),
+  });
+  if (!facts.annotations.openWorld) return carries && { to: sent.to, carries, isWithin: true };
+  const ownChars = addresses.reduce((sum, one) => sum + one.ownChars, countOwn(sent.words, known));
+  const isApprovedHost = earlier.some((call) => call.isApproved && call.sent.to === sent.to);
+  const isUnknownHost = addresses.some(({ isKnownHost }) => !isKnownHost) && !isApprovedHost;
+  const isLong = ownChars > MAX_OWN_CHARS;
+  if (!carries && !isLong && !isUnknownHost) return undefined;
+  return {
+    to: sent.to,
+    ...(carries ? { carries } : {}),
+    ...(isLong ? { ownChars } : {}),
+    ...(isUnknownHost ? { isUnknownHost } : {}),
+  };
+}
+
+const isTo =
+  ({ destinations }: SentText) =>
+  (other: SentText): boolean =>
+    other.destinations.some((destination) => destinations.includes(destination));
+
+/** The role and the goals. Those of a sub-agent are a person's words too, unless its parent passed kept text on. */
+function wordsOfTask({ role, goals, startedBy }: AgentState): readonly ShelfText[] {
+  const from = startedBy?.carries ? "agent" : "person";
+  return [
+    { text: role, where: "the role" },
+    { text: goals.join("\n"), where: "the goals" },
+  ].map((words) => ({ ...words, letters: foldText(words.text), seq: 0, from }));
+}
+
+/** The parts of addresses that the model chose, and everything else. */
+const ownParts = (sent: SentText, addresses: readonly KnownPart[]): readonly SentPart[] =>
+  addresses.length === 0
+    ? sent.parts
+    : [...addresses.flatMap(({ own }) => own), ...(sent.words === "" ? [] : [{ slot: "words", value: sent.words }])];
+
+/** Characters of a text that are no quote of the web. */
+function countOwn(words: string, { open }: Corpus): number {
+  if (words.length <= MAX_OWN_CHARS) return words.length;
+  const letters = foldText(words);
+  const marks = new Uint8Array(letters.length);
+  open.markQuotes(letters, marks);
+  return Math.round((words.length * countUnmarked(marks)) / Math.max(1, letters.length));
+}

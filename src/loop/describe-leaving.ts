@@ -1,0 +1,10 @@
+/** describe-leaving.ts -- what calls would send out, as the loop needs it of the part that knows what the agent has seen. */
+import type { CommandCall } from "#core/call.ts";
+import type { Leaving } from "#core/leaving.ts";
+import type { Journal } from "./journal.ts";
+
+/** One entry for each call, made when the call is requested; undefined when there is nothing to say. */
+export type DescribeLeaving = (
+  calls: readonly CommandCall[],
+  journal: Pick<Journal, "state" | "head" | "eventsAfter" | "read">,
+) => Promise<readonly (Leaving | undefined)[]>;
