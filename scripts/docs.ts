@@ -1,6 +1,6 @@
 /**
- * docs.ts -- writes what is generated from the code: docs/commands.md, docs/settings.md, docs/verbs.md, .env.example
- * and src/cli/summaries.ts. test/docs.test.ts fails when one of them is out of date.
+ * docs.ts -- writes what is generated from the code: docs/commands.md, docs/settings.md, docs/verbs.md, .env.example,
+ * src/cli/summaries.ts and SECURITY.md. test/docs.test.ts fails when one of them is out of date.
  */
 import { writeFileSync } from "node:fs";
 import { renderCommandTable } from "#commands/describe.ts";
@@ -10,6 +10,7 @@ import { EXIT } from "#core/errors.ts";
 import { COMMON_CODES, EXIT_MEANINGS } from "../src/cli/exit-codes.ts";
 import { loadVerbs } from "../src/cli/registry.ts";
 import type { ExitCodes, Verb, VerbOption } from "../src/cli/verb.ts";
+import { renderSecurityPage } from "./security-page.ts";
 
 /** Text by path. */
 export async function renderDocs(): Promise<Readonly<Record<string, string>>> {
@@ -21,6 +22,7 @@ export async function renderDocs(): Promise<Readonly<Record<string, string>>> {
     "docs/verbs.md": renderVerbs(verbs),
     ".env.example": renderEnvTemplate(),
     "src/cli/summaries.ts": renderSummaries(verbs),
+    "SECURITY.md": renderSecurityPage(GENERATED, table),
   };
 }
 
