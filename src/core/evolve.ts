@@ -225,7 +225,8 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
-  const finished = endCall(made, event, { step, kind: "result", from, status, ...words });
+  const downloaded = { ...made, downloadedBytes: made.downloadedBytes + (event.downloadedBytes ?? 0) };
+  const finished = endCall(downloaded, event, { step, kind: "result", from, status, ...words });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };
