@@ -1,8 +1,8 @@
 /**
  * schemas.ts -- the arguments and results of `Control`, as JSON Schema with TypeScript types.
  *
- * Routes, request validation, OpenAPI and the types of control.ts come from here. Request objects are closed, so that a
- * misspelled member is refused. Replies are open, so clients must accept unknown members.
+ * Routes, request validation, OpenAPI and the types of control.ts come from here. Closed requests refuse misspelled
+ * members. Replies are open, so clients must accept unknown members.
  */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
@@ -209,6 +209,7 @@ export const DaemonStatus = open({
     open({ model: text, tokens: count, tokensPerDay: nullable(count), usd: nullable(amount) }),
     "Use today (UTC) by all agents; null dollars: no known price.",
   ),
+  cage: nullable(open({ level: oneOf("strict", "degraded", "off"), reason: text, advice: text })),
   followers: described(count, "Clients that follow an event stream."),
   problems: described(listOf(text), "Degraded functions, a sentence each."),
 });

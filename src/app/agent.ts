@@ -229,8 +229,10 @@ async function updateReport({ store, redact }: AgentHost, lease: Lease, folder: 
 }
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
-  const { maxBadReplies, maxModelFailures } = settings.limits;
-  return { epoch, maxBadReplies, maxModelFailures, facts: (name) => registry.get(name) };
+  const { maxBadReplies, maxModelFailures, approvalMinutes } = settings.limits;
+  const facts = (name: string) => registry.get(name);
+  const expiry = approvalMinutes === null ? {} : { approvalExpiresMs: approvalMinutes * 60_000 };
+  return { epoch, maxBadReplies, maxModelFailures, ...expiry, facts };
 }
 
 const folderOf = ({ workspaceFolder }: Home, { folder }: AgentRow): string => join(workspaceFolder, folder);

@@ -61,6 +61,15 @@ export const AGENT_SETTINGS = [
     whenUnset: "no limit",
   },
   {
+    name: "limits.approvalMinutes",
+    environment: ["GOALD_APPROVAL_MINUTES"],
+    ...optional(wholeNumber(1, 1_000_000)),
+    meaning:
+      "Reject a command that nobody has approved after this time; the agent then goes on without it. Time in which nothing ran counts too.",
+    unit: "minutes",
+    whenUnset: "no limit",
+  },
+  {
     name: "limits.maxBadReplies",
     environment: ["GOALD_MAX_BAD_REPLIES"],
     ...wholeNumber(1, 100),

@@ -67,16 +67,7 @@ export const Operation: Schema<FileVersion["operation"]> = oneOf(
   "trust",
 );
 
-export const OutsideSources: Schema<readonly OutsideSource[]> = listOf(
-  open(
-    {
-      from: oneOf("web", "agent"),
-      name: described(text, "The host, or the id of the agent; empty when it is not known."),
-      file: described(text, "The file that the words were read from."),
-    } satisfies SchemasOf<OutsideSource>,
-    "file",
-  ),
-);
+export const OutsideSources: Schema<readonly OutsideSource[]> = listOf(OutsideSourceView);
 
 export const FileVersionView: ObjectSchema<FileVersion> = open(
   {
