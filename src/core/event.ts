@@ -190,7 +190,6 @@ export type EventBody =
       readonly durationMs: number;
       /** Spent by the call on models of any kind. */
       readonly spent?: ModelSpending;
-      /** Bytes that the call downloaded; absent: none. */
       readonly downloadedBytes?: number;
       /** A crash interrupted the call, and `probe` found its effect done. */
       readonly reconciled?: boolean;

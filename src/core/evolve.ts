@@ -25,7 +25,7 @@ import type { Message } from "./frame.ts";
 import { isCallFrame, isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { receive, sourcesOf } from "./provenance.ts";
-import { loseReserved, spend, spendAll, spendIf } from "./spending.ts";
+import { countDownload, loseReserved, spend, spendAll, spendIf } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
   agentEnded,
@@ -230,8 +230,7 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
-  const downloaded = { ...made, downloadedBytes: made.downloadedBytes + (event.downloadedBytes ?? 0) };
-  const finished = endCall(downloaded, event, { step, kind: "result", from, status, ...words });
+  const finished = endCall(countDownload(made, event), event, { step, kind: "result", from, status, ...words });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };
