@@ -6,11 +6,10 @@
  */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
-import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory-row.ts";
+import type { MemoryChanged as Changed } from "#core/ports/memory-row.ts";
 import { MAX_WINDOW_BATCH } from "#core/state.ts";
 import {
   amount,
-  anyOf,
   closed,
   count,
   described,
@@ -29,7 +28,6 @@ import {
 } from "#util/schema.ts";
 import { AgentView, agentMembers } from "#views/agent-view.ts";
 import { AgentCounts } from "#views/count-standings.ts";
-import { MEMORY_KINDS, TRUSTS } from "#views/memory-view.ts";
 
 // ---------------------------------------------------------------- values
 
@@ -38,7 +36,7 @@ const TURNS_WRITING = "\\u202a-\\u202e\\u2066-\\u2069";
 const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
 const MANY_LINES = `^(?:[^\\p{Cc}\\p{Cs}${TURNS_WRITING}]|[\\t\\r\\n])*$`;
 
-const key: Schema<string> = {
+export const key: Schema<string> = {
   type: "string",
   minLength: 1,
   maxLength: 200,
@@ -156,30 +154,7 @@ export type ForkRequest = Static<typeof Fork>;
 
 export const Removal = closed({ force: flag, files: flag }, "force", "files");
 
-const memoryId: Schema<string> = { type: "string", minLength: 3, maxLength: 100, pattern: "^[^\\s\\p{Cc}]+$" };
-const MemoryAdded = closed(
-  {
-    op: oneOf("add"),
-    kind: oneOf(...MEMORY_KINDS),
-    text: sized(1, 20_000),
-    importance: { type: "number", minimum: 0, maximum: 1 } as Schema<number>,
-    trust: oneOf(...TRUSTS),
-    supersedes: memoryId,
-    key,
-    source: sized(1, 4_096),
-  },
-  "supersedes",
-  "key",
-  "source",
-);
-const MemoryPinned = closed({ op: oneOf("pin", "unpin"), id: memoryId });
-const MemoryForgotten = closed({ op: oneOf("forget"), id: memoryId, by: oneOf("person", "source") });
-export const MemoryChanges = closed({
-  changes: listOf<MemoryChange>(anyOf(MemoryAdded, MemoryPinned, MemoryForgotten), { minItems: 1, maxItems: 1_000 }),
-  key,
-});
-
-function sized(minLength: number, maxLength: number): Schema<string> {
+export function sized(minLength: number, maxLength: number): Schema<string> {
   return { type: "string", ...(minLength > 0 ? { minLength } : {}), maxLength };
 }
 

@@ -103,6 +103,13 @@ export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldEr
   );
 }
 
+/** The error with the sources of the outside words that arrived before it, unless it names its own. */
+export function withOutside(error: unknown, outside: readonly OutsideSource[]): unknown {
+  if (!isGoaldError(error) || error.outside) return error;
+  const { code, message, hint, words, cause } = error;
+  return new GoaldError(code, message, { hint, words, outside, cause });
+}
+
 /** Turns any thrown value into an Error with a message. */
 export function toError(thrown: unknown): Error {
   return Error.isError(thrown)
