@@ -55,13 +55,13 @@ export function createRepositories(parts: RepositoriesParts): Repositories {
   return {
     async clone(text, folder, signal) {
       const url = readRepositoryUrl(text, readOrigins(parts.allow));
+      const addresses = await judgeAddresses(url, parts);
       isNewEnough ??= requireVersion(parts);
       await isNewEnough.catch((error) => {
         isNewEnough = undefined;
         throw error;
       });
       const guard = createGuard(url, parts);
-      const addresses = await judgeAddresses(url, parts);
       const cage = await parts.findCage();
       signal.throwIfAborted();
       using watch = watchFolder(folder, limits, signal);
