@@ -36,7 +36,7 @@ const ROOMS: readonly Room[] = [
   withTypes(
     room(
       "commands/*.ts",
-      "#core/(command|errors|text)\\.ts",
+      "#core/(command|errors|text|what-others-run)\\.ts",
       "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
@@ -67,7 +67,7 @@ const ROOMS: readonly Room[] = [
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, FILES, "node:(dns|events|net)", "node:stream/promises", "ipaddr\\.js", "undici"),
   // Child processes with walls around them. The services import it: it is below them.
-  room("src/cage/*.ts", CORE, UTIL, FILES, "node:child_process"),
+  room("src/cage/*.ts", CORE, UTIL, FILES, "node:(child_process|module|stream)"),
   // Pages, files and answers of the web, by the seam that it is handed.
   withTypes(
     room("src/services/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "ajv", "linkedom", "robots-parser"),
@@ -84,7 +84,8 @@ const ROOMS: readonly Room[] = [
     "src/services/page/*.ts",
     CORE,
     UTIL,
-    "node:(buffer|crypto|path|worker_threads)",
+    "#cage/.+",
+    "node:(buffer|crypto|path)",
     "@joplin/turndown-plugin-gfm",
     "@mozilla/readability",
     "html-encoding-sniffer",
@@ -100,6 +101,7 @@ const ROOMS: readonly Room[] = [
       CORE,
       UTIL,
       "#store/chain\\.ts",
+      "ajv",
       "node:async_hooks",
       "node:crypto",
       "node:fs",
@@ -190,6 +192,7 @@ const ROOMS: readonly Room[] = [
     "\\.\\./\\.\\./shipped\\.ts",
     "#api/.+",
     "#app/.+",
+    "#cage/find-cage\\.ts",
     "#cassette/.+",
     "#config/.+",
     "#commands/(describe|list|validate)\\.ts",

@@ -51,12 +51,15 @@ export interface CagedProcess {
   readonly ended: Promise<CagedEnd>;
 }
 
-export interface Cage {
+export interface CageFinding {
   readonly level: CageLevel;
   /** A sentence that says what holds, or why no more does. */
   readonly reason: string;
   /** A sentence that says how to get `strict`; empty when it holds. */
   readonly advice: string;
+}
+
+export interface Cage extends CageFinding {
   spawn(command: CagedCommand): CagedProcess;
 }
 

@@ -63,8 +63,16 @@ export function explainGit({ errorOutput, code }: GitEnd, { href }: RepositoryUr
   return new GoaldError("GOALD_GIT", `${href} could not be cloned. ${rule.problem}${end}.`, {
     hint: rule.hint,
     words: said.length === 0 ? "" : quote(said.join(" "), 300),
+    ...(isUnreached(errorOutput) ? { outside: [] } : {}),
   });
 }
+
+/** True when git itself says that it never reached the server. Lines with a server's words contain "remote". */
+const isUnreached = (errorOutput: string): boolean =>
+  !/remote/i.test(errorOutput) &&
+  /^fatal: unable to access '[^'\r\n]*': (?:Failed to connect|Could not resolve|Connection (?:refused|timed out))/m.test(
+    errorOutput,
+  );
 
 export const repositoryTooLarge = (maxBytes: number): GoaldError =>
   exceedsLimit(`is larger than ${Math.round(maxBytes / 1024 / 1024)} MB`);
@@ -76,4 +84,5 @@ export const cloneTookTooLong = (timeoutMs: number): GoaldError =>
 const exceedsLimit = (problem: string): GoaldError =>
   new GoaldError("GOALD_GIT", `The repository ${problem}. Nothing of it was kept.`, {
     hint: "Use a smaller one, or read its files one by one on the web.",
+    outside: [],
   });
