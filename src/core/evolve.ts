@@ -227,8 +227,8 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
-  const from = call?.name ?? "command";
-  const finished = endCall(countDownload(made, event), event, { step, kind: "result", from, status, ...words });
+  const told = { step, kind: "result", from: call?.name ?? "command", status, ...words } as const;
+  const finished = endCall(countDownload(made, event), event, told);
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };

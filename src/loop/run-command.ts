@@ -1,6 +1,7 @@
 /**
  * run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe.
  */
+
 import { type CallFrame, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { sourcesBeforeCrash } from "#commands/track-services.ts";
