@@ -14,8 +14,8 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
-import { type AgentState, openCommand } from "#core/state.ts";
-import { differed, type OpenCommand, outcomeUnknown, sourcesOfInterrupted } from "#core/unknown-outcome.ts";
+import { openCommand } from "#core/state.ts";
+import { differed, outcomeUnknown, sourcesOfInterrupted } from "#core/unknown-outcome.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
@@ -55,7 +55,7 @@ export async function execute(
   const { callId, attempt, effect } = move;
   const open = openCommand(journal.state, callId);
   const command = open && parts.commandsFor(journal.state).get(open.call.name);
-  if (!open || !command) return effectless(notThere(callId, open, journal.state));
+  if (!open || !command) return effectless(notThere(callId, journal, parts));
   const call = await callFrame(callId, command, journal, parts);
   const of = { step: open.step, callId };
   // An earlier attempt may have received words, and left them in a file.
@@ -171,7 +171,7 @@ export async function probe(
   const { callId, effect } = move;
   const open = openCommand(journal.state, callId);
   const command = open && parts.commandsFor(journal.state).get(open.call.name);
-  if (!open?.intent || !command) return effectless(notThere(callId, open, journal.state));
+  if (!open?.intent || !command) return effectless(notThere(callId, journal, parts));
   const call = await callFrame(callId, command, journal, parts);
   const prepared = await restoreValue(open.intent.prepared, journal.read);
   const received = addSources(open.intent.outside ?? [], sourcesBeforeCrash(command, call.args));
@@ -240,11 +240,11 @@ function refuseSecrets(looked: Prepared, name: string, { scrub }: Journal): Prep
   return { refused: fail("secret-prepared", text) };
 }
 
-/** The command no longer exists, although the call was approved. */
-function notThere(callId: string, open: OpenCommand | undefined, state: AgentState): Outcome {
-  const text = `The command ${open?.call.name ?? callId} is not available any more.`;
-  const observation = { status: "failed", code: "no-such-command", text, source: "goald", artifacts: [] } as const;
-  const marked = withSources(observation, open ? sourcesOfInterrupted(open) : []);
-  const step = open?.step ?? state.step;
-  return { events: [{ type: "command-finished", step, callId, observation: marked, durationMs: 0 }] };
+/** The command was switched off, or no longer exists, although the call was approved. */
+function notThere(callId: string, { state }: Journal, { commandsFor }: CommandParts): Outcome {
+  const open = openCommand(state, callId);
+  const [text = ""] = commandsFor(state).checkArguments(open?.call.name ?? callId, {});
+  const marked = withSources(fail("no-such-command", text), open ? sourcesOfInterrupted(open) : []);
+  const of = { step: (open ?? state).step, callId };
+  return { events: [{ type: "command-finished", ...of, observation: marked, durationMs: 0 }] };
 }
