@@ -101,6 +101,7 @@ const ROOMS: readonly Room[] = [
       CORE,
       UTIL,
       "#store/chain\\.ts",
+      "ajv",
       "node:async_hooks",
       "node:crypto",
       "node:fs",

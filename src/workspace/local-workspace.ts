@@ -20,7 +20,7 @@ import { fileMissing, notAFile, toFileError, withFileErrors } from "./file-error
 import { type FolderQuota, type Growth, limitFill, NO_QUOTA } from "./folder-quota.ts";
 import { listFiles } from "./list-files.ts";
 import { moveFile } from "./move-file.ts";
-import { normalizePath, quotePath, refuseChange } from "./path-rules.ts";
+import { normalizePath, quotePath, refuseChange, refuseUnseenMarks } from "./path-rules.ts";
 import { placeFolder } from "./place-folder.ts";
 import { removeWhole } from "./remove-whole.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -229,6 +229,7 @@ class LocalWorkspace implements Workspace {
     const normal = normalizePath(path, this.folder);
     if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw notAFile(path);
     if (purpose !== "read") refuseChange(normal, this.#own);
+    if (purpose === "make" && !this.#own) refuseUnseenMarks(normal);
     return openPlace(this.folder, normal, purpose, this.#anchor);
   }
 
