@@ -25,7 +25,7 @@ type Step =
 interface Segment {
   readonly steps: readonly Step[];
   /** What a person does after the steps. */
-  readonly then: { readonly trust: "all" | File | null; readonly edit: File | null };
+  readonly after: { readonly trust: "all" | File | null; readonly edit: File | null };
 }
 interface Program {
   readonly segments: readonly Segment[];
@@ -45,7 +45,7 @@ const program: fc.Arbitrary<Program> = fc.record({
   segments: fc.array(
     fc.record({
       steps: fc.array(step, { minLength: 1, maxLength: 5 }),
-      then: fc.record({ trust: fc.constantFrom("all", "all", ...FILES, null), edit: fc.option(file) }),
+      after: fc.record({ trust: fc.constantFrom("all", "all", ...FILES, null), edit: fc.option(file) }),
     }),
     { minLength: 1, maxLength: 3 },
   ),
@@ -112,13 +112,14 @@ async function runProgram(loop: Loop, { segments, crash }: Program): Promise<voi
       }
     await loop.run();
   };
-  for (const [index, { then }] of segments.entries()) {
+  for (const [index, { after }] of segments.entries()) {
     await runOn();
     const send = (key: string, message: Parameters<Loop["store"]["deliver"]>[2]) =>
       loop.store.deliver(loop.row.id, `${key} ${index}`, message, loop.clock.now().toISOString());
-    if (then.edit !== null && loop.files.has(then.edit)) loop.files.set(then.edit, new TextEncoder().encode("edited"));
-    if (then.trust === "all") await send("trust", { type: "trust", what: "all" });
-    else if (then.trust !== null) await send("trust", { type: "trust", what: "file", path: then.trust });
+    if (after.edit !== null && loop.files.has(after.edit))
+      loop.files.set(after.edit, new TextEncoder().encode("edited"));
+    if (after.trust === "all") await send("trust", { type: "trust", what: "all" });
+    else if (after.trust !== null) await send("trust", { type: "trust", what: "file", path: after.trust });
     if (index < segments.length - 1) await send("more", { type: "say", from: "ada", text: "Go on." });
   }
   await runOn();
