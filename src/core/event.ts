@@ -5,8 +5,7 @@
  * a process that was killed continues exactly where the log ends. Events are named noun-verb
  * in the past tense, carry plain JSON, and never change once written. A new need
  * gets a new type or, with `upcast`, a new version.
- *
- * docs/design.md explains the terms: turn, step, call, observation, effect, intent, frame, lease, epoch.
+ * docs/design.md explains the terms.
  */
 import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
