@@ -78,7 +78,8 @@ export default defineCommand({
     const passages = await use("pages").select(page, question, MATERIAL_TOKENS);
     if (passages.length === 0) {
       const reasons = page.remarks.join(" ") || "There is no text on it.";
-      return fail("page-empty", `${page.url} was read, and holds nothing to answer from. ${reasons}`, { artifacts });
+      const text = `The page was read, and holds nothing to answer from. ${reasons}\nIts address: “${page.url}”`;
+      return fail("page-empty", text, { artifacts });
     }
     const found = await askModel(page, passages, question, context);
     const parts = [

@@ -4,7 +4,7 @@
  * The complete file is renamed into place, so a second run has the same result and a failure keeps the old file. The
  * file is neither run nor opened. The result counts as text from the web, which taints the agent.
  */
-import { defineCommand, succeed } from "#core/command.ts";
+import { clearUnkept, defineCommand, type KeptFile, keepFile, succeed } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
 
 export default defineCommand({
@@ -33,15 +33,18 @@ export default defineCommand({
   needs: ["downloads"],
 
   async prepare({ file }, { workspace }) {
-    return (await workspace.preserve(file)) ?? null;
+    return keepFile(file, workspace);
   },
 
-  async run({ url, file }, { workspace, signal, use }, prepared) {
+  async run({ url, file }, { workspace, signal, use, call }, prepared) {
+    const before = prepared as KeptFile | null;
     const download = await use("downloads").get(url, signal);
+    const refused = await clearUnkept(file, before, { call });
+    if (refused) return refused;
     await workspace.write(file, download.bytes);
     const path = (await workspace.stat(file))?.path ?? file;
-    const before = prepared as { readonly bytes: number } | null;
-    const was = before === null ? "the file is new" : `it replaced ${countNoun(before.bytes, "byte")}`;
+    const was =
+      before === null || "unkept" in before ? "the file is new" : `it replaced ${countNoun(before.bytes, "byte")}`;
     const type = download.contentType || "no type was said";
     const text = `Saved ${download.url} as ${path} (${type}, ${countNoun(download.bytes.byteLength, "byte")}); ${was}.`;
     const doubt = describeDoubt(download.contentType, path) + (download.holdsSecret ? HOLDS_SECRET : "");

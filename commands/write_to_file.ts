@@ -5,7 +5,7 @@
  * history.
  */
 import { hash } from "node:crypto";
-import { defineCommand, succeed } from "#core/command.ts";
+import { clearUnkept, defineCommand, type KeptFile, keepFile, succeed } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
 
 export default defineCommand({
@@ -26,21 +26,24 @@ export default defineCommand({
   effect: "idempotent",
 
   async prepare({ file }, { workspace }) {
-    return (await workspace.preserve(file)) ?? null;
+    return keepFile(file, workspace);
   },
 
-  async run({ file, text }, { workspace }, prepared) {
+  async run({ file, text }, { workspace, call }, prepared) {
+    const before = prepared as KeptFile | null;
+    const refused = await clearUnkept(file, before, { call });
+    if (refused) return refused;
     await workspace.write(file, text);
     const written = await workspace.stat(file);
     const path = written?.path ?? file;
     const size = `${countNoun(countLines(text), "line")}, ${countNoun(written?.bytes ?? 0, "byte")}`;
-    return succeed(`Wrote ${path} (${size}); ${describeReplaced(prepared, text)}.`, { artifacts: [path] });
+    return succeed(`Wrote ${path} (${size}); ${describeReplaced(before, text)}.`, { artifacts: [path] });
   },
 });
 
-function describeReplaced(prepared: unknown, text: string): string {
-  const before = prepared as { readonly bytes: number; readonly sha256: string } | null;
+function describeReplaced(before: KeptFile | null, text: string): string {
   if (before === null) return "the file is new";
+  if ("unkept" in before) return "the old file was deleted permanently";
   if (before.bytes === Buffer.byteLength(text) && before.sha256 === hash("sha256", text, "hex"))
     return "it held exactly this text already";
   return `it replaced ${countNoun(before.bytes, "byte")}`;

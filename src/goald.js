@@ -20,6 +20,8 @@ const REQUIRED = [24, 15];
 const GUARDED = "GOALD_GUARDED";
 /** How long open handles (such as a timer of a person's own command) may delay the exit. */
 const LINGER_MS = 500;
+/** A signal that was pending opens the debugger once more. */
+const CLOSE_AGAIN_MS = 100;
 /** By this time everything that a start needs is loaded. */
 const FLUSH_AFTER_MS = 10_000;
 
@@ -27,13 +29,15 @@ const FLUSH_AFTER_MS = 10_000;
 const source = new URL("./cli.ts", import.meta.url);
 const isCheckout = existsSync(source);
 
+// Without a listener this signal opens a debugger that any program of this machine can use.
+process.on("SIGUSR1", () => undefined);
+closeDebugger();
+for (let times = 1; times <= 5; times++) setTimeout(closeDebugger, times * CLOSE_AGAIN_MS).unref();
 if (isNewEnough(process.versions.node)) await run();
 else handOver();
 
 async function run() {
   if (process.env[GUARDED]) dieWithGuard();
-  // Without a listener this signal opens a debugger that any program of this machine can use.
-  process.on("SIGUSR1", () => undefined);
   keepQuietAboutExperiments();
   // Keep the young generation at 2 MB instead of 32: a daemon then peaks at 200 to 240 MB instead of 320 at 1,500 steps.
   v8.setFlagsFromString("--semi-space-growth-factor=1");
@@ -48,6 +52,14 @@ async function run() {
   // Everything is durable and closed here. Wait until slow readers have all output, then exit.
   for (const stream of [process.stdout, process.stderr]) await new Promise((resolve) => stream.write("", resolve));
   setTimeout(() => process.exit(), LINGER_MS).unref();
+}
+
+/**
+ * Closes a debugger that a signal opened while Node started, before the listener. One that a person asked for stays. The
+ * function is Node's own for this signal, and loads no module.
+ */
+function closeDebugger() {
+  if (!/--inspect/.test(`${process.execArgv} ${process.env.NODE_OPTIONS}`)) process._debugEnd?.();
 }
 
 /**
@@ -75,7 +87,7 @@ function handOver() {
     refuse(`goald needs Node ${REQUIRED.join(".")} or newer; this is Node ${process.versions.node}. ${way}.`);
     return;
   }
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const child = spawn(node, ["--disable-sigusr1", fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     env: { ...process.env, [GUARDED]: "1" },
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });

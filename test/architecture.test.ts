@@ -36,7 +36,7 @@ const ROOMS: readonly Room[] = [
   withTypes(
     room(
       "commands/*.ts",
-      "#core/(command|errors|text)\\.ts",
+      "#core/(command|errors|text|what-others-run)\\.ts",
       "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
@@ -65,16 +65,16 @@ const ROOMS: readonly Room[] = [
     "node:timers/promises",
   ),
   room("src/model/*.ts", CORE, UTIL, "openai"),
-  room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "node:os", "ipaddr\\.js", "undici"),
+  room("src/http/*.ts", CORE, UTIL, FILES, "node:(dns|events|net)", "node:stream/promises", "ipaddr\\.js", "undici"),
   // Child processes with walls around them. The services import it: it is below them.
-  room("src/cage/*.ts", CORE, UTIL, FILES, "node:child_process"),
+  room("src/cage/*.ts", CORE, UTIL, FILES, "node:(child_process|module|stream)"),
   // Pages, files and answers of the web, by the seam that it is handed.
   withTypes(
     room("src/services/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "ajv", "linkedom", "robots-parser"),
     "#http/http\\.ts",
   ),
-  // The system's git, under guard: it is told what it may reach, and reaches it by itself.
-  room("src/services/git/*.ts", CORE, UTIL, FILES, "#cage/.+", "node:child_process", "node:dns/promises"),
+  // The system's git, under guard and in a cage: it reaches one server by the tunnel that it is handed.
+  withTypes(room("src/services/git/*.ts", CORE, UTIL, FILES, "#cage/.+", "node:dns/promises"), "#http/tunnel\\.ts"),
   // What an agent has seen and sent: texts and events in, facts about a call out.
   room("src/egress/*.ts", CORE, UTIL, "node:(url|zlib)"),
   // Posts for people to read: by the seam that it is handed.
@@ -84,7 +84,8 @@ const ROOMS: readonly Room[] = [
     "src/services/page/*.ts",
     CORE,
     UTIL,
-    "node:(buffer|crypto|path|worker_threads)",
+    "#cage/.+",
+    "node:(buffer|crypto|path)",
     "@joplin/turndown-plugin-gfm",
     "@mozilla/readability",
     "html-encoding-sniffer",
@@ -100,6 +101,7 @@ const ROOMS: readonly Room[] = [
       CORE,
       UTIL,
       "#store/chain\\.ts",
+      "ajv",
       "node:async_hooks",
       "node:crypto",
       "node:fs",
@@ -190,6 +192,7 @@ const ROOMS: readonly Room[] = [
     "\\.\\./\\.\\./shipped\\.ts",
     "#api/.+",
     "#app/.+",
+    "#cage/find-cage\\.ts",
     "#cassette/.+",
     "#config/.+",
     "#commands/(describe|list|validate)\\.ts",

@@ -1,5 +1,6 @@
 /** control-routes.ts -- the HTTP routes of `Control`. */
 import { AgentView } from "#views/agent-view.ts";
+import { MemoryChanges } from "./memory-schemas.ts";
 import { defineRoute, type Route } from "./route.ts";
 import * as schemas from "./schemas.ts";
 
@@ -178,7 +179,7 @@ const STEERING_ROUTES: readonly Route[] = [
       path: "/v1/agents/:agent/memory",
       operation: "changeMemory",
       summary: "Adds, pins, corrects and forgets memories of an agent; `shared` is the memory that all agents share.",
-      body: schemas.MemoryChanges,
+      body: MemoryChanges,
       reply: schemas.MemoryChanged,
     },
     async ({ control }, { params, body }) => ({

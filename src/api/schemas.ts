@@ -1,16 +1,15 @@
 /**
  * schemas.ts -- the arguments and results of `Control`, as JSON Schema with TypeScript types.
  *
- * Routes, request validation, OpenAPI and the types of control.ts come from here. Request objects are closed, so that a
- * misspelled member is refused. Replies are open, so clients must accept unknown members.
+ * Routes, request validation, OpenAPI and the types of control.ts come from here. Closed requests refuse misspelled
+ * members. Replies are open, so clients must accept unknown members.
  */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
-import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory-row.ts";
+import type { MemoryChanged as Changed } from "#core/ports/memory-row.ts";
 import { MAX_WINDOW_BATCH } from "#core/state.ts";
 import {
   amount,
-  anyOf,
   closed,
   count,
   described,
@@ -29,7 +28,6 @@ import {
 } from "#util/schema.ts";
 import { AgentView, agentMembers } from "#views/agent-view.ts";
 import { AgentCounts } from "#views/count-standings.ts";
-import { MEMORY_KINDS, TRUSTS } from "#views/memory-view.ts";
 
 // ---------------------------------------------------------------- values
 
@@ -38,7 +36,7 @@ const TURNS_WRITING = "\\u202a-\\u202e\\u2066-\\u2069";
 const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
 const MANY_LINES = `^(?:[^\\p{Cc}\\p{Cs}${TURNS_WRITING}]|[\\t\\r\\n])*$`;
 
-const key: Schema<string> = {
+export const key: Schema<string> = {
   type: "string",
   minLength: 1,
   maxLength: 200,
@@ -156,30 +154,7 @@ export type ForkRequest = Static<typeof Fork>;
 
 export const Removal = closed({ force: flag, files: flag }, "force", "files");
 
-const memoryId: Schema<string> = { type: "string", minLength: 3, maxLength: 100, pattern: "^[^\\s\\p{Cc}]+$" };
-const MemoryAdded = closed(
-  {
-    op: oneOf("add"),
-    kind: oneOf(...MEMORY_KINDS),
-    text: sized(1, 20_000),
-    importance: { type: "number", minimum: 0, maximum: 1 } as Schema<number>,
-    trust: oneOf(...TRUSTS),
-    supersedes: memoryId,
-    key,
-    source: sized(1, 4_096),
-  },
-  "supersedes",
-  "key",
-  "source",
-);
-const MemoryPinned = closed({ op: oneOf("pin", "unpin"), id: memoryId });
-const MemoryForgotten = closed({ op: oneOf("forget"), id: memoryId, by: oneOf("person", "source") });
-export const MemoryChanges = closed({
-  changes: listOf<MemoryChange>(anyOf(MemoryAdded, MemoryPinned, MemoryForgotten), { minItems: 1, maxItems: 1_000 }),
-  key,
-});
-
-function sized(minLength: number, maxLength: number): Schema<string> {
+export function sized(minLength: number, maxLength: number): Schema<string> {
   return { type: "string", ...(minLength > 0 ? { minLength } : {}), maxLength };
 }
 
@@ -209,6 +184,7 @@ export const DaemonStatus = open({
     open({ model: text, tokens: count, tokensPerDay: nullable(count), usd: nullable(amount) }),
     "Use today (UTC) by all agents; null dollars: no known price.",
   ),
+  cage: nullable(open({ level: oneOf("strict", "degraded", "off"), reason: text, advice: text })),
   followers: described(count, "Clients that follow an event stream."),
   problems: described(listOf(text), "Degraded functions, a sentence each."),
 });

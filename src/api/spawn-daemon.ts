@@ -128,10 +128,23 @@ function readHandshake(message: unknown): Handshake {
   );
 }
 
-/** Throws for a link, which could redirect the output into any file of this user. */
+/** Throws GOALD_DAEMON, also for a link, which could redirect the output into any file of this user. */
 function openOutput(path: string): number {
-  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
-  const open = (): number => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+  const open = (): number => {
+    try {
+      return openSync(path, flags, 0o600);
+    } catch (cause) {
+      const error = toError(cause);
+      const isLink = "code" in error && error.code === "ELOOP";
+      throw new GoaldError(
+        "GOALD_DAEMON",
+        `The daemon cannot start: its output file ${path} ${isLink ? "is a link" : `cannot be opened: ${error.message}`}.`,
+        { hint: "Remove it, or move it away.", cause },
+      );
+    }
+  };
   let file = open();
   if (fstatSync(file).size > MAX_OUT_BYTES) {
     closeSync(file);

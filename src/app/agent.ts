@@ -27,6 +27,7 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
 import { createDescribeLeaving, settingTextsOf } from "./egress.ts";
+import { createQuota } from "./quota.ts";
 import { openShared, type Shared } from "./services.ts";
 
 /** Settings and the functions that redact their secrets. */
@@ -117,6 +118,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   const { commandsFor, words } = host.catalogue;
   const { model, memory, services } = shared;
   const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
+  const quota = createQuota(host, row);
   const staging = join(host.home.privateFolder, "clones");
   return createPrepare({
     ...knownTo(host, tape),
@@ -133,8 +135,9 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     commandsFor,
     words,
-    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion, staging }),
-    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion, staging }),
+    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion, staging, quota }),
+    openOwnWorkspace: (path, onChange) =>
+      openLocalWorkspace(path, onChange, { own: true, lastVersion, staging, quota }),
     history: store,
     services,
     subagents: subagentPartsOf(host, row, tape !== undefined),
@@ -225,8 +228,10 @@ async function updateReport({ store, redact }: AgentHost, lease: Lease, folder: 
 }
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
-  const { maxBadReplies, maxModelFailures } = settings.limits;
-  return { epoch, maxBadReplies, maxModelFailures, facts: (name) => registry.get(name) };
+  const { maxBadReplies, maxModelFailures, approvalMinutes } = settings.limits;
+  const facts = (name: string) => registry.get(name);
+  const expiry = approvalMinutes === null ? {} : { approvalExpiresMs: approvalMinutes * 60_000 };
+  return { epoch, maxBadReplies, maxModelFailures, ...expiry, facts };
 }
 
 const folderOf = ({ workspaceFolder }: Home, { folder }: AgentRow): string => join(workspaceFolder, folder);

@@ -1,10 +1,8 @@
-/**
- * host.ts -- opens the host of a home, which runs its agents and serves the local API. The host holds the home's lock
- * and store. A daemon and a terminal's process open the same host.
- */
+/** host.ts -- opens the host of a home, for a daemon or a terminal: its lock, store, agents and local API. */
 import { join } from "node:path";
 import type { DaemonStatus } from "#api/control.ts";
 import type { LocalServer, LocalServerOptions } from "#api/server.ts";
+import { foundCage } from "#cage/find-cage.ts";
 import { Recordings } from "#cassette/recordings.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { ServiceStates } from "#commands/registry.ts";
@@ -241,7 +239,7 @@ export class Host implements AgentHost, AsyncDisposable {
       ...{ agents, stopping: this.isStopping, followers: this.#server?.followers ?? 0, problems: this.#problems.all },
       modelServer: { origin: new URL(openai.baseUrl).origin, limit: daemon.concurrency, gate },
       embeddings: { model: models.embedding, taken: embeddings.read(), pricePerMillion: price?.input },
-      delay: this.#meter.read(),
+      ...{ delay: this.#meter.read(), cage: foundCage() },
     });
   }
 }

@@ -232,13 +232,16 @@ function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Setti
   // GitHub accepts any user name with a token.
   const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
   const open = once(async () => {
-    const [{ createRepositories }, { checkElsewhere }, { isNeverAllowed }] = await Promise.all([
-      import("#services/git/clone.ts"),
-      import("#http/elsewhere.ts"),
-      import("#http/public-address.ts"),
-    ]);
-    const isPublic = checkElsewhere();
-    return createRepositories({ git, allow, key, environment: process.env, isPublic, isNeverAllowed });
+    const [{ createRepositories }, { checkElsewhere }, { isNeverAllowed }, { findCage }, { openTunnel }] =
+      await Promise.all([
+        import("#services/git/clone.ts"),
+        import("#http/elsewhere.ts"),
+        import("#http/public-address.ts"),
+        import("#cage/find-cage.ts"),
+        import("#http/tunnel.ts"),
+      ]);
+    const rules = { isPublic: checkElsewhere(), isNeverAllowed };
+    return createRepositories({ git, allow, key, environment: process.env, ...rules, findCage, openTunnel });
   });
   return { clone: async (...given) => (await open()).clone(...given) };
 }

@@ -21,8 +21,11 @@ export interface CagedCommand {
   readonly writable?: readonly string[];
   /** Working folder. */
   readonly folder: string;
-  /** `host`: the network of this machine. `degraded` and `off` cannot cut it off. */
-  readonly network: "none" | "host";
+  /**
+   * `host`: the network of this machine. `unix`: only Unix sockets among the listed paths. `degraded` and `off` cannot cut
+   * the network off.
+   */
+  readonly network: "none" | "unix" | "host";
   /** True shows the system's programs and libraries, and permits child processes. */
   readonly runsPrograms: boolean;
   readonly limits: CageLimits;
@@ -48,12 +51,15 @@ export interface CagedProcess {
   readonly ended: Promise<CagedEnd>;
 }
 
-export interface Cage {
+export interface CageFinding {
   readonly level: CageLevel;
   /** A sentence that says what holds, or why no more does. */
   readonly reason: string;
   /** A sentence that says how to get `strict`; empty when it holds. */
   readonly advice: string;
+}
+
+export interface Cage extends CageFinding {
   spawn(command: CagedCommand): CagedProcess;
 }
 

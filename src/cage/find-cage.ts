@@ -5,7 +5,7 @@
  */
 import { oneLine } from "#core/text.ts";
 import { findProgram } from "#util/find-program.ts";
-import { type Cage, type CageLevel, type CageTools, spawnCaged } from "./cage.ts";
+import { type Cage, type CageFinding, type CageLevel, type CageTools, spawnCaged } from "./cage.ts";
 import { nodeFiles } from "./node-program.ts";
 
 export interface CageSearch {
@@ -21,13 +21,19 @@ const ADVICE_NAMESPACES =
 const ADVICE_LINUX = "Run goald on Linux with bubblewrap to read pages in a strict cage.";
 const PROBE_MS = 10_000;
 
-let found: Promise<Cage> | undefined;
+let finding: Promise<Cage> | undefined;
+let found: CageFinding | null = null;
 
 /** Returns the same cage at every call. */
-export function findCage(): Promise<Cage> {
-  found ??= probeCage();
-  return found;
+export async function findCage(): Promise<Cage> {
+  finding ??= probeCage();
+  const cage = await finding;
+  found = { level: cage.level, reason: cage.reason, advice: cage.advice };
+  return cage;
 }
+
+/** Returns what `findCage` has found in this process; null before. */
+export const foundCage = (): CageFinding | null => found;
 
 export async function probeCage({ atMost = "strict", path = process.env.PATH ?? "" }: CageSearch = {}): Promise<Cage> {
   const prlimit = atMost === "off" ? undefined : findProgram("prlimit", path);

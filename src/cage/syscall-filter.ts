@@ -53,6 +53,8 @@ const [LOAD, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_BITS, RETURN] = [0x20, 0x1
 const [ALLOW, KILL, NOT_PERMITTED, NOT_IMPLEMENTED] = [0x7fff0000, 0x80000000, 0x00050001, 0x00050026];
 /** Offsets in the kernel's `seccomp_data`. */
 const [CALL_NUMBER, ARCHITECTURE, FIRST_ARGUMENT] = [0, 4, 16];
+/** AF_UNIX. */
+const UNIX_SOCKET = 1;
 const CLONE_THREAD = 0x00010000;
 /** Calls of the x32 ABI have this bit, and numbers of their own. */
 const X32_BIT = 0x40000000;
@@ -79,6 +81,7 @@ export function syscallFilter(
     ...denied.flatMap((number) => refuse(JUMP_IF_EQUAL, number, NOT_PERMITTED)),
     // Its flags are behind a pointer that no filter can follow. The C library falls back to clone.
     ...refuse(JUMP_IF_EQUAL, clone3, NOT_IMPLEMENTED),
+    ...(network === "unix" && socket !== undefined ? refuseOtherSockets(socket) : []),
     ...(runsPrograms ? [] : refuseProcesses(clone)),
     instruction(RETURN, ALLOW),
   ]);
@@ -87,6 +90,15 @@ export function syscallFilter(
 const refuse = (jump: number, operand: number, result: number): readonly Buffer[] => [
   instruction(jump, operand, 0, 1),
   instruction(RETURN, result),
+];
+
+/** Permits Unix sockets. */
+const refuseOtherSockets = (socket: number): readonly Buffer[] => [
+  instruction(JUMP_IF_EQUAL, socket, 0, 4),
+  instruction(LOAD, FIRST_ARGUMENT),
+  instruction(JUMP_IF_EQUAL, UNIX_SOCKET, 1, 0),
+  instruction(RETURN, NOT_PERMITTED),
+  instruction(LOAD, CALL_NUMBER),
 ];
 
 /** Permits threads. */

@@ -1,6 +1,7 @@
 /** read-cassette.ts -- reads a recording from its file. */
-import { readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
+import { findLineProblem } from "./check-line.ts";
 import {
   CASSETTE_VERSION,
   type Cassette,
@@ -10,6 +11,9 @@ import {
   type Session,
   type SessionLine,
 } from "./format.ts";
+
+/** A file is read as a whole, and its lines take several times its size. */
+const MAX_BYTES = 256 * 1024 * 1024;
 
 /** Throws GOALD_FILE_MISSING, GOALD_FILE and GOALD_REPLAY. Skips an incomplete last line after a crash. */
 export function readCassette(path: string): Cassette {
@@ -32,7 +36,9 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
   if (header.cassette > CASSETTE_VERSION)
     throw noCassette(path, `It has version ${header.cassette}; this goald reads up to ${CASSETTE_VERSION}.`);
   const sessions: { start: SessionLine; lines: Line[]; end: EndLine | undefined }[] = [];
-  for (const line of rest as Line[]) {
+  for (const [index, line] of (rest as Line[]).entries()) {
+    const problem = findLineProblem(line);
+    if (problem) throw noCassette(path, `Line ${index + 2} ${problem}.`);
     if (line.type === "session") sessions.push({ start: line, lines: [], end: undefined });
     else if (line.type === "end") (sessions.at(-1) ?? strayLine(path)).end = line;
     else (sessions.at(-1) ?? strayLine(path)).lines.push(line);
@@ -42,7 +48,7 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFile(path);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const hint = "Make one with: goald run --record FILE";
@@ -52,11 +58,24 @@ function textOf(path: string): string {
   }
 }
 
+/** Never waits for a pipe or a device. */
+function readRegularFile(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(file);
+    if (!found.isFile()) throw new Error("it is not a regular file");
+    if (found.size > MAX_BYTES) throw new Error(`it has ${found.size} bytes, more than ${MAX_BYTES}`);
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
+}
+
 function parse(line: string, number: number, path: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw noCassette(path, `Line ${number} is no JSON.`);
+    throw noCassette(path, `Line ${number} is not JSON.`);
   }
 }
 

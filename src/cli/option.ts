@@ -50,6 +50,12 @@ export const step = (flags: string, about: string, first: 0 | 1 = 1): VerbOption
     throw new InvalidArgumentError(`Expected the number of a step, from ${first}.`);
   });
 
+/** Options that name the pending command, so that an answer reaches no other one. */
+export const CALL_OPTIONS = {
+  step: step("--step <number>", "only if the pending command is that of this step"),
+  call: text("--call <id>", "only if the pending command has this id, such as c12-2 for the second of step 12"),
+} as const;
+
 export function positiveInteger(given: string): number {
   if (/^[1-9]\d{0,8}$/.test(given)) return Number(given);
   throw new InvalidArgumentError("Expected a whole number from 1.");

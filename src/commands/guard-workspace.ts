@@ -56,6 +56,10 @@ export function guardWorkspace(workspace: Workspace, { check, inTime, asked }: W
       check(`remove ${path}`);
       return workspace.remove(path, options);
     },
+    removeWhole: async (path) => {
+      check(`remove ${path}`);
+      return workspace.removeWhole(path);
+    },
     move: async (from, to) => {
       check(`move ${from}`);
       await requireAsked(to, () => readText(from));

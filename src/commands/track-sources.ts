@@ -85,6 +85,7 @@ export function trackWorkspace(workspace: Workspace, tracker: SourceTracker): Wo
     append: readBefore((path, content: string | Uint8Array) => workspace.append(path, content)),
     truncate: readBefore((path, bytes: number) => workspace.truncate(path, bytes)),
     remove: readBefore((path, options?: Parameters<Workspace["remove"]>[1]) => workspace.remove(path, options)),
+    removeWhole: (path) => workspace.removeWhole(path),
     move: readBefore((from, to: string) => workspace.move(from, to)),
     list: (directory, entered) => trackList(workspace, tracker, directory, entered),
   };

@@ -29,7 +29,9 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 type CommandFields = Readonly<Record<string, unknown>>;
 
-const WORDS = "name label summary group args annotations sends writes effect timeoutMs needs closesTurn".split(" ");
+const WORDS = "name label summary group args annotations sends writes destroys effect timeoutMs needs closesTurn".split(
+  " ",
+);
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
@@ -128,16 +130,19 @@ function checkSends({ sends = [], args }: CommandFields): string[] {
     .map((name) => describeExpected("sends: names of arguments", name));
 }
 
-function checkWrites({ writes, args }: CommandFields): string[] {
-  if (writes === undefined) return [];
+function checkWrites({ writes = {}, destroys, args }: CommandFields): string[] {
   const known = isFields(args) && isFields(args.properties) ? Object.keys(args.properties) : [];
   const isKnown = (name: unknown): boolean => known.some((arg) => arg === name);
-  if (
-    isFields(writes) &&
-    Object.entries(writes).every(([path, text]) => isKnown(path) && (text === null || isKnown(text)))
-  )
-    return [];
-  return [describeExpected('writes: names of arguments, such as { file: "text" } or { file: null }', writes)];
+  const pairs = isFields(writes) ? Object.entries(writes) : [["", writes]];
+  const areKnown = pairs.every(([path, text]) => isKnown(path) && (text === null || isKnown(text)));
+  return [
+    ...(areKnown
+      ? []
+      : [describeExpected('writes: names of arguments, such as { file: "text" } or { file: null }', writes)]),
+    ...(destroys === undefined || isKnown(destroys)
+      ? []
+      : [describeExpected("destroys: the name of an argument", destroys)]),
+  ];
 }
 
 function checkEffect({ effect, probe, prepare, timeoutMs }: CommandFields): string[] {

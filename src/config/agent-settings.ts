@@ -61,6 +61,15 @@ export const AGENT_SETTINGS = [
     whenUnset: "no limit",
   },
   {
+    name: "limits.approvalMinutes",
+    environment: ["GOALD_APPROVAL_MINUTES"],
+    ...optional(wholeNumber(1, 1_000_000)),
+    meaning:
+      "Reject a command that nobody has approved after this time; the agent then goes on without it. Time in which nothing ran counts too.",
+    unit: "minutes",
+    whenUnset: "no limit",
+  },
+  {
     name: "limits.maxBadReplies",
     environment: ["GOALD_MAX_BAD_REPLIES"],
     ...wholeNumber(1, 100),
@@ -71,6 +80,34 @@ export const AGENT_SETTINGS = [
     environment: ["GOALD_MAX_MODEL_FAILURES"],
     ...wholeNumber(1, 100),
     meaning: "Pause an agent after this many failed model calls in a row.",
+  },
+  {
+    name: "quota.folderMegabytes",
+    environment: ["GOALD_QUOTA_FOLDER_MEGABYTES"],
+    ...wholeNumber(1, 1_000_000),
+    meaning:
+      "Maximum size of an agent's folder, with the folders of its sub-agents. The agent is refused further writes.",
+    unit: "MB",
+  },
+  {
+    name: "quota.folderFiles",
+    environment: ["GOALD_QUOTA_FOLDER_FILES"],
+    ...wholeNumber(1, 10_000_000),
+    meaning: "Maximum number of files in an agent's folder, with the folders of its sub-agents.",
+  },
+  {
+    name: "quota.pagesMegabytes",
+    environment: ["GOALD_QUOTA_PAGES_MEGABYTES"],
+    ...wholeNumber(1, 1_000_000),
+    meaning: "Maximum size of the web pages that an agent keeps in `pages/`.",
+    unit: "MB",
+  },
+  {
+    name: "quota.storeMegabytes",
+    environment: ["GOALD_QUOTA_STORE_MEGABYTES"],
+    ...wholeNumber(1, 1_000_000),
+    meaning: "Maximum size of the file versions and long texts that the store keeps for an agent and its sub-agents.",
+    unit: "MB",
   },
   {
     name: "agents.maxDepth",

@@ -1,5 +1,6 @@
 /** agent-spec.ts -- validates the name, role and goals of an agent, from flags, a file or answers. */
 import { GoaldError } from "#core/errors.ts";
+import { findUnseenMark } from "#core/unseen-marks.ts";
 
 export interface AgentDraft {
   readonly name: string;
@@ -44,7 +45,8 @@ export function checkName(name: string): string | undefined {
   // Tables show a name on one line, so it has no line breaks or tabs.
   if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name.trim()) || DIRECTION_MARKS.test(name))
     return "The name must be one line without control characters.";
-  return undefined;
+  const mark = findUnseenMark(name);
+  return mark && `The name holds a mark that nobody sees (${mark}). Write it without the mark.`;
 }
 
 export const checkRole = (role: string): string | undefined => checkText("The role", role);

@@ -9,6 +9,7 @@
 import type { WrittenArgs } from "./asked-files.ts";
 import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
 import type { CommandGroup } from "./command-profile.ts";
+import { isGoaldError } from "./errors.ts";
 import type { StagedWrite } from "./ports/commit.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import type { Workspace } from "./ports/workspace.ts";
@@ -138,6 +139,8 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
    * no argument has it. The policy asks about files that others run, and refuses to write them when nobody was asked.
    */
   readonly writes?: WrittenArgs;
+  /** The name of an argument: when it is true, nothing can restore what the call destroys. */
+  readonly destroys?: string;
   /** Default: at-most-once. */
   readonly effect?: Effect;
   /** Default: 60 seconds. */
@@ -180,5 +183,33 @@ export const fail = (code: string, text: string, extra: Extra = {}): Observation
   artifacts: [],
   ...extra,
 });
+/** A file before it is overwritten or deleted. `unkept`: the history cannot keep it, because of its size or of a quota. */
+export type KeptFile = { readonly bytes: number; readonly sha256: string } | { readonly unkept: string };
+
+/** For `prepare`: keeps the current version. null when there is no file. */
+export async function keepFile(file: string, workspace: Workspace): Promise<KeptFile | null> {
+  try {
+    return (await workspace.preserve(file)) ?? null;
+  } catch (error) {
+    if (isGoaldError(error, "GOALD_FILE_TOO_LARGE") || isGoaldError(error, "GOALD_QUOTA_EXCEEDED"))
+      return { unkept: error.message };
+    throw error;
+  }
+}
+
+/**
+ * For `run`, before a file is overwritten: deletes one that the history cannot keep, which a person is asked about. Returns the
+ * observation that ends the call; undefined when the file may be overwritten.
+ */
+export async function clearUnkept(
+  file: string,
+  kept: KeptFile | null,
+  { call }: Pick<CommandContext, "call">,
+): Promise<Observation | undefined> {
+  if (kept === null || !("unkept" in kept)) return undefined;
+  const deleted = await call("delete_file", { file, permanently: true });
+  return deleted.status === "ok" ? undefined : deleted;
+}
+
 /** The answer comes later: through the inbox, or at `until`. */
 export const wait = (waitFor: WaitFor, until: string | null): Waiting => ({ status: "waiting", waitFor, until });

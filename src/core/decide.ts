@@ -6,6 +6,7 @@
  * Every decision is made here, without side effects; all waiting happens at the edge. A `record` move
  * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
+import { askApproval, awaitApproval } from "./approvals.ts";
 import { type Effect, stricterEffect } from "./call.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import type { PauseCode } from "./event.ts";
@@ -33,6 +34,8 @@ export interface Rules {
   facts(name: string): CommandFacts | undefined;
   readonly maxBadReplies: number;
   readonly maxModelFailures: number;
+  /** An approval that nobody answers for this long counts as a no; absent: it stays open. */
+  readonly approvalExpiresMs?: number;
 }
 
 /**
@@ -47,9 +50,11 @@ export const MAX_TRIES = 8;
 /** Ids come from the step number, and from the path in a nested frame, so that they need no randomness. */
 const modelCallId = ({ path, asked }: Frame, step: number): string =>
   path === "" ? `m${step}` : `${path}.m${asked + 1}`;
+/** The first call of a reply in a step of the agent itself. */
+export const callIdOfStep = (step: number): string => `c${step}`;
 /** `index`: place of the call among those of its reply, from 0. */
 export const commandCallId = ({ path, asked }: Frame, step: number, index = 0): string =>
-  (path === "" ? `c${step}` : `${path}.c${asked}`) + (index === 0 ? "" : `-${index + 1}`);
+  (path === "" ? callIdOfStep(step) : `${path}.c${asked}`) + (index === 0 ? "" : `-${index + 1}`);
 
 export function decide(state: AgentState, rules: Rules, now: Date): Move {
   if (state.paused) return { kind: "rest" };
@@ -69,9 +74,9 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "reading":
       return { kind: "read", step: state.step, reply: phase.reply, finishReason: phase.finishReason };
     case "judging":
-      return judgeCall(state, frame, phase.callId, rules);
+      return judgeCall(state, frame, phase.callId, rules, now);
     case "awaiting-approval":
-      return judgeAgain(state, frame, phase.callId, rules, now);
+      return judgeAgain(state, frame, phase, rules, now);
     case "approved":
       return executeApproved(state, phase.callId, rules);
     case "executing":
@@ -147,14 +152,25 @@ function askAgain(state: AgentState, frame: Frame, callId: string, rules: Rules,
   return { kind: "ask", callId, step: state.step, attempt: attemptOf(state, callId) + 1 };
 }
 
-/** The settings may have changed since the person was asked. The question stays open while they require a person. */
-function judgeAgain(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
+/**
+ * The settings may have changed since the person was asked. The question stays open while they require a person, until
+ * it expires.
+ */
+function judgeAgain(
+  state: AgentState,
+  frame: Frame,
+  phase: Extract<Phase, { kind: "awaiting-approval" }>,
+  rules: Rules,
+  now: Date,
+): Move {
+  const { callId } = phase;
   const open = openCommand(state, callId);
   const verdict = open && judge(open.call, rules.facts(open.call.name), state, open.leaving);
-  return verdict?.kind === "ask" ? wait(state, "approval", null, now) : judgeCall(state, frame, callId, rules);
+  if (!open || verdict?.kind !== "ask") return judgeCall(state, frame, callId, rules, now);
+  return awaitApproval(state, open, phase, now);
 }
 
-function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules): Move {
+function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
   const open = openCommand(state, callId);
   if (!open) return lostCall(callId);
   const circle = circleOf(frame, callId);
@@ -170,7 +186,7 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
     case "deny":
       return record({ type: "command-denied", step, callId, by: "policy", reason: verdict.reason });
     case "ask":
-      return record({ type: "approval-asked", step, callId, reason: verdict.reason });
+      return record(askApproval(open, verdict.reason, rules.approvalExpiresMs, now));
   }
 }
 

@@ -47,6 +47,8 @@ const EXIT_OF = {
   GOALD_FILE_MISSING: EXIT.notFound,
   GOALD_FILE_TOO_LARGE: EXIT.error,
   GOALD_FILE: EXIT.error,
+  /** A change would exceed one of the agent's quotas. */
+  GOALD_QUOTA_EXCEEDED: EXIT.limit,
   /** A service that a command used has failed. The model reads the message. */
   GOALD_SEARCH: EXIT.error,
   GOALD_WEB: EXIT.error,
@@ -99,6 +101,13 @@ export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldEr
   return (
     Error.isError(value) && value.name === "GoaldError" && (code === undefined || (value as GoaldError).code === code)
   );
+}
+
+/** The error with the sources of the outside words that arrived before it, unless it names its own. */
+export function withOutside(error: unknown, outside: readonly OutsideSource[]): unknown {
+  if (!isGoaldError(error) || error.outside) return error;
+  const { code, message, hint, words, cause } = error;
+  return new GoaldError(code, message, { hint, words, outside, cause });
 }
 
 /** Turns any thrown value into an Error with a message. */

@@ -51,7 +51,7 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf
   "command-requested": { ...OF_CALL, call: { args: "json" } },
   "command-approved": { ...OF_CALL, by: "fixed" },
   "command-denied": { ...OF_CALL, by: "fixed" },
-  "approval-asked": OF_CALL,
+  "approval-asked": { ...OF_CALL, until: "fixed" },
   "command-started": { ...OF_CALL, effect: "fixed", prepared: "exact" },
   "call-interrupted": OF_CALL,
   "call-cut-off": OF_CALL,

@@ -150,7 +150,8 @@ export type EventBody =
       /** Why the turn may not end yet: sub-agents work. Such refusals are counted. */
       readonly refusal?: "helpers";
     } & OfCall)
-  | ({ readonly type: "approval-asked"; readonly reason: string } & OfCall)
+  /** `until`: ISO time after which the call counts as denied; absent for never. */
+  | ({ readonly type: "approval-asked"; readonly reason: string; readonly until?: string } & OfCall)
   | ({
       readonly type: "command-started";
       readonly attempt: number;

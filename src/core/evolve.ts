@@ -75,7 +75,12 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return putCall(requested, { kind: "command", callId, frame, step, call, thought, ...leaves });
     }
     case "approval-asked":
-      return inPhase(state, event, { kind: "awaiting-approval", callId: event.callId });
+      return inPhase(state, event, {
+        kind: "awaiting-approval",
+        callId: event.callId,
+        reason: event.reason,
+        until: event.until ?? null,
+      });
     case "approvals-granted":
       return { ...state, grantedApprovals: event.count };
     case "command-approved": {

@@ -35,7 +35,13 @@ export type Phase =
       readonly mode: OutputMode;
     }
   | { readonly kind: "judging"; readonly callId: string }
-  | { readonly kind: "awaiting-approval"; readonly callId: string }
+  /** `reason`: why a person must approve the call. `until`: ISO time at which the question expires; null for never. */
+  | {
+      readonly kind: "awaiting-approval";
+      readonly callId: string;
+      readonly reason: string;
+      readonly until: string | null;
+    }
   | { readonly kind: "approved"; readonly callId: string }
   | { readonly kind: "executing"; readonly callId: string }
   | { readonly kind: "waiting"; readonly callId: string; readonly waitFor: WaitFor; readonly until: string | null }

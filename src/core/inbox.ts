@@ -37,12 +37,13 @@ export function listens(state: AgentState): boolean {
   }
 }
 
-export function receive(message: InboxMessage, state: AgentState): readonly NewEvent[] {
+/** `at`: ISO time at which the message was sent. */
+export function receive(message: InboxMessage, state: AgentState, at = ""): readonly NewEvent[] {
   switch (message.type) {
     case "say":
       return receiveWords(message, state);
     case "approval":
-      return receiveApproval(message, state);
+      return receiveApproval(message, state, at);
     case "pause":
       return state.paused || isFinished(state)
         ? []
@@ -80,10 +81,17 @@ function receiveWords({ from, text }: Extract<InboxMessage, { type: "say" }>, st
 /** True for messages that start a new turn of a finished agent. */
 export const opensTurn = ({ type }: InboxMessage): boolean => type === "say" || type === "goals";
 
-function receiveApproval(message: Extract<InboxMessage, { type: "approval" }>, state: AgentState): readonly NewEvent[] {
+/** An answer counts for the call that it names, once, and only if it was sent before the question expired. */
+function receiveApproval(
+  message: Extract<InboxMessage, { type: "approval" }>,
+  state: AgentState,
+  at: string,
+): readonly NewEvent[] {
   const { callId, verdict, count = 1, text = "" } = message;
   const open = openCommand(state, callId);
-  if (frameAt(state, callId)?.phase.kind !== "awaiting-approval" || !open) return [];
+  const phase = frameAt(state, callId)?.phase;
+  if (phase?.kind !== "awaiting-approval" || !open) return [];
+  if (phase.until !== null && !(Date.parse(at) < Date.parse(phase.until))) return [];
   const { step } = open;
   if (verdict === "denied") return [{ type: "command-denied", step, callId, by: "person", reason: text }];
   const approved: NewEvent = { type: "command-approved", step, callId, by: "person" };

@@ -22,7 +22,7 @@ export function sourcesOfRecall(
   trustedSeq = 0,
 ): readonly OutsideSource[] {
   const namespace = namespaceOf(id);
-  if (namespace === agent && seq <= trustedSeq) return [];
+  if (namespace === agent && seq < trustedSeq) return [];
   if (trust === "agent" && namespace !== agent) return [{ from: "agent", name: namespace }, ...outside];
   return trust === "web" && outside.length === 0 ? [{ from: "web", name: "" }] : outside;
 }

@@ -4,9 +4,9 @@
  * The policy judges by facts only: the command's annotations, the agent's settings, approvals that a
  * person granted ahead, whether the agent has read text from outside (taint), and what the call would then send out (leaving.ts).
  */
-import type { ApprovalMode } from "./agent-settings.ts";
 import { type AskedFile, listAsked, type WrittenArgs } from "./asked-files.ts";
 import type { Annotations, CommandCall } from "./call.ts";
+import { describeReceived } from "./describe-sources.ts";
 import { describeLeaving, type Leaving, refuseLeaving } from "./leaving.ts";
 import { isTainted } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
@@ -25,6 +25,7 @@ export const isRisky = (facts: Annotations): boolean =>
 export interface JudgedCommand {
   readonly annotations: Annotations;
   readonly writes?: WrittenArgs;
+  readonly destroys?: string;
 }
 
 /** `command` is undefined when it does not exist (any more); the call is denied. `leaving`: what it would send out. */
@@ -35,31 +36,39 @@ export function judge(
   leaving?: Leaving,
 ): Verdict {
   if (!command) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
-  const { annotations: facts, writes } = command;
+  const { writes, destroys } = command;
+  const isForGood = destroys !== undefined && call.args[destroys] === true;
+  const facts = isForGood ? { ...command.annotations, destructive: true, restorable: false } : command.annotations;
   const { approve } = state.settings;
   const leaves = leaving?.isWithin ? undefined : leaving;
   if (approve === "never" && leaves?.carries)
     return { kind: "deny", reason: refuseLeaving({ ...leaves, carries: leaves.carries }) };
   // Nobody who approved ahead, or started an agent without approvals, meant such a file.
   const asked = listAsked(call.args, writes);
-  if (asked.length > 0) return judgeAsked(asked, approve, leaves);
+  if (asked.length > 0) return judgeAsked(asked, state, leaves);
   if (approve === "never" || (approve === "risky" && !isRisky(facts) && !leaves))
     return { kind: "allow", by: "policy" };
   // A person who approved ahead did not know what the agent would read meanwhile.
   const isUnforeseen = leaves !== undefined || (isTainted(state) && isRisky(facts));
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
-  if (leaves) return { kind: "ask", reason: describeLeaving(leaves) };
-  return { kind: "ask", reason: approve === "always" ? "Every command needs your approval." : riskOf(facts, state) };
+  const why = approve === "always" ? "Every command needs your approval." : riskOf(facts);
+  return ask(leaves ? describeLeaving(leaves) : why, state, leaves);
 }
 
-function riskOf(facts: Annotations, state: AgentState): string {
-  const act = facts.openWorld ? "It reaches outside the workspace" : "It destroys what cannot be restored";
-  return isTainted(state) ? `${act}, and the agent has read text from outside.` : `${act}.`;
+const riskOf = (facts: Annotations): string =>
+  facts.openWorld ? "It reaches outside the workspace." : "It destroys what cannot be restored.";
+
+/** Adds whose words the agent has read, which a person must know before answering. */
+function ask(why: string, state: AgentState, leaves: Leaving | undefined): Verdict {
+  if (!isTainted(state)) return { kind: "ask", reason: why };
+  const read = leaves ? "The text from outside came from" : "The agent has read text from outside:";
+  return { kind: "ask", reason: `${why} ${read} ${describeReceived(state.received)}.` };
 }
 
-function judgeAsked(asked: readonly AskedFile[], approve: ApprovalMode, leaves?: Leaving): Verdict {
-  const reason = `${leaves ? `${describeLeaving(leaves)} ` : ""}Others would run or obey it. ${asked.map(({ path, says }) => `${JSON.stringify(oneLine(path, 120))}: ${says}.`).join(" ")}`;
-  if (approve !== "never") return { kind: "ask", reason };
+function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: Leaving): Verdict {
+  const files = asked.map(({ path, says }) => `${JSON.stringify(oneLine(path, 120))}: ${says}.`).join(" ");
+  const reason = `${leaves ? `${describeLeaving(leaves)} ` : ""}Others would run or obey it. ${files}`;
+  if (state.settings.approve !== "never") return ask(reason, state, leaves);
   return {
     kind: "deny",
     reason: `${reason} Nobody can be asked, because this agent runs without approvals. Go on without that file, or give it another name for a person to look at.`,

@@ -206,6 +206,14 @@ const openCall = <K extends OpenCall["kind"]>(kind: K, { open }: AgentState, cal
 export const openQuestion = (state: AgentState, callId: string) => openCall("model", state, callId);
 export const openCommand = (state: AgentState, callId: string) => openCall("command", state, callId);
 
+/** The open question whether a command may run, of a paused agent too; undefined when there is none. */
+export function approvalOf(state: AgentState) {
+  const { phase } = activeFrame(state);
+  if (phase.kind !== "awaiting-approval") return undefined;
+  const open = openCommand(state, phase.callId);
+  return open && { ...phase, step: open.step, call: open.call };
+}
+
 /** The call that waits for a person's answer, in any frame; undefined when there is none. */
 export function callForPerson(state: AgentState) {
   for (const { phase } of state.frames)

@@ -9,7 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
-import { activeFrame, isFinished, isOver, openCommand } from "#core/state.ts";
+import { isFinished, isOver } from "#core/state.ts";
 import { deliveryNote } from "#loop/delivery-note.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
@@ -18,6 +18,7 @@ import { changesOf } from "./change-memory.ts";
 import type { ForkParts } from "./fork-agent.ts";
 import { HaltControl } from "./halt-agent.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
+import { requireApproval } from "./pending-approval.ts";
 import { requireNoChildren, tellRemoval, withOthers } from "./subagent-effects.ts";
 
 /** The files into which runs of agents are recorded. */
@@ -156,13 +157,10 @@ export class HostControl implements Control {
   async answer(name: string, given: ApprovalAnswer): Promise<ControlResult> {
     const found = await this.#views.find(name);
     const { row, state } = found;
-    const { phase } = activeFrame(state);
-    const waiting = phase.kind === "awaiting-approval" ? phase.callId : undefined;
-    if (waiting === undefined || (given.callId !== undefined && given.callId !== waiting))
-      throw conflict(`${row.id} has no command that waits for this answer.`, `See its state: goald show ${row.id}`);
-    await this.#send(found, { type: "approval", ...given, callId: waiting });
+    const { callId, call } = requireApproval(row.id, state, given.callId, this.#parts.clock.now());
+    await this.#send(found, { type: "approval", ...given, callId });
     const told = given.verdict === "approved" ? "Approved" : "Denied";
-    return this.#done(row, `${told}: ${openCommand(state, waiting)?.call.name ?? ""}`);
+    return this.#done(row, `${told}: ${call.name}`);
   }
 
   async remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {

@@ -1,7 +1,7 @@
 /** host-status.ts -- reports a host's process, event loop, model server, embeddings and problems. */
 import { type DaemonStatus, PROTOCOL_VERSION } from "#api/control.ts";
 
-type Known = "version" | "role" | "startedAt" | "home" | "stopping" | "agents" | "followers" | "problems";
+type Known = "version" | "role" | "startedAt" | "home" | "stopping" | "agents" | "followers" | "problems" | "cage";
 
 export interface HostFacts extends Pick<DaemonStatus, Known> {
   readonly delay: DaemonStatus["eventLoopDelayMs"];
@@ -21,7 +21,7 @@ export interface HostFacts extends Pick<DaemonStatus, Known> {
 export function describeHost({ delay, modelServer, embeddings, ...known }: HostFacts): DaemonStatus {
   const { gate, ...server } = modelServer;
   const { model, taken, pricePerMillion } = embeddings;
-  const { version, role, startedAt, home, agents, problems, stopping, followers } = known;
+  const { version, role, startedAt, home, agents, problems, stopping, followers, cage } = known;
   return {
     ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, role, startedAt, home, agents },
     eventLoopDelayMs: delay,
@@ -39,6 +39,6 @@ export function describeHost({ delay, modelServer, embeddings, ...known }: HostF
       ...taken,
       usd: pricePerMillion === undefined ? null : (taken.tokens * pricePerMillion) / 1_000_000,
     },
-    ...{ problems, stopping, followers },
+    ...{ problems, stopping, followers, cage },
   };
 }

@@ -14,6 +14,7 @@ import type { Commit } from "#core/ports/commit.ts";
 import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
+import { outsideOf } from "#core/provenance.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { describeRestored, type PlannedFile, planFor, type RestorePlan, summarizePlan } from "#views/restore-plan.ts";
@@ -63,7 +64,8 @@ async function commitRestoration(
     lastVersion: (path) => store.lastFileVersion(id, path),
   });
   for (const { path } of work) await workspace.preserve(path);
-  const edited = await withoutKnown(kept, await store.files(id), store);
+  const versions = await store.files(id);
+  const edited = await withoutKnown(kept, versions, store);
   const of = { step: (await stateOf(store, { id })).step, callId: `${RESTORE_CALL}${at}` };
   const files: Commit["files"] = [...edited, ...work.map(changeOf)].map((change) => ({ ...change, ...of }));
   // Informs the agent that its memories of these files are out of date.
@@ -73,6 +75,9 @@ async function commitRestoration(
   await store.commit(lease, head, { ...nothing, events: [event], files });
 }
 
+/** A file that a person edited or restored keeps the sources of its version. */
+type MarkedChange = FileChange & Pick<FileVersion, "outside">;
+
 /**
  * Leaves out files whose content equals their version in the history. Compares whole versions, because the last entry
  * may be an appended piece.
@@ -81,21 +86,22 @@ async function withoutKnown(
   kept: readonly FileChange[],
   versions: readonly FileVersion[],
   store: Pick<Store, "blob">,
-): Promise<readonly FileChange[]> {
-  const edited: FileChange[] = [];
+): Promise<readonly MarkedChange[]> {
+  const edited: MarkedChange[] = [];
   const known = byPath(versions);
   for (const change of kept) {
     const last = await restoreVersion(known.get(change.path) ?? [], store);
-    if (last === null || sha256(last) !== change.sha256) edited.push(change);
+    const { outside = [] } = versions.findLast(({ path }) => path === change.path) ?? {};
+    if (last === null || sha256(last) !== change.sha256) edited.push({ ...change, ...outsideOf(outside) });
   }
   return edited;
 }
 
 const sha256 = (content: Uint8Array): string => hash("sha256", content, "hex");
 
-function changeOf({ path, content }: PlannedFile): FileChange {
+function changeOf({ path, content, outside = [] }: PlannedFile): MarkedChange {
   if (content === null) return { path, operation: "delete", bytes: 0, sha256: null, content };
-  return { path, operation: "write", bytes: content.length, sha256: sha256(content), content };
+  return { path, operation: "write", bytes: content.length, sha256: sha256(content), content, ...outsideOf(outside) };
 }
 
 async function writeFiles(

@@ -144,7 +144,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
       const trusted = path === undefined ? undefined : trustRow(path, await lastFileVersion(path), state.step);
       // The words of a deleted file are gone.
       if (path === undefined || trusted)
-        record({ events: receive(row.message, state), files: trusted ? [trusted] : [] });
+        record({ events: receive(row.message, state, row.at), files: trusted ? [trusted] : [] });
       draft.consumed.push(row.key);
     }
   }

@@ -62,9 +62,11 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
     else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeTime(commit.wakeAt), no);
     note({ no, id: lease.agent, head: place.head, headSha });
     mailbox.consume(no, commit.consumed, place.head);
-    for (const bytes of commit.blobs) blobs.keepText(no, bytes);
+    let added = 0;
+    for (const bytes of commit.blobs) added += blobs.keepText(no, bytes);
     for (const { content, sha256: sha } of commit.files)
-      if (content !== null && sha !== null) blobs.keepContent(sha, content);
+      if (content !== null && sha !== null) added += blobs.keepContent(sha, content);
+    if (added > 0) queries.addStored.run(added, no);
     insertFiles(no, rows.files);
     for (const memory of memories) insertMemory(no, memory);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
@@ -124,6 +126,7 @@ function writingQueries(database: DatabaseSync) {
       "SELECT no, epoch, head, head_sha AS headSha, updated_at AS updatedAt FROM agent WHERE id = ?",
     ),
     moveHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ? WHERE no = ?"),
+    addStored: prepare(database, "UPDATE agent SET stored = stored + ? WHERE no = ?"),
     moveHeadAndWake: prepare(
       database,
       "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ? WHERE no = ?",

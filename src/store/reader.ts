@@ -58,6 +58,11 @@ function readingQueries(database: DatabaseSync) {
       `SELECT key, at, message FROM agent LEFT JOIN inbox ON inbox.agent_no = agent.no AND consumed_by IS NULL
        WHERE agent.id = ? ORDER BY inbox.no`,
     ),
+    // "0" follows "/".
+    stored: prepare<{ readonly bytes: number }>(
+      database,
+      "SELECT coalesce(sum(stored), 0) AS bytes FROM agent WHERE folder = ?1 OR (folder > ?2 AND folder < ?3)",
+    ),
     blob: prepare<{ readonly bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?"),
     memories: prepare<MemoryRecord>(
       database,
@@ -187,6 +192,10 @@ export class SqliteReader implements StoreReader {
       if (!row) this.requireAgentNo(agent);
       return row && toFileVersion(row);
     });
+  }
+
+  async storedBytes(folder: string): Promise<number> {
+    return wrapStoreErrors(this.path, () => this.#queries.stored.get(folder, `${folder}/`, `${folder}0`)?.bytes ?? 0);
   }
 
   async outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]> {

@@ -27,6 +27,7 @@ CREATE TABLE agent (
   head_sha   TEXT NOT NULL,                 -- its link in the chain
   epoch      INTEGER NOT NULL DEFAULT 0,
   seal       TEXT NOT NULL,                 -- hash of the columns that only a claim changes, see seal.ts
+  stored     INTEGER NOT NULL DEFAULT 0,    -- bytes of blobs that its commits added, for its quota
   wake_at    TEXT                           -- not indexed: it changes with every commit, and agents are few
 ) STRICT;
 

@@ -80,8 +80,12 @@ function createLogger({ folder, redact, level, onProblem, maxBytes = MAX_BYTES }
   return pino(settings, { write: (line: string) => file.write(scrub(line, redact)) });
 }
 
-const problemWith = (path: string, thrown: unknown): string =>
-  `Lines of the log ${path} are lost: ${toError(thrown).message}. Agents go on without them.`;
+function problemWith(path: string, thrown: unknown): string {
+  const error = toError(thrown);
+  const isLink = "code" in error && error.code === "ELOOP";
+  const reason = isLink ? "it is a link, and could lead to any file. Remove the link" : error.message;
+  return `Lines of the log ${path} are lost: ${reason}. Agents go on without them.`;
+}
 
 function once<T>(act: (value: T) => void): (value: T) => void {
   let isDone = false;

@@ -2,13 +2,14 @@
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
-import { count, described, listOf, open, type Static, text, typed } from "#util/schema.ts";
+import { count, described, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
 import { AgentView, agentMembers } from "./agent-view.ts";
 import { LimitLeft, limitsLeft } from "./limits-left.ts";
 import { LatestFile, latestFiles } from "./list-files.ts";
 import { stateOf } from "./load-agent.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
 import { Lost, usageMembers } from "./parts.ts";
+import { loadWaiting, WaitingView } from "./waiting.ts";
 
 export const AgentDetails = open({
   ...agentMembers,
@@ -22,12 +23,13 @@ export const AgentDetails = open({
   files: listOf(LatestFile),
   agents: described(listOf(AgentView), "The agents that it started."),
   next: NextStep,
+  waiting: described(nullable(WaitingView), "The approval or answer that it waits for; null for none."),
 });
 export type AgentDetails = Static<typeof AgentDetails>;
 
 const TAIL_EVENTS = 50;
 
-type Reader = Pick<StoreReader, "load" | "read" | "files" | "agents">;
+type Reader = Pick<StoreReader, "load" | "read" | "files" | "agents" | "blob">;
 type ViewAgents = (rows: readonly AgentRow[]) => Promise<readonly AgentView[]>;
 
 /** Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
@@ -49,6 +51,7 @@ export async function loadDetails(
     files: latestFiles(await reader.files(row.id)),
     agents: await viewAgents((await reader.agents()).filter(({ parent }) => parent === row.id)),
     next: nextStepOf(row.id, state, view.state),
+    waiting: await loadWaiting(row, reader),
   };
 }
 

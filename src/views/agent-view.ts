@@ -7,9 +7,10 @@ import { join } from "node:path";
 import type { PauseCode } from "#core/event.ts";
 import { isIdle } from "#core/loops.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
-import { type AgentState, activeFrame, initialState, openCommand, questionOf } from "#core/state.ts";
+import { type AgentState, activeFrame, approvalOf, initialState, openCommand, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
-import { amount, count, described, flag, nullable, open, type Static, text, time } from "#util/schema.ts";
+import { amount, count, described, flag, listOf, nullable, open, type Static, text, time } from "#util/schema.ts";
+import { ReceivedView } from "./parts.ts";
 
 export const agentMembers = {
   id: text,
@@ -24,6 +25,7 @@ export const agentMembers = {
   background: flag,
   stalledMs: described(nullable(count), "Milliseconds since the last event when a step takes too long; else null."),
   lastCommand: nullable(text),
+  received: described(listOf(ReceivedView), "Outside words that it has read since its last clean state, oldest first."),
   createdAt: time,
   changedAt: time,
   workspace: described(text, "Absolute path."),
@@ -65,6 +67,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     background: state.settings.background,
     stalledMs: standing === "running" ? stalledMs(row, state, facts) : null,
     lastCommand: facts.lastCommand ?? activeFrame(state).repetition?.calls.at(-1)?.name ?? null,
+    received: state.received,
     createdAt: row.createdAt,
     changedAt: row.updatedAt,
     workspace: join(facts.workspaceFolder, row.folder),
@@ -115,6 +118,7 @@ const UNKNOWN_COMMAND_MS = 600_000;
 const MACHINE_MS = 30_000;
 
 const MAX_QUESTION_CHARS = 500;
+const MAX_REASON_CHARS = 500;
 
 function reasonOf(state: AgentState): string | null {
   if (state.paused) return state.paused.reason;
@@ -123,6 +127,9 @@ function reasonOf(state: AgentState): string | null {
     return `The model has not answered since ${state.outage.since}. goald retries each minute, next at ${phase.at}.`;
   if (phase.kind === "retrying") return `The model did not answer. The next attempt is at ${phase.at}.`;
   const question = questionOf(state);
+  const approval = approvalOf(state);
+  if (approval)
+    return `It asks for the approval of ${approval.call.name} (${approval.callId}): ${oneLine(approval.reason, MAX_REASON_CHARS)}`;
   if (question !== undefined) return `It asks: ${oneLine(question, MAX_QUESTION_CHARS)}`;
   if (phase.kind === "waiting" && phase.until !== null) return `Until ${phase.until}.`;
   return null;

@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { MemoryChange, MemoryRow, Trust } from "#core/ports/memory-row.ts";
+import { webSource } from "#core/provenance.ts";
 import { oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";
 import { clean } from "#util/clean.ts";
@@ -54,7 +55,8 @@ export function planSource(source: IngestSource, { pieces, settled }: KnownSourc
   const gone = pieces.filter(({ key }) => key === null || !texts.has(key));
   const fresh = [...texts].filter(([key]) => !here.has(key)).map(([key, text]) => ({ key, text }));
   const pairs = pairUp(fresh, gone);
-  const content = { kind: "file_chunk", trust: source.trust, source: source.name } as const;
+  const outside = source.trust === "web" ? { outside: [webSource(source.name)] } : {};
+  const content = { kind: "file_chunk", trust: source.trust, source: source.name, ...outside } as const;
   const importance = source.trust === "web" ? IMPORTANCE.web : IMPORTANCE.file;
   const adds = fresh.map(({ key, text }): MemoryChange => {
     const supersedes = pairs.get(key);

@@ -1,6 +1,7 @@
 /** next-step.ts -- why an agent is in its state, and what a person can do about it. Pure. */
+import { callIdOfStep } from "#core/decide.ts";
 import type { PauseCode } from "#core/event.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type AgentState, activeFrame, approvalOf } from "#core/state.ts";
 import { described, listOf, open, type Static, text } from "#util/schema.ts";
 import { FAILING } from "./agent-view.ts";
 
@@ -35,13 +36,14 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
         { text: "Retry now", command: `goald resume ${agent}` },
       ],
     };
-  if (phase.kind === "awaiting-approval")
+  const approval = approvalOf(state);
+  if (approval)
     return {
       why: "It waits for an approval before it runs a command.",
       todo: [
-        { text: "See the command", command: `goald show ${agent} --step ${state.step}` },
-        { text: "Approve it", command: `goald approve ${agent}` },
-        { text: "Deny it, with feedback", command: `goald deny ${agent} "…"` },
+        { text: "See the command", command: `goald show ${agent} --step ${approval.step}` },
+        { text: "Approve it", command: `goald approve ${agent} ${nameCall(approval)}` },
+        { text: "Deny it, with feedback", command: `goald deny ${agent} ${nameCall(approval)} "…"` },
       ],
     };
   if (phase.kind === "waiting")
@@ -55,6 +57,10 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
     };
   return { why: "It is working.", todo: [{ text: "Watch it", command: `goald attach ${agent}` }] };
 }
+
+/** The options of `goald approve` and `goald deny` that name this call. */
+export const nameCall = ({ callId, step }: { readonly callId: string; readonly step: number }): string =>
+  callId === callIdOfStep(step) ? `--step ${step}` : `--call ${callId}`;
 
 /** The goald call that continues the agent. Spent limits must be raised in the call; `resume` raises a step limit by itself. */
 export function goOnCall(agent: string, state: AgentState): string {

@@ -2,11 +2,12 @@
 import type { CommandCall } from "#core/call.ts";
 import type { Usage } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
-import type { OutsideSource, Received } from "#core/provenance.ts";
+import { MAX_SOURCES, type OutsideSource, type Received } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Thoughts } from "#reply/read.ts";
 import {
   amount,
+  closed,
   count,
   described,
   flag,
@@ -67,16 +68,12 @@ export const Operation: Schema<FileVersion["operation"]> = oneOf(
   "trust",
 );
 
-export const OutsideSources: Schema<readonly OutsideSource[]> = listOf(
-  open(
-    {
-      from: oneOf("web", "agent"),
-      name: described(text, "The host, or the id of the agent; empty when it is not known."),
-      file: described(text, "The file that the words were read from."),
-    } satisfies SchemasOf<OutsideSource>,
-    "file",
-  ),
+/** Sources as a request gives them: those of a row that is imported. */
+export const GivenSources: Schema<readonly OutsideSource[]> = listOf(
+  closed({ from: oneOf("web", "agent"), name: { ...text, maxLength: 300 } as Schema<string> }),
+  { maxItems: MAX_SOURCES },
 );
+export const OutsideSources: Schema<readonly OutsideSource[]> = listOf(OutsideSourceView);
 
 export const FileVersionView: ObjectSchema<FileVersion> = open(
   {

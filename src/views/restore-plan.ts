@@ -8,6 +8,7 @@ import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
+import { type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { requireKnown } from "./agent-diff.ts";
 import { stateOf } from "./load-agent.ts";
@@ -20,6 +21,8 @@ export interface PlannedFile {
   readonly action: "write" | "remove" | "keep";
   /** The restored content; null for no file. */
   readonly content: Uint8Array | null;
+  /** Sources of the outside words in the content; absent: none. */
+  readonly outside?: readonly OutsideSource[];
   /** Size now; null for no file. */
   readonly bytesNow: number | null;
 }
@@ -41,7 +44,9 @@ export async function planRestore(
   let bytes = 0;
   for (const [path, changes] of byPath(versions)) {
     if (!isChosen(path, paths)) continue;
-    const content = await restoreVersion(upToStep(changes, step), store);
+    const kept = upToStep(changes, step);
+    const content = await restoreVersion(kept, store);
+    const { outside = [] } = kept.at(-1) ?? {};
     const found = await workspace.stat(path);
     const isThere = found !== undefined;
     const isSame =
@@ -49,7 +54,7 @@ export async function planRestore(
         ? !isThere
         : found?.bytes === content.length && Buffer.from(await workspace.read(path)).equals(content);
     const action = isSame ? "keep" : content === null ? "remove" : "write";
-    plan.push({ path, action, content, bytesNow: found?.bytes ?? null });
+    plan.push({ path, action, content, bytesNow: found?.bytes ?? null, ...outsideOf(outside) });
     bytes += (content?.length ?? 0) + (found?.bytes ?? 0);
     if (bytes > MAX_BYTES) throw tooManyBytes();
   }

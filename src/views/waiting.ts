@@ -1,11 +1,11 @@
 /** waiting.ts -- approvals and answers that agents wait for, loaded from a store. */
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
-import { activeFrame, openCommand, questionOf } from "#core/state.ts";
-import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
+import { approvalOf, callForPerson, questionOf } from "#core/state.ts";
+import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { stateOf } from "./load-agent.ts";
 import { openTexts } from "./long-text.ts";
-import { Call } from "./parts.ts";
+import { Call, OutsideSourceView, ReceivedView } from "./parts.ts";
 import { eventsBackward } from "./read-log.ts";
 
 export const WaitingView = open({
@@ -16,7 +16,13 @@ export const WaitingView = open({
   step: count,
   callId: text,
   command: described(Call, "The command that waits, with all of its arguments."),
-  reason: described(nullable(text), "Why a person must approve it; null for a question."),
+  reason: described(nullable(text), "Why a person must approve it, in one or more lines; null for a question."),
+  until: described(nullable(time), "When the approval expires and counts as denied; null for never."),
+  received: described(listOf(ReceivedView), "Outside words that the agent has read since its last clean state."),
+  files: described(
+    listOf(open({ path: text, outside: listOf(OutsideSourceView) })),
+    "Files that the command names and that hold words from outside.",
+  ),
   question: described(nullable(text), "The agent's question; null for an approval."),
 });
 export type WaitingView = Static<typeof WaitingView>;
@@ -26,36 +32,30 @@ type Reader = Pick<StoreReader, "load" | "read" | "blob">;
 /** Null when the agent waits for no person, or is paused. Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
 export async function loadWaiting(row: AgentRow, reader: Reader): Promise<WaitingView | null> {
   const state = await stateOf(reader, row);
-  const { phase } = activeFrame(state);
-  const isApproval = phase.kind === "awaiting-approval";
-  const isQuestion = phase.kind === "waiting" && phase.waitFor === "person";
-  if (state.paused || !(isApproval || isQuestion)) return null;
-  const open = openCommand(state, phase.callId);
-  if (!open) return null;
-  const { at, reason } = await beginningOf(phase.callId, row, reader);
+  const approval = approvalOf(state);
+  const open = approval ?? callForPerson(state);
+  if (state.paused || !open) return null;
   return {
     agent: row.id,
     name: state.name || row.name,
-    kind: isApproval ? "approval" : "question",
-    since: at,
+    kind: approval ? "approval" : "question",
+    since: await beginningOf(open.callId, row, reader),
     step: open.step,
-    callId: phase.callId,
+    callId: open.callId,
     command: (await openTexts(open.call, reader)) as WaitingView["command"],
-    reason: isApproval ? reason : null,
-    question: isApproval ? null : (questionOf(state) ?? ""),
+    reason: approval?.reason ?? null,
+    until: approval?.until ?? null,
+    received: state.received,
+    files: [],
+    question: approval ? null : (questionOf(state) ?? ""),
   };
 }
 
-/** The event with which the wait began. */
-async function beginningOf(
-  callId: string,
-  row: AgentRow,
-  reader: Reader,
-): Promise<{ readonly at: string; readonly reason: string }> {
+/** Time of the event with which the wait began. */
+async function beginningOf(callId: string, row: AgentRow, reader: Reader): Promise<string> {
   for await (const event of eventsBackward(reader, row.id, row.head)) {
     if (!("callId" in event) || event.callId !== callId) continue;
-    if (event.type === "approval-asked") return { at: event.at, reason: event.reason };
-    if (event.type === "command-waiting") return { at: event.at, reason: "" };
+    if (event.type === "approval-asked" || event.type === "command-waiting") return event.at;
   }
-  return { at: row.updatedAt, reason: "" };
+  return row.updatedAt;
 }

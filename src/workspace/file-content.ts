@@ -1,8 +1,10 @@
 /** file-content.ts -- reads ranges of a plain file, and appends to one all or nothing. */
+import { hash } from "node:crypto";
 import { constants as flags } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { basename } from "node:path";
 import { GoaldError } from "#core/errors.ts";
+import { fileError } from "./file-errors.ts";
 import type { OpenFile } from "./open-file.ts";
 import { quotePath } from "./path-rules.ts";
 import { refuseNewRepository } from "./refuse-repository.ts";
@@ -47,3 +49,17 @@ export async function appendWhole(place: FilePlace, bytes: Uint8Array): Promise<
   if (!place.found) await place.folder.sync();
   return size + bytes.length;
 }
+
+/** Throws GOALD_FILE for a larger size than the file has. */
+export async function truncateFile(opened: OpenFile, path: string, bytes: number): Promise<void> {
+  const { size } = opened.stat();
+  if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > size)
+    throw fileError(`${quotePath(path)} has ${size} bytes and cannot be cut to ${bytes}.`, "Name a smaller size.");
+  await opened.truncate(bytes);
+  await opened.sync();
+}
+
+export const sha256Of = (content: Uint8Array): string => hash("sha256", content, "hex");
+
+export const encodeContent = (content: string | Uint8Array): Uint8Array =>
+  typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);

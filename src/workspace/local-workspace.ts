@@ -8,19 +8,21 @@
  * `lastVersion` and the changes reported since decide whether the history has a file's content: compared by hash before
  * a file is lost, by size alone before an append, whose cost must not grow with the file.
  */
-import { hash } from "node:crypto";
 import { constants as flags } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
-import { appendWhole, readRange } from "./file-content.ts";
-import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
+import { ChangeReporter } from "./change-reporter.ts";
+import { appendWhole, encodeContent, readRange, sha256Of, truncateFile } from "./file-content.ts";
+import { fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
+import { type FolderQuota, type Growth, limitFill, NO_QUOTA } from "./folder-quota.ts";
 import { listFiles } from "./list-files.ts";
 import { moveFile } from "./move-file.ts";
-import { normalizePath, quotePath, refuseChange } from "./path-rules.ts";
+import { normalizePath, quotePath, refuseChange, refuseUnseenMarks } from "./path-rules.ts";
 import { placeFolder } from "./place-folder.ts";
+import { removeWhole } from "./remove-whole.ts";
 import { replaceFile } from "./replace-file.ts";
 import {
   type Anchor,
@@ -38,14 +40,13 @@ export interface WorkspaceOptions {
   readonly own?: boolean;
   /** The protection against swapped folders; by default the best that the system offers. */
   readonly anchor?: Anchor;
+  /** Limits the size of the folder. Without it there is no limit. */
+  readonly quota?: FolderQuota;
   /** Looks up the latest version of a path in the history. Without it, changes by others are not preserved. */
   readonly lastVersion?: LastVersion;
   /** Folder outside the workspace that `place` needs: it fills new folders there. It belongs to this process alone. */
   readonly staging?: string;
 }
-/** Undefined when the history has none. */
-type LatestVersion = Awaited<ReturnType<LastVersion>>;
-
 /** `folder` is absolute; the first change creates it. */
 export function openLocalWorkspace(
   folder: string,
@@ -57,20 +58,18 @@ export function openLocalWorkspace(
 
 class LocalWorkspace implements Workspace {
   readonly folder: string;
-  readonly #onChange: (change: FileChange) => void;
   readonly #own: boolean;
   readonly #anchor: Anchor;
-  readonly #lastVersion: LastVersion | undefined;
+  readonly #quota: FolderQuota;
+  readonly #changes: ChangeReporter;
   readonly #staging: string | undefined;
-  /** The last reported change of each path, which the history may not have stored yet. */
-  readonly #reported = new Map<string, LatestVersion>();
 
   constructor(folder: string, onChange: (change: FileChange) => void, options: WorkspaceOptions) {
     this.folder = folder;
-    this.#onChange = onChange;
     this.#own = options.own === true;
     this.#anchor = options.anchor ?? bestAnchor();
-    this.#lastVersion = options.lastVersion;
+    this.#quota = options.quota ?? NO_QUOTA;
+    this.#changes = new ChangeReporter(onChange, options.lastVersion, this.#quota);
     this.#staging = options.staging;
   }
 
@@ -101,8 +100,10 @@ class LocalWorkspace implements Workspace {
       const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       if (place.found) requirePlainFile(place.found, place.path);
-      await replaceFile(place, this.#keyOf(place), bytes);
-      this.#report("write", place.path, bytes.length, bytes);
+      await this.#changes.requireRoom(place.path, bytes.length);
+      const growth = { bytes: bytes.length - (place.found?.size ?? 0), files: place.found ? 0 : 1 };
+      await this.#quota.admit(place.path, growth, () => replaceFile(place, this.#keyOf(place), bytes));
+      this.#changes.report("write", place.path, bytes.length, bytes);
     });
   }
 
@@ -111,8 +112,10 @@ class LocalWorkspace implements Workspace {
       const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       await this.#preserveBase(place);
-      const size = await appendWhole(place, bytes);
-      this.#report("append", place.path, size, bytes);
+      await this.#changes.requireRoom(place.path, bytes.length);
+      const growth = { bytes: bytes.length, files: place.found ? 0 : 1 };
+      const size = await this.#quota.admit(place.path, growth, () => appendWhole(place, bytes));
+      this.#changes.report("append", place.path, size, bytes);
       return { path: place.path, bytes: size };
     });
   }
@@ -120,11 +123,11 @@ class LocalWorkspace implements Workspace {
   /** Reports the content before an append if the history lacks it; else the history would hold only the appended part. */
   async #preserveBase(place: FilePlace): Promise<void> {
     const size = place.found?.size ?? 0;
-    if (size === 0 || !this.#lastVersion) return;
-    if ((await this.#versionOf(place.path))?.bytes === size) return;
+    if (size === 0 || !this.#changes.hasHistory) return;
+    if ((await this.#changes.versionOf(place.path))?.bytes === size) return;
     await using opened = await openFile(place, flags.O_RDONLY);
     const content = await readRange(opened, place.path);
-    this.#report("found", place.path, content.length, content);
+    this.#changes.report("found", place.path, content.length, content);
   }
 
   truncate(path: string, bytes: number): Promise<void> {
@@ -132,11 +135,7 @@ class LocalWorkspace implements Workspace {
       await using place = await this.#place(path, "change");
       if (!place?.found) throw fileMissing(path);
       await using opened = await openFile(place, flags.O_WRONLY);
-      const { size } = opened.stat();
-      if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > size)
-        throw fileError(`${quotePath(path)} has ${size} bytes and cannot be cut to ${bytes}.`, "Name a smaller size.");
-      await opened.truncate(bytes);
-      await opened.sync();
+      await truncateFile(opened, path, bytes);
     });
   }
 
@@ -146,11 +145,21 @@ class LocalWorkspace implements Workspace {
       if (place?.found) {
         requirePlainFile(place.found, place.path);
         await place.folder.verify();
-        await unlink(place.file);
+        await this.#quota.admit(place.path, { bytes: -place.found.size, files: -1 }, () => unlink(place.file));
         await place.folder.sync();
       } else if (!wasThere) return false;
-      this.#report("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
+      this.#changes.report("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
       return place?.found !== undefined;
+    });
+  }
+
+  removeWhole(path: string): Promise<Growth | undefined> {
+    return withFileErrors(path, async () => {
+      await using place = await this.#place(path, "change");
+      if (!place?.found) return undefined;
+      const { paths, ...removed } = await removeWhole(place, this.#anchor, this.#quota);
+      await this.#changes.reportRemoved(paths);
+      return removed;
     });
   }
 
@@ -163,8 +172,8 @@ class LocalWorkspace implements Workspace {
     });
     await using target = await withFileErrors(to, () => this.#placeToChange(to));
     await withFileErrors(to, () => moveFile(source, target));
-    this.#report("write", target.path, content.length, content);
-    this.#report("delete", source.path, 0, null);
+    this.#changes.report("write", target.path, content.length, content);
+    this.#changes.report("delete", source.path, 0, null);
   }
 
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
@@ -173,11 +182,13 @@ class LocalWorkspace implements Workspace {
       if (!place?.found) return undefined;
       await using opened = await openFile(place, flags.O_RDONLY);
       const content = await readRange(opened, place.path);
-      const bytes = content.length;
-      const sha256 = sha256Of(content);
-      const last = await this.#versionOf(place.path);
+      const [bytes, sha256] = [content.length, sha256Of(content)];
+      const last = await this.#changes.versionOf(place.path);
       // A version of an append has the hash of its part, but the size of the whole file.
-      if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#report("found", place.path, bytes, content, sha256);
+      if (last?.sha256 !== sha256 || last.bytes !== bytes) {
+        await this.#changes.requireRoom(place.path, bytes);
+        this.#changes.report("found", place.path, bytes, content, sha256);
+      }
       return { bytes, sha256 };
     });
   }
@@ -187,13 +198,16 @@ class LocalWorkspace implements Workspace {
     const staging = this.#staging;
     if (staging === undefined)
       throw new GoaldError("GOALD_INTERNAL", "This workspace has no folder to fill others in.");
-    const filled = await placeFolder({ place, key: this.#keyOf(place), staging, anchor: this.#anchor }, fill);
-    this.#report("place", place.path, 0, null);
+    const filled = await placeFolder(
+      { place, key: this.#keyOf(place), staging, anchor: this.#anchor },
+      limitFill(this.#quota, place.path, fill),
+    );
+    this.#changes.report("place", place.path, 0, null);
     return filled;
   }
 
   async notePlaced(path: string): Promise<void> {
-    this.#report("place", normalizePath(path, this.folder), 0, null);
+    this.#changes.report("place", normalizePath(path, this.folder), 0, null);
   }
 
   async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {
@@ -215,6 +229,7 @@ class LocalWorkspace implements Workspace {
     const normal = normalizePath(path, this.folder);
     if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw notAFile(path);
     if (purpose !== "read") refuseChange(normal, this.#own);
+    if (purpose === "make" && !this.#own) refuseUnseenMarks(normal);
     return openPlace(this.folder, normal, purpose, this.#anchor);
   }
 
@@ -227,24 +242,4 @@ class LocalWorkspace implements Workspace {
   #keyOf(place: FilePlace): string {
     return `${this.folder}\0${dirname(place.path)}`;
   }
-
-  async #versionOf(path: string): Promise<LatestVersion> {
-    return this.#reported.get(path) ?? (await this.#lastVersion?.(path));
-  }
-
-  #report(
-    operation: FileChange["operation"],
-    path: string,
-    bytes: number,
-    content: Uint8Array | null,
-    sha256: string | null = content && sha256Of(content),
-  ): void {
-    if (this.#lastVersion) this.#reported.set(path, { operation, bytes, sha256 });
-    this.#onChange({ path, operation, bytes, sha256, content });
-  }
 }
-
-const sha256Of = (content: Uint8Array): string => hash("sha256", content, "hex");
-
-const encodeContent = (content: string | Uint8Array): Uint8Array =>
-  typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);

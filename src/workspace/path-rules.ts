@@ -6,6 +6,7 @@
  * one, where a name could be a device. This module reads no disk: resolve-path.ts does, and follows no links.
  */
 import { GoaldError } from "#core/errors.ts";
+import { findUnseenMark } from "#core/unseen-marks.ts";
 import { isOfVersionControl } from "#core/what-others-run.ts";
 
 /** Only goald writes there; commands may read it. */
@@ -119,6 +120,18 @@ export function refuseChange(path: string, own = false): void {
       "belongs to git or a program like it, which runs the hooks and settings in it: it can be read but not changed",
       "Change the files of the repository itself.",
     );
+}
+
+/** Throws GOALD_PATH_REFUSED for a new file whose path holds a mark that nobody sees. Existing files can be read and deleted. */
+export function refuseUnseenMarks(path: string): void {
+  const mark = findUnseenMark(path);
+  if (mark) throw refused(path, `holds a mark that nobody sees (${mark})`, "Write the path without the mark.");
+}
+
+/** Throws GOALD_PATH_REFUSED for a folder that contains the folders of sub-agents, which are deleted with them. */
+export function refuseAgents(path: string): void {
+  if (path.split("/").every((name, depth) => depth % 2 === 1 || folded(name) === AGENTS_FOLDER))
+    throw refused(path, "contains the files of sub-agents", "delete_agent ends a sub-agent.");
 }
 
 /** Whether a name consists of blanks and marks without width. */

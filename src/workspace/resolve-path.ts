@@ -124,13 +124,13 @@ export async function openFile(place: FilePlace, mode: number): Promise<OpenFile
 /** Returns undefined when the root is missing. It usually exists, so it is opened without a check. */
 function enterRoot(root: string, make: boolean, anchor: Anchor): OpenFolder | undefined {
   try {
-    return enter(root, anchor, 0);
+    return enterFolder(root, anchor, 0);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }
   if (!make) return undefined;
   mkdirSync(root, { recursive: true, mode: 0o755 });
-  return enter(root, anchor, 0);
+  return enterFolder(root, anchor, 0);
 }
 
 async function enterChild(
@@ -156,7 +156,7 @@ async function enterChild(
       "Choose another path.",
     );
   await parent.verify();
-  const child = enter(at, anchor, flags.O_NOFOLLOW ?? 0);
+  const child = enterFolder(at, anchor, flags.O_NOFOLLOW ?? 0);
   if (anchor === "real-path" && dirname(child.self) !== parent.self) {
     await child[Symbol.asyncDispose]();
     throw refuseLink(path);
@@ -179,7 +179,7 @@ const refuseLink = (path: string): Error =>
 const statEntry = (at: string): Stats | undefined => lstatSync(at, { throwIfNoEntry: false });
 
 /** `noFollow` is O_NOFOLLOW, and 0 for the root. */
-function enter(at: string, anchor: Anchor, noFollow: number): OpenFolder {
+export function enterFolder(at: string, anchor: Anchor, noFollow: number): OpenFolder {
   if (anchor === "descriptor") return folderByDescriptor(new OpenFile(at, OPEN_FOLDER | noFollow));
   return folderByPath(realpathSync.native(at));
 }

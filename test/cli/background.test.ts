@@ -102,7 +102,7 @@ describe("goald run --wait", () => {
     ]);
     expect(endedWith(6, limited).stdout).toMatch(/^t-\d: step-limit: The limit of 1 step is reached\./);
     expect(endedWith(11, waiting).stdout).toMatch(
-      /^t-\d: awaiting-approval\n[\s\S]*Answer with: goald approve t-\d, or goald deny t-\d/,
+      /^t-\d: awaiting-approval\n[\s\S]*Answer with: goald approve t-\d --step 1, or goald deny t-\d --step 1/,
     );
   });
 });

@@ -151,7 +151,7 @@ describe("a recording", () => {
       resume clerk --max-steps none --record clerk.ndjson
       resume clerk --record clerk.ndjson
     `);
-    // A replay that fails leaves its home behind.
+    // Replays make temporary homes.
     const env = { TMPDIR: goald.cwd };
     await transcript.ask(
       `

@@ -73,6 +73,7 @@ describe("a home with agents", () => {
           background: false,
           stalledMs: null,
           lastCommand: "task_complete",
+          received: [],
           parent: null,
           createdAt: expect.stringMatching(/Z$/),
           changedAt: expect.stringMatching(/Z$/),

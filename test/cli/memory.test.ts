@@ -139,6 +139,18 @@ describe("memory as a file", () => {
     expect(jsonOf(await shared("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
   });
 
+  it("keeps whose words from outside a memory holds, from home to home", async () => {
+    const outside = [{ from: "web", name: "evil.example" }];
+    await goald.write("tainted.jsonl", lines({ text: "by an agent that had read a page", trust: "agent", outside }));
+    endedWith(0, await shared("import", join(goald.home, "tainted.jsonl")));
+    const row = (await sharedRows()).find(({ text }) => text.startsWith("by an agent"));
+    expect(row).toMatchObject({ trust: "file", outside });
+    const exported = endedWith(0, await shared("export")).stdout.split("\n");
+    expect(JSON.parse(exported.find((line) => line.includes("by an agent")) ?? "")).toMatchObject({ outside });
+    await goald.write("wrong.jsonl", lines({ text: "a", outside: [{ from: "person", name: "ada" }] }));
+    errorOf(endedWith(2, await shared("import", join(goald.home, "wrong.jsonl"), "--json")));
+  });
+
   it("is trusted at most like a file unless the person raises it", async () => {
     const given = [
       { text: "from a person", trust: "person", pinned: true, key: "k" },

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -148,6 +148,22 @@ describe("a home that others may change", () => {
     await withMode("commands", 0o775, async () => {
       endedWith(isOwnGroup ? 0 : 1, await ask(["commands"]));
     });
+  });
+});
+
+describe("an output file of the daemon that is a link", () => {
+  it("is named in a sentence, and nothing is written through it", async () => {
+    const target = join(goald.cwd, "target");
+    await writeFile(target, "mine");
+    await mkdir(at(".goald/log"), { recursive: true });
+    await symlink(target, at(".goald/log/daemon.out"));
+    const { code, message } = errorOf(endedWith(4, await ask(["up"])));
+    expect({ code, message }).toEqual({
+      code: "GOALD_DAEMON",
+      message: `The daemon cannot start: its output file ${at(".goald/log/daemon.out")} is a link.`,
+    });
+    expect(await readFile(target, "utf8")).toBe("mine");
+    await rm(at(".goald/log/daemon.out"));
   });
 });
 

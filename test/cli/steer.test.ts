@@ -163,7 +163,18 @@ describe("goald approve and goald deny", () => {
     expect(denied.stdout).toContain('Denied: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
     await home.logged("approval-asked", 2);
     expect(server.chats[1]?.messages.some(({ content }) => content.includes("Write shorter lines"))).toBe(true);
-    const approved = toldBy(await goald.ask(["approve", "t", "-N", "9", "--json"]));
+    for (const verb of ["approve", "deny"])
+      for (const named of [
+        ["--step", "1"],
+        ["--call", "c2-2"],
+      ] as const)
+        expect(errorOf(endedWith(7, await goald.ask([verb, "t", ...named, "--json"])))).toMatchObject({
+          code: "GOALD_CONFLICT",
+          message: expect.stringMatching(/^t does not wait for c(?:1|2-2) now, but for c2: append_to_file /),
+          hint: expect.stringContaining("goald approve t --step 2"),
+        });
+    endedWith(2, await goald.ask(["approve", "t", "--step", "2", "--call", "c2"]));
+    const approved = toldBy(await goald.ask(["approve", "t", "--step", "2", "-N", "9", "--json"]));
     expect(approved.note).toMatch(/^Approved, and the next 8 without asking: append_to_file /);
     expect(approved).toMatchObject({ call: { name: "append_to_file", args: { file: "ledger.txt" } } });
     await home.logged("turn-finished");

@@ -2,7 +2,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { findCage } from "#cage/find-cage.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
+import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#services/git/find-git.ts";
 import clone_repository from "../../commands/clone_repository.ts";
@@ -34,7 +36,17 @@ afterEach(async () => desk[Symbol.asyncDispose]());
 
 const contextWith = (allow: string | null, more: Partial<RepositoriesParts> = {}) => {
   const git = findGit(process.env.PATH) ?? "";
-  const parts = { git, allow, key: null, environment: process.env, isPublic: isPublicAddress, isNeverAllowed, ...more };
+  const parts = {
+    git,
+    allow,
+    key: null,
+    environment: process.env,
+    findCage,
+    openTunnel,
+    isPublic: isPublicAddress,
+    isNeverAllowed,
+    ...more,
+  };
   return contextOf(desk.workspace, { repositories: createRepositories(parts) });
 };
 const clone = (
@@ -56,6 +68,18 @@ describe("clone_repository", () => {
     expect(desk.changes).toEqual([{ path: "work/plain", operation: "place", bytes: 0, sha256: null, content: null }]);
   });
 
+  it("says which of the files others run or obey, and when", async () => {
+    makeRepository(root, "node.git", [
+      { path: "package.json", text: "{}" },
+      { path: "sub/.envrc", text: "" },
+      { path: ".vscode/tasks.json", text: "{}" },
+    ]);
+    const { text } = await clone("./node", `${server.origin}/node.git`);
+    expect(text).toContain("Of package.json: the package manager runs these scripts when somebody installs");
+    expect(text).toContain("Of sub/.envrc: direnv");
+    expect(text).toContain("Of .vscode/tasks.json: an editor obeys it");
+  });
+
   it.each(REFUSED_PATHS)("refuses the path %j outside the workspace", async (path) => {
     const connections = server.connections;
     await expect(clone(path)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
@@ -67,6 +91,47 @@ describe("clone_repository", () => {
     await expect(clone("taken")).rejects.toMatchObject({ code: "GOALD_FILE" });
     await expect(clone("new", `${server.origin}/none.git`)).rejects.toMatchObject({ code: "GOALD_GIT" });
     expect(await readdir(desk.folder)).toEqual(["taken"]);
+    expect(await readdir(join(desk.home, "clones"))).toEqual([]);
+  });
+
+  it.each([
+    [".GIT/config"],
+    ["git~1/config"],
+    ["git~2/config"],
+    [".git /config"],
+    [".git./config"],
+    [".git::$INDEX_ALLOCATION/config"],
+    [".g\u200cit/config"],
+    ["sub/.git"],
+    ["fixtures/x.git/HEAD", "fixtures/x.git/config", "fixtures/x.git/objects/x", "fixtures/x.git/refs/x"],
+    ["p/head", "p/OBJECTS/x", "p/Refs/x"],
+    ["p/HEAD", "p/commondir"],
+    ["HEAD", "objects/x", "refs/x"],
+  ])("refuses a repository in which git would find another one: %s", async (...paths) => {
+    makeRepository(
+      root,
+      "inner.git",
+      paths.map((path) => ({ path, text: "[core]\n\tfsmonitor = touch /tmp/ran\n" })),
+    );
+    await expect(clone("new", `${server.origin}/inner.git`)).rejects.toMatchObject({
+      code: expect.stringMatching(/^GOALD_(GIT|PATH_REFUSED)$/),
+    });
+    expect(await readdir(desk.folder)).toEqual([]);
+    expect(await readdir(join(desk.home, "clones"))).toEqual([]);
+    await rm(join(root, "inner.git"), { recursive: true });
+  });
+
+  it("names the files that other programs run or obey", async () => {
+    const paths = [".vscode/tasks.json", "a/.envrc", "b/.envrc", "c/.envrc", "d/.envrc", "README.md"];
+    makeRepository(
+      root,
+      "obeyed.git",
+      paths.map((path) => ({ path, text: "{}" })),
+    );
+    const { text } = await clone("new", `${server.origin}/obeyed.git`);
+    expect(text).toMatch(
+      /Look before .*: \.vscode\/tasks\.json \(an editor .*\); a\/\.envrc, b\/\.envrc, c\/\.envrc and others \(direnv.*\)\.$/,
+    );
   });
 
   it.each([

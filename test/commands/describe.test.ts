@@ -28,7 +28,7 @@ describe("the command list of the prompt", () => {
       '3. Append to file: "append_to_file", args: "file": "<relative path>", "text": "<what to add, with its line breaks>"',
       '4. Edit file: "edit_file", args: "file": "<relative path>", "old": "<exact text of the file, enough of it to occur once>", "new": "<what replaces it>", optional "count": <how often old occurs, default 1>',
       '5. Move file: "move_file", args: "from": "<relative path>", "to": "<new relative path>"',
-      '6. Delete file: "delete_file", args: "file": "<relative path>"',
+      '6. Delete file: "delete_file", args: "file": "<relative path>", optional "permanently": <true: nothing of it can be restored, default false>',
       '7. Search Files: "search_files", args: "directory": "<relative path of a folder, empty for all>", optional "text": "<lists the lines with this text>", "limit": <most results, default 100>',
       '8. Ask user: "ask_user", args: "question": "<the question, with all that is needed to answer it>"',
       '9. Do Nothing: "do_nothing", args:',

@@ -54,6 +54,16 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       snapshot: { version: OTHER_VERSION, state: {} },
     });
 
+    it("counts the bytes of contents and long texts that an agent and those below it have added, each once", async () => {
+      await commit(1, full());
+      expect(await store.storedBytes("foo")).toBe("kept".length + "spilled".length);
+      const again = { events: stamped(4, finished(7), asked(8)), files: [wrote("b.txt", "kept", "c7")] };
+      await commit(3, { ...again, blobs: [bytesOf("spilled, and more")] });
+      expect(await store.storedBytes("foo")).toBe("kept".length + "spilled".length + "spilled, and more".length);
+      expect(await store.storedBytes("bar")).toBe(0);
+      expect(await store.storedBytes("fo")).toBe(0);
+    });
+
     it("writes all parts of a commit", async () => {
       await commit(1, full());
       expect(await store.agent("foo")).toMatchObject({ head: 3, updatedAt: later(3), wakeAt: null });

@@ -48,10 +48,11 @@ describe("outside sources", () => {
     expect(replay(stamped(7, { type: "words-trusted", what: "file", path: "a" }), tainted)).toEqual(tainted);
     const recall = { id: "foo/7", trust: "agent", seq: 7, outside: [web("a")] } as const;
     expect(sourcesOfRecall(recall, "foo")).toEqual([web("a")]);
-    expect(sourcesOfRecall(recall, "foo", 7)).toEqual([]);
-    expect(sourcesOfRecall({ ...recall, id: "foo/8", seq: 8 }, "foo", 7)).toEqual([web("a")]);
+    expect(sourcesOfRecall(recall, "foo", 8)).toEqual([]);
+    // A row that a person adds after the trust has the number of the last event.
+    expect(sourcesOfRecall({ ...recall, id: "foo/+1", seq: 8 }, "foo", 8)).toEqual([web("a")]);
     // The mark of an agent says nothing about the memory of another one.
-    expect(sourcesOfRecall(recall, "bar", 7)).toEqual([{ from: "agent", name: "foo" }, web("a")]);
+    expect(sourcesOfRecall(recall, "bar", 9)).toEqual([{ from: "agent", name: "foo" }, web("a")]);
     expect(sourcesOfRecall({ id: "foo/8", trust: "web" }, "foo")).toEqual([web("")]);
   });
 

@@ -195,6 +195,7 @@ const viewOf = (id: string, name: string): AgentView => ({
   background: true,
   stalledMs: null,
   lastCommand: "write_to_file",
+  received: [{ from: "web", name: "evil.example", step: 2, at: "2026-01-01T00:00:00.500Z" }],
   createdAt: "2026-01-01T00:00:00.000Z",
   changedAt: "2026-01-01T00:00:01.000Z",
   workspace: `/home/you/goald/workspace/${id}`,
@@ -213,6 +214,7 @@ const statusOf = (waiting: number): DaemonStatus => ({
   rssBytes: 80_000_000,
   modelServers: [{ origin: "http://127.0.0.1:11434", limit: 4, active: 0, queued: 0, closedUntil: null }],
   embeddings: { model: "text-embedding-3-small", tokens: 12_000, tokensPerDay: 20_000_000, usd: 0.00024 },
+  cage: { level: "degraded", reason: "bubblewrap is not installed.", advice: "Install bubblewrap." },
   followers: 0,
   problems: [],
 });

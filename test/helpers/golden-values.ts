@@ -28,6 +28,10 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/(<time>) \(\d+ (?:second|minute)s?(?: \d+ seconds?)?\)/g, "$1 (<span>)"],
   [/[\d.]+ [GTM]B free/g, "<number> free"],
   [/^Waiting for the steps under way, at most \d+ s …\n/gm, ""],
+  // Without bubblewrap a line of advice follows.
+  [/^((?: {2}|[✓!] )cage +).*(?:\n {15}.*)*/gm, "$1<cage>"],
+  [/\{"check":"cage",[^}]*\}/g, '{"check":"cage"}'],
+  [/"cage":\{[^}]*\}/g, '"cage":"<cage>"'],
   [/"(pid|rssBytes)":\d+/g, '"$1":"<number>"'],
   [/127\.0\.0\.1:(?!11434)\d{5}/g, "127.0.0.1:<port>"],
   // A prompt has the time in it, with the name of the day.

@@ -31,6 +31,8 @@ export interface WorldOptions {
   readonly commands?: readonly Command[];
   /** Services that its commands find set up; none by default. */
   readonly services?: ServiceStates;
+  /** Approvals expire after this time; by default never. */
+  readonly approvalExpiresMs?: number;
 }
 
 export interface World {
@@ -78,6 +80,8 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   const files = new Map<string, Files>();
   const registry = withCommands(await loadRegistry(["commands"], options.services), options.commands ?? []);
   const words = await loadWords(["prompts"]);
+  const { approvalExpiresMs } = options;
+  const expiry = approvalExpiresMs === undefined ? {} : { approvalExpiresMs };
   const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
 
   function begin(change: Parameters<World["begin"]>[0] = {}): TestHost {
@@ -125,7 +129,13 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
             clock,
             prepare,
             remoteRecall: () => false,
-            rules: { epoch: lease.epoch, facts: (name) => registry.get(name), maxBadReplies: 3, maxModelFailures: 3 },
+            rules: {
+              epoch: lease.epoch,
+              facts: (name) => registry.get(name),
+              maxBadReplies: 3,
+              maxModelFailures: 3,
+              ...expiry,
+            },
             remember: (before, event) => rememberStep(before, event, id),
             scrub: (text) => text,
           },
@@ -170,6 +180,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         rssBytes: 1,
         modelServers: [],
         embeddings: { model: "none", tokens: 0, tokensPerDay: null, usd: 0 },
+        cage: null,
         followers: 0,
         problems: [],
       }),

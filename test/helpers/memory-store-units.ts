@@ -39,6 +39,8 @@ export interface Held {
   readonly projections: Map<string, { readonly version: number; readonly seq: number; readonly data: string }>;
   /** Hashes of the blobs that its commits stored. */
   readonly kept: Set<string>;
+  /** Bytes of blobs that its commits added. */
+  stored: number;
 }
 export interface State {
   /** Highest number that an agent ever had. */
@@ -59,7 +61,7 @@ export interface Draft extends State {
 export function touch(draft: Draft, agent: string): Held {
   const touched = draft.touched.get(agent);
   if (touched) return touched;
-  const { no, row, events, inbox, timers, memories, curated, files, snapshots, projections, kept } =
+  const { no, row, events, inbox, timers, memories, curated, files, snapshots, projections, kept, stored } =
     draft.agents.get(agent) ?? throwNoAgent(agent);
   const copy: Held = {
     no,
@@ -73,6 +75,7 @@ export function touch(draft: Draft, agent: string): Held {
     snapshots: [...snapshots],
     projections: new Map(projections),
     kept: new Set(kept),
+    stored,
   };
   draft.agents.set(agent, copy);
   draft.touched.set(agent, copy);
@@ -94,6 +97,7 @@ export function create(draft: Draft, spec: AgentSpec, key: string, at: string): 
     ...{ inbox: [], timers: new Map(), memories: [], curated: new Map(), files: [], snapshots: [] },
     projections: new Map(),
     kept: new Set<string>(),
+    stored: 0,
   };
   draft.agents.set(id, { no: ++draft.highestNo, row, events: [JSON.stringify(event)], ...none });
   draft.created.set(key, id);
@@ -132,6 +136,7 @@ export function fork(draft: Draft, source: string, { name, head, events: own }: 
     snapshots: [],
     projections: new Map(),
     kept: new Set(past.flatMap((event) => blobsIn(JSON.stringify(event)))),
+    stored: 0,
   });
   draft.created.set(key, id);
   return row;
@@ -158,6 +163,14 @@ export function fireTimers(held: Held, now: string): void {
   }
 }
 
+/** Returns the bytes that are new. */
+function addBlob(draft: Draft, bytes: Uint8Array): number {
+  const sha = sha256(bytes);
+  if (draft.blobs.has(sha)) return 0;
+  draft.blobs.set(sha, bytes);
+  return bytes.length;
+}
+
 export function write(draft: Draft, lease: Lease, expectedHead: number, commit: Commit): void {
   const held = touch(draft, lease.agent);
   requireValidCommit(lease, held.row, expectedHead, commit.events);
@@ -167,7 +180,7 @@ export function write(draft: Draft, lease: Lease, expectedHead: number, commit: 
   held.row = { ...held.row, head, updatedAt: at, wakeAt: wakeAt === null ? null : isoTime(wakeAt) };
   for (const key of commit.consumed) consume(held, key);
   for (const bytes of commit.blobs) {
-    draft.blobs.set(sha256(bytes), bytes);
+    held.stored += addBlob(draft, bytes);
     held.kept.add(sha256(bytes));
   }
   for (const { content, ...file } of commit.files) {
@@ -175,7 +188,7 @@ export function write(draft: Draft, lease: Lease, expectedHead: number, commit: 
       throw new GoaldError("GOALD_INTERNAL", "Expected a change of a file with an event.");
     if (file.operation !== "trust" && (content && sha256(content)) !== file.sha256)
       throw new GoaldError("GOALD_INTERNAL", "Expected another hash.");
-    if (content) draft.blobs.set(sha256(content), content);
+    if (content) held.stored += addBlob(draft, content);
     const event = commit.events.findLast((each) => "callId" in each && each.callId === file.callId);
     held.files.push({ ...file, at: event?.at ?? at, seq: event?.seq ?? head });
   }

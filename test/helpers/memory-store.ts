@@ -243,6 +243,11 @@ export class MemoryStore implements Store {
     return this.#held(agent).files.findLast((file) => file.path === path);
   }
 
+  async storedBytes(folder: string): Promise<number> {
+    const inside = [...this.#state.agents.values()].filter(({ row }) => `${row.folder}/`.startsWith(`${folder}/`));
+    return inside.reduce((sum, { stored }) => sum + stored, 0);
+  }
+
   async outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]> {
     const isBelow = ({ path, seq }: LastFileVersion): boolean =>
       seq > after && (folder === "" || path.startsWith(`${folder}/`));

@@ -10,7 +10,8 @@ import { join, relative } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
-import { normalizePath, refuseChange } from "#workspace/path-rules.ts";
+import { MAX_READ_BYTES } from "#workspace/file-content.ts";
+import { normalizePath, refuseAgents, refuseChange } from "#workspace/path-rules.ts";
 
 export type Files = Map<string, Uint8Array>;
 
@@ -89,6 +90,19 @@ export class MemoryWorkspace implements Workspace {
     return removed;
   }
 
+  async removeWhole(path: string): Promise<{ readonly bytes: number; readonly files: number } | undefined> {
+    const whole = normalizePath(path, this.folder);
+    refuseChange(whole, this.#own);
+    refuseAgents(whole);
+    const inside = [...this.#files].filter(([name]) => name === whole || name.startsWith(`${whole}/`));
+    for (const [name] of inside) {
+      this.#files.delete(name);
+      if (((await this.#versionOf(name))?.operation ?? "delete") !== "delete") this.#report("delete", name, 0, null);
+    }
+    if (inside.length === 0) return undefined;
+    return { files: inside.length, bytes: inside.reduce((sum, [, content]) => sum + content.length, 0) };
+  }
+
   async move(from: string, to: string): Promise<void> {
     const source = this.#pathToChange(from);
     const content = this.#existing(source);
@@ -105,6 +119,7 @@ export class MemoryWorkspace implements Workspace {
     const content = this.#files.get(file);
     if (!content) return undefined;
     const bytes = content.length;
+    if (bytes > MAX_READ_BYTES) throw new GoaldError("GOALD_FILE_TOO_LARGE", `${path} has ${bytes} bytes.`);
     const sha256 = createHash("sha256").update(content).digest("hex");
     const last = await this.#versionOf(file);
     if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#report("found", file, bytes, content);

@@ -26,12 +26,17 @@ const limits = list(
 );
 const call = closed({ name: string, args: { type: "object" } });
 const thoughts = closed({ text: string, reasoning: string, plan: string, criticism: string, speak: string });
+const outside = { from: { enum: ["web", "agent"] }, name: string };
+const received = list(closed({ ...outside, step: count, at: time }));
 const source = {
   kind: { enum: ["workspace", "web", "agent", "person"] },
   what: string,
   command: orNull(string),
   step: count,
   at: time,
+  outside: list(closed(outside)),
+  kept: strings,
+  answer: string,
 };
 const fileVersion = closed({
   ...{ path: string, operation, step: count, callId: string, at: time, bytes: count },
@@ -47,12 +52,14 @@ const view = {
   },
   workspace: absolute,
   parent: orNull(string),
+  received,
 };
 
 const waiting = orNull(
   closed({
     ...{ agent: string, name: string, kind: { enum: ["approval", "question"] }, since: time, step: count },
-    ...{ callId: string, command: call, reason: orNull(string), question: orNull(string) },
+    ...{ callId: string, command: call, reason: orNull(string), question: orNull(string), until: orNull(time) },
+    ...{ received, files: list(closed({ path: string, outside: list(closed(outside)) })) },
   }),
 );
 
@@ -116,6 +123,7 @@ const SCHEMAS = {
   report: closed({
     ...{ id: string, name: string, role: string, workspace: absolute, standing: string, pauseReason: orNull(string) },
     next: closed({ why: string, todo: list(closed({ text: string, command: string })) }),
+    received,
     goals: list(closed({ goal: string, named: strings })),
     closing: orNull(closed({ text: string, named: strings })),
     lastThought: string,
@@ -153,7 +161,7 @@ const SCHEMAS = {
           thought: string,
           thoughts: orNull(thoughts),
         },
-        ...{ recalledSteps: list(count), sources: list(closed(source)), sourcesLeftOut: count },
+        ...{ recalledSteps: list(count), sources: list(closed(source)), sourcesLeftOut: count, received },
       }),
     ),
   }),

@@ -39,7 +39,7 @@ function fillLine(list: string, isFull: boolean): Values {
   const [needed = "", optional = ""] = list.split(/(?:^|, | )optional (?=")/);
   const fill = (text: string): Values =>
     JSON.parse(
-      `{${text.replace(/"<([^>]*)>"/g, (_all, words) => JSON.stringify(exampleOf(words))).replace(/<([^>]*)>/g, (_all, words) => String(Number(exampleOf(words)) || 1))}}`,
+      `{${text.replace(/"<([^>]*)>"/g, (_all, words) => JSON.stringify(exampleOf(words))).replace(/<([^>]*)>/g, (_all, words) => bareOf(exampleOf(words)))}}`,
     );
   const omitted = Object.fromEntries(Object.keys(fill(optional)).map((name) => [name, null]));
   return { ...fill(needed.replace(/, $/, "")), ...(isFull ? fill(optional) : omitted) };
@@ -50,6 +50,9 @@ const exampleOf = (words: string): string =>
   /(?:such as|default) ([^\s,]+)/.exec(words)?.[1] ??
   /: (.+)$/.exec(words)?.[1]?.split("|")[0] ??
   words.replaceAll(" ", "-");
+
+/** A flag or a number. */
+const bareOf = (example: string): string => (/^(?:true|false)$/.test(example) ? example : String(Number(example) || 1));
 
 interface Parameter {
   readonly type?: string | readonly string[];
@@ -81,5 +84,6 @@ function fillParameter({ type, description = "", enum: choices, items }: Paramet
   if (!isFull && types.includes("null")) return null;
   if (choices) return choices[0];
   if (types.includes("array")) return [fillParameter(items ?? {}, isFull)];
-  return types.includes("string") ? exampleOf(description) || "text" : Number(exampleOf(description)) || 1;
+  const example = exampleOf(description);
+  return types.includes("string") ? example || "text" : JSON.parse(bareOf(example));
 }

@@ -63,7 +63,7 @@ describe("approval by a person", () => {
   it("is durably requested while nobody is there, and the agent waits", async () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
     const state = await loop.run();
-    expect(activeFrame(state).phase).toEqual({ kind: "awaiting-approval", callId: "c1" });
+    expect(activeFrame(state).phase).toMatchObject({ kind: "awaiting-approval", callId: "c1" });
     await loop.store.deliver(
       loop.row.id,
       "1",

@@ -142,6 +142,17 @@ describe("a log that cannot be written", () => {
     expect(problems[0]).toContain(file());
   });
 
+  it("names a link in its place, and writes nothing through it", async () => {
+    await mkdir(folder);
+    const target = join(folder, "target");
+    await writeFile(target, "mine");
+    await symlink(target, file());
+    const problems: string[] = [];
+    (await open({ onProblem: (problem) => problems.push(problem) })).error("lost");
+    expect(problems[0]).toContain("goald.log are lost: it is a link, and could lead to any file. Remove the link. ");
+    expect(await readFile(target, "utf8")).toBe("mine");
+  });
+
   it("continues after a value that throws when it is read", async () => {
     const log = await open();
     const hostile = {

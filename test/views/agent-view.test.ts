@@ -87,6 +87,7 @@ describe("the view of an agent", () => {
       parent: null,
       state: "running",
       reason: null,
+      received: [],
       step: 1,
       turn: 1,
       tokens: 15,

@@ -1,22 +1,33 @@
 /**
  * answer-approval.ts -- implements `goald approve` and `goald deny`.
  *
- * The answer names the call that it belongs to, so that it never approves another one.
+ * The answer names the call that this process has read, so that it never approves another one: the host refuses it when
+ * another call waits by then.
  */
 
 import type { ApprovalAnswer } from "#api/control.ts";
 import { describeCall } from "#cli/terminal/describe-call.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
-import type { CommandCall } from "#core/call.ts";
+import { callIdOfStep } from "#core/decide.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { activeFrame, openCommand, questionOf } from "#core/state.ts";
+import { approvalOf, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
+import { nameCall } from "#views/next-step.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
+import { describeApproval } from "./describe-approval.ts";
+import { loadQuestion } from "./reading.ts";
 import { isAwaitingApproval } from "./result.ts";
 import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "./steering.ts";
 
-export interface ApproveOptions extends GlobalOptions {
+interface WhichCall {
+  /** The waiting command must be the first of this step. */
+  readonly step?: number;
+  /** The waiting command must have this id. */
+  readonly call?: string;
+}
+
+export interface ApproveOptions extends GlobalOptions, WhichCall {
   readonly count?: number;
   /** Approve without showing the command and without a confirmation. */
   readonly yes?: boolean;
@@ -28,7 +39,7 @@ export const approveVerb = (name: string, options: ApproveOptions): Promise<numb
 export async function denyVerb(
   name: string,
   words: readonly string[],
-  options: GlobalOptions & { readonly reason?: string },
+  options: GlobalOptions & WhichCall & { readonly reason?: string },
 ): Promise<number> {
   if (words.length > 0 && options.reason !== undefined)
     throw new GoaldError("GOALD_USAGE", "The reason was given twice: as words, and by --reason.", {
@@ -42,14 +53,17 @@ export async function denyVerb(
 
 const MAX_CHARS = 10_000;
 
+type Approval = NonNullable<ReturnType<typeof approvalOf>>;
+
 async function answer(name: string, options: ApproveOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
-    const { phase } = activeFrame(state);
-    const open = phase.kind === "awaiting-approval" && openCommand(state, phase.callId);
+    const open = approvalOf(state);
     if (!open) throw await nothingPending({ row, state }, context);
+    const wanted = wantedCall(options);
+    if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, { row, context });
     const { interactive } = context.output;
     if (given.verdict === "approved" && interactive && !options.yes) {
-      const isSure = await askAboutCommand(open.call, given.count ?? 1, context);
+      const isSure = await askAboutCommand({ ...open, agent: row.id }, given.count ?? 1, context);
       if (isSure === undefined) return EXIT.interrupted;
       if (!isSure) {
         context.output.say(`Not approved. ${row.id} still waits. Deny it: ${formatCall(context.home, "deny", row.id)}`);
@@ -58,7 +72,7 @@ async function answer(name: string, options: ApproveOptions, given: Omit<Approva
     }
     const client = await reach();
     const text = given.text === undefined ? {} : { text: context.scrub(given.text) };
-    const { agent: told } = await client.answer(row.id, { ...given, ...text, callId: phase.callId });
+    const { agent: told } = await client.answer(row.id, { ...given, ...text, callId: open.callId });
     const many = given.count !== undefined && given.count > 1 ? `, and the next ${given.count - 1} without asking` : "";
     const verdict = given.verdict === "approved" ? "Approved" : "Denied";
     const agent = isAwaitingApproval(state) ? await viewWhenHeard(client, told) : told;
@@ -71,10 +85,41 @@ async function answer(name: string, options: ApproveOptions, given: Omit<Approva
   });
 }
 
+/** Throws GOALD_USAGE when both options are given. */
+function wantedCall({ step, call }: WhichCall): string | undefined {
+  if (step !== undefined && call !== undefined)
+    throw new GoaldError("GOALD_USAGE", "The command was named twice: by --step and by --call.", {
+      hint: "Leave one of the two out.",
+    });
+  return step === undefined ? call : callIdOfStep(step);
+}
+
+function anotherPending(
+  wanted: string,
+  open: Approval,
+  { row, context }: Pick<Steered, "row" | "context">,
+): GoaldError {
+  const { redact, home } = context;
+  const call = oneLine(redact(clean(describeCall(open.call))), 300);
+  return new GoaldError(
+    "GOALD_CONFLICT",
+    `${row.id} does not wait for ${wanted} now, but for ${open.callId}: ${call}`,
+    {
+      hint: `See it: ${formatCall(home, "show", row.id)}, then: ${formatCall(home, "approve", row.id, ...nameCall(open).split(" "))}`,
+    },
+  );
+}
+
 /** Shows the pending command and asks for the approval. Resolves to undefined when the person leaves. */
-function askAboutCommand(call: CommandCall, count: number, context: CliContext): Promise<boolean | undefined> {
+async function askAboutCommand(
+  open: Approval & { readonly agent: string },
+  count: number,
+  context: CliContext,
+): Promise<boolean | undefined> {
   const { output, redact } = context;
-  output.say(redact(clean(describeCall(call))));
+  const waiting = await loadQuestion(context, open.agent, open.callId);
+  const lines = waiting ? describeApproval(waiting) : [describeCall(open.call), open.reason];
+  output.say(redact(clean(lines.join("\n  "))));
   const more = count > 1 ? ` and the next ${count - 1} unseen` : "";
   return askYesNo(
     { input: output.input(), say: output.say },

@@ -8,6 +8,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory-row.ts";
+import { outsideOf, parseSources } from "#core/provenance.ts";
 import { clean } from "#util/clean.ts";
 import { inertJson } from "#util/unseen.ts";
 import { identityOf, MEMORY_KINDS, type MemoryView, TRUSTS } from "#views/memory-view.ts";
@@ -16,7 +17,10 @@ import { type CliContext, openContext } from "./context.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "./memory-space.ts";
 import { reading, withReading } from "./reading.ts";
 
-type Line = Pick<MemoryRow, "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned">;
+type Line = Pick<
+  MemoryRow,
+  "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned" | "outside"
+>;
 
 /** Writes the oldest memory first, without forgotten and replaced ones. */
 export async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
@@ -37,8 +41,9 @@ export async function exportMemories(name: string, file: string | undefined, opt
   });
 }
 
-const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned }: MemoryView): Line => ({
+const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned, outside = [] }: MemoryView): Line => ({
   ...{ id, kind, text, importance, trust, at, step, source, pinned },
+  ...outsideOf(outside),
 });
 
 export interface ImportOptions extends MemoryOptions {
@@ -123,12 +128,16 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
     throw wrong(place, "an importance from 0 to 1");
   if (source !== null && (typeof source !== "string" || source.length > 4_096))
     throw wrong(place, "a source of up to 4096 characters");
+  const outside = parseSources(value.outside ?? []);
+  if (!outside) throw wrong(place, "outside sources as export writes them");
   const content = {
     kind: kind as MemoryKind,
     text: scrub(clean(text)),
     importance,
     trust: isTrusted || trust === "web" ? (trust as Trust) : "file",
     ...(source === null || source === "" ? {} : { source: clean(source) }),
+    // Also with --trust: whose words a line holds does not change with the home.
+    ...outsideOf(outside.map(({ from, name }) => ({ from, name: clean(name) }))),
   };
   const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;
   const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;

@@ -2,10 +2,12 @@
 import type { HostClient } from "#api/client.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { type AgentState, activeFrame, questionOf } from "#core/state.ts";
+import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import type { AskPerson, AskWords, PersonSaid } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
+import { describeFacts } from "./describe-approval.ts";
+import { loadQuestion } from "./reading.ts";
 
 export interface QuestionsParts {
   readonly context: CliContext;
@@ -72,6 +74,7 @@ export class Questions {
     }
     // A question that was withdrawn before it was shown does not count as asked.
     if (!withdrawn.aborted) this.#asked = callId;
+    if (!isQuestion && !isAsked) await this.#sayFacts(callId);
     const said = await ask(withdrawn, isAsked);
     if (said.kind !== "withdrawn") this.#answered = callId;
     if (isQuestion) {
@@ -84,6 +87,13 @@ export class Questions {
     // The words go first: sent after the approval, they could miss the next step.
     await this.#sendTypedWords();
     await this.#send(callId, said);
+  }
+
+  /** Shows what the question in the log does not have: whose words the files hold, and when the question expires. */
+  async #sayFacts(callId: string): Promise<void> {
+    const { agent, context } = this.#parts;
+    const waiting = await loadQuestion(context, agent, callId);
+    for (const line of waiting ? describeFacts(waiting) : []) context.output.say(context.redact(clean(line)));
   }
 
   async #sendTypedWords(): Promise<void> {
@@ -168,7 +178,7 @@ function waitingCall(state: AgentState): string | undefined {
   const { phase } = activeFrame(state);
   if (state.paused) return undefined;
   if (phase.kind === "waiting") return questionOf(state) === undefined ? undefined : phase.callId;
-  return phase.kind === "awaiting-approval" ? phase.callId : undefined;
+  return approvalOf(state)?.callId;
 }
 
 /** Describes how another client answered the call; empty when the event is not about it. */

@@ -7,6 +7,7 @@ import { printNote } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { clean } from "#util/clean.ts";
+import type { WaitingView } from "#views/waiting.ts";
 import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
 
 const PAGE = 500;
@@ -35,6 +36,13 @@ export async function withReading<T>(
   await using opened = await openReading(home, settings, { report, ...(signal ? { signal } : {}) });
   return await look(opened);
 }
+
+/** Returns the question that an agent waits with; null when it waits for another call or for nobody. */
+export const loadQuestion = (context: CliContext, agent: string, callId: string): Promise<WaitingView | null> =>
+  withReading(context, async (reading) => {
+    const { waiting } = await reading.details(agent);
+    return waiting?.callId === callId ? waiting : null;
+  });
 
 /** Absolute path of the agent's folder. */
 export const folderOf = ({ home }: Pick<CliContext, "home">, { folder }: Pick<AgentRow, "folder">): string =>

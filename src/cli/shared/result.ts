@@ -8,10 +8,10 @@ import { createEventLines } from "#cli/terminal/event-line.ts";
 import { createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { EXIT } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
-import { type AgentState, activeFrame, isFinished, questionOf } from "#core/state.ts";
+import { type AgentState, activeFrame, approvalOf, isFinished, questionOf } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { dollars } from "#views/limits-left.ts";
-import { goOnCall } from "#views/next-step.ts";
+import { goOnCall, nameCall } from "#views/next-step.ts";
 import { type CliContext, callsHere, formatCall } from "./context.ts";
 
 export type Show = ShowRun;
@@ -77,7 +77,7 @@ export function exitCodeOf(state: AgentState, interrupted: boolean): number {
 
 /** True when the agent only waits for the approval of a command. */
 export const isAwaitingApproval = (state: AgentState): boolean =>
-  state.paused === null && activeFrame(state).phase.kind === "awaiting-approval";
+  state.paused === null && approvalOf(state) !== undefined;
 
 /** True when the agent only waits for an approval or an answer of a person. */
 export const isAwaitingPerson = (state: AgentState): boolean =>
@@ -121,8 +121,11 @@ export function sayEnd(
     `${countNoun(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.`,
   );
   output.say(`Workspace: ${workspace}`);
-  if (isAwaitingApproval(state))
-    output.say(`Answer with: ${formatCall(home, "approve", id)}, or ${formatCall(home, "deny", id, '"…"')}`);
-  else if (isAwaitingPerson(state)) output.say(`Answer with: ${formatCall(home, "say", id, '"…"')}`);
+  const approval = state.paused ? undefined : approvalOf(state);
+  if (approval) {
+    const named = nameCall(approval).split(" ");
+    const deny = formatCall(home, "deny", id, ...named, '"…"');
+    output.say(`Answer with: ${formatCall(home, "approve", id, ...named)}, or ${deny}`);
+  } else if (isAwaitingPerson(state)) output.say(`Answer with: ${formatCall(home, "say", id, '"…"')}`);
   else if (!isFinished(state)) output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
 }

@@ -1,6 +1,6 @@
 /** deny.ts -- `goald deny`: rejects the pending command of an agent. */
 import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
-import { AGENT, text } from "../option.ts";
+import { AGENT, CALL_OPTIONS, text } from "../option.ts";
 import { denyVerb } from "../shared/answer-approval.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -8,9 +8,9 @@ export const verb = defineVerb({
   name: "deny",
   group: "Steer agents",
   summary: "reject the pending command, with feedback",
-  examples: ["goald deny foo", 'goald deny foo --reason "Use the file that is there"'],
+  examples: ["goald deny foo", "goald deny foo --step 12", 'goald deny foo --reason "Use the file that is there"'],
   arguments: [AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
-  options: { reason: text("--reason <words>", "give the agent the reason, or what to do instead") },
-  exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending" },
+  options: { ...CALL_OPTIONS, reason: text("--reason <words>", "give the agent the reason, or what to do instead") },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
   run: ([agent = "", ...words], options) => denyVerb(agent, words, options),
 });

@@ -8,6 +8,7 @@
 import { statfs } from "node:fs/promises";
 import { loadWholeCatalogue } from "#app/catalogue.ts";
 import { measureStore } from "#app/reading.ts";
+import { findCage } from "#cage/find-cage.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load.ts";
@@ -80,6 +81,7 @@ async function examine(home: Home): Promise<readonly Finding[]> {
     ...(isSafe ? [await checkCatalogue(home)] : []),
     ...(isOpen ? await checkStore(home) : []),
     ...(await checkDisk(home)),
+    await checkCage(),
     ...(await checkService(home)),
   ];
 }
@@ -170,6 +172,12 @@ function checkClock(lastEventAt: string): readonly Finding[] {
   if (lastEventAt !== "" && Date.parse(lastEventAt) > now.getTime() + CLOCK_SLACK_MS)
     return [warning("clock", `it is ${now.toISOString()}, but the last event was at ${lastEventAt}`, advice)];
   return [fine("clock", now.toISOString())];
+}
+
+/** Pages are read in a cage. */
+async function checkCage(): Promise<Finding> {
+  const { level, reason, advice } = await findCage();
+  return (level === "strict" ? fine : warning)("cage", `${level}: ${reason}`, advice);
 }
 
 async function checkDisk({ root }: Home): Promise<readonly Finding[]> {

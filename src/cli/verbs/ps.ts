@@ -8,6 +8,7 @@
 import { redrawScreen } from "#cli/terminal/print.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import { fitLine, renderTable } from "#cli/terminal/table.ts";
+import { describeSource } from "#core/describe-sources.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun, oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -102,15 +103,32 @@ function show(listed: Listed, { output, home }: CliContext): void {
   for (const { id, reason } of shown.filter(({ state }) => state === FAILING)) output.say(clean(`${id}: ${reason}`));
 }
 
-/** Adds the column STARTED BY only if an agent has a parent. */
+/** Adds the columns STARTED BY and OUTSIDE WORDS only if an agent has a parent or has read words from outside. */
 function tableOf(views: readonly AgentView[]): string {
   const hasParents = views.some(({ parent }) => parent !== null);
+  const hasOutside = views.some(({ received }) => received.length > 0);
   const rows = views.map((view) => {
     const [id = "", name = "", ...others] = rowOf(view);
-    return hasParents ? [id, name, view.parent ?? "", ...others] : [id, name, ...others];
+    const outside = hasOutside ? [describeOutside(view)] : [];
+    return [
+      id,
+      name,
+      ...(hasParents ? [view.parent ?? ""] : []),
+      ...others.slice(0, 1),
+      ...outside,
+      ...others.slice(1),
+    ];
   });
   const startedBy = hasParents ? ["STARTED BY"] : [];
-  return renderTable(["ID", "NAME", ...startedBy, "STATE", "STEP", "TOKENS", "COST", "CHANGED", "WORKSPACE"], rows);
+  const outside = hasOutside ? ["OUTSIDE WORDS"] : [];
+  const head = ["ID", "NAME", ...startedBy, "STATE", ...outside, "STEP", "TOKENS", "COST", "CHANGED", "WORKSPACE"];
+  return renderTable(head, rows);
+}
+
+/** "evil.example +3": the first source, and the number of further ones. */
+function describeOutside({ received: [first, ...others] }: AgentView): string {
+  if (!first) return "";
+  return `${clean(oneLine(describeSource(first), 30))}${others.length > 0 ? ` +${others.length}` : ""}`;
 }
 
 function rowOf({

@@ -1,8 +1,8 @@
 /**
  * replay.ts -- `goald replay`: replays a recording through the real loop, without a network.
  *
- * It uses a separate home with the commands and prompts of the current home. That home is temporary and removed after
- * success, or is named by --home. Time, responses, messages and files come from the recording. The exit code is 0 only
+ * It uses a separate home with the commands and prompts of the current home. That home is temporary and removed at the
+ * end, or is named by --home. Time, responses, messages and files come from the recording. The exit code is 0 only
  * when the agent reaches the same state, with the same files.
  */
 
@@ -13,7 +13,7 @@ import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassett
 import { readCassette } from "#cassette/read-cassette.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import { SETTINGS, type Settings } from "#config/settings.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { type CliContext, findContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
@@ -44,15 +44,23 @@ export async function replayVerb(file: string, options: GlobalOptions): Promise<
     output.say(
       clean(`${name} (${agent.id}) is played from ${cassette.path}, offline, in a home of its own: ${home.root}`),
     );
-    const sum = await playAll(cassette, context, visited);
+    const sum = await playAll(cassette, context, visited).catch(refuse);
     isSame = sum.problems.length === 0;
     say(sum, context);
     return isSame ? EXIT.ok : EXIT.error;
   } finally {
-    if (options.home === undefined && isSame) await rm(home.root, { recursive: true, force: true });
-    else if (options.home === undefined) output.say(`The result is in ${home.root}`);
+    if (options.home === undefined) {
+      await rm(home.root, { recursive: true, force: true });
+      if (!isSame) output.say("To keep the result, play it again with --home FOLDER.");
+    }
     output.close();
   }
+}
+
+/** A recording may come from anybody, so its content can break the loop in any way. */
+function refuse(thrown: unknown): never {
+  if (isGoaldError(thrown)) throw thrown;
+  throw new GoaldError("GOALD_REPLAY", `The recording cannot be played: ${toError(thrown).message}`, { cause: thrown });
 }
 
 /** A run that was killed at once has no state to compare with. */

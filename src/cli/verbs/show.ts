@@ -1,8 +1,8 @@
 /** show.ts -- `goald show`: shows one agent in full: goals, state, cost, limits and files. */
 
-import { describeCall } from "#cli/terminal/describe-call.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import type { Home } from "#config/home.ts";
+import { describeReceived } from "#core/describe-sources.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -11,6 +11,7 @@ import { describeLimit, dollars } from "#views/limits-left.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { AGENT, step } from "../option.ts";
 import { callsHere, type GlobalOptions } from "../shared/context.ts";
+import { describeApproval } from "../shared/describe-approval.ts";
 import { reading } from "../shared/reading.ts";
 import { showStep } from "../shared/show-step.ts";
 import { defineVerb } from "../verb.ts";
@@ -31,25 +32,21 @@ export const verb = defineVerb({
 export async function show(name: string, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {
     const { next, ...details } = await reading.details(name);
-    // `waiting` reads the log of every agent, so it is called only for an agent that waits.
-    const all = details.state.startsWith("waiting: ") ? await reading.waiting() : [];
-    const waiting = all.find(({ agent }) => agent === details.id) ?? null;
-    const text = output.json
-      ? JSON.stringify({ ...details, waiting })
-      : clean(describe({ ...details, next }, waiting, home));
+    const text = output.json ? JSON.stringify(details) : clean(describe({ ...details, next }, home));
     output.data(redact(text));
     return EXIT.ok;
   });
 }
 
-function describe(agent: AgentDetails, waiting: WaitingView | null, home: Home): string {
+function describe(agent: AgentDetails, home: Home): string {
+  const { waiting } = agent;
   const { inputTokens, outputTokens, cachedTokens, estimated } = agent.usage;
   const about = estimated ? "about " : "";
   const lost = agent.lost.tokens > 0 ? `, perhaps ${dollars(agent.lost.usd)} more for calls without an end` : "";
   const lines = [
     `${agent.name} (${agent.id}), ${agent.role}`,
     ...agent.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
-    `State:      ${agent.state}${agent.reason ? ` (${agent.reason})` : ""}`,
+    `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${agent.reason})` : ""}`,
     ...(waiting === null ? [] : [describeWaiting(waiting)]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${countNoun(agent.tokens, "token")}`,
@@ -58,6 +55,7 @@ function describe(agent: AgentDetails, waiting: WaitingView | null, home: Home):
     ...agent.agents.map(({ id, state: standing, step }) => `Agent:      ${id}, ${standing}, at step ${step}`),
     `Cost:       ${dollars(agent.costUsd)}, ${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out${lost}`,
     ...agent.limits.map((limit) => `Limit:      ${describeLimit(limit)}`),
+    ...(agent.received.length > 0 ? [`Outside:    it has read words from ${describeReceived(agent.received, 5)}`] : []),
     ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),
     ...agent.next.todo.map(({ text, command }) => `Next:       ${text}: ${callsHere(home, command)}`),
     `Workspace:  ${agent.workspace}`,
@@ -67,7 +65,7 @@ function describe(agent: AgentDetails, waiting: WaitingView | null, home: Home):
 }
 
 /** Describes the command or question that waits for a person. */
-function describeWaiting({ kind, command, question, reason }: WaitingView): string {
-  if (kind === "question") return `Question:   ${question}`;
-  return `Wants:      ${describeCall(command).replaceAll("\n", "\n            ")}${reason ? `\n            ${reason}` : ""}`;
-}
+const describeWaiting = (waiting: WaitingView): string =>
+  waiting.kind === "question"
+    ? `Question:   ${waiting.question}`
+    : `Wants:      ${describeApproval(waiting).join("\n            ")}`;

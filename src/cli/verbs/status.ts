@@ -4,6 +4,7 @@ import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import type { DaemonStatus } from "#api/control.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
+import { findCage } from "#cage/find-cage.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
@@ -34,7 +35,10 @@ export async function status(options: GlobalOptions): Promise<number> {
   try {
     const met = await meetHost(home, PATIENCE_MS);
     if (met.kind === "host") {
-      show(met, context);
+      const { client, status: told } = met;
+      // A host that has started no reader does not know. This process is on the same machine.
+      const { level, reason, advice } = told.cage ?? (await findCage());
+      show(client.socket, { ...told, cage: { level, reason, advice } }, context);
       return EXIT.ok;
     }
     sayAbsent(met, context);
@@ -56,8 +60,9 @@ function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, output }: St
   else output.data(`The daemon is not running. Start it: ${formatCall(home, "up")}`);
 }
 
-function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { output, home }: StatusContext): void {
-  const { socket } = client;
+type ShownStatus = DaemonStatus & { readonly cage: NonNullable<DaemonStatus["cage"]> };
+
+function show(socket: string, told: ShownStatus, { output, home }: StatusContext): void {
   if (output.json) output.data(JSON.stringify({ running: true, answers: true, socket, ...told }));
   else output.data(clean(describe(told, socket)));
   try {
@@ -68,7 +73,7 @@ function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { ou
   }
 }
 
-function describe(told: DaemonStatus, socket: string): string {
+function describe(told: ShownStatus, socket: string): string {
   const { agents, eventLoopDelayMs: delay } = told;
   const who = told.role === "daemon" ? "The daemon is up" : "A run on a terminal holds this home";
   const standing = [
@@ -88,6 +93,7 @@ function describe(told: DaemonStatus, socket: string): string {
     ...told.modelServers.map((server) => ["model server", describeServer(server)] as const),
     // Daemons of earlier versions do not have this field.
     ...(told.embeddings ? [["embeddings", describeEmbeddings(told.embeddings)] as const] : []),
+    ["cage", [`${told.cage.level}.`, told.cage.reason, told.cage.advice].join(" ").trim()],
     ...told.problems.map((problem) => ["problem", problem] as const),
   ];
   const head = `${who}: pid ${told.pid}, goald ${told.version}${told.stopping ? ", stopping" : ""}`;

@@ -113,6 +113,8 @@ export interface Store {
    * with sources, and only those after event `after`.
    */
   outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]>;
+  /** Bytes of file versions and long texts that the agents in this folder and below have added to the store. */
+  storedBytes(folder: string): Promise<number>;
   /** The saved projection of this name and version; undefined when there is none, or when it is damaged. */
   projection(agent: string, name: string, version: number): Promise<Projection | undefined>;
   /** Replaces the projection of this name. Durable when resolved. Throws GOALD_FENCED when the lease is over. */
@@ -136,6 +138,7 @@ export type StoreReader = Pick<
   | "files"
   | "lastFileVersion"
   | "outsideBelow"
+  | "storedBytes"
   | "projection"
   | "verify"
   | "close"

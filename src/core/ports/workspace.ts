@@ -10,7 +10,7 @@ export interface FileStat {
 /**
  * One agent's folder. Paths are relative to it and cannot leave it, even through
  * links. Failures are GoaldErrors: GOALD_PATH_REFUSED, GOALD_FILE_MISSING,
- * GOALD_FILE_TOO_LARGE, GOALD_FILE; GOALD_STORE_FULL when the disk is full.
+ * GOALD_FILE_TOO_LARGE, GOALD_QUOTA_EXCEEDED, GOALD_FILE; GOALD_STORE_FULL when the disk is full.
  * Each change is passed to the `onChange` callback of `OpenWorkspace`.
  */
 export interface Workspace {
@@ -33,6 +33,11 @@ export interface Workspace {
    * is reported even if the file is gone already (a crash came between deletion and commit).
    */
   remove(path: string, options?: { readonly wasThere?: boolean }): Promise<boolean>;
+  /**
+   * Deletes a file of any size, or a folder with everything in it, and keeps nothing of it. Resolves to what was deleted;
+   * undefined when there was nothing. Reports the removal of files that the history knows.
+   */
+  removeWhole(path: string): Promise<{ readonly bytes: number; readonly files: number } | undefined>;
   /**
    * Renames one file, which keeps its content and mode, and creates folders. Reports the write of `to` and the removal
    * of `from`. GOALD_FILE when `to` exists.

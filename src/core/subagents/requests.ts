@@ -8,6 +8,7 @@ import type { NewEvent } from "../event.ts";
 import { spentOf } from "../limits.ts";
 import type { AgentState, ChildAccount } from "../state.ts";
 import { oneLine } from "../text.ts";
+import { findUnseenMark } from "../unseen-marks.ts";
 import type { Child, Reach } from "./subagent-event.ts";
 
 /** A command's request about a sub-agent. */
@@ -83,6 +84,8 @@ function start(
   rules: SubagentRules,
   { step, callId, id }: RequestIds,
 ): NewEvent | Refused {
+  const mark = findUnseenMark(name);
+  if (mark) return unseenMark(mark);
   const count = Object.keys(state.children).length;
   const depth = (state.startedBy?.depth ?? 0) + 1;
   if (depth > rules.maxDepth) return tooDeep(rules.maxDepth);
@@ -104,6 +107,11 @@ function start(
   };
   return { type: "agent-started", step, callId, agent: id, task, child };
 }
+
+const unseenMark = (mark: string): Refused => ({
+  refused: "unseen-mark",
+  text: `The name holds a mark that nobody sees (${mark}). Write it without the mark.`,
+});
 
 /** Total allowance: what the sub-agent has spent, plus its share of what the parent has left. */
 function shareOf(state: AgentState, { sharePercent }: SubagentRules, child?: ChildAccount): Reach | Refused {

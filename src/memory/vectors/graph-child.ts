@@ -43,7 +43,7 @@ export class GraphChild {
     this.#process = fork(PROGRAM, [], {
       cwd: "/",
       env: {},
-      execArgv: [],
+      execArgv: ["--disable-sigusr1"],
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });

@@ -3,18 +3,21 @@
  *
  * Fetches and verifies the objects first, then counts the files of the tree, and checks out only a tree that is within
  * the limits. Skips submodules, writes links as plain files with their target, and keeps LFS files as pointers.
- * git-guard.ts limits what git itself may do.
+ * git runs in a cage (git-process.ts), and git-guard.ts limits what it does there.
  */
+import type { Cage, CageLevel } from "#cage/cage.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Cloned, Repositories } from "#core/services.ts";
+import type { Tunnel, TunnelTarget } from "#http/tunnel.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
-import { cloneTookTooLong, explainGit, repositoryHasTooManyFiles, repositoryTooLarge } from "./git-errors.ts";
-import { cloneArgs, type Guard, guardArgs, guardEnvironment } from "./git-guard.ts";
-import { type GitEnd, runGit } from "./git-process.ts";
+import { explainGit, repositoryHasTooManyFiles, repositoryTooLarge } from "./git-errors.ts";
+import { cloneArgs, type GitRoute, type Guard, guardArgs, guardEnvironment } from "./git-guard.ts";
+import { type GitEnd, type GitRun, runGit } from "./git-process.ts";
 import { createTreeTally, measureFolderBytes, type TreeTally } from "./measure.ts";
 import { prepareCheckout, settleRepository } from "./own-repository.ts";
-import { type AddressRules, pinAddress } from "./pin-address.ts";
+import { type AddressRules, judgeAddresses, pinAddresses } from "./pin-address.ts";
 import { type RepositoryUrl, readOrigins, readRepositoryUrl } from "./repository-url.ts";
+import { type CloneLimits, type FolderWatch, watchFolder } from "./watch-folder.ts";
 
 export interface RepositoriesParts extends AddressRules {
   /** Absolute path of the git program. */
@@ -24,24 +27,26 @@ export interface RepositoriesParts extends AddressRules {
   /** Credentials, sent to this origin only. */
   readonly key: { readonly origin: string; readonly user: string; readonly token: string } | null;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where git runs. */
+  readonly findCage: () => Promise<Cage>;
+  readonly openTunnel: (target: TunnelTarget) => Promise<Tunnel>;
   readonly limits?: Partial<CloneLimits>;
-}
-export interface CloneLimits {
-  /** Maximum size of the folder at any time, and of the files to check out. */
-  readonly maxBytes: number;
-  readonly maxFiles: number;
-  readonly timeoutMs: number;
 }
 
 const CLONE_LIMITS: CloneLimits = { maxBytes: 512 * 1024 * 1024, maxFiles: 50_000, timeoutMs: 280_000 };
 /** Older versions lack `http.curloptResolve`, and would resolve the name a second time. */
 const OLDEST_GIT = [2, 37] as const;
-const WATCH_MS = 200;
+/** Paths that a remark names of each kind. */
+const MAX_SHOWN = 3;
 /** git does not search for a repository: it uses the one in its working folder. */
 const HERE = ["--git-dir=.git", "--work-tree=."] as const;
 
-/** Runs git in one folder with one guard. */
-type GitRunner = (args: readonly string[], onOutput?: (piece: Buffer) => void) => Promise<GitEnd>;
+/** Runs git in one folder, with one guard and one cage. */
+type GitRunner = (args: readonly string[], options?: GitOptions) => Promise<GitEnd>;
+interface GitOptions extends Pick<GitRun, "onOutput" | "readOnly"> {
+  readonly network?: GitRun["network"];
+  readonly route?: GitRoute;
+}
 
 export function createRepositories(parts: RepositoriesParts): Repositories {
   const limits = { ...CLONE_LIMITS, ...parts.limits };
@@ -55,19 +60,26 @@ export function createRepositories(parts: RepositoriesParts): Repositories {
         isNewEnough = undefined;
         throw error;
       });
-      const guard = { ...createGuard(url, parts), pinned: await pinAddress(url, parts) };
+      const guard = createGuard(url, parts);
+      const addresses = await judgeAddresses(url, parts);
+      const cage = await parts.findCage();
       signal.throwIfAborted();
       using watch = watchFolder(folder, limits, signal);
-      const git: GitRunner = (args, onOutput) =>
+      const git: GitRunner = (args, { network = "none", route, ...options } = {}) =>
         runGit({
+          cage,
           git: parts.git,
-          args: [...guardArgs(guard), ...args],
+          args: [...guardArgs({ ...guard, route }), ...args],
           folder,
           env: guardEnvironment(guard, parts.environment),
+          network,
+          maxBytes: limits.maxBytes,
           signal: watch.signal,
-          ...(onOutput ? { onOutput } : {}),
+          ...options,
         });
-      return await fetchAndCheckOut({ url, folder, git, limits, stop: watch.stop, quote });
+      const run = { url, folder, git, limits, stop: watch.stop, quote };
+      await fetchRepository({ ...run, addresses, level: cage.level, openTunnel: parts.openTunnel });
+      return await checkOut(run);
     },
   };
 }
@@ -79,48 +91,80 @@ interface CloneRun extends Pick<FolderWatch, "stop"> {
   readonly limits: CloneLimits;
   readonly quote: Quote;
 }
+interface Fetch extends CloneRun, Pick<RepositoriesParts, "openTunnel"> {
+  readonly addresses: readonly string[];
+  readonly level: CageLevel;
+}
 
-async function fetchAndCheckOut({ url, folder, git, limits, stop, quote }: CloneRun): Promise<Cloned> {
+/** In a strict cage, git has no network but a tunnel. Elsewhere it connects to the pinned addresses by itself. */
+async function fetchRepository({ url, git, addresses, level, limits, stop, openTunnel, quote }: Fetch): Promise<void> {
+  const args = cloneArgs(url.href);
+  const { maxBytes } = limits;
+  if (level === "strict") {
+    const onExceeded = (): void => stop(repositoryTooLarge(maxBytes));
+    await using tunnel = await openTunnel({ ...url, addresses, maxBytes, onExceeded });
+    const route = { socket: tunnel.path };
+    const end = await git(args, { network: "unix", route, readOnly: [tunnel.path] });
+    if (end.code === 0) return;
+    // Only a libcurl before 7.84 does not connect at all.
+    if (tunnel.connections > 0) throw explainGit(end, url, quote);
+  }
+  const end = await git(args, { network: "host", route: { pinned: pinAddresses(url, addresses) } });
+  if (end.code !== 0) throw explainGit(end, url, quote);
+}
+
+async function checkOut({ url, folder, git, limits, stop, quote }: CloneRun): Promise<Cloned> {
   const { maxFiles, maxBytes } = limits;
-  const runOrThrow = async (args: readonly string[], onOutput?: (piece: Buffer) => void): Promise<string> => {
-    const end = await git(args, onOutput);
+  const runOrThrow = async (args: readonly string[], options?: GitOptions): Promise<void> => {
+    const end = await git([...HERE, ...args], options);
     if (end.code !== 0) throw explainGit(end, url, quote);
-    return end.output;
   };
-  await runOrThrow(cloneArgs(url.href));
-  const head = await git([...HERE, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+  const head = await git([...HERE, "rev-parse", "HEAD^{commit}", "--abbrev-ref", "HEAD"]);
   if (head.code !== 0) throw new GoaldError("GOALD_GIT", `${url.href} has no commit yet: there is nothing to clone.`);
-  const repository = { folder, href: url.href, commit: head.output.trim() };
+  const [commit = "", branch = ""] = head.output.split("\n");
+  const repository = { folder, href: url.href, commit };
   await prepareCheckout(repository);
-  const branch = (await git([...HERE, "symbolic-ref", "--quiet", "--short", "HEAD"])).output.trim();
   const { tally, add } = createTreeTally();
   // Nested trees can expand to any number of files, so stop git as soon as a limit is exceeded.
-  await runOrThrow([...HERE, "ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD"], (piece) => {
+  const onOutput = (piece: Buffer): void => {
     add(piece);
     if (tally.files + tally.submodules > maxFiles) stop(repositoryHasTooManyFiles(maxFiles));
     else if (tally.bytes > maxBytes) stop(repositoryTooLarge(maxBytes));
-  });
-  await runOrThrow([...HERE, "checkout", "--quiet", "--force"]);
+  };
+  await runOrThrow(["ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD"], { onOutput });
+  await runOrThrow(["checkout", "--quiet", "--force"]);
   await settleRepository(repository);
   const { files, bytes } = tally;
-  const remarks = listOmissions(tally, tally.attributes > 0 ? await countPointers(git) : 0);
+  const omissions = listOmissions(tally, tally.attributes > 0 ? await countPointers(git) : 0);
   if ((await measureFolderBytes(folder)) > maxBytes) throw repositoryTooLarge(maxBytes);
   return {
     url: url.href,
-    commit: repository.commit,
-    branch: branch === "" ? null : quote(branch),
+    commit,
+    // git names a commit without a branch so.
+    branch: branch === "HEAD" ? null : quote(branch),
     files,
     bytes,
-    remarks,
+    remarks: [...omissions, ...listAsked(tally, quote)],
   };
+}
+
+/** Names files that others run or obey; see core/what-others-run.ts. */
+function listAsked({ asked }: TreeTally, quote: Quote): readonly string[] {
+  if (asked.size === 0) return [];
+  const groups = [...asked].map(([says, paths]) => {
+    const shown = paths.slice(0, MAX_SHOWN).map((path) => quote(path, 80));
+    return `${shown.join(", ")}${paths.length > MAX_SHOWN ? " and others" : ""} (${says})`;
+  });
+  return [`Look before you use them, because other programs run or obey these files: ${groups.join("; ")}.`];
 }
 
 /** Counts the files whose attributes name LFS. Their checked-out content is a pointer. */
 async function countPointers(git: GitRunner): Promise<number> {
   let count = 0;
-  await git([...HERE, "ls-files", "-z", "--", ":(attr:filter=lfs)"], (piece) => {
+  const onOutput = (piece: Buffer): void => {
     for (const byte of piece) if (byte === 0) count++;
-  });
+  };
+  await git([...HERE, "ls-files", "-z", "--", ":(attr:filter=lfs)"], { onOutput });
   return count;
 }
 
@@ -146,17 +190,18 @@ function listOmissions({ links, submodules }: TreeTally, pointers: number): read
   ];
 }
 
-function createGuard({ origin }: RepositoryUrl, { key }: RepositoriesParts): Omit<Guard, "pinned"> {
+function createGuard({ origin }: RepositoryUrl, { key }: RepositoriesParts): Omit<Guard, "route"> {
   const protocol = origin.startsWith("https:") ? "https" : "http";
   if (!key || URL.parse(key.origin)?.origin !== origin) return { protocol, authorization: undefined };
   const header = `Basic ${Buffer.from(`${key.user}:${key.token}`).toString("base64")}`;
   return { protocol, authorization: { origin, header } };
 }
 
-async function requireVersion({ git, environment }: RepositoriesParts): Promise<void> {
-  const env = guardEnvironment({ protocol: "https", pinned: undefined, authorization: undefined }, environment);
+async function requireVersion({ git, environment, findCage }: RepositoriesParts): Promise<void> {
+  const env = guardEnvironment({ protocol: "https", authorization: undefined }, environment);
+  const running = { cage: await findCage(), git, env, network: "none", maxBytes: 0 } as const;
   const signal = AbortSignal.timeout(10_000);
-  const { output } = await runGit({ git, args: ["--version"], folder: "/", env, signal });
+  const { output } = await runGit({ ...running, args: ["--version"], folder: undefined, signal });
   const [, major, minor] = /(\d+)\.(\d+)/.exec(output) ?? [];
   const [oldestMajor, oldestMinor] = OLDEST_GIT;
   const isOld = Number(major) < oldestMajor || (Number(major) === oldestMajor && Number(minor) < oldestMinor);
@@ -166,37 +211,7 @@ async function requireVersion({ git, environment }: RepositoriesParts): Promise<
       `Expected git ${OLDEST_GIT.join(".")} or newer, found “${quoteWithout("")(output)}”.`,
       {
         hint: "Install a newer git: older ones cannot be held to an address that was checked.",
+        outside: [],
       },
     );
-}
-
-interface FolderWatch extends Disposable {
-  /** Aborts with the caller's signal, at the timeout, and when the folder exceeds its limit. */
-  readonly signal: AbortSignal;
-  /** Ends git and the clone with this reason. */
-  readonly stop: (reason: GoaldError) => void;
-}
-
-function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer: AbortSignal): FolderWatch {
-  const controller = new AbortController();
-  const timeout = setTimeout(() => controller.abort(cloneTookTooLong(timeoutMs)), timeoutMs);
-  let next: ReturnType<typeof setTimeout> | undefined;
-  let isOver = false;
-  const measureFolder = async (): Promise<void> => {
-    const startedAt = performance.now();
-    // A folder that cannot be read now is measured again at the next check.
-    if ((await measureFolderBytes(folder).catch(() => 0)) > maxBytes) controller.abort(repositoryTooLarge(maxBytes));
-    // Measuring a large folder is slow: spend at most a tenth of the time on it.
-    if (!isOver) next = setTimeout(measureFolder, Math.max(WATCH_MS, 10 * (performance.now() - startedAt)));
-  };
-  next = setTimeout(measureFolder, WATCH_MS);
-  return {
-    signal: AbortSignal.any([outer, controller.signal]),
-    stop: (reason) => controller.abort(reason),
-    [Symbol.dispose]: () => {
-      isOver = true;
-      clearTimeout(timeout);
-      clearTimeout(next);
-    },
-  };
 }

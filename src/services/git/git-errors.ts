@@ -42,7 +42,7 @@ const GIT_ERROR_RULES: readonly GitErrorRule[] = [
     hint: "Use another repository.",
   },
   {
-    when: /Could not resolve|Failed to connect|Connection refused|timed out|unable to access/i,
+    when: /Could not resolve|Failed to connect|Connection refused|timed out|SOCKS5|unable to access/i,
     problem: "The server could not be reached, or does not speak git",
     hint: "Check the address, or try later.",
   },
@@ -50,14 +50,29 @@ const GIT_ERROR_RULES: readonly GitErrorRule[] = [
 ];
 const FALLBACK_RULE: GitErrorRule = { when: /(?:)/, problem: "git gave up", hint: "Check the address, or try later." };
 
+/** What git passes on from the server. */
+const OF_SERVER = /^remote:|\bremote error:/;
+
+/** git's own lines choose the explanation. Its lines may repeat the server's words, so all of them are a stranger's. */
 export function explainGit({ errorOutput, code }: GitEnd, { href }: RepositoryUrl, quote: Quote): GoaldError {
-  const rule = GIT_ERROR_RULES.find(({ when }) => when.test(errorOutput)) ?? FALLBACK_RULE;
-  const lines = errorOutput.split(/[\r\n]+/).filter((line) => /^(?:fatal|error|remote):/.test(line));
-  const words = quote(lines.slice(-3).join(" ") || `exit code ${code}`, 300);
-  return new GoaldError("GOALD_GIT", `${href} could not be cloned. ${rule.problem}. git said: “${words}”`, {
+  const lines = errorOutput.split(/[\r\n]+/);
+  const own = lines.filter((line) => !OF_SERVER.test(line)).join("\n");
+  const rule = GIT_ERROR_RULES.find(({ when }) => when.test(own)) ?? FALLBACK_RULE;
+  const said = lines.filter((line) => /^(?:fatal|error|remote):/.test(line)).slice(-3);
+  const end = said.length > 0 || code === null ? "" : ` with exit code ${code}`;
+  return new GoaldError("GOALD_GIT", `${href} could not be cloned. ${rule.problem}${end}.`, {
     hint: rule.hint,
+    words: said.length === 0 ? "" : quote(said.join(" "), 300),
+    ...(isUnreached(errorOutput) ? { outside: [] } : {}),
   });
 }
+
+/** True when git itself says that it never reached the server. Lines with a server's words contain "remote". */
+const isUnreached = (errorOutput: string): boolean =>
+  !/remote/i.test(errorOutput) &&
+  /^fatal: unable to access '[^'\r\n]*': (?:Failed to connect|Could not resolve|Connection (?:refused|timed out))/m.test(
+    errorOutput,
+  );
 
 export const repositoryTooLarge = (maxBytes: number): GoaldError =>
   exceedsLimit(`is larger than ${Math.round(maxBytes / 1024 / 1024)} MB`);
@@ -69,4 +84,5 @@ export const cloneTookTooLong = (timeoutMs: number): GoaldError =>
 const exceedsLimit = (problem: string): GoaldError =>
   new GoaldError("GOALD_GIT", `The repository ${problem}. Nothing of it was kept.`, {
     hint: "Use a smaller one, or read its files one by one on the web.",
+    outside: [],
   });

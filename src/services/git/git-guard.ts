@@ -8,14 +8,20 @@
 
 export interface Guard {
   readonly protocol: "http" | "https";
-  /** See pin-address.ts. */
-  readonly pinned: string | undefined;
+  /** How git reaches the server. */
+  readonly route: GitRoute | undefined;
   /** Authorization header, sent to this origin only. */
   readonly authorization: { readonly origin: string; readonly header: string } | undefined;
 }
 
+/** Each names a file or folder, or several with colons between them. */
+export const CERTIFICATE_VARIABLES = ["SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"] as const;
+
+/** Through the socket of a tunnel, or by itself to pinned addresses; see pin-address.ts. */
+export type GitRoute = { readonly socket: string } | { readonly pinned: string | undefined };
+
 /** Returns the arguments that go before the name of the subcommand. */
-export function guardArgs({ protocol, pinned }: Guard): readonly string[] {
+export function guardArgs({ protocol, route = { pinned: undefined } }: Guard): readonly string[] {
   const settings = [
     "protocol.allow=never",
     `protocol.${protocol}.allow=always`,
@@ -24,9 +30,8 @@ export function guardArgs({ protocol, pinned }: Guard): readonly string[] {
     // git ends when its server is silent, even if goald was killed meanwhile.
     "http.lowSpeedLimit=1",
     "http.lowSpeedTime=60",
-    "http.proxy=",
+    ...("socket" in route ? [`http.proxy=${proxyAt(route.socket)}`] : ["http.proxy=", ...pinSetting(route.pinned)]),
     "http.cookieFile=",
-    ...(pinned === undefined ? [] : [`http.curloptResolve=${pinned}`]),
     "credential.helper=",
     "core.askPass=",
     "core.sshCommand=false",
@@ -43,6 +48,10 @@ export function guardArgs({ protocol, pinned }: Guard): readonly string[] {
     "transfer.fsckObjects=true",
     "fetch.fsckObjects=true",
     "transfer.bundleURI=false",
+    // Larger files are streamed and not held in memory.
+    "core.bigFileThreshold=32m",
+    "core.logAllRefUpdates=false",
+    "pack.threads=2",
     "filter.lfs.smudge=",
     "filter.lfs.process=",
     "filter.lfs.required=false",
@@ -53,15 +62,24 @@ export function guardArgs({ protocol, pinned }: Guard): readonly string[] {
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
+const pinSetting = (pinned: string | undefined): readonly string[] =>
+  pinned === undefined ? [] : [`http.curloptResolve=${pinned}`];
+
+/**
+ * libcurl (7.84) reaches a SOCKS proxy at a Unix socket by this host and path. git before 2.47 passes only the host on, so
+ * the path is written as a part of the host.
+ */
+const proxyAt = (socket: string): string => `socks5h://localhost${encodeURIComponent(socket)}`;
+
 /**
  * Keeps only PATH and the certificate settings of goald's own environment. The header goes through the environment
  * because any user of the machine can see arguments.
  */
 export function guardEnvironment(
-  { protocol, authorization }: Guard,
+  { protocol, authorization }: Omit<Guard, "route">,
   own: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
-  const kept = ["PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"].flatMap((name) => {
+  const kept = ["PATH", ...CERTIFICATE_VARIABLES].flatMap((name) => {
     const value = own[name];
     return value === undefined ? [] : [[name, value] as const];
   });
@@ -90,6 +108,11 @@ export function guardEnvironment(
     GIT_OPTIONAL_LOCKS: "0",
     GIT_EDITOR: "false",
     GIT_PAGER: "cat",
+    // The user has no name in a cage.
+    GIT_AUTHOR_NAME: "goald",
+    GIT_AUTHOR_EMAIL: "goald@localhost",
+    GIT_COMMITTER_NAME: "goald",
+    GIT_COMMITTER_EMAIL: "goald@localhost",
     ...header,
   };
 }

@@ -15,19 +15,27 @@ export interface AddressRules {
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** Returns a value for `http.curloptResolve`, or undefined if the host is an address. Throws GOALD_GIT. */
-export async function pinAddress(url: RepositoryUrl, rules: AddressRules): Promise<string | undefined> {
-  const { host, port, isAllowed } = url;
-  // The URL parser has normalized forms such as 2130706433, 0x7f.1 and ::ffff:127.0.0.1.
-  const isLiteral = host.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(host);
-  const addresses = isLiteral ? [host.replace(/^\[|\]$/g, "")] : await resolveHost(host, rules);
+/** Returns the judged addresses of the host. Throws GOALD_GIT if one of them may not be reached. */
+export async function judgeAddresses(url: RepositoryUrl, rules: AddressRules): Promise<readonly string[]> {
+  const { host, isAllowed } = url;
+  const addresses = isLiteral(url) ? [host.replace(/^\[|\]$/g, "")] : await resolveHost(host, rules);
   const isHidden = isAllowed ? rules.isNeverAllowed : (address: string) => !rules.isPublic(address);
   const hidden = addresses.find((address) => isHidden(address));
   if (hidden !== undefined)
     throw new GoaldError("GOALD_GIT", `${host} is not on the public Internet (${hidden}). Nothing was cloned.`, {
       hint: "A person can allow the server: git.allow",
+      outside: [],
     });
-  if (isLiteral) return undefined;
+  return addresses;
+}
+
+// The URL parser has normalized forms such as 2130706433, 0x7f.1 and ::ffff:127.0.0.1.
+const isLiteral = ({ host }: RepositoryUrl): boolean => host.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(host);
+
+/** Returns a value for `http.curloptResolve`, or undefined if the host is an address. */
+export function pinAddresses(url: RepositoryUrl, addresses: readonly string[]): string | undefined {
+  const { host, port } = url;
+  if (isLiteral(url)) return undefined;
   return `${host}:${port}:${addresses.map((address) => (address.includes(":") ? `[${address}]` : address)).join(",")}`;
 }
 
@@ -38,10 +46,11 @@ async function resolveHost(host: string, { resolve = resolveWithSystem }: Addres
   } catch (cause) {
     throw new GoaldError("GOALD_GIT", `There is no server named ${host} (${toError(cause).message}).`, {
       hint: "Check the address, and this machine's connection.",
+      outside: [],
       cause,
     });
   }
-  throw new GoaldError("GOALD_GIT", `There is no server named ${host}.`);
+  throw new GoaldError("GOALD_GIT", `There is no server named ${host}.`, { outside: [] });
 }
 
 const resolveWithSystem = async (host: string): Promise<readonly string[]> =>

@@ -63,4 +63,4 @@ export function readOrigins(text: string | null): ReadonlySet<string> {
 }
 
 const refuseAddress = (problem: string, hint = ADDRESS_HINT): GoaldError =>
-  new GoaldError("GOALD_GIT", `The address ${problem}. Nothing was cloned.`, { hint });
+  new GoaldError("GOALD_GIT", `The address ${problem}. Nothing was cloned.`, { hint, outside: [] });

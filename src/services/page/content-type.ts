@@ -32,6 +32,7 @@ export function pageKindOf(type: ContentType, bytes: Uint8Array): PageKind {
   if (kind === undefined || (kind === "text" && isBinary(bytes)))
     throw new GoaldError("GOALD_WEB", `Expected a page or a text; this is ${describeType(type.name, kind)}.`, {
       hint: "download_file saves any file into the workspace.",
+      words: KNOWN_TYPE.test(type.name) ? "" : `content-type: ${type.name}`,
     });
   return kind;
 }
@@ -42,8 +43,15 @@ export function typeNameOf({ name }: ContentType, kind: PageKind): string {
 }
 const TYPE_BY_KIND = { html: "text/html", xml: "application/xml", pdf: "application/pdf", text: "text/plain" } as const;
 
-const describeType = (name: string, kind: PageKind | undefined): string =>
-  GENERIC_TYPE.test(name) || kind !== undefined ? `binary data of the type ${name}` : name;
+/** Types that goald names itself. Any other text in a header is a word of the server. */
+const KNOWN_TYPE =
+  /^(?:image\/(?:png|jpeg|gif|webp|svg\+xml)|video\/mp4|audio\/mpeg|text\/(?:plain|html)|application\/(?:zip|octet-stream|json|xml|pdf))$/;
+
+function describeType(name: string, kind: PageKind | undefined): string {
+  const known = KNOWN_TYPE.test(name) ? name : undefined;
+  if (!GENERIC_TYPE.test(name) && kind === undefined) return known ?? "something else";
+  return known ? `binary data of the type ${known}` : "binary data";
+}
 
 function kindByName(name: string): PageKind | undefined {
   if (name === "text/html" || name === "application/xhtml+xml") return "html";

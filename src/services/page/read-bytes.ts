@@ -1,7 +1,7 @@
 /**
- * read-bytes.ts -- turns the bytes of a page into its text, title and links. The worker calls it once per page.
+ * read-bytes.ts -- turns the bytes of a page into its text, title and links. A reader calls it once per page.
  *
- * Loads heavy libraries only for the kinds that need them. Throws an Error with a sentence if nothing can be read.
+ * Loads heavy libraries only for the kinds that need them. Throws if nothing can be read: see unreadable.ts.
  */
 import { oneLine } from "#core/text.ts";
 import type { PageKind } from "./content-type.ts";

@@ -1,11 +1,12 @@
 /**
  * read-pdf.ts -- extracts the text of a PDF page by page, within limits of pages, characters and time.
  *
- * Writes each page as a section, so that a passage names its page. Loads nothing external and renders nothing. Throws
- * an Error with a sentence if nothing can be read.
+ * Writes each page as a section, so that a passage names its page. Loads nothing external and renders nothing. Throws if
+ * nothing can be read.
  */
 import { getDocumentProxy, getMeta } from "unpdf";
 import type { Readable } from "./readable.ts";
+import { isOutOfMemory, unreadable } from "./unreadable.ts";
 
 const MAX_PAGES = 300;
 const MAX_PDF_CHARS = 1_000_000;
@@ -43,8 +44,9 @@ async function openPdf(bytes: Uint8Array): Promise<Pdf> {
   try {
     return await getDocumentProxy(bytes, { verbosity: 0, stopAtErrors: false });
   } catch (error) {
+    if (isOutOfMemory(error)) throw error;
     const isLocked = (error as { name?: unknown } | null)?.name === "PasswordException";
-    throw new Error(isLocked ? "The PDF is locked with a password." : "The PDF is damaged and cannot be read.");
+    throw unreadable(isLocked ? "locked" : "damaged");
   }
 }
 
@@ -66,7 +68,8 @@ async function readPageText(pdf: Pdf, number: number): Promise<string> {
     }
     page.cleanup();
     return text.trim();
-  } catch {
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error;
     return "";
   }
 }

@@ -5,8 +5,9 @@
  * five minutes. Later it is revalidated if its server sent an ETag or a date.
  */
 import { createHash } from "node:crypto";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, withOutside } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import { addSources, webSource } from "#core/provenance.ts";
 import type { Page, Passage, WebPages } from "#core/services.ts";
 import { pageKindOf, readContentType, typeNameOf } from "./content-type.ts";
 import { splitIntoPassages } from "./passages.ts";
@@ -73,7 +74,9 @@ export function createWebPages({ fetchPage, reader, clock, redact }: WebPagesPar
     const isUnchanged = cached !== undefined && fetched.status === 304;
     const page = isUnchanged
       ? { ...cached.page, fetchedAt: now.toISOString() }
-      : await readFetched(fetched, now, signal);
+      : await readFetched(fetched, now, signal).catch((error: unknown) => {
+          throw withOutside(error, addSources([], [webSource(url), webSource(fetched.url)]));
+        });
     cache.delete(key);
     if (!/no-store/i.test(fetched.headers.get("cache-control") ?? ""))
       cache.set(key, { page, at: now.getTime(), condition: isUnchanged ? condition : readCondition(fetched.headers) });

@@ -4,10 +4,11 @@
  * Obeys robots.txt, sends a host at most one request a second, and obeys Retry-After. The same rules apply to each
  * redirect. The HTTP client rejects private addresses.
  */
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, isGoaldError, withOutside } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import { addSources, webSource } from "#core/provenance.ts";
 import type { Http, HttpLimits } from "#http/http.ts";
-import { MAX_REDIRECTS, nextHop, type PublicInit } from "#http/redirect.ts";
+import { MAX_REDIRECTS, nextHop, type PublicInit, type RedirectHop } from "#http/redirect.ts";
 import { completeAddress } from "#util/complete-address.ts";
 import { parseRetryAfter } from "#util/retry-after.ts";
 import { createHostPace } from "./pace.ts";
@@ -96,31 +97,56 @@ export function createPoliteWeb({ http, clock, userAgent, obeysRobots }: PoliteW
     }
   }
 
-  async function follow(address: string, request: WebRequest): Promise<WebAnswer> {
+  /** `answered`: receives the addresses whose servers answered. */
+  async function follow(address: string, request: WebRequest, answered: string[]): Promise<WebAnswer> {
     const headers = { "user-agent": userAgent, accept: request.accept ?? "*/*", ...request.headers };
-    let hop = { url: readUrl(address), init: { headers, signal: request.signal, redirect: "manual" } as PublicInit };
+    const init: PublicInit = { headers, signal: request.signal, redirect: "manual" };
+    let hop: RedirectHop = { url: readUrl(address), init };
+    const first = hop.url;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      const response = await sendPolitely(hop.url, hop.init, request).catch((error: unknown) => {
-        throw explainWebError(hop.url.origin, error);
+      const next = await readHop(hop, request, answered).catch((error: unknown) => {
+        throw hops === 0 ? error : quoteFailure(first, error);
       });
-      const next = nextHop(hop.url, hop.init, response);
-      if (next === undefined) return readAnswer(hop.url, response, request);
-      void response.body?.cancel().catch(() => undefined);
+      if (!("init" in next)) return next;
       hop = next;
     }
-    throw new GoaldError("GOALD_WEB", `${hop.url.origin} leads on and on: more than ${MAX_REDIRECTS} redirects.`);
+    throw new GoaldError("GOALD_WEB", `${first.origin} leads on and on: more than ${MAX_REDIRECTS} redirects.`);
+  }
+
+  /** Resolves to the next hop of a redirect, or to the answer. */
+  async function readHop(hop: RedirectHop, request: WebRequest, answered: string[]): Promise<RedirectHop | WebAnswer> {
+    const response = await sendPolitely(hop.url, hop.init, request).catch((error: unknown) => {
+      throw explainWebError(hop.url.origin, error);
+    });
+    answered.push(hop.url.href);
+    const next = nextHop(hop.url, hop.init, response);
+    if (next === undefined) return readAnswer(hop.url, response, request);
+    void response.body?.cancel().catch(() => undefined);
+    return next;
   }
 
   return {
     async get(address, request) {
+      const answered: string[] = [];
       try {
-        return await follow(address, request);
+        return await follow(address, request, answered);
       } catch (error) {
         request.signal.throwIfAborted();
-        throw error;
+        throw withOutside(error, addSources([], answered.map(webSource)));
       }
     },
   };
+}
+
+/** Quotes a failure of an address that a server chose with a redirect. */
+function quoteFailure(first: URL, error: unknown): unknown {
+  if (!isGoaldError(error)) return error;
+  const { code, hint, message, cause } = error;
+  return new GoaldError(code, `${first.origin} leads to another address, which could not be read.`, {
+    hint,
+    words: message,
+    cause,
+  });
 }
 
 function readUrl(address: string): URL {

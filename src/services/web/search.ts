@@ -4,8 +4,9 @@
  * A refusal, a rate limit, a CAPTCHA, an unreadable answer and a timeout are failures, never "nothing found". A
  * provider that asks for a pause gets it. Answers are cached for a day.
  */
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import { type OutsideSource, webSource } from "#core/provenance.ts";
 import type { SearchAnswer, WebSearch } from "#core/services.ts";
 import { keepNewest } from "#util/newest.ts";
 import type { SearchProvider } from "./search-provider.ts";
@@ -32,6 +33,8 @@ export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch
       const cached = cache.get(key);
       if (cached && cached.until > now()) return { ...cached.answer, failed: [], isCached: true };
       const failed: { provider: string; reason: string }[] = [];
+      // A redirect of a provider is in goald's own error, with the address that the provider chose.
+      const quoted: OutsideSource[] = [];
       for (const { name: provider, search } of providers) {
         const until = pausedUntil.get(provider) ?? 0;
         if (until > now()) {
@@ -40,6 +43,7 @@ export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch
         }
         const answered = await search(words, count, signal).catch((error: unknown) => {
           signal.throwIfAborted();
+          if (isGoaldError(error)) quoted.push(webSource(provider));
           return { failed: explainReason(error) };
         });
         if ("results" in answered) {
@@ -50,14 +54,15 @@ export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch
         failed.push({ provider, reason: answered.failed });
         if ("restMs" in answered && answered.restMs) pausedUntil.set(provider, now() + answered.restMs);
       }
-      throw allFailed(failed);
+      throw allFailed(failed, quoted);
     },
   };
 }
 
-function allFailed(failed: SearchAnswer["failed"]): GoaldError {
+function allFailed(failed: SearchAnswer["failed"], outside: readonly OutsideSource[]): GoaldError {
   const each = failed.map(({ provider, reason }) => `${provider}: ${reason}`).join("; ");
   return new GoaldError("GOALD_SEARCH", `The search could not be made, so nobody knows what there is. ${each}.`, {
     hint: "Try again later, or read a page whose address you know. A person can set up more of TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY and SEARXNG_URL.",
+    outside,
   });
 }

@@ -101,16 +101,17 @@ function explainRefusal(status: number, headers: Headers, answer: XAnswer | unde
       "X refused the keys (401). Nothing was posted.",
       "Check TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET, and this machine's clock.",
     );
-  const said = `X answered ${status}: “${words}”. Nothing was posted.`;
+  const said = `X answered ${status}. Nothing was posted.`;
   if (status === 403 && /duplicate/i.test(findXMessage(answer) ?? ""))
     return postError(
       `${said} The same text has been posted before.`,
       "Do not send it again; look at the account's posts.",
+      words,
     );
   if (status === 403)
-    return postError(said, "The app needs write permission, and tokens that were made after it was given.");
-  if (status === 429) return postError(`${said} ${describeRateLimit(headers)}`);
-  return postError(said);
+    return postError(said, "The app needs write permission, and tokens that were made after it was given.", words);
+  if (status === 429) return postError(`${said} ${describeRateLimit(headers)}`, "", words);
+  return postError(said, "", words);
 }
 
 /** Says when X accepts posts again. A used-up 24-hour limit counts before the 15-minute limit. */
@@ -135,6 +136,7 @@ function explainSendFailure(error: unknown, quote: Quote): Posted {
   if (chain.some(({ code, message }) => NEVER_SENT.test(`${code ?? ""} ${message}`)))
     throw new GoaldError("GOALD_POST", `X could not be reached (${reason}). Nothing was posted.`, {
       hint: "Try later.",
+      outside: [],
       cause: error,
     });
   return unknownResult(`no usable answer came from X (${reason})`);
@@ -157,4 +159,6 @@ function quoteWithoutAll(secrets: readonly string[]): Quote {
   return (text, limit) => quotes.reduce<unknown>((clean, quote) => quote(clean, limit), text) as string;
 }
 
-const postError = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_POST", message, { hint });
+/** `words`: what X said. */
+const postError = (message: string, hint = "", words = ""): GoaldError =>
+  new GoaldError("GOALD_POST", message, { hint, words, ...(words === "" ? { outside: [] } : {}) });

@@ -112,6 +112,13 @@ describe("a request for a sub-agent", () => {
     expect((answer as { text: string }).text).toMatch(words);
   });
 
+  it("is refused when its name holds a mark that nobody sees, with the code point", () => {
+    expect(granted(stateOf(created(), asked(), replied()), wish("Ann\u200b"))).toEqual({
+      refused: "unseen-mark",
+      text: "The name holds a mark that nobody sees (U+200B). Write it without the mark.",
+    });
+  });
+
   it("is granted again when a sub-agent has ended", () => {
     const state = stateOf(created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" }), {
       ...ended,

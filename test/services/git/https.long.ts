@@ -8,6 +8,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { findCage } from "#cage/find-cage.ts";
+import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#services/git/find-git.ts";
 import { makeRepository } from "../../helpers/git-repository.ts";
@@ -61,7 +63,7 @@ const clone = (environment: RepositoriesParts["environment"], name = NAME) => {
   const rules = { isPublic: () => false, isNeverAllowed: () => false, resolve: async () => ["127.0.0.1"] };
   const allow = origin.replace(NAME, name);
   const git = findGit(process.env.PATH) ?? "";
-  const repositories = createRepositories({ git, allow, key: null, environment, ...rules });
+  const repositories = createRepositories({ git, allow, key: null, environment, findCage, openTunnel, ...rules });
   return repositories.clone(`${allow}/plain.git`, folder, new AbortController().signal);
 };
 

@@ -1,5 +1,4 @@
 import { globSync, readFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { readPlainHtml } from "#services/page/plain-html.ts";
 import { createPageReader, type PageReader } from "#services/page/read-page.ts";
@@ -206,53 +205,6 @@ describe("a hostile page", () => {
     const page = await read(article.replace("<h2>", `${"<div>".repeat(2_000)}deep${"</div>".repeat(2_000)}<h2>`));
     expect(page.remarks).toEqual(["The page is nested very deeply; what lies deepest has lost its structure."]);
     expect(page.text).toMatch(/^The harbour(?:.|\n)*\n\ndeep\n\n## Higher than before\n\n/);
-  });
-
-  it.each(["hang", "exit", "throw", "memory"])(
-    "that makes the thread %s is read plainly, and the next page normally",
-    async (what) => {
-      const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
-      const stubborn = createPageReader({
-        program,
-        memoryMb: 64,
-        timeLimitMs: what === "hang" ? 700 : 10_000,
-        plainTimeLimitMs: 10_000,
-      });
-      try {
-        const page = await read(`<title>T</title><h1>Words</h1><p>${what}`, "text/html", stubborn);
-        expect(page).toMatchObject({ title: "T", text: `# Words\n\n${what}` });
-        expect(page.remarks[0]).toMatch(/too much to be taken apart/);
-        if (what !== "hang")
-          await expect(read(`always ${what}`, "text/html", stubborn)).rejects.toMatchObject({ code: "GOALD_WEB" });
-        expect((await read("<h1>calm</h1>", "text/html", stubborn)).text).toBe("# calm");
-      } finally {
-        await stubborn.close();
-      }
-    },
-    40_000,
-  );
-
-  it("that fails after it was read ends only the thread", async () => {
-    const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
-    const stubborn = createPageReader({ program });
-    expect((await read("later", "text/html", stubborn)).text).toBe("later");
-    for (let waitedMs = 0; stubborn.isRunning && waitedMs < 30_000; waitedMs += 20) await delay(20);
-    expect(stubborn.isRunning).toBe(false);
-    expect((await read("<h1>calm</h1>", "text/html", stubborn)).text).toBe("# calm");
-    await stubborn.close();
-  });
-
-  it("rejects at once when its caller aborts", async () => {
-    const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
-    const stubborn = createPageReader({ program });
-    const reason = new Error("enough");
-    await expect(stubborn.read(bytesOf("hang"), "text/html", URL, AbortSignal.abort(reason))).rejects.toBe(reason);
-    const controller = new AbortController();
-    const reading = stubborn.read(bytesOf("hang"), "text/html", URL, controller.signal);
-    setTimeout(() => controller.abort(reason), 200);
-    await expect(reading).rejects.toBe(reason);
-    expect(stubborn.isRunning).toBe(false);
-    await stubborn.close();
   });
 });
 

@@ -1,0 +1,31 @@
+/** memory-schemas.ts -- the memory changes that a request may ask for, as JSON Schema. */
+import type { MemoryChange } from "#core/ports/memory-row.ts";
+import { anyOf, closed, listOf, oneOf, type Schema } from "#util/schema.ts";
+import { MEMORY_KINDS, TRUSTS } from "#views/memory-view.ts";
+import { GivenSources } from "#views/parts.ts";
+import { key, sized } from "./schemas.ts";
+
+const memoryId: Schema<string> = { type: "string", minLength: 3, maxLength: 100, pattern: "^[^\\s\\p{Cc}]+$" };
+const MemoryAdded = closed(
+  {
+    op: oneOf("add"),
+    kind: oneOf(...MEMORY_KINDS),
+    text: sized(1, 20_000),
+    importance: { type: "number", minimum: 0, maximum: 1 } as Schema<number>,
+    trust: oneOf(...TRUSTS),
+    supersedes: memoryId,
+    key,
+    source: sized(1, 4_096),
+    outside: GivenSources,
+  },
+  "supersedes",
+  "key",
+  "source",
+  "outside",
+);
+const MemoryPinned = closed({ op: oneOf("pin", "unpin"), id: memoryId });
+const MemoryForgotten = closed({ op: oneOf("forget"), id: memoryId, by: oneOf("person", "source") });
+export const MemoryChanges = closed({
+  changes: listOf<MemoryChange>(anyOf(MemoryAdded, MemoryPinned, MemoryForgotten), { minItems: 1, maxItems: 1_000 }),
+  key,
+});

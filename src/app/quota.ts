@@ -1,0 +1,28 @@
+/** quota.ts -- the quotas of one agent, from the settings. */
+import { join } from "node:path";
+import type { Home } from "#config/home.ts";
+import type { Settings } from "#config/settings.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Store } from "#core/ports/store.ts";
+import { createFolderQuota, type FolderQuota } from "#workspace/folder-quota.ts";
+
+const MB = 1024 * 1024;
+
+interface QuotaParts {
+  readonly home: Home;
+  readonly store: Pick<Store, "storedBytes">;
+  readonly settings: Pick<Settings, "quota">;
+}
+
+/** A sub-agent's folder is within its parent's, and they share the quotas of the topmost. */
+export function createQuota({ home, store, settings: { quota } }: QuotaParts, { folder }: AgentRow): FolderQuota {
+  const [top = folder, ...inside] = folder.split("/");
+  const limits = {
+    bytes: quota.folderMegabytes * MB,
+    files: quota.folderFiles,
+    pageBytes: quota.pagesMegabytes * MB,
+  };
+  const history = { bytes: quota.storeMegabytes * MB, storedBytes: () => store.storedBytes(top) };
+  const prefix = inside.map((name) => `${name}/`).join("");
+  return createFolderQuota(join(home.workspaceFolder, top), prefix, limits, history);
+}

@@ -1,0 +1,100 @@
+/**
+ * frames.ts -- messages between the host and a process in a cage: the lengths of two parts, a JSON value, and bytes.
+ *
+ * The process reads and writes descriptor 3 and waits for it. The host trusts neither length nor content of an answer.
+ */
+import { readSync, writeSync } from "node:fs";
+import type { Duplex, Readable, Writable } from "node:stream";
+
+export interface Frame {
+  readonly value: unknown;
+  readonly bytes: Buffer;
+}
+
+/** The host's end. */
+export interface Channel extends Duplex {
+  ref(): unknown;
+  unref(): unknown;
+}
+
+/** Descriptor of the channel in the caged process. */
+const CHANNEL = 3;
+const LENGTHS_BYTES = 8;
+
+/** Sends `bytes` without copying them. */
+export function sendFrame(channel: Writable, value: unknown, bytes: Uint8Array): void {
+  channel.write(encodeHead(value, bytes.byteLength));
+  channel.write(bytes);
+}
+
+/** Collects one frame. Rejects when it is longer than `maxBytes`, malformed, or followed by more. */
+export function receiveFrame(channel: Readable, maxBytes: number): Promise<Frame> {
+  const { promise, resolve, reject } = Promise.withResolvers<Frame>();
+  const pieces: Buffer[] = [];
+  let received = 0;
+  let expected = Infinity;
+  const onData = (piece: Buffer): void => {
+    pieces.push(piece);
+    received += piece.length;
+    if (expected === Infinity && received >= LENGTHS_BYTES) expected = frameLength(join(pieces));
+    if (expected === Infinity || (expected <= maxBytes && received < expected)) return;
+    try {
+      if (expected > maxBytes || received > expected) throw new RangeError("The answer is too long.");
+      resolve(decodeFrame(join(pieces)));
+    } catch (error) {
+      reject(error);
+    }
+  };
+  channel.on("data", onData);
+  return promise.finally(() => channel.off("data", onData));
+}
+
+/** In the cage. Blocks until a frame has come; undefined when the host has closed the channel. */
+export function readFrame(): Frame | undefined {
+  const lengths = readFully(LENGTHS_BYTES);
+  const rest = lengths && readFully(frameLength(lengths) - LENGTHS_BYTES);
+  return rest && decodeFrame(Buffer.concat([lengths, rest]));
+}
+
+/** In the cage. Blocks until the host has taken the frame. */
+export function writeFrame(value: unknown, bytes: Uint8Array): void {
+  writeFully(encodeHead(value, bytes.byteLength));
+  writeFully(bytes);
+}
+
+function encodeHead(value: unknown, byteLength: number): Buffer {
+  const json = Buffer.from(JSON.stringify(value));
+  const lengths = Buffer.alloc(LENGTHS_BYTES);
+  lengths.writeUInt32LE(json.length, 0);
+  lengths.writeUInt32LE(byteLength, 4);
+  return Buffer.concat([lengths, json]);
+}
+
+const frameLength = (head: Buffer): number => LENGTHS_BYTES + head.readUInt32LE(0) + head.readUInt32LE(4);
+
+function decodeFrame(frame: Buffer): Frame {
+  const end = LENGTHS_BYTES + frame.readUInt32LE(0);
+  return { value: JSON.parse(frame.toString("utf8", LENGTHS_BYTES, end)), bytes: frame.subarray(end) };
+}
+
+/** Replaces the pieces by their sum. */
+function join(pieces: Buffer[]): Buffer {
+  const whole = pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
+  pieces.splice(0, pieces.length, whole);
+  return whole;
+}
+
+function readFully(length: number): Buffer | undefined {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  for (let read = 0; read < length; ) {
+    const count = readSync(CHANNEL, bytes, read, length - read, null);
+    if (count === 0) return undefined;
+    read += count;
+  }
+  return bytes;
+}
+
+function writeFully(bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.byteLength; )
+    written += writeSync(CHANNEL, bytes, written, bytes.byteLength - written);
+}

@@ -1,0 +1,35 @@
+/**
+ * serve-jobs.ts -- parses one page after the other in a reader until the host closes its channel.
+ *
+ * The cage limits memory and processor time, the host the time of a page.
+ */
+import { readFrame, writeFrame } from "#cage/frames.ts";
+import type { PageJob } from "./read-bytes.ts";
+import type { Readable } from "./readable.ts";
+import { type PageProblem, problemOf } from "./unreadable.ts";
+
+export type JobHead = Omit<PageJob, "bytes">;
+/** The text follows as bytes. */
+export type AnswerHead = Omit<Readable, "text"> | { readonly problem: PageProblem };
+
+export async function serveJobs(readJob: (job: PageJob) => Promise<Readable>): Promise<void> {
+  for (let frame = readFrame(); frame; frame = readFrame()) {
+    const { buffer, byteOffset, byteLength } = frame.bytes;
+    // pdf.js refuses a Buffer.
+    const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+    const [answer, text] = await runJob(readJob, { ...(frame.value as JobHead), bytes });
+    writeFrame(answer, Buffer.from(text));
+  }
+}
+
+async function runJob(
+  readJob: (job: PageJob) => Promise<Readable>,
+  job: PageJob,
+): Promise<readonly [answer: AnswerHead, text: string]> {
+  try {
+    const { text, ...rest } = await readJob(job);
+    return [rest, text];
+  } catch (error) {
+    return [{ problem: problemOf(error) }, ""];
+  }
+}
