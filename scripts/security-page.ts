@@ -30,7 +30,8 @@ page or as another user.
 ## What is defended
 
 \`npm run test:security\` runs the tests of this table and prints each row with its result (\`-- F5\` runs the rows whose id contains F5).
-\`npm test\` contains them all, and fails when the table names a test that does not exist. Tests are below \`test/\`.`;
+\`npm test\` contains them, and \`npm run test:long\` those of \`*.long\` files. A table that names a test which does not exist fails. Tests are
+below \`test/\`.`;
 
 const NOT_DEFENDED = `## What is not defended
 
