@@ -64,6 +64,7 @@ one with a test, and both work as they are. A file of a shipped command's name r
 | \`args\` | any JSON Schema 2020-12 of an object: 64 KB, 16 levels, references inside it only. Its descriptions are what the model reads |
 | \`annotations\` | \`readOnly\`, \`destructive\`, \`idempotent\`, \`openWorld\`, \`restorable\`: the policy judges by them, and assumes the worst for what is left out |
 | \`writes\` | the arguments that name files it writes, each with the argument that has the whole new content: \`{ file: "text" }\`, or \`{ file: null }\`. goald asks a person about files that other programs run or obey. A command without \`writes\` cannot write such a file |
+| \`sends\` | the arguments whose text somebody else receives, such as \`["url"]\`; \`[]\` for none (default: all of an open-world command). After the agent has read text from outside, the policy looks at what they hold. What an open-world command with \`sends\` returns counts as text that everybody can read; without it, as text of the folder |
 | \`effect\` | what a crash may repeat, see above (default: \`at-most-once\`) |
 | \`timeoutMs\` | time limit (default: 60 seconds) |
 | \`needs\` | services that it uses |

@@ -231,7 +231,8 @@ export type EventBody =
   | { readonly type: "agent-resumed" }
   /** New goals or a person's words arrived after the last turn was finished. */
   | { readonly type: "turn-started"; readonly turn: number }
-  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string }
+  /** `carries`: as in the report to the parent (call.ts). */
+  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string; readonly carries?: true }
   | SubagentEvent;
 
 /** An event before the journal stamps it; `frame` defaults to the frame of its call, else to the innermost one. */
