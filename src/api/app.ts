@@ -4,7 +4,7 @@
  * Fastify's compilers for validation and replies cost most of its time and memory; check.ts and json.ts replace them.
  * Only JSON bodies are parsed: a web page may send text/plain to any address without permission.
  */
-import type { FastifyInstance, FastifyReply, FastifyServerOptions } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
 import { type CreateCheck, loadChecks } from "./check.ts";
 import { refusalOf } from "./errors.ts";
 import { type Refusal, usageRefusal } from "./guard.ts";
@@ -93,16 +93,25 @@ function rawReply(refusal: Refusal, write: (refusal: Refusal) => string): string
   return `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status]}\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** Counts connections. The returned function is true for a connection above the limit. */
+/**
+ * Counts connections. Above the limit, the oldest one that has not sent a whole head is closed. The returned function is
+ * true for a connection above the limit when there is none.
+ */
 export function turnAwayOver(most: number, { server }: FastifyInstance): (connection: object) => boolean {
   const turnedAway = new WeakSet<object>();
+  const silent = new Set<FastifyRequest["raw"]["socket"]>();
   let count = 0;
   server.maxConnections = most + TURNED_AWAY_AT_ONCE;
+  server.on("request", ({ socket }) => silent.delete(socket));
   server.on("connection", (connection) => {
     count++;
-    if (count > most) turnedAway.add(connection);
+    const [oldest] = silent;
+    if (count > most && oldest) oldest.destroy();
+    else if (count > most) turnedAway.add(connection);
+    silent.add(connection);
     connection.once("close", () => {
       count--;
+      silent.delete(connection);
     });
   });
   return (connection) => turnedAway.has(connection);
