@@ -12,10 +12,9 @@ export const FINDINGS: readonly Defence[] = [
         "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
       ),
       proof("cli/what-may-leave.test", "sends it with the rule switched off"),
-      proof(
-        "egress/what-may-leave.test",
-        "is found when it is written as %s: in a query, a path, a search and a fragment",
-      ),
+      proof("loop/research-run.test", "asks nothing, and so is refused nothing when nobody can be asked"),
+      proof("egress/what-may-leave.test", "are found in one encoding or two, whole or in two pieces"),
+      proof("egress/what-may-leave.test", "is found when it is written as %s: in a query, a path and a search"),
       proof("egress/what-may-leave.test", "is found in pieces with numbers, sent in any order"),
       proof("egress/what-may-leave.test", "asks about more than 200 characters that stood nowhere"),
       proof(
@@ -34,7 +33,7 @@ export const FINDINGS: readonly Defence[] = [
       ),
       proof(
         "services/page/page-readers.test",
-        "%s is read plainly, else refused in plain words, and the next page is read",
+        "exit is read plainly if it is HTML, else refused, and the next page is read",
       ),
       proof("services/page/page-readers.test", "are at most two, of which one is kept"),
       proof(
@@ -79,6 +78,7 @@ export const FINDINGS: readonly Defence[] = [
       ),
       proof("services/git/git-errors.test", "quotes the server's words apart from goald's own"),
       proof("cli/memory.test", "keeps whose words from outside a memory holds, from home to home"),
+      proof("host/trust.test", "in a file leaves the agent as it is, and makes the file's words clean"),
     ],
   },
   {
