@@ -5,10 +5,6 @@
  * After a crash it is therefore whole or missing, and its git configuration names its origin.
  */
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
-import { judgeTree } from "#core/what-others-run.ts";
-
-/** Files named per kind. */
-const MAX_NAMED = 5;
 
 export default defineCommand({
   name: "clone_repository",
@@ -48,9 +44,7 @@ export default defineCommand({
     const cloned = await workspace.place(clone_path, (folder) => repositories.clone(repository_url, folder, signal));
     const { url, commit, branch, files, bytes, remarks } = cloned;
     const from = `${url} (commit ${commit}${branch === null ? "" : `, branch ${branch}`})`;
-    const others = await describeOthersRun(workspace, clone_path);
-    const head = `Cloned ${from} into ${clone_path}: ${files} files, ${bytes} bytes.`;
-    const text = [head, ...remarks, ...others].join(" ");
+    const text = [`Cloned ${from} into ${clone_path}: ${files} files, ${bytes} bytes.`, ...remarks].join(" ");
     // Strangers wrote these files, so the result counts as text from the web.
     return succeed(text, { source: "web", artifacts: [clone_path] });
   },
@@ -67,18 +61,6 @@ export default defineCommand({
     return "done";
   },
 });
-
-/** Says which of the files other programs run or obey, and when. */
-async function describeOthersRun(workspace: Workspace, path: string): Promise<readonly string[]> {
-  const folder = workspace.plainPath(path);
-  const paths: string[] = [];
-  for await (const file of workspace.list(folder, (inner) => inner !== `${folder}/.git`))
-    paths.push(file.path.slice(folder.length + 1));
-  return judgeTree(paths).asked.map(({ says, paths: found }) => {
-    const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
-    return `Of ${found.slice(0, MAX_NAMED).join(", ")}${more}: ${says}.`;
-  });
-}
 
 /** True also for an empty folder. */
 async function folderExists(workspace: Workspace, path: string): Promise<boolean> {

@@ -190,6 +190,7 @@ export type EventBody =
       readonly durationMs: number;
       /** Spent by the call on models of any kind. */
       readonly spent?: ModelSpending;
+      readonly downloadedBytes?: number;
       /** A crash interrupted the call, and `probe` found its effect done. */
       readonly reconciled?: boolean;
       /** Set by task_complete: the model reports the goals as reached. */

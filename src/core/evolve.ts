@@ -25,7 +25,7 @@ import type { Message } from "./frame.ts";
 import { isCallFrame, isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { receive, sourcesOf } from "./provenance.ts";
-import { loseReserved, spend, spendAll, spendIf } from "./spending.ts";
+import { countDownload, loseReserved, spend, spendAll, spendIf } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
   agentEnded,
@@ -227,7 +227,8 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
-  const finished = endCall(made, event, { step, kind: "result", from: call?.name ?? "command", status, ...words });
+  const told = { step, kind: "result", from: call?.name ?? "command", status, ...words } as const;
+  const finished = endCall(countDownload(made, event), event, told);
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };

@@ -36,7 +36,7 @@ export interface CorpusParts {
   facts(name: string): CommandFacts | undefined;
   /** The whole text, from its blob if it has one. */
   read(text: Text): Promise<string>;
-  /** The text of a memory; undefined when it is gone. Texts of the web are not wanted. */
+  /** The text of a memory; undefined when it is gone, or when everybody can read it. */
   recallText(id: string): Promise<string | undefined>;
 }
 

@@ -147,6 +147,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     optional: {
       reconciled: { const: true },
       closesTurn: { const: true },
+      downloadedBytes: positive,
       spent: closed({ usage, costUsd: usdOrNull, modelCalls: positive }),
     },
   },
