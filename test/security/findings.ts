@@ -7,6 +7,8 @@ export const FINDINGS: readonly Defence[] = [
     claim:
       "After a stranger's page, text of the folder, of memory and of people leaves by no address, search, message or sub-agent unasked.",
     proofs: [
+      proof("loop/leaving.test", "waits for a person, says what would go where, and goes after a yes"),
+      proof("loop/leaving.test", "is refused when nobody can be asked, and the run goes on"),
       proof(
         "cli/what-may-leave.test",
         "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
@@ -214,6 +216,11 @@ export const FINDINGS: readonly Defence[] = [
       proof("cli/debugger.test", "opens no debugger in a run in front of a person"),
       proof("cli/debugger.test", "opens no debugger in the daemon"),
     ],
+  },
+  {
+    id: "F10: half-sent heads",
+    claim: "Clients that send half a request leave room for calls.",
+    proofs: [proof("api/socket.test", "leave room for calls, however many clients send half a head")],
   },
   {
     id: "F10: log as a link",
