@@ -5,6 +5,11 @@
  * After a crash it is therefore whole or missing, and its git configuration names its origin.
  */
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
+import { judgeTree } from "#core/what-others-run.ts";
+
+/** Files named per kind. */
+const MAX_NAMED = 5;
+const JUDGED_AT_ONCE = 500;
 
 export default defineCommand({
   name: "clone_repository",
@@ -44,7 +49,9 @@ export default defineCommand({
     const cloned = await workspace.place(clone_path, (folder) => repositories.clone(repository_url, folder, signal));
     const { url, commit, branch, files, bytes, remarks } = cloned;
     const from = `${url} (commit ${commit}${branch === null ? "" : `, branch ${branch}`})`;
-    const text = [`Cloned ${from} into ${clone_path}: ${files} files, ${bytes} bytes.`, ...remarks].join(" ");
+    const others = await describeOthersRun(workspace, clone_path);
+    const head = `Cloned ${from} into ${clone_path}: ${files} files, ${bytes} bytes.`;
+    const text = [head, ...remarks, ...others].join(" ");
     // Strangers wrote these files, so the result counts as text from the web.
     return succeed(text, { source: "web", artifacts: [clone_path] });
   },
@@ -61,6 +68,29 @@ export default defineCommand({
     return "done";
   },
 });
+
+/** Says which of the files other programs run or obey, and when. */
+async function describeOthersRun(workspace: Workspace, path: string): Promise<readonly string[]> {
+  const folder = workspace.plainPath(path);
+  const asked = new Map<string, readonly string[]>();
+  // Judging 50,000 paths at once would block the host for a second.
+  const judge = (paths: readonly string[]): void => {
+    for (const { says, paths: found } of judgeTree(paths).asked)
+      asked.set(says, [...(asked.get(says) ?? []), ...found]);
+  };
+  let paths: string[] = [];
+  for await (const file of workspace.list(folder, (inner) => inner !== `${folder}/.git`)) {
+    paths.push(file.path.slice(folder.length + 1));
+    if (paths.length < JUDGED_AT_ONCE) continue;
+    judge(paths);
+    paths = [];
+  }
+  judge(paths);
+  return [...asked].map(([says, found]) => {
+    const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
+    return `Of ${found.slice(0, MAX_NAMED).join(", ")}${more}: ${says}.`;
+  });
+}
 
 /** True also for an empty folder. */
 async function folderExists(workspace: Workspace, path: string): Promise<boolean> {

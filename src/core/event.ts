@@ -1,11 +1,11 @@
 /**
  * event.ts -- everything that can happen to an agent, as data.
  *
- * The event log is the truth about an agent: its state is a fold over its events, and
- * a process that was killed continues exactly where the log ends. Events are named noun-verb
- * in the past tense, carry plain JSON, and never change once written. A new need
- * gets a new type or, with `upcast`, a new version.
- * docs/design.md explains the terms.
+ * The event log is the truth about an agent: its state is a fold over its events, and a process that was killed continues
+ * exactly where the log ends. Events are named noun-verb in the past tense, carry plain JSON, and never change once
+ * written. A new need gets a new type or, with `upcast`, a new version.
+ *
+ * docs/design.md explains the terms: turn, step, call, observation, effect, intent, frame, lease, epoch.
  */
 import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";

@@ -54,6 +54,11 @@ describe("an agent that read a stranger's page, wrote a file after it, and wants
     );
     expect(shown).toContain('"notes.md" holds words from outside: an unknown page.');
     expect(shown).toContain("Approve it: goald approve t --step 3\n");
+    const attached = home.goald.openTerminal(["attach", "t"]);
+    await attached.see('"notes.md" holds words from outside: an unknown page.');
+    await attached.see("Run it? [");
+    attached.type("\x03");
+    endedWith(0, await attached.ended);
     const terminal = home.goald.openTerminal(["approve", "t"]);
     await terminal.see('"notes.md" holds words from outside: an unknown page.');
     await terminal.answer("Approve it? [y/N] ", "n");

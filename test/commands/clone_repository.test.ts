@@ -109,19 +109,6 @@ describe("clone_repository", () => {
     await rm(join(root, "inner.git"), { recursive: true });
   });
 
-  it("names the files that other programs run or obey", async () => {
-    const paths = [".vscode/tasks.json", "a/.envrc", "b/.envrc", "c/.envrc", "d/.envrc", "README.md"];
-    makeRepository(
-      root,
-      "obeyed.git",
-      paths.map((path) => ({ path, text: "{}" })),
-    );
-    const { text } = await clone("new", `${server.origin}/obeyed.git`);
-    expect(text).toMatch(
-      /Look before .*: \.vscode\/tasks\.json \(an editor .*\); a\/\.envrc, b\/\.envrc, c\/\.envrc and others \(direnv.*\)\.$/,
-    );
-  });
-
   it.each([
     "--upload-pack=touch ran",
     "-u./payload",

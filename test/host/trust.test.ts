@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { checkWrite } from "#commands/call-result.ts";
 import { defineCommand, succeed } from "#core/command.ts";
 import { makeWorld, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
@@ -67,6 +68,11 @@ describe("a person's trust", () => {
       expect(await trustsIn(world)).toEqual([]);
     },
   );
+
+  it("cannot be given by a command: such a message is refused", () => {
+    const write = { kind: "send", to: "foo", key: "k", message: { type: "trust", what: "all" } };
+    expect(() => checkWrite("sly", write as never)).toThrow("staged an invalid write");
+  });
 
   it("needs a word for everything: no path is not all", async () => {
     const { control } = await makeReader();
