@@ -17,6 +17,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   run: ["--name", "T", "--role", "r", "--goal", "g"],
   replay: [RECORDING],
   say: ["t", "x"],
+  trust: ["t", "all"],
   goals: ["t"],
   fork: ["t", "--step", "1"],
   why: ["t", "f"],
