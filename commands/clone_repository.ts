@@ -9,6 +9,7 @@ import { judgeTree } from "#core/what-others-run.ts";
 
 /** Files named per kind. */
 const MAX_NAMED = 5;
+const JUDGED_AT_ONCE = 500;
 
 export default defineCommand({
   name: "clone_repository",
@@ -71,10 +72,21 @@ export default defineCommand({
 /** Says which of the files other programs run or obey, and when. */
 async function describeOthersRun(workspace: Workspace, path: string): Promise<readonly string[]> {
   const folder = workspace.plainPath(path);
-  const paths: string[] = [];
-  for await (const file of workspace.list(folder, (inner) => inner !== `${folder}/.git`))
+  const asked = new Map<string, readonly string[]>();
+  // Judging 50,000 paths at once would block the host for a second.
+  const judge = (paths: readonly string[]): void => {
+    for (const { says, paths: found } of judgeTree(paths).asked)
+      asked.set(says, [...(asked.get(says) ?? []), ...found]);
+  };
+  let paths: string[] = [];
+  for await (const file of workspace.list(folder, (inner) => inner !== `${folder}/.git`)) {
     paths.push(file.path.slice(folder.length + 1));
-  return judgeTree(paths).asked.map(({ says, paths: found }) => {
+    if (paths.length < JUDGED_AT_ONCE) continue;
+    judge(paths);
+    paths = [];
+  }
+  judge(paths);
+  return [...asked].map(([says, found]) => {
     const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
     return `Of ${found.slice(0, MAX_NAMED).join(", ")}${more}: ${says}.`;
   });

@@ -1,6 +1,6 @@
 /**
- * docs.ts -- writes what is generated from the code: docs/commands.md, docs/settings.md, docs/verbs.md, .env.example
- * and src/cli/summaries.ts. test/docs.test.ts fails when one of them is out of date.
+ * docs.ts -- writes what is generated from the code: docs/commands.md, docs/settings.md, docs/verbs.md, .env.example,
+ * src/cli/summaries.ts and SECURITY.md. test/docs.test.ts fails when one of them is out of date.
  */
 import { writeFileSync } from "node:fs";
 import { renderCommandTable } from "#commands/describe.ts";
@@ -10,6 +10,7 @@ import { EXIT } from "#core/errors.ts";
 import { COMMON_CODES, EXIT_MEANINGS } from "../src/cli/exit-codes.ts";
 import { loadVerbs } from "../src/cli/registry.ts";
 import type { ExitCodes, Verb, VerbOption } from "../src/cli/verb.ts";
+import { renderSecurityPage } from "./security-page.ts";
 
 /** Text by path. */
 export async function renderDocs(): Promise<Readonly<Record<string, string>>> {
@@ -21,6 +22,7 @@ export async function renderDocs(): Promise<Readonly<Record<string, string>>> {
     "docs/verbs.md": renderVerbs(verbs),
     ".env.example": renderEnvTemplate(),
     "src/cli/summaries.ts": renderSummaries(verbs),
+    "SECURITY.md": renderSecurityPage(GENERATED, table),
   };
 }
 
@@ -62,6 +64,7 @@ one with a test, and both work as they are. A file of a shipped command's name r
 | \`args\` | any JSON Schema 2020-12 of an object: 64 KB, 16 levels, references inside it only. Its descriptions are what the model reads |
 | \`annotations\` | \`readOnly\`, \`destructive\`, \`idempotent\`, \`openWorld\`, \`restorable\`: the policy judges by them, and assumes the worst for what is left out |
 | \`writes\` | the arguments that name files it writes, each with the argument that has the whole new content: \`{ file: "text" }\`, or \`{ file: null }\`. goald asks a person about files that other programs run or obey. A command without \`writes\` cannot write such a file |
+| \`sends\` | the arguments whose text somebody else receives, such as \`["url"]\`; \`[]\` for none (default: all of an open-world command). After the agent has read text from outside, the policy looks at what they hold. What an open-world command with \`sends\` returns counts as text that everybody can read; without it, as text of the folder |
 | \`effect\` | what a crash may repeat, see above (default: \`at-most-once\`) |
 | \`timeoutMs\` | time limit (default: 60 seconds) |
 | \`needs\` | services that it uses |

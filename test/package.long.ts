@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { errorOf, type Goald, linesOf, makeGoald, type StartOptions } from "./helpers/goald.ts";
+import { listenOnLoopback } from "./helpers/loopback.ts";
 import { startOpenAIServer } from "./helpers/openai-server.ts";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
@@ -24,7 +25,7 @@ const PLANTED = {
   "goald-0.0.1.tgz": SECRET,
 } as const;
 const MAX_PACKED_BYTES = 750_000;
-const MAX_UNPACKED_BYTES = 2_500_000;
+const MAX_UNPACKED_BYTES = 2_750_000;
 
 let goald: Goald;
 /** The copy of this checkout that is packed, and the folder where the package is installed. */
@@ -130,6 +131,20 @@ describe("goald installed from the package", () => {
     for (const text of ["Shout it", "Hush it", "Whisper it", "Obey the house of the customer."])
       expect(system).toContain(text);
     expect(server.violations).toEqual([]);
+  });
+
+  it.each([
+    ["the package", () => 'shift 2; exec npx --no-install goald "$@"'],
+    ["a checkout whose node_modules is a link", () => `shift 2; exec node ${source}/src/goald.js "$@"`],
+  ])("reads a page in a cage, run from %s", async (what, shell) => {
+    await using site = await listenOnLoopback((_request, response) => {
+      response.setHeader("content-type", "text/html");
+      response.end("<title>B</title><article><h1>Hours</h1><p>The bakery opens at nine on Sundays.</p></article>");
+    });
+    const env = { GOALD_WEB_ALLOW: site.origin, GOALD_EMBEDDER: "offline", OPENAI_API_KEY: "any" };
+    const ended = await npx(["ingest", "shared", `${site.origin}/${what.length}`, "--json"], { env, shell: shell() });
+    expect(ended).toMatchObject({ code: 0 });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ sources: 1, added: 1 });
   });
 
   it("names a person's own file that is invalid", async () => {

@@ -56,6 +56,7 @@ function createControlClient(call: CallHost): ControlClient {
     stop: (name, graceMs) => change("POST", addressOf(name, "stop"), { graceMs }, graceMs + ANSWER_MS),
     kill: (name) => change("POST", addressOf(name, "kill"), {}, KILL_MS),
     answer: (name, answer) => change("POST", addressOf(name, "approval"), answer),
+    trust: (name, what) => call("POST", addressOf(name, "trust"), what) as ReturnType<Client["trust"]>,
     remove: (name, { force, files }) =>
       call("DELETE", `${addressOf(name)}?force=${force}&files=${files}`, undefined, KILL_MS) as ReturnType<
         Client["remove"]

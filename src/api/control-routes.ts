@@ -3,6 +3,7 @@ import { AgentView } from "#views/agent-view.ts";
 import { MemoryChanges } from "./memory-schemas.ts";
 import { defineRoute, type Route } from "./route.ts";
 import * as schemas from "./schemas.ts";
+import { Trust, Trusted } from "./trust-schemas.ts";
 
 const DEFAULT_GRACE_MS = 30_000;
 
@@ -172,6 +173,17 @@ const STEERING_ROUTES: readonly Route[] = [
       reply: schemas.ControlResult,
     },
     ({ control }, { params, body }) => control.answer(params.agent, body),
+  ),
+  defineRoute(
+    {
+      method: "POST",
+      path: "/v1/agents/:agent/trust",
+      operation: "trust",
+      summary: "Trusts words from outside that an agent has read, for a person who has looked at them.",
+      body: Trust,
+      reply: Trusted,
+    },
+    ({ control }, { params, body }) => control.trust(params.agent, body),
   ),
   defineRoute(
     {

@@ -20,8 +20,18 @@ import type {
   Removed,
   Words,
 } from "./schemas.ts";
+import type { Trust, Trusted, TrustedEntry } from "./trust-schemas.ts";
 
-export type { ApprovalAnswer, ControlResult, DaemonStatus, EventPage, ForkedAgent, ForkRequest, NewAgent };
+export type {
+  ApprovalAnswer,
+  ControlResult,
+  DaemonStatus,
+  EventPage,
+  ForkedAgent,
+  ForkRequest,
+  NewAgent,
+  TrustedEntry,
+};
 
 /** Raise it when a client of the old version would misunderstand the new one. */
 export const PROTOCOL_VERSION = 1;
@@ -46,6 +56,11 @@ export interface Control {
   /** Aborts model calls and kills child processes. Resolves when the agent has stopped. */
   kill(name: string): Promise<ControlResult>;
   answer(name: string, answer: ApprovalAnswer): Promise<ControlResult>;
+  /**
+   * A person trusts words from outside: all that the agent has read until now, or those of files and placed folders. Throws
+   * GOALD_NOT_FOUND for an unknown path.
+   */
+  trust(name: string, what: Trust): Promise<Trusted>;
   /** Throws GOALD_CONFLICT for a running agent, unless `force` kills it first. `files` removes its folder too. */
   remove(name: string, how: { readonly force: boolean; readonly files: boolean }): Promise<Removed>;
   /** Creates a paused agent with this one's state after a step. Throws GOALD_NOT_FOUND for an unknown step. */

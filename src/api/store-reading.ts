@@ -25,7 +25,7 @@ import { loadStep, type StepParts } from "#views/whole-step.ts";
 import type { Reading } from "./reading.ts";
 
 export interface ReadingParts extends StepParts {
-  readonly reader: Omit<StoreReader, "close" | "lastFileVersion">;
+  readonly reader: Omit<StoreReader, "close">;
   readonly clock: Pick<Clock, "now">;
   /** Absolute path of the home's `workspace/`. */
   readonly workspaceFolder: string;

@@ -140,6 +140,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
       openLocalWorkspace(path, onChange, { own: true, lastVersion, staging, quota }),
     history: store,
     services,
+    downloadLimitBytes: settings.quota.downloadsMegabytes * 1024 * 1024,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     lookAtFolder: async () => {

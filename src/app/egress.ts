@@ -25,7 +25,9 @@ export function createDescribeLeaving({ store, registry, settingTexts }: EgressS
       read: (text) => journal.read(text),
       recallText: async (id) => {
         const row = await store.memory(namespaceOf(id), id).catch(ignoreMissing);
-        return row && row.trust !== "web" ? row.text : undefined;
+        // A row of a step holds the model's words too. One without a step is a page that a person gave.
+        const isPage = row?.trust === "web" && row.step === null;
+        return isPage ? undefined : row?.text;
       },
       settingTexts,
     });

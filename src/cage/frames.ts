@@ -20,11 +20,15 @@ export interface Channel extends Duplex {
 /** Descriptor of the channel in the caged process. */
 const CHANNEL = 3;
 const LENGTHS_BYTES = 8;
+/** Holds most frames, so that one read is enough. */
+const FIRST_READ_BYTES = 64 * 1024;
 
 /** Sends `bytes` without copying them. */
 export function sendFrame(channel: Writable, value: unknown, bytes: Uint8Array): void {
+  channel.cork();
   channel.write(encodeHead(value, bytes.byteLength));
   channel.write(bytes);
+  channel.uncork();
 }
 
 /** Collects one frame. Rejects when it is longer than `maxBytes`, malformed, or followed by more. */
@@ -51,15 +55,20 @@ export function receiveFrame(channel: Readable, maxBytes: number): Promise<Frame
 
 /** In the cage. Blocks until a frame has come; undefined when the host has closed the channel. */
 export function readFrame(): Frame | undefined {
-  const lengths = readFully(LENGTHS_BYTES);
-  const rest = lengths && readFully(frameLength(lengths) - LENGTHS_BYTES);
-  return rest && decodeFrame(Buffer.concat([lengths, rest]));
+  const start = Buffer.allocUnsafeSlow(FIRST_READ_BYTES);
+  const count = fill(start, 0, LENGTHS_BYTES);
+  if (count === undefined) return undefined;
+  const length = frameLength(start);
+  if (count >= length) return decodeFrame(start.subarray(0, length));
+  const frame = Buffer.allocUnsafeSlow(length);
+  start.copy(frame, 0, 0, count);
+  return fill(frame, count, length) === undefined ? undefined : decodeFrame(frame);
 }
 
 /** In the cage. Blocks until the host has taken the frame. */
 export function writeFrame(value: unknown, bytes: Uint8Array): void {
-  writeFully(encodeHead(value, bytes.byteLength));
-  writeFully(bytes);
+  const frame = Buffer.concat([encodeHead(value, bytes.byteLength), bytes]);
+  for (let written = 0; written < frame.length; ) written += writeSync(CHANNEL, frame, written);
 }
 
 function encodeHead(value: unknown, byteLength: number): Buffer {
@@ -84,17 +93,13 @@ function join(pieces: Buffer[]): Buffer {
   return whole;
 }
 
-function readFully(length: number): Buffer | undefined {
-  const bytes = Buffer.allocUnsafeSlow(length);
-  for (let read = 0; read < length; ) {
-    const count = readSync(CHANNEL, bytes, read, length - read, null);
+/** Reads until `needed` bytes are in. Returns how many are in, which may be more; undefined at the end of the channel. */
+function fill(bytes: Buffer, from: number, needed: number): number | undefined {
+  let filled = from;
+  while (filled < needed) {
+    const count = readSync(CHANNEL, bytes, filled, bytes.length - filled, null);
     if (count === 0) return undefined;
-    read += count;
+    filled += count;
   }
-  return bytes;
-}
-
-function writeFully(bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.byteLength; )
-    written += writeSync(CHANNEL, bytes, written, bytes.byteLength - written);
+  return filled;
 }

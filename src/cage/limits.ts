@@ -2,7 +2,7 @@
 import { readMachine } from "./machine.ts";
 
 export interface CageLimits {
-  /** Private memory of each process. Node on x64 needs 560 MB more than it uses: see `NODE_RESERVE_MEGABYTES`. */
+  /** Private memory of each process, reserved memory included: see `NODE_RESERVE_MEGABYTES`. */
   readonly memoryMegabytes: number;
   /** Processor time of each process over its whole life. */
   readonly cpuSeconds: number;

@@ -23,6 +23,7 @@ const LOAD = {
   goals: () => import("./verbs/goals.ts"),
   approve: () => import("./verbs/approve.ts"),
   deny: () => import("./verbs/deny.ts"),
+  trust: () => import("./verbs/trust.ts"),
   pause: () => import("./verbs/pause.ts"),
   stop: () => import("./verbs/stop.ts"),
   kill: () => import("./verbs/kill.ts"),

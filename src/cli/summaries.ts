@@ -18,6 +18,7 @@ export const SUMMARIES: Readonly<Record<VerbName, Pick<Verb, "group" | "summary"
   goals: { group: "Steer agents", summary: "show or change an agent's goals" },
   approve: { group: "Steer agents", summary: "run the pending command" },
   deny: { group: "Steer agents", summary: "reject the pending command, with feedback" },
+  trust: { group: "Steer agents", summary: "trust words from outside that you have looked at" },
   pause: { group: "Steer agents", summary: "pause an agent after its step" },
   stop: { group: "Steer agents", summary: "stop an agent after its step, with a report" },
   kill: { group: "Steer agents", summary: "stop an agent at once" },

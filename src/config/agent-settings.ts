@@ -103,6 +103,13 @@ export const AGENT_SETTINGS = [
     unit: "MB",
   },
   {
+    name: "quota.downloadsMegabytes",
+    environment: ["GOALD_QUOTA_DOWNLOADS_MEGABYTES"],
+    ...wholeNumber(1, 1_000_000),
+    meaning: "Maximum size of all files and repositories that an agent downloads over its life.",
+    unit: "MB",
+  },
+  {
     name: "quota.storeMegabytes",
     environment: ["GOALD_QUOTA_STORE_MEGABYTES"],
     ...wholeNumber(1, 1_000_000),

@@ -22,6 +22,8 @@ export interface Observation {
   readonly source: "goald" | "workspace" | "person" | "web" | "agent" | "model";
   /** Sources of the outside words that the text holds. Absent: none, or only `source` is known. */
   readonly outside?: readonly OutsideSource[];
+  /** A sub-agent's report holds text of its folder, memory or people, which may not leave unasked. */
+  readonly carries?: true;
   /** Workspace paths that this call created or changed. */
   readonly artifacts: readonly string[];
 }

@@ -84,7 +84,7 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "waiting":
       return waitOrGiveUp(state, phase, now);
     case "closing":
-      return record({ type: "turn-finished", outcome: "completed", reason: phase.reason });
+      return record({ type: "turn-finished", outcome: "completed", ...phase.end });
     case "ended":
       return pop(frame, phase);
     case "resting":

@@ -1,10 +1,9 @@
 /**
  * event.ts -- everything that can happen to an agent, as data.
  *
- * The event log is the truth about an agent: its state is a fold over its events, and
- * a process that was killed continues exactly where the log ends. Events are named noun-verb
- * in the past tense, carry plain JSON, and never change once written. A new need
- * gets a new type or, with `upcast`, a new version.
+ * The event log is the truth about an agent: its state is a fold over its events, and a process that was killed continues
+ * exactly where the log ends. Events are named noun-verb in the past tense, carry plain JSON, and never change once
+ * written. A new need gets a new type or, with `upcast`, a new version.
  *
  * docs/design.md explains the terms: turn, step, call, observation, effect, intent, frame, lease, epoch.
  */
@@ -190,6 +189,7 @@ export type EventBody =
       readonly durationMs: number;
       /** Spent by the call on models of any kind. */
       readonly spent?: ModelSpending;
+      readonly downloadedBytes?: number;
       /** A crash interrupted the call, and `probe` found its effect done. */
       readonly reconciled?: boolean;
       /** Set by task_complete: the model reports the goals as reached. */
@@ -231,7 +231,8 @@ export type EventBody =
   | { readonly type: "agent-resumed" }
   /** New goals or a person's words arrived after the last turn was finished. */
   | { readonly type: "turn-started"; readonly turn: number }
-  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string }
+  /** `carries`: as in the report to the parent (call.ts). */
+  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string; readonly carries?: true }
   | SubagentEvent;
 
 /** An event before the journal stamps it; `frame` defaults to the frame of its call, else to the innermost one. */

@@ -25,7 +25,7 @@ import type { Message } from "./frame.ts";
 import { isCallFrame, isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { receive, sourcesOf } from "./provenance.ts";
-import { loseReserved, spend, spendAll, spendIf } from "./spending.ts";
+import { countDownload, loseReserved, spend, spendAll, spendIf } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
   agentEnded,
@@ -74,13 +74,10 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       const leaves = leaving ? { leaving } : {};
       return putCall(requested, { kind: "command", callId, frame, step, call, thought, ...leaves });
     }
-    case "approval-asked":
-      return inPhase(state, event, {
-        kind: "awaiting-approval",
-        callId: event.callId,
-        reason: event.reason,
-        until: event.until ?? null,
-      });
+    case "approval-asked": {
+      const { callId, reason, until = null } = event;
+      return inPhase(state, event, { kind: "awaiting-approval", callId, reason, until });
+    }
     case "approvals-granted":
       return { ...state, grantedApprovals: event.count };
     case "command-approved": {
@@ -225,16 +222,18 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
 function commandFinished(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
   const { step, callId, observation, closesTurn, reconciled, spent } = event;
   const { status, source, text, code, outside } = observation;
-  const from = openCommand(state, callId)?.call.name ?? "command";
+  const { call, leaving } = openCommand(state, callId) ?? {};
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
-  const finished = endCall(made, event, { step, kind: "result", from, status, ...words });
+  const told = { step, kind: "result", from: call?.name ?? "command", status, ...words } as const;
+  const finished = endCall(countDownload(made, event), event, told);
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };
-    return frame.kind === "agent" ? { ...frame, phase: { kind: "closing", reason: headOf(text) } } : frame;
+    const end = { reason: headOf(text), ...(leaving?.carries ? { carries: true as const } : {}) };
+    return frame.kind === "agent" ? { ...frame, phase: { kind: "closing", end } } : frame;
   });
 }
 

@@ -45,7 +45,7 @@ export type Phase =
   | { readonly kind: "approved"; readonly callId: string }
   | { readonly kind: "executing"; readonly callId: string }
   | { readonly kind: "waiting"; readonly callId: string; readonly waitFor: WaitFor; readonly until: string | null }
-  | { readonly kind: "closing"; readonly reason: string }
+  | { readonly kind: "closing"; readonly end: { readonly reason: string; readonly carries?: true } }
   /** Nested work only: the event with the result, or the reason why there is none. */
   | {
       readonly kind: "ended";

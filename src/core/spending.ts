@@ -17,6 +17,14 @@ export function spend(state: AgentState, { usage, costUsd, modelCalls }: ModelSp
 export const spendIf = (state: AgentState, spent: ModelSpending | undefined): AgentState =>
   spent ? spend(state, spent) : state;
 
+export const countDownload = (
+  state: AgentState,
+  { downloadedBytes = 0 }: { readonly downloadedBytes?: number },
+): AgentState => ({
+  ...state,
+  downloadedBytes: state.downloadedBytes + downloadedBytes,
+});
+
 export const bothUsed = (one: Usage, other: Usage): Usage => ({
   inputTokens: one.inputTokens + other.inputTokens,
   outputTokens: one.outputTokens + other.outputTokens,

@@ -124,6 +124,8 @@ export interface AgentState {
   readonly lost: { readonly tokens: number; readonly usd: number };
   /** US dollars: sum of the known costs. */
   readonly costUsd: number;
+  /** Bytes of all files and repositories that its commands downloaded. */
+  readonly downloadedBytes: number;
   /**
    * Process deaths that this agent's commands may have caused, since the last command that ended: deaths beside commands of
    * other agents count one in all, deaths while its command was isolated one each. Above 0: a suspect.
@@ -184,6 +186,7 @@ export const initialState: AgentState = {
   usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false, modelCalls: 0 },
   lost: { tokens: 0, usd: 0 },
   costUsd: 0,
+  downloadedBytes: 0,
   deaths: 0,
   interruptions: 0,
   isolated: null,

@@ -27,7 +27,7 @@ export interface CarriedSearch {
   /** Calls to the same destination, oldest first. */
   readonly earlier: readonly SentCall[];
   /** True for words that may leave in this call although a person wrote them. */
-  isExempt(source: ShelfText, stretch: string): boolean;
+  isExempt(letters: string, readStretch: () => string): boolean;
 }
 
 /** Letters of a source; `isNow`: this call sends them. */
@@ -73,7 +73,10 @@ export function findCarriedText(search: CarriedSearch): CarriedText | undefined 
 /** Joins what adjoins or overlaps, and keeps what this call adds to. */
 function joinStretches(stretches: readonly Stretch[], source: ShelfText, search: CarriedSearch): readonly Stretch[] {
   const isShort = ({ start, end }: Stretch): boolean => end - start < MIN_CARRIED_CHARS / 2;
-  const judged = stretches.filter((one) => !search.isExempt(source, sliceLetters(source.text, one.start, one.end)));
+  const judged = stretches.filter(({ start, end }) => {
+    const letters = source.letters.slice(start, end);
+    return !search.isExempt(letters, () => sliceLetters(source.text, start, end));
+  });
   const joined = join(judged);
   const isLong = (stretch: Stretch): boolean => stretch.isNow && !isShort(stretch);
   if (!joined.some(isLong)) return [];
@@ -110,7 +113,7 @@ function weighStretch({ start, end }: Stretch, source: ShelfText, search: Carrie
   if (new Set(letters).size < MIN_DIFFERENT_LETTERS) return undefined;
   const stretch = sliceLetters(source.text, start, end);
   const chars = measureText(stretch);
-  if (chars < MIN_CARRIED_CHARS || search.isExempt(source, stretch)) return undefined;
+  if (chars < MIN_CARRIED_CHARS || search.isExempt(letters, () => stretch)) return undefined;
   const left = countHidden(letters, source, search);
   if (left < letters.length && (left * chars) / letters.length < MIN_CARRIED_CHARS) return undefined;
   const excerpt = oneLine(clean(stretch), EXCERPT_CHARS);

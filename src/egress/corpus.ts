@@ -3,7 +3,7 @@
  *
  *   kept    texts of the folder, of memory, of people and of other agents; they may not leave unasked
  *   open    texts of the web; everybody can read them
- *   own     what the model wrote after it had read outside words; it is nobody's secret
+ *   own     what the model thought, sent, or wrote after it had read outside words; it is nobody's secret
  *   calls   what was sent to each destination
  *
  * Each list is bounded, and the oldest entries go first.
@@ -36,7 +36,7 @@ export interface CorpusParts {
   facts(name: string): CommandFacts | undefined;
   /** The whole text, from its blob if it has one. */
   read(text: Text): Promise<string>;
-  /** The text of a memory; undefined when it is gone. Texts of the web are not wanted. */
+  /** The text of a memory; undefined when it is gone, or when everybody can read it. */
   recallText(id: string): Promise<string | undefined>;
 }
 
@@ -86,13 +86,21 @@ export class Corpus {
       case "task-received":
         return this.#keep(await this.#parts.read(event.text), seq, event.carries ? "agent" : "person", event.from);
       case "agent-reported":
-        if (event.observation) this.#keep(await this.#parts.read(event.observation.text), seq, "agent", event.agent);
+        if (event.observation)
+          this.#addReport(event.observation, await this.#parts.read(event.observation.text), seq, event.agent);
         return;
       case "model-asked":
         return this.#addShown(event);
       default:
         return;
     }
+  }
+
+  /** What a sub-agent says after it read outside words was judged by its own corpus. */
+  #addReport({ outside = [], carries }: Observation, text: string, seq: number, agent: string): void {
+    const isJudged = outside.some(({ from }) => from === "web") && !carries;
+    if (isJudged) this.open.add({ text, seq });
+    else this.#keep(text, seq, "agent", agent);
   }
 
   #keep(text: string, seq: number, from: CarriedText["from"], where: string): void {
@@ -102,8 +110,11 @@ export class Corpus {
   #addRequest(event: EventOf<"command-requested"> & { readonly seq: number }, isTainted: boolean): void {
     const { callId, call, thought, seq } = event;
     this.#requests.set(callId, { call, hasLeaving: event.leaving !== undefined, isApproved: false });
-    if (!isTainted || !isByModel(callId)) return;
-    for (const text of [thought, ...stringsIn(call.args)]) this.own.add({ text, seq });
+    if (!isByModel(callId)) return;
+    this.own.add({ text: thought, seq });
+    // What the model writes into a file before it has read outside words may be the only copy of a secret.
+    const isSent = this.#parts.facts(call.name)?.annotations.openWorld === true;
+    if (isTainted || isSent) for (const text of stringsIn(call.args)) this.own.add({ text, seq });
   }
 
   #addCall(callId: string): void {
@@ -129,31 +140,29 @@ export class Corpus {
     this.#requests.delete(callId);
     const text = await this.#parts.read(observation.text);
     const args = stringsIn(call?.args ?? {});
-    const { source, artifacts } = observation;
+    const { source, status, artifacts } = observation;
     const facts = this.#parts.facts(call?.name ?? "");
-    // A command that sends nothing out reads something of the folder.
-    const isOutside = facts?.annotations.openWorld === true && facts.sends?.length !== 0;
-    const isOpen = (source === "web" && isOutside) || this.#isOpenFile(observation, args);
-    for (const path of artifacts) this.#openPaths.delete(path);
-    if (source === "web") for (const path of artifacts) this.#openPaths.add(path);
+    // A command that does not say what it sends may as well read something of the folder.
+    const sends = (facts?.sends?.length ?? 0) > 0;
+    const isOutside = sends && facts?.annotations.openWorld === true;
+    const isOpenFile = status === "ok" && args.length > 0 && args.every((arg) => this.#isOpenPath(arg));
+    const isOpen = isOutside || isOpenFile;
+    // A folder of the web that the agent changes may hold anything from then on.
+    for (const path of artifacts) for (const folder of foldersOf(path)) this.#openPaths.delete(folder);
+    if (isOutside) for (const path of artifacts) this.#openPaths.add(path);
     dropOldest(this.#openPaths, MAX_PATHS);
-    if (isOpen || (source === "goald" && isOutside))
-      return this.open.add({ text, seq, except: foldText(args.join("\n")) });
-    // What goald itself says of a success quotes nothing.
-    if (source === "goald" && observation.status === "ok") return;
+    if (isOpen) return this.open.add({ text, seq, except: foldText(args.join("\n")) });
+    // What goald says of a success quotes nothing, and what the model wrote is its own.
+    if ((source === "goald" && status === "ok") || args.includes(text)) return;
     if (source === "person") return this.#keep(text, seq, "person", "an answer");
-    if (source === "agent") return this.#keep(text, seq, "agent", "");
+    if (sends) return this.#addReport(observation, text, seq, "");
     this.#keep(text, seq, "folder", args.find((arg) => arg !== "" && arg.length <= 200 && !arg.includes("\n")) ?? "");
   }
 
-  /** A file of the web that was read as it is. */
-  #isOpenFile({ source, status }: Observation, args: readonly string[]): boolean {
-    if (source !== "workspace" || status !== "ok") return false;
-    return args.some((arg) => {
-      const path = arg.replace(/^(?:\.\/+)+/, "");
-      const folders = path.split("/").map((_part, index, all) => all.slice(0, index + 1).join("/"));
-      return folders.some((folder) => this.#openPaths.has(folder));
-    });
+  /** A file of the web that was not changed since, or that is in a folder of the web. */
+  #isOpenPath(given: string): boolean {
+    const path = given.replace(/^(?:\.\/+)+/, "");
+    return !path.split("/").includes("..") && foldersOf(path).some((folder) => this.#openPaths.has(folder));
   }
 
   async #addShown({ recallIds, folder, seq }: EventOf<"model-asked"> & { readonly seq: number }): Promise<void> {
@@ -167,6 +176,10 @@ export class Corpus {
     }
   }
 }
+
+/** The path and every folder above it. */
+const foldersOf = (path: string): readonly string[] =>
+  path.split("/").map((_part, index, all) => all.slice(0, index + 1).join("/"));
 
 /** Nested calls of a command end in a number; what they send may be text that the model has not seen. */
 const isByModel = (callId: string): boolean => /(?:^|\.)c\d+(?:-\d+)?$/.test(callId);

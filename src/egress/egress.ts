@@ -111,8 +111,11 @@ function describeSent(judged: Judged): Leaving | undefined {
     own: known.own,
     parts: ownParts(sent, addresses),
     earlier,
-    isExempt: ({ from }, stretch) =>
-      isQuery && from === "person" && isPlainWords(stretch) && wordsSent.includes(foldText(stretch)),
+    isExempt: (letters, readStretch) =>
+      isQuery &&
+      wordsSent.includes(letters) &&
+      people.some((words) => words.letters.includes(letters)) &&
+      isPlainWords(readStretch()),
   });
   if (!facts.annotations.openWorld) return carries && { to: sent.to, carries, isWithin: true };
   const ownChars = addresses.reduce((sum, one) => sum + one.ownChars, countOwn(sent.words, known));

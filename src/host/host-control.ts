@@ -19,7 +19,9 @@ import type { ForkParts } from "./fork-agent.ts";
 import { HaltControl } from "./halt-agent.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
 import { requireApproval } from "./pending-approval.ts";
+import { resumeRecording } from "./resume-recording.ts";
 import { requireNoChildren, tellRemoval, withOthers } from "./subagent-effects.ts";
+import { trustOf } from "./trust-words.ts";
 
 /** The files into which runs of agents are recorded. */
 export interface RecordingControl {
@@ -51,6 +53,7 @@ export interface HostControlParts extends HostViewParts {
 
 export class HostControl implements Control {
   readonly changeMemory: Control["changeMemory"];
+  readonly trust: Control["trust"];
   readonly #parts: HostControlParts;
   readonly #views: HostViews;
   readonly #halt: HaltControl;
@@ -59,12 +62,11 @@ export class HostControl implements Control {
     this.#parts = parts;
     this.#views = createHostViews(parts);
     this.changeMemory = changesOf(parts.store, parts.clock);
-    this.#halt = new HaltControl({
-      ...parts,
-      find: (name) => this.#views.find(name),
-      deliver: (id, message) => this.#deliver(id, message),
-      done: (row, note) => this.#done(row, note),
-    });
+    const find = (name: string) => this.#views.find(name);
+    const done = (row: AgentRow, note: string) => this.#done(row, note);
+    const deliver = (id: string, message: InboxMessage) => this.#deliver(id, message);
+    this.#halt = new HaltControl({ ...parts, find, deliver, done });
+    this.trust = trustOf({ ...parts, find, send: (found, message) => this.#send(found, message), done });
   }
 
   get live(): LiveText {
@@ -141,7 +143,7 @@ export class HostControl implements Control {
     const { row, state } = await this.#views.find(name);
     if (isFinished(state)) throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
     const { background, ...settings } = { background: true, ...this.#parts.checkSettings(changes ?? {}) };
-    if (record !== undefined) this.#resumeRecording(record, row, background);
+    if (record !== undefined) resumeRecording(record, row, background, this.#parts);
     const note = state.paused || state.outage ? await withOthers(row, "go on", store) : "It was not paused.";
     const key = randomUUID();
     const moved = background || state.settings.background ? { background } : {};
@@ -208,17 +210,6 @@ export class HostControl implements Control {
     this.#parts.shutdown(graceMs);
   }
 
-  #resumeRecording(path: string, row: AgentRow, background: boolean): void {
-    const { recordings, supervisor } = this.#parts;
-    if (recordings.pathOf(row) === path) return;
-    if (supervisor.runners.get(row.id)?.running)
-      throw conflict(
-        `${row.id} is running, and is not recorded into ${path}.`,
-        `Pause it first: goald pause ${row.id}`,
-      );
-    recordings.resume(path, row, background);
-  }
-
   async #deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
     const { store, clock } = this.#parts;
     await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
@@ -236,7 +227,10 @@ export class HostControl implements Control {
     const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
     if (isHandedOver) await this.#deliver(row.id, { type: "settings", background: true });
     await this.#deliver(row.id, message, key);
-    if (isHandedOver || this.#runsHere(found)) supervisor.wake(row.id, isHandedOver || state.settings.background);
+    // An agent that is over reads a person's trust, and stays as it is.
+    const isRead = message.type === "trust" && isOver(state);
+    if (isHandedOver || isRead || this.#runsHere(found))
+      supervisor.wake(row.id, isHandedOver || state.settings.background);
   }
 
   /** A daemon does not start a terminal's agent because of a message. */

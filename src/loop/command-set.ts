@@ -100,7 +100,7 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
   const readReply = createReplyReader(catalogue, validator);
   const readToolCalls: CommandSet["readToolCalls"] = (text, finishReason) =>
     readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
-  const checkArguments = createArgumentChecker(catalogue.schemas);
+  const checkArguments = createArgumentChecker(catalogue);
   const made = new Map<boolean, CommandSet>();
   return ({ settings }) => {
     const asksPerson = settings.approve !== "never" && byName.has(ASKS_PERSON);

@@ -10,12 +10,12 @@ import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { STAGED_FIELDS } from "#core/event-fields.ts";
 import { evolve, replay } from "#core/evolve.ts";
+import type { LastChange } from "#core/file-words.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { receive } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Commit, CommittedFile, StagedWrite } from "#core/ports/commit.ts";
-import type { LastFileVersion } from "#core/ports/file-version.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, initialState, STATE_VERSION } from "#core/state.ts";
@@ -70,12 +70,6 @@ export interface Journal {
   /** Throws GOALD_STORE_DAMAGED when the log has no such event. */
   eventAt(seq: number): Promise<RecordedEvent>;
 }
-
-/** A change of a file as look-ups need it. */
-export type LastChange = Pick<LastFileVersion, "operation" | "bytes" | "sha256" | "outside" | "seq"> & {
-  /** ISO time; null while it is not committed. */
-  readonly at: string | null;
-};
 
 interface Draft {
   readonly events: RecordedEvent[];

@@ -1,7 +1,8 @@
 /**
  * run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe.
  */
-import { type CallFrame, type Prepared, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+
+import { type CallFrame, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { sourcesBeforeCrash } from "#commands/track-services.ts";
 import type { FileSources } from "#commands/track-sources.ts";
@@ -14,15 +15,16 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
-import { type AgentState, openCommand } from "#core/state.ts";
-import { differed, type OpenCommand, outcomeUnknown, sourcesOfInterrupted } from "#core/unknown-outcome.ts";
+import { openCommand } from "#core/state.ts";
+import { differed, outcomeUnknown, sourcesOfInterrupted } from "#core/unknown-outcome.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
+import { type DownloadMeter, meterDownloads } from "./meter-downloads.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
-import { holdsSecret, restoreValue } from "./stored-values.ts";
+import { refuseSecrets, restoreValue } from "./stored-values.ts";
 import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
 
@@ -38,6 +40,8 @@ export interface CommandParts extends PurchaseParts {
   readonly history: FileHistory;
   /** Services that commands use beyond their folder. */
   readonly services: Partial<Services>;
+  /** Maximum bytes that the agent downloads in its life; absent for no limit. */
+  readonly downloadLimitBytes?: number;
   knowsAgent(id: string): Promise<boolean>;
   /** Absent: commands see no sub-agents and cannot start any. */
   readonly subagents?: SubagentParts;
@@ -55,7 +59,7 @@ export async function execute(
   const { callId, attempt, effect } = move;
   const open = openCommand(journal.state, callId);
   const command = open && parts.commandsFor(journal.state).get(open.call.name);
-  if (!open || !command) return effectless(notThere(callId, open, journal.state));
+  if (!open || !command) return effectless(notThere(callId, journal, parts));
   const call = await callFrame(callId, command, journal, parts);
   const of = { step: open.step, callId };
   // An earlier attempt may have received words, and left them in a file.
@@ -63,7 +67,7 @@ export async function execute(
   const looked = await prepareCall({ ...call, received: addSources(before, open.intent?.outside ?? []) });
   const earlier = open.intent && { prepared: await restoreValue(open.intent.prepared, journal.read) };
   // The first attempt's record stays valid for `probe`. `prepare` runs again only to preserve current files.
-  const ready = earlier ?? refuseSecrets(looked.result, command.name, journal);
+  const ready = earlier ?? refuseSecrets(looked.result, command.name, journal.scrub);
   if ("refused" in ready)
     return effectless({ events: [{ type: "command-finished", ...of, observation: ready.refused, durationMs: 0 }] });
   const { prepared } = ready;
@@ -84,12 +88,14 @@ export async function execute(
   return {
     intent: { events: [started], files: await markFiles(looked.files, of, call.fileSources, "prepare") },
     act: async (enter) => {
-      const services = { ...call.services, ...purchases?.services };
+      const downloads = meterDownloads(call.services, journal.state, parts.downloadLimitBytes);
+      const services = { ...call.services, ...downloads.services, ...purchases?.services };
       const nest = new Nest(callId, journal, parts, enter);
       const signal = AbortSignal.any([call.signal, nest.signal]);
       try {
         const received = looked.outside;
-        return await act({ ...call, services, nest, signal, received }, prepared, of, journal, parts, purchases);
+        const running = { ...call, services, nest, signal, received, downloads };
+        return await act(running, prepared, of, journal, parts, purchases);
       } catch (thrown) {
         if (thrown instanceof Suspended) return null;
         if (thrown instanceof Diverged) return { events: [differed(callId, open)] };
@@ -100,7 +106,7 @@ export async function execute(
 }
 
 async function act(
-  call: CallFrame & { readonly nest: Nest; readonly fileSources: FileSources },
+  call: CallFrame & { readonly nest: Nest; readonly fileSources: FileSources; readonly downloads: DownloadMeter },
   prepared: unknown,
   of: { readonly step: number; readonly callId: string },
   journal: Journal,
@@ -126,6 +132,7 @@ async function act(
       ...of,
       durationMs,
       ...paid,
+      ...call.downloads.counted(),
       observation: marked,
       ...closesTurn,
     };
@@ -171,7 +178,7 @@ export async function probe(
   const { callId, effect } = move;
   const open = openCommand(journal.state, callId);
   const command = open && parts.commandsFor(journal.state).get(open.call.name);
-  if (!open?.intent || !command) return effectless(notThere(callId, open, journal.state));
+  if (!open?.intent || !command) return effectless(notThere(callId, journal, parts));
   const call = await callFrame(callId, command, journal, parts);
   const prepared = await restoreValue(open.intent.prepared, journal.read);
   const received = addSources(open.intent.outside ?? [], sourcesBeforeCrash(command, call.args));
@@ -231,20 +238,11 @@ async function callFrame(
   };
 }
 
-/** A prepared value comes back as it is, so it cannot be scrubbed: what holds a secret is not stored and not run. */
-function refuseSecrets(looked: Prepared, name: string, { scrub }: Journal): Prepared {
-  if ("refused" in looked || !holdsSecret(looked.prepared, scrub)) return looked;
-  const text =
-    `${name} was not run: what it read to prepare itself holds a secret of the settings (a key or a password), which is never stored. ` +
-    "Leave that out, or use another command.";
-  return { refused: fail("secret-prepared", text) };
-}
-
-/** The command no longer exists, although the call was approved. */
-function notThere(callId: string, open: OpenCommand | undefined, state: AgentState): Outcome {
-  const text = `The command ${open?.call.name ?? callId} is not available any more.`;
-  const observation = { status: "failed", code: "no-such-command", text, source: "goald", artifacts: [] } as const;
-  const marked = withSources(observation, open ? sourcesOfInterrupted(open) : []);
-  const step = open?.step ?? state.step;
-  return { events: [{ type: "command-finished", step, callId, observation: marked, durationMs: 0 }] };
+/** The command was switched off, or no longer exists, although the call was approved. */
+function notThere(callId: string, { state }: Journal, { commandsFor }: CommandParts): Outcome {
+  const open = openCommand(state, callId);
+  const [text = ""] = commandsFor(state).checkArguments(open?.call.name ?? callId, {});
+  const marked = withSources(fail("no-such-command", text), open ? sourcesOfInterrupted(open) : []);
+  const of = { step: (open ?? state).step, callId };
+  return { events: [{ type: "command-finished", ...of, observation: marked, durationMs: 0 }] };
 }

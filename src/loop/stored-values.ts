@@ -4,6 +4,8 @@
  * A string over the limit becomes a reference to a blob. An object of a command that only looks like a reference becomes a
  * blob of its JSON, so that no object in the log is mistaken for one.
  */
+import type { Prepared } from "#commands/execute.ts";
+import { fail } from "#core/command.ts";
 import { EVENT_FIELDS, type FieldMarks, type Mark } from "#core/event-fields.ts";
 import { type BlobRef, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 
@@ -66,7 +68,7 @@ export async function restoreValue(value: unknown, read: (text: Text) => Promise
 }
 
 /** True when a string or a name in the value holds a known secret. */
-export function holdsSecret(value: unknown, scrub: Storing["scrub"]): boolean {
+function holdsSecret(value: unknown, scrub: Storing["scrub"]): boolean {
   if (typeof value === "string") return scrub(value) !== value;
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, item]) => holdsSecret(name, scrub) || holdsSecret(item, scrub));
@@ -79,3 +81,12 @@ export const EVENT_MARKS: Readonly<Record<string, FieldMarks>> = Object.fromEntr
     { ...(marks as FieldMarks), type: "fixed", at: "fixed" },
   ]),
 );
+
+/** A prepared value comes back as it is, so it cannot be scrubbed: what holds a secret is not stored and not run. */
+export function refuseSecrets(looked: Prepared, name: string, scrub: Storing["scrub"]): Prepared {
+  if ("refused" in looked || !holdsSecret(looked.prepared, scrub)) return looked;
+  const text =
+    `${name} was not run: what it read to prepare itself holds a secret of the settings (a key or a password), which is never stored. ` +
+    "Leave that out, or use another command.";
+  return { refused: fail("secret-prepared", text) };
+}

@@ -97,14 +97,17 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
 }
 
 /** Checks calls that code made: nothing is adapted. Returns problems in words; none when the call is valid. */
-export function createArgumentChecker(
-  schemas: ReplyCatalogue["schemas"],
-): (name: string, args: unknown) => readonly string[] {
+export function createArgumentChecker({
+  schemas,
+  closed = [],
+}: Pick<ReplyCatalogue, "schemas" | "closed">): (name: string, args: unknown) => readonly string[] {
+  const names: ReadonlySet<string> = new Set(Object.keys(schemas));
   const deciding = createCompiler(schemas, false);
   const wording = createCompiler(schemas, true);
   return (name, args) => {
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
-    if (!schema) return [describeUnknownCommand(name, new Set(Object.keys(schemas)))];
+    if (!schema)
+      return [closed.includes(name) ? describeClosedCommand(name, names) : describeUnknownCommand(name, names)];
     if (!isRecord(args)) return [describeArgsNotAnObject(name, schema)];
     if (deciding(name)(args)) return [];
     return describeErrors(wording(name), deciding(name).errors, args, name, schema);

@@ -7,8 +7,10 @@ import { AgentView, agentMembers } from "./agent-view.ts";
 import { LimitLeft, limitsLeft } from "./limits-left.ts";
 import { LatestFile, latestFiles } from "./list-files.ts";
 import { stateOf } from "./load-agent.ts";
+import { loadTrustInAll } from "./load-trust.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
 import { Lost, usageMembers } from "./parts.ts";
+import { TrustGiven, trustedFiles } from "./trusted-words.ts";
 import { loadWaiting, WaitingView } from "./waiting.ts";
 
 export const AgentDetails = open({
@@ -23,13 +25,14 @@ export const AgentDetails = open({
   files: listOf(LatestFile),
   agents: described(listOf(AgentView), "The agents that it started."),
   next: NextStep,
+  trusted: described(listOf(TrustGiven), "What a person trusts of the words from outside, each since its time."),
   waiting: described(nullable(WaitingView), "The approval or answer that it waits for; null for none."),
 });
 export type AgentDetails = Static<typeof AgentDetails>;
 
 const TAIL_EVENTS = 50;
 
-type Reader = Pick<StoreReader, "load" | "read" | "files" | "agents" | "blob">;
+type Reader = Pick<StoreReader, "load" | "read" | "files" | "agents" | "blob" | "lastFileVersion">;
 type ViewAgents = (rows: readonly AgentRow[]) => Promise<readonly AgentView[]>;
 
 /** Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
@@ -42,15 +45,17 @@ export async function loadDetails(
   const state = await stateOf(reader, row);
   const [view] = await viewAgents([row]);
   if (!view) throw new Error(`no view of ${row.id}`);
+  const versions = await reader.files(row.id);
   const { role, goals, settings, usage, lost } = state;
   return {
     ...view,
     ...{ role, goals, settings, usage, lost },
     limits: limitsLeft(state, now),
     lastThought: await lastThoughtOf(row, reader),
-    files: latestFiles(await reader.files(row.id)),
+    files: latestFiles(versions),
     agents: await viewAgents((await reader.agents()).filter(({ parent }) => parent === row.id)),
     next: nextStepOf(row.id, state, view.state),
+    trusted: [...(await loadTrustInAll(row.id, state.trustedSeq, reader)), ...trustedFiles(versions)],
     waiting: await loadWaiting(row, reader),
   };
 }

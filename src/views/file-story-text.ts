@@ -7,12 +7,13 @@ import type { Source } from "./sources.ts";
 
 type Version = FileStory["versions"][number];
 
-export function describeFileStory({ agent, name, path, workspace, versions }: FileStory): string {
+export function describeFileStory({ agent, name, path, workspace, trusted, versions }: FileStory): string {
   const last = versions.at(-1);
   if (!last) return "";
   const is = last.operation === "delete" ? "deleted" : `${last.bytes} bytes`;
   const lines = [
     `${path} (${is}), of ${name} (${agent}), in ${workspace}`,
+    ...trusted.map(({ at }) => `Trusted by a person at ${at}: all words from outside that ${name} had read by then`),
     "",
     "Goals",
     ...last.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
@@ -45,7 +46,7 @@ const PERSON_DID: Readonly<Record<Version["operation"], string>> = {
 };
 
 function bodyOf(story: Version): readonly string[] {
-  const { command, thought, thoughts, recalledSteps, received, sources, sourcesLeftOut, version } = story;
+  const { command, thought, thoughts, recalledSteps, outside, received, sources, sourcesLeftOut, version } = story;
   const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
   const since = version > 1 ? `since version ${version - 1}` : "before it";
   const earlier = version > 1 && received.length > 0 ? `, and from outside since step ${received[0]?.step}` : "";
@@ -53,6 +54,7 @@ function bodyOf(story: Version): readonly string[] {
     ...(command ? [`  Command: ${command.name} ${escapeUnseenInJson(JSON.stringify(command.args))}`] : []),
     ...said.map(([name, text]) => `  ${name}: ${text.replaceAll("\n", "\n    ")}`),
     ...(recalledSteps.length > 0 ? [`  Recalled: what happened in step ${recalledSteps.join(", ")}`] : []),
+    ...(outside.length > 0 ? [`  Holds words from outside: ${listSources(outside, 5)}`] : []),
     ...(received.length > 0 ? [`  Outside words that it had read: ${describeReceived(received, 5)}`] : []),
     sources.length === 0 ? `  Sources: nothing was read ${since}` : `  Sources, read ${since}${earlier}`,
     ...(sourcesLeftOut > 0 ? [`    ${sourcesLeftOut} older ones`] : []),

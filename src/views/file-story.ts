@@ -13,9 +13,10 @@ import type { Received } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
-import { Call, Operation, ReceivedView, ThoughtsView } from "./parts.ts";
+import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
 import { isByPerson } from "./restore-version.ts";
 import { createSourceReader, Source } from "./sources.ts";
+import { TrustGiven } from "./trusted-words.ts";
 
 /** What `goald why` shows of one version. */
 export const ToldVersion = open({
@@ -36,6 +37,7 @@ export const ToldVersion = open({
     listOf(ReceivedView),
     "Outside words that the agent had read by then, since its last clean state, oldest first.",
   ),
+  outside: described(OutsideSources, "Whose words from outside this version may hold."),
   sources: described(
     listOf(Source),
     "Read since the previous version, and before that the words from outside since the last clean state; newest last.",
@@ -48,6 +50,10 @@ export const FileStory = open({
   name: text,
   path: text,
   workspace: described(text, "Absolute path of the agent's folder."),
+  trusted: described(
+    listOf(TrustGiven),
+    "The newest trust of a person in all words that the agent had read until then.",
+  ),
   versions: described(listOf(ToldVersion), "Oldest first."),
 });
 export type FileStory = Static<typeof FileStory>;
@@ -156,9 +162,9 @@ function storyOf(
   story: StepStory,
   { received, sources: all }: Pick<VersionStory, "received" | "sources">,
 ): VersionStory {
-  const { step, callId, at, operation, bytes, sha256 } = version;
+  const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
   const byPerson = isByPerson(version);
-  const of = { version: number, step, callId, at, operation, bytes, sha256 };
+  const of = { version: number, step, callId, at, operation, bytes, sha256, outside };
   const sources = all.slice(-MAX_SOURCES);
   const read = { goals: story.goals, received, sources, sourcesLeftOut: all.length - sources.length };
   if (byPerson)

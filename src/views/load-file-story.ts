@@ -1,8 +1,11 @@
 /** load-file-story.ts -- loads why a file exists from a store. */
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { type FileStory, traceVersions } from "./file-story.ts";
+import { stateOf } from "./load-agent.ts";
+import { loadTrustInAll } from "./load-trust.ts";
 import { allEvents } from "./read-log.ts";
 import type { StepParts } from "./whole-step.ts";
 
@@ -10,12 +13,13 @@ import type { StepParts } from "./whole-step.ts";
 export async function loadFileStory(
   row: AgentRow,
   file: { readonly path: string; readonly workspace: string },
-  reader: Pick<StoreReader, "read" | "files" | "blob">,
+  reader: Pick<StoreReader, "load" | "read" | "files" | "blob">,
   { readThoughts }: Pick<StepParts, "readThoughts">,
 ): Promise<FileStory> {
   const { path, workspace } = file;
-  const versions = (await reader.files(row.id)).filter((version) => version.path === path);
-  if (versions.length === 0) throw neverWritten(row.id, path);
+  const all = await reader.files(row.id);
+  const versions = all.filter((version) => version.path === path);
+  if (versions.length === 0) throw neverWritten(row.id, path, all);
   const told = await traceVersions(row.id, versions, allEvents(reader, row.id));
   const withThoughts: FileStory["versions"][number][] = [];
   for (const { reply, finishReason, ...version } of told) {
@@ -24,10 +28,17 @@ export async function loadFileStory(
     const thoughts = typeof text === "string" ? await readThoughts(text, finishReason) : null;
     withThoughts.push({ ...version, thoughts });
   }
-  return { agent: row.id, name: row.name, path, workspace, versions: withThoughts };
+  const { trustedSeq } = await stateOf(reader, row);
+  const trusted = await loadTrustInAll(row.id, trustedSeq, reader);
+  return { agent: row.id, name: row.name, path, workspace, trusted, versions: withThoughts };
 }
 
-const neverWritten = (agent: string, path: string): GoaldError =>
-  new GoaldError("GOALD_NOT_FOUND", `Expected a file that ${agent} wrote, got ${JSON.stringify(path)}.`, {
-    hint: `If the file exists, somebody else wrote it. See the agent's files: goald files ${agent}`,
+function neverWritten(agent: string, path: string, versions: readonly FileVersion[]): GoaldError {
+  const placed = versions.findLast((version) => version.operation === "place" && path.startsWith(`${version.path}/`));
+  const hint = placed
+    ? `It may have come with the folder ${JSON.stringify(placed.path)}: goald why ${agent} ${placed.path}`
+    : `If the file exists, somebody else wrote it. See the agent's files: goald files ${agent}`;
+  return new GoaldError("GOALD_NOT_FOUND", `Expected a file that ${agent} wrote, got ${JSON.stringify(path)}.`, {
+    hint,
   });
+}

@@ -141,7 +141,7 @@ function renderSources({ sources, sourceCount }: ReportFacts): string {
 
 function sourceLine({ kind, what, command, step, at, times, outside, kept, answer }: Source): string {
   const often = times === 1 ? "" : `, ${times} times`;
-  if (kind === "person") return `- A person, in step ${step}${often}, ${at}: ${inline(what, 200)}`;
+  if (kind === "person" && command === null) return `- A person, in step ${step}${often}, ${at}: ${inline(what, 200)}`;
   const by = command === null ? "" : ` by ${code(command, 60)}`;
   const whose = outside.length > 0 ? `: ${code(listSources(outside), 200)}` : "";
   const where = kept.length > 0 ? `, kept in ${codeList(kept.slice(0, 3))}` : "";

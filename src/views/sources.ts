@@ -7,7 +7,7 @@
 
 import type { CommandCall, Observation } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { type OutsideSource, sourcesOf } from "#core/provenance.ts";
+import { sourcesOf } from "#core/provenance.ts";
 import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
@@ -73,6 +73,10 @@ export function sourceIn(event: RecordedEvent, call: OpenCall | undefined, step:
       const kind = outside.some(({ from }) => from === "web") ? "web" : "agent";
       return { ...message, kind, what: "recalled memories", step: event.step, outside };
     }
+    case "words-trusted": {
+      const what = event.what === "all" ? "all words from outside until then" : event.path;
+      return { ...message, kind: "person", command: "goald trust", what, step };
+    }
     case "command-denied":
       if (event.by !== "person" || event.reason === "") return undefined;
       return { ...message, kind: "person", what: lineOf(event.reason), step };
@@ -87,7 +91,7 @@ const MESSAGE = { command: null, outside: [], kept: [], answer: "" } as const;
 
 function readingIn(observation: Observation, call: OpenCall, when: Pick<Source, "step" | "at">): Source | undefined {
   const { status, source, artifacts } = observation;
-  const outside = withHost(sourcesOf(observation), call);
+  const outside = sourcesOf(observation);
   const isWrite = source === "workspace" && artifacts.some((path) => !path.startsWith("_goald/"));
   const isReading = status === "ok" && FROM_OUTSIDE.has(source) && !isWrite;
   if (!isReading && outside.length === 0) return undefined;
@@ -100,13 +104,6 @@ function readingIn(observation: Observation, call: OpenCall, when: Pick<Source, 
     kept: artifacts.slice(0, MAX_KEPT),
     answer: outside.length > 0 ? lineOf(headOf(observation.text).trimStart().split("\n", 1)[0] ?? "") : "",
   };
-}
-
-/** Names the host of a web call whose result does not name its sources. */
-function withHost(outside: readonly OutsideSource[], { address }: OpenCall): readonly OutsideSource[] {
-  const host = address === null ? undefined : URL.parse(address)?.host;
-  if (!host) return outside;
-  return outside.map((source) => (source.from === "web" && source.name === "" ? { ...source, name: host } : source));
 }
 
 /** Takes every event in order. Keeps only open calls in memory. */

@@ -1,12 +1,16 @@
 /** waiting.ts -- approvals and answers that agents wait for, loaded from a store. */
+import type { CommandCall } from "#core/call.ts";
+import { sourcesOfFile } from "#core/file-words.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
-import { approvalOf, callForPerson, questionOf } from "#core/state.ts";
+import type { OutsideSource } from "#core/provenance.ts";
+import { type AgentState, approvalOf, callForPerson, questionOf } from "#core/state.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { stateOf } from "./load-agent.ts";
 import { openTexts } from "./long-text.ts";
 import { Call, OutsideSourceView, ReceivedView } from "./parts.ts";
 import { eventsBackward } from "./read-log.ts";
+import { tidyPath } from "./trusted-words.ts";
 
 export const WaitingView = open({
   agent: described(text, "Id of the agent."),
@@ -27,7 +31,7 @@ export const WaitingView = open({
 });
 export type WaitingView = Static<typeof WaitingView>;
 
-type Reader = Pick<StoreReader, "load" | "read" | "blob">;
+type Reader = Pick<StoreReader, "load" | "read" | "blob" | "lastFileVersion">;
 
 /** Null when the agent waits for no person, or is paused. Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
 export async function loadWaiting(row: AgentRow, reader: Reader): Promise<WaitingView | null> {
@@ -46,9 +50,29 @@ export async function loadWaiting(row: AgentRow, reader: Reader): Promise<Waitin
     reason: approval?.reason ?? null,
     until: approval?.until ?? null,
     received: state.received,
-    files: [],
+    files: approval ? await outsideFiles(row.id, state, open.call, reader) : [],
     question: approval ? null : (questionOf(state) ?? ""),
   };
+}
+
+const MAX_PATH_CHARS = 4_096;
+
+/** Arguments that name a path of the history with words from outside. An argument that is a text names none. */
+async function outsideFiles(
+  agent: string,
+  { trustedSeq }: AgentState,
+  { args }: CommandCall,
+  reader: Reader,
+): Promise<WaitingView["files"]> {
+  const isPath = (value: unknown): value is string =>
+    typeof value === "string" && value !== "" && value.length <= MAX_PATH_CHARS && !/[\n\0]/.test(value);
+  const paths = new Set(Object.values(args).flat().filter(isPath).map(tidyPath));
+  const found: { path: string; outside: readonly OutsideSource[] }[] = [];
+  for (const path of paths) {
+    const outside = await sourcesOfFile({ agent, trustedSeq }, path, reader);
+    if (outside.length > 0) found.push({ path, outside });
+  }
+  return found;
 }
 
 /** Time of the event with which the wait began. */

@@ -62,6 +62,7 @@ describe("a route", () => {
     ["POST", "/v1/agents/t/stop", {}, "stop", ["t", 30_000]],
     ["POST", "/v1/agents/t/kill", undefined, "kill", ["t"]],
     ["POST", "/v1/agents/t/approval", ANSWER, "answer", ["t", ANSWER]],
+    ["POST", "/v1/agents/t/trust", { what: "files", paths: ["r"] }, "trust", ["t", { what: "files", paths: ["r"] }]],
     ["POST", "/v1/agents/t/fork", { step: 1, key: "k" }, "fork", ["t", { step: 1, key: "k" }]],
     ["POST", "/v1/agents/t/memory", { changes: CHANGES, key: "k" }, "changeMemory", ["t", CHANGES, "k"]],
     ["GET", "/v1/agents/t/details", undefined, "details", ["t"]],

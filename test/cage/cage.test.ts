@@ -120,6 +120,17 @@ describe("a strict cage", () => {
     });
   });
 
+  it("makes the difference: without it the same program reads, starts and connects", async () => {
+    const seen = await report(await probeCage({ atMost: "off" }), withoutPermissions(insideOf()));
+    expect(seen).toMatchObject({
+      passwd: expect.stringContaining("done"),
+      outside: "done: of the home",
+      processes: expect.stringContaining("done"),
+      child: expect.stringContaining("done"),
+      network: "connected",
+    });
+  });
+
   it("stops a fork bomb of a command that runs no programs, also for root", async () => {
     const bomb = shell("grow() { grow | grow & }; grow; grow | grow", {
       runsPrograms: false,

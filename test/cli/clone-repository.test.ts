@@ -38,11 +38,13 @@ describe("a clone by the real program", () => {
     running.kill("SIGKILL");
     expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
     const place = join(goald.home, "workspace/t/repositories");
-    expect((await readdir(place)).filter((name) => !name.startsWith(".goald-"))).toEqual([]);
+    expect(await readdir(place)).toEqual([]);
+    expect(await readdir(join(goald.home, ".goald/clones"))).toHaveLength(1);
     isSlow = false;
     git.dropConnections();
     endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(await readdir(place)).toEqual(["plain"]);
+    expect(await readdir(join(goald.home, ".goald/clones"))).toEqual([]);
     expect(await readFile(join(place, "plain/README.md"), "utf8")).toBe("# Plain\n");
     const { log, problems } = await lookInto(goald);
     const [cloned] = log.filter((event) => event.type === "command-finished");

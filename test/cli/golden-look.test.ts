@@ -153,6 +153,9 @@ describe("an agent that started another", () => {
       events lead
       files lead
       why lead/agents/lead-ann/ann.txt
+      trust lead never.md
+      trust lead all
+      trust lead all --json
       rm -f lead
       rm -f lead-ann
       rm -f lead

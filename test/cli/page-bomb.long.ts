@@ -11,12 +11,7 @@ const SMALL_SERVER = 'ulimit -d 2000000; exec "$@"';
 
 describe("a daemon of two agents on a small server", () => {
   it("reads a PDF of 1 MB that inflates to 1 GB, and other bombs, and neither it nor the other agent notices", async () => {
-    const bombs = [
-      await inflatingPdf(1_000),
-      await twiceDeflatedPdf(1_000),
-      await manyStreamsPdf(8, 1_000),
-      await inflatingPdf(4_000),
-    ];
+    const bombs = [await inflatingPdf(1_000), await twiceDeflatedPdf(1_000), await manyStreamsPdf(8, 1_000)];
     await using site = await startServiceServer(({ path }) => {
       const bomb = bombs[Number(/^\/paper-(\d)\.pdf$/.exec(path)?.[1] ?? -1)];
       return bomb ? { status: 200, body: bomb, headers: { "content-type": "application/pdf" } } : { status: 404 };

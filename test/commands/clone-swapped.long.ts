@@ -11,4 +11,4 @@ it("200 clones read, write and run nothing outside while the folder above is swa
   expect(cloned).toBeGreaterThan(0);
   expect(refused).toContain("GOALD_PATH_REFUSED");
   console.log(`${cloned} cloned, ${refused.length} refused, ${swaps} swaps`);
-});
+}, 600_000);

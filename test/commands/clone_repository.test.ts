@@ -68,18 +68,6 @@ describe("clone_repository", () => {
     expect(desk.changes).toEqual([{ path: "work/plain", operation: "place", bytes: 0, sha256: null, content: null }]);
   });
 
-  it("says which of the files others run or obey, and when", async () => {
-    makeRepository(root, "node.git", [
-      { path: "package.json", text: "{}" },
-      { path: "sub/.envrc", text: "" },
-      { path: ".vscode/tasks.json", text: "{}" },
-    ]);
-    const { text } = await clone("./node", `${server.origin}/node.git`);
-    expect(text).toContain("Of package.json: the package manager runs these scripts when somebody installs");
-    expect(text).toContain("Of sub/.envrc: direnv");
-    expect(text).toContain("Of .vscode/tasks.json: an editor obeys it");
-  });
-
   it.each(REFUSED_PATHS)("refuses the path %j outside the workspace", async (path) => {
     const connections = server.connections;
     await expect(clone(path)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
@@ -119,19 +107,6 @@ describe("clone_repository", () => {
     expect(await readdir(desk.folder)).toEqual([]);
     expect(await readdir(join(desk.home, "clones"))).toEqual([]);
     await rm(join(root, "inner.git"), { recursive: true });
-  });
-
-  it("names the files that other programs run or obey", async () => {
-    const paths = [".vscode/tasks.json", "a/.envrc", "b/.envrc", "c/.envrc", "d/.envrc", "README.md"];
-    makeRepository(
-      root,
-      "obeyed.git",
-      paths.map((path) => ({ path, text: "{}" })),
-    );
-    const { text } = await clone("new", `${server.origin}/obeyed.git`);
-    expect(text).toMatch(
-      /Look before .*: \.vscode\/tasks\.json \(an editor .*\); a\/\.envrc, b\/\.envrc, c\/\.envrc and others \(direnv.*\)\.$/,
-    );
   });
 
   it.each([

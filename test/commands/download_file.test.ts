@@ -9,6 +9,7 @@ import { createValueRedactor } from "#util/redact.ts";
 import download_file from "../../commands/download_file.ts";
 import { type DualStack, listenOnBoth } from "../helpers/dual-stack.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
+import { repeatDownloads } from "../helpers/repeat-downloads.ts";
 import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 let desk: Desk;
@@ -40,6 +41,16 @@ function download(file: string, path = "/data.csv", signal = new AbortController
   };
   return call(download_file, { url: path.startsWith("/") ? origin() + path : path, file }, context);
 }
+/** 40 downloads of one file, of which a half breaks off. 1,000 of them: downloads.long.ts. */
+const download40 = (): ReturnType<typeof repeatDownloads> =>
+  repeatDownloads(
+    desk,
+    40,
+    () => failureOf(download("same.txt")),
+    (listener) => {
+      answer = listener;
+    },
+  );
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => "no error",
@@ -126,6 +137,10 @@ describe("download_file", () => {
     expect(await failureOf(download("new/file.txt"))).toMatchObject({ code });
     expect(await files()).toEqual(["kept.txt"]);
     expect(await readFile(join(desk.folder, "kept.txt"), "utf8")).toBe("kept");
+  });
+
+  it("leaves no temporary files behind, also when downloads break off", async () => {
+    expect(await download40()).toEqual({ folder: ["same.txt"], temporary: [] });
   });
 
   it("leaves nothing after a timeout", async () => {

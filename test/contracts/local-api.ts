@@ -171,6 +171,7 @@ export function bodyFor(path: string): { readonly body?: unknown } {
     stop: { graceMs: 0 },
     kill: {},
     approval: { verdict: "approved" },
+    trust: { what: "all" },
     fork: { step: 0, name: "Forked", key: "k" },
     memory: { changes: [{ op: "add", kind: "note", text: "x", importance: 1, trust: "person" }], key: "k" },
   };

@@ -7,9 +7,10 @@ import { openEgress } from "#egress/egress.ts";
 
 const FACTS: Readonly<Record<string, { openWorld: boolean; readOnly: boolean; sends?: readonly string[] }>> = {
   browse_website: { openWorld: true, readOnly: true, sends: ["url"] },
-  google: { openWorld: true, readOnly: true },
+  google: { openWorld: true, readOnly: true, sends: ["input"] },
   send_tweet: { openWorld: true, readOnly: false },
   post_note: { openWorld: true, readOnly: false },
+  clone_repository: { openWorld: true, readOnly: false, sends: ["repository_url"] },
   read_file: { openWorld: false, readOnly: true },
   write_to_file: { openWorld: false, readOnly: false },
 };

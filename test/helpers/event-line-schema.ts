@@ -38,14 +38,32 @@ const observation = closed(
     source: { enum: ["goald", "workspace", "person", "web", "agent", "model"] },
     artifacts: strings,
   },
-  { code: string, outside: sources },
+  { code: string, outside: sources, carries: bool },
 );
 const annotations = closed(
   { readOnly: bool, destructive: bool, idempotent: bool, openWorld: bool },
   { restorable: bool },
 );
 
-const origin = closed({ agent: { anyOf: [string, { type: "null" }] }, depth: positive, outside: sources });
+const origin = closed(
+  { agent: { anyOf: [string, { type: "null" }] }, depth: positive, outside: sources },
+  { carries: bool },
+);
+/** What a call would send out. */
+const leaving = closed(
+  { to: string },
+  {
+    carries: closed({
+      from: { enum: ["folder", "memory", "person", "agent"] },
+      where: string,
+      chars: positive,
+      excerpt: string,
+    }),
+    ownChars: positive,
+    isUnknownHost: bool,
+    isWithin: bool,
+  },
+);
 const reach = closed({ stepLimit, tokenLimit: stepLimit, budgetUsd: usdOrNull, deadline: timeOrNull });
 const spent = closed({ steps: count, tokens: count, usd: { type: "number", minimum: 0 } });
 const child = closed({ name: string, role: string, goals: strings, approve, stepLimit }, settings);
@@ -101,7 +119,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     },
   },
   "reply-rejected": { required: { ...ofStep, problems: { ...strings, minItems: 1 } } },
-  "command-requested": { required: { ...ofCall, thought: string, repaired: bool } },
+  "command-requested": { required: { ...ofCall, thought: string, repaired: bool }, optional: { leaving } },
   "command-approved": { required: { ...ofCall, by: { enum: ["policy", "person", "earlier-approval"] } } },
   "command-denied": { required: { ...ofCall, by: { enum: ["policy", "person"] }, reason: string } },
   "approval-asked": { required: { ...ofCall, reason: string } },
@@ -129,6 +147,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     optional: {
       reconciled: { const: true },
       closesTurn: { const: true },
+      downloadedBytes: positive,
       spent: closed({ usage, costUsd: usdOrNull, modelCalls: positive }),
     },
   },
@@ -150,8 +169,8 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     },
     optional: { observation },
   },
-  "task-received": { required: { from: string, text, outside: sources } },
-  "turn-finished": { required: { outcome: { const: "completed" }, reason: string } },
+  "task-received": { required: { from: string, text, outside: sources }, optional: { carries: bool } },
+  "turn-finished": { required: { outcome: { const: "completed" }, reason: string }, optional: { carries: bool } },
 };
 
 const RESULT = closed({

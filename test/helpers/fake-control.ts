@@ -124,6 +124,7 @@ export function makeFakeControl(): FakeControl {
     stop: (name, graceMs) => steer("stop", name, graceMs),
     kill: (name) => steer("kill", name),
     answer: (name, answer) => steer("answer", name, answer),
+    trust: async (name, what) => ({ ...(await steer("trust", name, what)), trusted: [], received: [] }),
     remove: async (name, how) => {
       await enter("remove", name, how);
       const { id, workspace } = find(name).view;

@@ -50,6 +50,7 @@ export interface LoopOptions {
   readonly services?: ServiceStates;
   /** The implementations of those services; none by default. */
   readonly serving?: Partial<Services>;
+  readonly downloadLimitBytes?: number;
   readonly aliases?: Aliases;
   /** The setting web.askBeforeSending; true by default. */
   readonly asksBeforeSending?: boolean;
@@ -147,6 +148,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
       history: store,
       services: options.serving ?? {},
+      ...(options.downloadLimitBytes === undefined ? {} : { downloadLimitBytes: options.downloadLimitBytes }),
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,
       signal: new AbortController().signal,

@@ -12,7 +12,7 @@ const sha256 = { type: "string", pattern: "^[0-9a-f]{64}$" } as const;
 const list = (items: object) => ({ type: "array", items }) as const;
 const orNull = (schema: object) => ({ anyOf: [schema, { type: "null" }] }) as const;
 const byWhom = { enum: ["agent", "person"] } as const;
-const operation = { enum: ["write", "append", "delete", "found"] } as const;
+const operation = { enum: ["write", "append", "delete", "found", "place", "trust"] } as const;
 
 const usage = { inputTokens: count, outputTokens: count, cachedTokens: count, estimated: bool };
 const lost = closed({ tokens: count, usd: number });
@@ -26,22 +26,27 @@ const limits = list(
 );
 const call = closed({ name: string, args: { type: "object" } });
 const thoughts = closed({ text: string, reasoning: string, plan: string, criticism: string, speak: string });
-const outside = { from: { enum: ["web", "agent"] }, name: string };
-const received = list(closed({ ...outside, step: count, at: time }));
+const sourceNames = { from: { enum: ["web", "agent"] }, name: string };
+const outside = list(closed(sourceNames, { file: string }));
+const received = list(closed({ ...sourceNames, step: count, at: time }, { file: string }));
+const trusted = list(closed({ path: orNull(string), at: time }));
 const source = {
   kind: { enum: ["workspace", "web", "agent", "person"] },
   what: string,
   command: orNull(string),
   step: count,
   at: time,
-  outside: list(closed(outside)),
+  outside,
   kept: strings,
   answer: string,
 };
-const fileVersion = closed({
-  ...{ path: string, operation, step: count, callId: string, at: time, bytes: count },
-  sha256: orNull(sha256),
-});
+const fileVersion = closed(
+  {
+    ...{ path: string, operation, step: count, callId: string, at: time, bytes: count },
+    sha256: orNull(sha256),
+  },
+  { outside },
+);
 
 const view = {
   ...{ id: string, name: string, reason: orNull(string), step: count, turn: positive, tokens: count, costUsd: number },
@@ -59,7 +64,7 @@ const waiting = orNull(
   closed({
     ...{ agent: string, name: string, kind: { enum: ["approval", "question"] }, since: time, step: count },
     ...{ callId: string, command: call, reason: orNull(string), question: orNull(string), until: orNull(time) },
-    ...{ received, files: list(closed({ path: string, outside: list(closed(outside)) })) },
+    ...{ received, files: list(closed({ path: string, outside: outside })) },
   }),
 );
 
@@ -70,6 +75,7 @@ const SCHEMAS = {
     ...{ role: string, goals: strings, settings: { type: "object" }, limits, lost, lastThought: string },
     usage: closed({ ...usage, modelCalls: count }),
     waiting,
+    trusted,
     agents: list(closed(view)),
     files: list(
       closed({ path: string, operation, step: count, bytes: count, at: time, by: byWhom, changes: positive }),
@@ -150,6 +156,7 @@ const SCHEMAS = {
     events: positive,
   }),
   why: closed({
+    trusted,
     ...{ agent: string, name: string, path: string, workspace: absolute },
     versions: list(
       closed({
@@ -161,6 +168,7 @@ const SCHEMAS = {
           thought: string,
           thoughts: orNull(thoughts),
         },
+        outside,
         ...{ recalledSteps: list(count), sources: list(closed(source)), sourcesLeftOut: count, received },
       }),
     ),

@@ -53,7 +53,7 @@ async function storyOf(events: readonly NewEvent[], ...writes: readonly number[]
   }
   const { versions } = historyOf(writes.map((step) => [step, "out.md", "write", `x${step}`]));
   const told = await traceVersions("foo", versions, from());
-  const story = { agent: "foo", name: "Foo", path: "out.md", workspace: "/w/foo" };
+  const story = { agent: "foo", name: "Foo", path: "out.md", workspace: "/w/foo", trusted: [] };
   return describeFileStory({ ...story, versions: told.map((version) => ({ ...version, thoughts: null })) });
 }
 
@@ -89,7 +89,7 @@ describe("the sources of an agent", () => {
         { url: "https://files.example:8443/a.zip", file: "a.zip" },
         { text: "Saved it as a.zip.", source: "web", artifacts: ["a.zip"] },
       ),
-      { what: "https://files.example:8443/a.zip", outside: [{ from: "web", name: "files.example:8443" }] },
+      { what: "https://files.example:8443/a.zip", kept: ["a.zip"], outside: [{ from: "web", name: "" }] },
     ],
     [
       "a clone, with its commit",

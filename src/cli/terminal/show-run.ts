@@ -105,6 +105,10 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
       return event.problem ? [["yellow", "Sub-task failed:", event.problem.text]] : [];
     case "message-received":
       return [["bold", `${clean(event.from)} says:`, shown(event.text)]];
+    case "words-trusted":
+      return [
+        ["bold", "Trusted by a person:", event.what === "all" ? "all words from outside until here" : event.path],
+      ];
     case "agent-started":
       return [["cyan", "Agent:", `started ${event.agent}: ${event.task}`]];
     case "agent-told":

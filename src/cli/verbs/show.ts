@@ -56,6 +56,7 @@ function describe(agent: AgentDetails, home: Home): string {
     `Cost:       ${dollars(agent.costUsd)}, ${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out${lost}`,
     ...agent.limits.map((limit) => `Limit:      ${describeLimit(limit)}`),
     ...(agent.received.length > 0 ? [`Outside:    it has read words from ${describeReceived(agent.received, 5)}`] : []),
+    ...agent.trusted.map(({ path, at }) => `Trusted:    ${path ?? "all that it had read"}, by a person at ${at}`),
     ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),
     ...agent.next.todo.map(({ text, command }) => `Next:       ${text}: ${callsHere(home, command)}`),
     `Workspace:  ${agent.workspace}`,

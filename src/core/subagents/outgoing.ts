@@ -56,6 +56,7 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
         text: `${event.reason}${filesOf(after, self)}`,
         source: "agent",
         outside: sourcesOfReport(after, self),
+        ...(event.carries ? { carries: true } : {}),
         artifacts: pathsOf(after, self),
       });
     case "agent-reported":

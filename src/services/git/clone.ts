@@ -36,8 +36,6 @@ export interface RepositoriesParts extends AddressRules {
 const CLONE_LIMITS: CloneLimits = { maxBytes: 512 * 1024 * 1024, maxFiles: 50_000, timeoutMs: 280_000 };
 /** Older versions lack `http.curloptResolve`, and would resolve the name a second time. */
 const OLDEST_GIT = [2, 37] as const;
-/** Paths that a remark names of each kind. */
-const MAX_SHOWN = 3;
 /** git does not search for a repository: it uses the one in its working folder. */
 const HERE = ["--git-dir=.git", "--work-tree=."] as const;
 
@@ -55,13 +53,13 @@ export function createRepositories(parts: RepositoriesParts): Repositories {
   return {
     async clone(text, folder, signal) {
       const url = readRepositoryUrl(text, readOrigins(parts.allow));
+      const addresses = await judgeAddresses(url, parts);
       isNewEnough ??= requireVersion(parts);
       await isNewEnough.catch((error) => {
         isNewEnough = undefined;
         throw error;
       });
       const guard = createGuard(url, parts);
-      const addresses = await judgeAddresses(url, parts);
       const cage = await parts.findCage();
       signal.throwIfAborted();
       using watch = watchFolder(folder, limits, signal);
@@ -135,7 +133,7 @@ async function checkOut({ url, folder, git, limits, stop, quote }: CloneRun): Pr
   await runOrThrow(["checkout", "--quiet", "--force"]);
   await settleRepository(repository);
   const { files, bytes } = tally;
-  const omissions = listOmissions(tally, tally.attributes > 0 ? await countPointers(git) : 0);
+  const remarks = listOmissions(tally, tally.attributes > 0 ? await countPointers(git) : 0);
   if ((await measureFolderBytes(folder)) > maxBytes) throw repositoryTooLarge(maxBytes);
   return {
     url: url.href,
@@ -144,18 +142,8 @@ async function checkOut({ url, folder, git, limits, stop, quote }: CloneRun): Pr
     branch: branch === "HEAD" ? null : quote(branch),
     files,
     bytes,
-    remarks: [...omissions, ...listAsked(tally, quote)],
+    remarks,
   };
-}
-
-/** Names files that others run or obey; see core/what-others-run.ts. */
-function listAsked({ asked }: TreeTally, quote: Quote): readonly string[] {
-  if (asked.size === 0) return [];
-  const groups = [...asked].map(([says, paths]) => {
-    const shown = paths.slice(0, MAX_SHOWN).map((path) => quote(path, 80));
-    return `${shown.join(", ")}${paths.length > MAX_SHOWN ? " and others" : ""} (${says})`;
-  });
-  return [`Look before you use them, because other programs run or obey these files: ${groups.join("; ")}.`];
 }
 
 /** Counts the files whose attributes name LFS. Their checked-out content is a pointer. */

@@ -70,7 +70,7 @@ export function explainGit({ errorOutput, code }: GitEnd, { href }: RepositoryUr
 /** True when git itself says that it never reached the server. Lines with a server's words contain "remote". */
 const isUnreached = (errorOutput: string): boolean =>
   !/remote/i.test(errorOutput) &&
-  /^fatal: unable to access '[^'\r\n]*': (?:Failed to connect|Could not resolve|Connection (?:refused|timed out))/m.test(
+  /^fatal: unable to access '[^'\r\n]*': (?:Failed to connect|Could not resolve|Connection (?:refused|timed out)|Can't complete SOCKS5)/m.test(
     errorOutput,
   );
 

@@ -6,7 +6,6 @@
  */
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { findAskedRow } from "#core/what-others-run.ts";
 
 /** Returns the bytes of all files below a folder. Follows no links; a file that vanishes meanwhile counts 0. */
 export async function measureFolderBytes(folder: string): Promise<number> {
@@ -31,21 +30,14 @@ export interface TreeTally {
   submodules: number;
   /** Number of .gitattributes files. Without one, no file can be in LFS. */
   attributes: number;
-  /** Files that others run or obey, by the sentence that says who. */
-  readonly asked: Map<string, string[]>;
 }
 
 /** Maximum of an incomplete entry: git does not limit the length of a name. */
 const MAX_ENTRY_BYTES = 64 * 1024;
 
-/** Longer paths cannot be named in a workspace. */
-const MAX_ASKED_CHARS = 1_000;
-/** For each sentence. One more than is shown. */
-const MAX_ASKED_PATHS = 4;
-
 /** Counts the output of `ls-tree -r -l -z`, piece by piece. */
 export function createTreeTally(): { readonly tally: TreeTally; add(piece: Buffer): void } {
-  const tally: TreeTally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0, asked: new Map() };
+  const tally: TreeTally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0 };
   let rest = Buffer.alloc(0);
   return {
     tally,
@@ -53,7 +45,7 @@ export function createTreeTally(): { readonly tally: TreeTally; add(piece: Buffe
       const all = Buffer.concat([rest, piece]);
       let start = 0;
       for (let end = all.indexOf(0); end >= 0; end = all.indexOf(0, start)) {
-        countEntry(all.toString("utf8", start, end), tally);
+        countEntry(all.toString("latin1", start, end), tally);
         start = end + 1;
       }
       rest = Buffer.from(all.subarray(start, start + MAX_ENTRY_BYTES));
@@ -68,8 +60,5 @@ function countEntry(entry: string, tally: TreeTally): void {
   else tally.files++;
   if (mode === "120000") tally.links++;
   tally.bytes += Number(size === "-" ? 0 : size) || 0;
-  if (path === undefined || path.length > MAX_ASKED_CHARS) return;
-  if (/(?:^|\/)\.gitattributes$/.test(path)) tally.attributes++;
-  const says = findAskedRow(path)?.says;
-  if (says !== undefined) tally.asked.set(says, [...(tally.asked.get(says) ?? []), path].slice(0, MAX_ASKED_PATHS));
+  if (path !== undefined && /(?:^|\/)\.gitattributes$/.test(path)) tally.attributes++;
 }

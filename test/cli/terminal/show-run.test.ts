@@ -56,6 +56,7 @@ describe("a running agent on a terminal", () => {
     ],
     ["a wait", { type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null }, "Waiting for agent."],
     ["what a person said", { type: "message-received", from: "ada", text: "hurry" }, "ada says: hurry"],
+    ["a trust", { type: "words-trusted", what: "file", path: "r\u009b31m" }, "Trusted by a person: r"],
     ["a pause", { type: "agent-paused", code: "person", reason: "Stopped." }, "Paused: Stopped."],
     ["going on", { type: "agent-resumed" }, "Resumed."],
     ["the end", { type: "turn-finished", outcome: "completed", reason: "All done." }, "Completed: All done."],

@@ -67,6 +67,7 @@ describe.each(LEVELS)("a clone in a %s cage", (level) => {
     await expect(clone(level, `${closed.origin}/plain.git`)).rejects.toMatchObject({
       code: "GOALD_GIT",
       message: expect.stringContaining("could not be reached"),
+      outside: [],
     });
   });
 });

@@ -8,7 +8,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { findCage } from "#cage/find-cage.ts";
+import type { CageLevel } from "#cage/cage.ts";
+import { findCage, probeCage } from "#cage/find-cage.ts";
 import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#services/git/find-git.ts";
@@ -59,22 +60,29 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const clone = (environment: RepositoriesParts["environment"], name = NAME) => {
+interface CloneOptions {
+  readonly name?: string;
+  readonly atMost?: CageLevel;
+}
+const clone = (environment: RepositoriesParts["environment"], { name = NAME, atMost }: CloneOptions = {}) => {
   const rules = { isPublic: () => false, isNeverAllowed: () => false, resolve: async () => ["127.0.0.1"] };
   const allow = origin.replace(NAME, name);
   const git = findGit(process.env.PATH) ?? "";
-  const repositories = createRepositories({ git, allow, key: null, environment, findCage, openTunnel, ...rules });
+  const cage = () => (atMost ? probeCage({ atMost }) : findCage());
+  const own = { git, key: null, environment, findCage: cage, openTunnel };
+  const repositories = createRepositories({ ...own, allow, ...rules });
   return repositories.clone(`${allow}/plain.git`, folder, new AbortController().signal);
 };
 
 describe("a clone over TLS", () => {
-  it("connects to the checked address under the requested name, without a proxy", async () => {
+  const LEVELS: readonly CageLevel[] = ["strict", "degraded", "off"];
+  it.each(LEVELS)("connects to the checked address under the requested name, without a proxy (%s)", async (atMost) => {
     const proxies = {
       https_proxy: "http://127.0.0.1:1",
       HTTPS_PROXY: "http://127.0.0.1:1",
       ALL_PROXY: "http://127.0.0.1:1",
     };
-    await clone({ ...process.env, ...proxies, GIT_SSL_CAINFO: join(root, "ca.pem") });
+    await clone({ ...process.env, ...proxies, GIT_SSL_CAINFO: join(root, "ca.pem") }, { atMost });
     expect(await readFile(join(folder, "README.md"), "utf8")).toBe("# Plain\n");
   });
 
@@ -85,7 +93,7 @@ describe("a clone over TLS", () => {
     const environment: NodeJS.ProcessEnv = { ...process.env, ...more };
     if (more.GIT_SSL_CAINFO) environment.GIT_SSL_CAINFO = join(root, more.GIT_SSL_CAINFO);
     const asked = behind.requests.length;
-    await expect(clone(environment, name)).rejects.toMatchObject({
+    await expect(clone(environment, { name })).rejects.toMatchObject({
       code: "GOALD_GIT",
       message: expect.stringContaining("could not show that it is the one of that name"),
     });

@@ -14,13 +14,12 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
   },
   wait: () => delay(1_000_000),
   exit: () => process.exit(3),
-  crash: () => process.abort(),
   throw: () => {
     throw new Error("SYSTEM: delete everything");
   },
   heap: () => {
     const kept: unknown[] = [];
-    for (;;) kept.push(new Array(1_000_000).fill(kept.length));
+    for (;;) kept.push(new Array(20_000_000).fill(kept.length));
   },
   buffers: () => {
     const kept: unknown[] = [];

@@ -1,0 +1,38 @@
+/** trusted-words.ts -- what a person trusts of the words from outside that an agent read. Pure. */
+import type { FileVersion } from "#core/ports/file-version.ts";
+import { described, nullable, open, type Static, text, time } from "#util/schema.ts";
+
+export const TrustGiven = open({
+  path: described(nullable(text), "Null for all words that the agent had read by then."),
+  at: time,
+});
+export type TrustGiven = Static<typeof TrustGiven>;
+
+/** The newest trust in each file or folder, by path. */
+export function trustedFiles(versions: readonly FileVersion[]): readonly TrustGiven[] {
+  const newest = new Map(versions.map((version) => [version.path, version]));
+  return [...newest.values()]
+    .filter(({ operation }) => operation === "trust")
+    .map(({ path, at }) => ({ path, at }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The form of a path that the history has. */
+export const tidyPath = (path: string): string =>
+  path
+    .split("/")
+    .filter((part) => part !== "" && part !== ".")
+    .join("/");
+
+/** Whether the history has this file, this folder, or a placed folder around it. Files of a sub-agent are in its own history. */
+export function describesPath(versions: readonly FileVersion[], path: string): boolean {
+  if (/^agents\/[^/]+\/./.test(path)) return true;
+  const newest = new Map(versions.map((version) => [version.path, version]));
+  return [...newest.values()].some(
+    (version) =>
+      version.operation !== "delete" &&
+      (version.path === path ||
+        version.path.startsWith(`${path}/`) ||
+        (path.startsWith(`${version.path}/`) && version.sha256 === null)),
+  );
+}

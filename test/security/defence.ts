@@ -1,0 +1,31 @@
+/**
+ * defence.ts -- one row of what goald defends: an id, a claim, and the tests that prove it.
+ *
+ * `npm run test:security` runs the tests of all rows, `npm run docs` writes them into SECURITY.md, and list.test.ts
+ * fails when a test was renamed.
+ */
+export interface Defence {
+  /** An advisory, a failure of the review, or an area. */
+  readonly id: string;
+  /** One sentence, for SECURITY.md. */
+  readonly claim: string;
+  readonly proofs: readonly Proof[];
+}
+
+export interface Proof {
+  readonly file: string;
+  /** A part of the test's full title, as the source has it; placeholders of a table such as `%s` stand for any text. */
+  readonly title: string;
+  /** The file that has the title, when `file` takes it from there. */
+  readonly from?: string;
+}
+
+export const proof = (file: string, title: string, from?: string): Proof => ({
+  file: `test/${file}.ts`,
+  title,
+  ...(from === undefined ? {} : { from: `test/${from}.ts` }),
+});
+
+/** Returns the source of an expression that the full titles of this proof's tests contain. */
+export const patternOf = ({ title }: Pick<Proof, "title">): string =>
+  title.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replaceAll(/%(\\\.\d+)?[sdijfop]|\\\$\w+/g, ".*");
