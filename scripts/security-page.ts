@@ -30,7 +30,8 @@ page or as another user.
 ## What is defended
 
 \`npm run test:security\` runs the tests of this table and prints each row with its result (\`-- F5\` runs the rows whose id contains F5).
-\`npm test\` contains them all, and fails when the table names a test that does not exist. Tests are below \`test/\`.`;
+\`npm test\` contains them, and \`npm run test:long\` those of \`*.long\` files. A table that names a test which does not exist fails. Tests are
+below \`test/\`.`;
 
 const NOT_DEFENDED = `## What is not defended
 
@@ -41,8 +42,10 @@ const NOT_DEFENDED = `## What is not defended
 | model and search servers | They see what they are asked: goals, files that the agent reads, memories. The same holds for servers of embeddings, images, speech and Pinecone. Use servers that you trust with it. |
 | machines where the cage is not strict | Without bubblewrap, or where the system forbids it, readers of pages and git run in processes of their own with limits, but the system does not close files and network to them. \`goald doctor\` and \`goald status\` name the level. |
 | systems other than Linux | Folders cannot be held open there: paths are compared, so a program of yours that swaps folders for links at the right moment can lead a command outside. macOS is untested, Windows untried. |
-| small amounts of text that leave | After text from outside, long pieces of your text ask before they leave in an address, a search or a message. A few characters at a time, or the choice between two pages, can still tell something. \`--approve always\`, or a profile without \`web\`, closes that. |
+| small amounts of text that leave | After text from outside, 24 characters and more of your text ask before they leave in an address, a search or a message; where nobody is asked they are refused. A few characters at a time, or the choice between two pages, can still tell something. \`--approve always\`, or a profile without \`web\`, closes that. |
 | the agent's own folder | Within it, and within its limits, a model that is wrong or misled can write and delete. \`goald diff\`, \`goald why\` and \`goald restore\` show it and take it back. |
+| programs that goald does not know | Files that git, npm, shells, editors and their like run are asked about. A program that is not in that table may run a file that an agent wrote. |
+| keys in downloads and clones | Their bytes are kept as they came; \`download_file\` says when a key of yours is in them. |
 | what a person approves or trusts | A yes, \`y -N\`, \`--approve never\` and \`goald trust\` are yours. goald shows what was read from outside before you answer. |
 | dependencies | They are locked with hashes and few, and they are not audited by us. The packages that read strangers' bytes run in the cage. |
 

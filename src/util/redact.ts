@@ -76,8 +76,8 @@ function base64Forms(secret: string): readonly string[] {
 }
 
 /** Characters that JSON and URLs escape without need. Secrets are compared without any backslash. */
-const ESCAPED_IN_SECRET = /\\+(?:u([0-9a-f]{4}))?|%([2-7][0-9a-f])/gi;
-const ESCAPED_IN_TOKEN = /(?<!\\)\\+(?:u([0-9a-f]{4})|(?=\/))|%([2-7][0-9a-f])/gi;
+const ESCAPED_IN_SECRET = /\\{1,65536}(?:u([0-9a-f]{4}))?|%([2-7][0-9a-f])/gi;
+const ESCAPED_IN_TOKEN = /(?<!\\)\\{1,65536}(?:u([0-9a-f]{4})|(?=\/))|%([2-7][0-9a-f])/gi;
 /** Deep nesting is known by its rows of backslashes. */
 const HAS_ESCAPES = /\\[u/]|\\{4}|%[2-7]/i;
 

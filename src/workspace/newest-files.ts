@@ -1,12 +1,12 @@
 /**
  * newest-files.ts -- finds the newest files of an agent's folder at a bounded cost.
  *
- * It looks at a limited number of entries, the upper folders first, and follows no links. Hidden files and goald's own
- * are skipped. In a folder with more entries, a newer file may be among those that it did not look at.
+ * It looks at a limited number of entries, the upper folders first, and follows no links. Hidden files, goald's own and those of
+ * sub-agents are skipped: sub-agents choose the names of their files, and every prompt would show them. In a folder with more entries, a newer file may be among those that it did not look at.
  */
 import { type Dirent, lstatSync, opendirSync } from "node:fs";
 import type { FileStat, FolderSight } from "#core/ports/workspace.ts";
-import { isNameable } from "./path-rules.ts";
+import { AGENTS_FOLDER, isNameable } from "./path-rules.ts";
 import { bestAnchor, openFolder } from "./resolve-path.ts";
 
 const MAX_ENTRIES = 200;
@@ -22,7 +22,7 @@ export async function findNewestFiles(root: string): Promise<FolderSight> {
     for (const entry of readEntries(folder.self, MAX_ENTRIES - looked)) {
       looked += 1;
       const inside = path === "" ? entry.name : `${path}/${entry.name}`;
-      if (/^(?:\.|_goald$)/.test(entry.name) || !isNameable(inside)) continue;
+      if (/^(?:\.|_goald$)/.test(entry.name) || inside === AGENTS_FOLDER || !isNameable(inside)) continue;
       if (entry.isDirectory()) folders.push(inside);
       const stats = entry.isFile() ? lstatSync(folder.at(entry.name), { throwIfNoEntry: false }) : undefined;
       if (stats?.isFile()) files.push({ path: inside, bytes: stats.size, modifiedAt: stats.mtime.toISOString() });

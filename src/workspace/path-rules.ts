@@ -12,7 +12,7 @@ import { isOfVersionControl } from "#core/what-others-run.ts";
 /** Only goald writes there; commands may read it. */
 const OWN_FOLDER = "_goald";
 /** Holds the folders of sub-agents; see store/slug.ts. */
-const AGENTS_FOLDER = "agents";
+export const AGENTS_FOLDER = "agents";
 /** In UTF-8: the limit of common file systems. */
 const MAX_NAME_BYTES = 255;
 /** In UTF-8, for the relative path. The smallest system limit for absolute paths is 1,024, and the folder needs room. */

@@ -232,6 +232,26 @@ describe("an agent that received words from outside", () => {
   });
 });
 
+describe("the result of a command", () => {
+  const running = defineCommand({
+    ...calling,
+    name: "have_it_read",
+    async run(_args, { run }) {
+      const answer = await run("What does the page say?", { type: "string" });
+      return succeed(`It says: ${answer}`);
+    },
+  });
+
+  it.each([
+    ["nested calls", [reply("fetch_it")]],
+    ["sub-tasks", [reply("have_it_read"), download("evil.example"), reply("task_complete", { result: ORDER })]],
+  ])("carries the sources of its %s", async (_title, script) => {
+    const loop = await start([...script, done()], { commands: [calling, running] });
+    await loop.run();
+    expect((await results(loop)).at(-2)).toMatchObject({ source: "web", outside: [EVIL] });
+  });
+});
+
 describe("a file", () => {
   it("carries the words of its writer and of its last version, through moves and appends", async () => {
     const loop = await start([

@@ -180,8 +180,14 @@ export const ADVISORIES: readonly Defence[] = [
     id: "CVE-2026-33232",
     claim: "Folders and store cannot grow without limit, and a full disk loses nothing.",
     proofs: [
+      proof(REAL, "CVE-2026-33232: an agent that writes without end stops at its quota, and goes on after it deletes"),
+      proof("loop/download-quota.test", "counts over the agent's life, and refuses before anything more is saved"),
+      proof(
+        "workspace/quota.test",
+        "refuses a write before it is made, names the setting, and admits it once something is deleted",
+      ),
       proof("workspace/full-disk.test", "a full disk"),
-      proof("memory/vectors/hnsw-index.test", "saves no graph, reports it once, leaves no files, and searches go on"),
+      proof("store/group-processes.test", "fails every write of a group on a full disk, keeps earlier ones"),
     ],
   },
 ];

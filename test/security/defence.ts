@@ -14,7 +14,7 @@ export interface Defence {
 
 export interface Proof {
   readonly file: string;
-  /** A part of the test's full title, as the source has it; placeholders of a table such as `%s` stand for any text. */
+  /** A part of the test's full title, as the source has it. Placeholders such as `%s` stand for any text. */
   readonly title: string;
   /** The file that has the title, when `file` takes it from there. */
   readonly from?: string;

@@ -3,12 +3,84 @@ import { type Defence, proof } from "./defence.ts";
 
 export const FINDINGS: readonly Defence[] = [
   {
+    id: "F1",
+    claim:
+      "After a stranger's page, text of the folder, of memory and of people leaves by no address, search, message or sub-agent unasked.",
+    proofs: [
+      proof("loop/leaving.test", "waits for a person, says what would go where, and goes after a yes"),
+      proof("loop/leaving.test", "is refused when nobody can be asked, and the run goes on"),
+      proof(
+        "cli/what-may-leave.test",
+        "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
+      ),
+      proof("cli/what-may-leave.test", "sends it with the rule switched off"),
+      proof("loop/research-run.test", "asks nothing, and so is refused nothing when nobody can be asked"),
+      proof("egress/what-may-leave.test", "are found in one encoding or two, whole or in two pieces"),
+      proof("egress/what-may-leave.test", "is found when it is written as %s: in a query, a path and a search"),
+      proof("egress/what-may-leave.test", "is found in pieces with numbers, sent in any order"),
+      proof("egress/what-may-leave.test", "asks about more than 200 characters that stood nowhere"),
+      proof(
+        "egress/what-may-leave.test",
+        "asks about a host that stood in no page, search answer, words of a person or setting, and once only",
+      ),
+    ],
+  },
+  {
+    id: "F2",
+    claim: "A page or PDF that takes memory, time or output ends its reader, never the host or another agent.",
+    proofs: [
+      proof(
+        "services/page/page-readers.test",
+        "inflate a PDF of 200 KB to 200 MB is refused in plain words, and the host does not grow",
+      ),
+      proof(
+        "services/page/page-readers.test",
+        "exit is read plainly if it is HTML, else refused, and the next page is read",
+      ),
+      proof("services/page/page-readers.test", "are at most two, of which one is kept"),
+      proof(
+        "cli/page-bomb.long",
+        "reads a PDF of 1 MB that inflates to 1 GB, and other bombs, and neither it nor the other agent notices",
+      ),
+    ],
+  },
+  {
+    id: "F2: cage",
+    claim: "What reads strangers' bytes sees no file, process, environment or network, and the system limits it.",
+    proofs: [
+      proof("cage/cage.test", "shows no file of the machine, no process, no environment and no network"),
+      proof("cage/cage.test", "stops a fork bomb of a command that runs no programs, also for root"),
+      proof("cage/cage.test", "is stopped by the limits of files and processor time"),
+      proof("cage/cage.test", "has no environment, and node refuses files and processes"),
+    ],
+  },
+  {
     id: "F3",
     claim: "`why` and `report` name the pages, downloads and clones that an agent read before it wrote a file.",
     proofs: [
       proof("views/sources.test", "contain the page that it read, with its host, and where it is kept"),
       proof("views/sources.test", "is in why, for every version that was written after it"),
       proof("views/sources.test", "is in the report, and in its opening"),
+    ],
+  },
+  {
+    id: "F4",
+    claim:
+      "Words from outside stay marked through files, moves, crashes, failures, sub-agents, export and import, until a person trusts them.",
+    proofs: [
+      proof("loop/provenance.test", "is tainted, in "),
+      proof("loop/provenance.test", "is asked about nothing more after y -20 when nothing came from outside"),
+      proof(
+        "loop/provenance.test",
+        "carries the words of its writer and of its last version, through moves and appends",
+      ),
+      proof(
+        "loop/provenance.test",
+        "says whose words a failure quotes, apart from goald's own, and through which file words came",
+      ),
+      proof("services/git/git-errors.test", "quotes the server's words apart from goald's own"),
+      proof("cli/memory.test", "keeps whose words from outside a memory holds, from home to home"),
+      proof("host/trust.test", "in a file leaves the agent as it is, and makes the file's words clean"),
     ],
   },
   {
@@ -24,6 +96,23 @@ export const FINDINGS: readonly Defence[] = [
     ],
   },
   {
+    id: "F6",
+    claim:
+      "A clone is made outside the folder, checked, and moved in; git reaches its one server and runs no program of the repository.",
+    proofs: [
+      proof(
+        "commands/clone-swapped.test",
+        "a clone reads, writes and runs nothing outside while the folder above is swapped for a link",
+      ),
+      proof("workspace/place-folder.test", "is refused with %s, and leaves nothing"),
+      proof(
+        "services/git/caged-clone.test",
+        "reaches no server but the judged one, neither by itself nor through the tunnel",
+      ),
+      proof("services/git/clone.test", "has settings of goald's own, and nothing else that git would run"),
+    ],
+  },
+  {
     id: "F7",
     claim: "A recording keeps no key, also when a reply brings it in pieces, and still replays.",
     proofs: [
@@ -32,6 +121,47 @@ export const FINDINGS: readonly Defence[] = [
         "holds no form of it, neither in its lines nor in the joined texts of its streams",
       ),
       proof("cassette/redact-stream.test", "replays without the keys to the same events and state"),
+    ],
+  },
+  {
+    id: "F8",
+    claim:
+      "A home, or a part of it, that another user owns or may change is refused by every verb that loads anything from it.",
+    proofs: [
+      proof("cli/owners.test", "is refused by every verb that loads anything from it, with the call that mends it"),
+      proof("cli/owners.test", "is refused for %s"),
+      proof("cli/owners.test", "is refused for the target of a link, and for the folder of that target"),
+    ],
+  },
+  {
+    id: "F9",
+    claim: "Control characters and marks without width are in the output of no verb.",
+    proofs: [
+      proof("cli/inert-output.test", "is in the output of any verb, as text or as JSON"),
+      proof("cli/inert-output.test", "is lost from an exported memory: each line is JSON that holds the same text"),
+    ],
+  },
+  {
+    id: "F10: quotas",
+    claim: "Folder, kept pages and history have a quota, and what an agent may delete makes room again.",
+    proofs: [
+      proof(
+        "workspace/quota.test",
+        "refuses a write before it is made, names the setting, and admits it once something is deleted",
+      ),
+      proof("workspace/quota.test", "counts what is stored and what one call adds, and leaves known files deletable"),
+      proof("workspace/quota.test", "is shared by an agent and its sub-agents"),
+      proof("loop/delete-for-good.test", "a file over 64 MB"),
+    ],
+  },
+  {
+    id: "F10: a parent's words",
+    claim: "The job of a helper whose parent had read text from outside is data, not a part of the system message.",
+    proofs: [
+      proof(
+        "loop/provenance.test",
+        "of a helper has the job as data when its parent had read text from outside, and no word of it in the system message",
+      ),
     ],
   },
   {
@@ -46,11 +176,55 @@ export const FINDINGS: readonly Defence[] = [
     ],
   },
   {
+    id: "F10: hostile recordings",
+    claim: "A stranger's recording neither loops nor writes below `.git`, and a device is not read as one.",
+    proofs: [
+      proof("cassette/hostile.test", "is refused for %s"),
+      proof("cassette/hostile.test", "cannot write %s"),
+      proof("cassette/hostile.test", "is not read when it is a device, a pipe, a folder or larger than 256 MB"),
+    ],
+  },
+  {
+    id: "F10: own public addresses",
+    claim: "git does not reach this machine by one of its public addresses.",
+    proofs: [proof("services/git/clone.test", "is refused if it is a public address of this machine")],
+  },
+  {
+    id: "F10: marks without width",
+    claim: "Names with marks that nobody sees are refused.",
+    proofs: [proof("core/unseen-marks.test", "is refused in the name of an agent, with its code point")],
+  },
+  {
+    id: "F10: approvals",
+    claim: "An approval is for one call, is given once, and expires as set.",
+    proofs: [
+      proof(
+        "host/approval.test",
+        "that arrives twice before the agent reads it approves one call, and not the next one",
+      ),
+      proof(
+        "host/approval.test",
+        "that names another call than the waiting one is refused, and the refusal names what waits",
+      ),
+      proof("host/approval.test", "counts as denied after its time: the model reads so, and the agent goes on"),
+    ],
+  },
+  {
     id: "F10: debugger",
     claim: "SIGUSR1 opens no debugger.",
     proofs: [
       proof("cli/debugger.test", "opens no debugger in a run in front of a person"),
       proof("cli/debugger.test", "opens no debugger in the daemon"),
     ],
+  },
+  {
+    id: "F10: half-sent heads",
+    claim: "Clients that send half a request leave room for calls.",
+    proofs: [proof("api/socket.test", "leave room for calls, however many clients send half a head")],
+  },
+  {
+    id: "F10: log as a link",
+    claim: "A log that is a link is named in a sentence, and nothing is written through it.",
+    proofs: [proof("cli/owners.test", "is named in a sentence, and nothing is written through it")],
   },
 ];

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createRedactor } from "#util/redact.ts";
@@ -85,6 +86,15 @@ describe("redaction by pattern", () => {
     for (const start of ['{"api_key":"', "api_key=", "sk-", "bearer ", "password: '"])
       for (const piece of ["x", "\\n", "\\\\", "="])
         expect(() => redact(start + piece.repeat(3_000_000))).not.toThrow();
+  });
+
+  it("needs no deep stack where V8 no longer optimises patterns, as in a process that has run for long", () => {
+    const program = `
+      import { createRedactor } from "./src/util/redact.ts";
+      const redact = createRedactor(["planted-secret-value"]);
+      console.log(redact("api_key=" + "\\\\".repeat(6_000_000)).length);`;
+    const args = ["--no-regexp-optimization", "--input-type=module", "--eval", program];
+    expect(Number(execFileSync(process.execPath, args, { encoding: "utf8" }))).toBeGreaterThan(6_000_000);
   });
 });
 

@@ -40,8 +40,8 @@ describe("the newest files of a folder", () => {
     expect(await findNewestFiles(root)).toMatchObject({ newest: { length: 8 }, others: 4, isPartial: false });
   });
 
-  it("leave out hidden files, goald's own and links", async () => {
-    for (const path of [".env", ".git/config", "_goald/report.md", "a.txt"]) await put(path);
+  it("leave out hidden files, goald's own, those of sub-agents, and links", async () => {
+    for (const path of [".env", ".git/config", "_goald/report.md", "agents/foo-ann/b.txt", "a.txt"]) await put(path);
     await symlink("/etc", join(root, "link"));
     await symlink("/etc/passwd", join(root, "passwd"));
     expect(await pathsIn()).toEqual(["a.txt"]);

@@ -1,0 +1,198 @@
+/**
+ * The property: whatever an agent does, and whenever the process dies, files and agent never carry less than the words that
+ * they may hold, and nothing that never reached the agent. An oracle follows the log with plain sets.
+ */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { CommandCall } from "#core/call.ts";
+import { GoaldError } from "#core/errors.ts";
+import { stateOf } from "#views/load-agent.ts";
+import { stamped, wrote } from "../contracts/store-builders.ts";
+import { finished } from "../helpers/events.ts";
+import { type Loop, makeLoop } from "../helpers/loop.ts";
+import { append, numberedModel, write } from "../helpers/numbered-model.ts";
+import type { ChatRequest } from "../helpers/openai-answers.ts";
+import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+
+const FILES = ["a.md", "sub/b.md", "c.md"] as const;
+type File = (typeof FILES)[number];
+type Step =
+  | { readonly kind: "web"; readonly host: string; readonly file: File }
+  | { readonly kind: "write" | "append" | "read"; readonly file: File }
+  | { readonly kind: "move"; readonly file: File; readonly to: File }
+  | { readonly kind: "fail"; readonly host: string }
+  | { readonly kind: "child" };
+interface Segment {
+  readonly steps: readonly Step[];
+  /** What a person does after the steps. */
+  readonly after: { readonly trust: "all" | File | null; readonly edit: File | null };
+}
+interface Program {
+  readonly segments: readonly Segment[];
+  readonly crash: { readonly at: number; readonly when: When };
+}
+
+const file = fc.constantFrom(...FILES);
+const host = fc.constantFrom("a.example", "b.example", "c.example");
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant("web" as const), host, file }),
+  fc.record({ kind: fc.constantFrom("write" as const, "append" as const, "read" as const, "read" as const), file }),
+  fc.record({ kind: fc.constant("move" as const), file, to: file }),
+  fc.record({ kind: fc.constant("fail" as const), host }),
+  fc.record({ kind: fc.constant("child" as const) }),
+);
+const program: fc.Arbitrary<Program> = fc.record({
+  segments: fc.array(
+    fc.record({
+      steps: fc.array(step, { minLength: 1, maxLength: 5 }),
+      after: fc.record({ trust: fc.constantFrom("all", "all", ...FILES, null), edit: fc.option(file) }),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+  crash: fc.record({ at: fc.integer({ min: 1, max: 40 }), when: fc.constantFrom("before", "after") }),
+});
+
+const CHILD_FILE = "agents/foo-mole/pages/x.md";
+function callOf(taken: Step): CommandCall {
+  switch (taken.kind) {
+    case "web":
+      return { name: "download_file", args: { url: `https://${taken.host}/x`, file: taken.file } };
+    case "write":
+      return write(taken.file, "mine");
+    case "append":
+      return append("more", taken.file);
+    case "read":
+      return { name: "read_file", args: { file: taken.file } };
+    case "move":
+      return { name: "move_file", args: { from: taken.file, to: taken.to } };
+    case "fail":
+      return { name: "download_file", args: { url: `https://${taken.host}/broken`, file: "no.md" } };
+    case "child":
+      return { name: "read_file", args: { file: CHILD_FILE } };
+  }
+}
+
+const READY = { ready: true } as const;
+async function start({ segments }: Program): Promise<Loop> {
+  const end: CommandCall = { name: "task_complete", args: { reason: "Done." } };
+  const calls = segments.flatMap(({ steps }) => [...steps.map(callOf), end]);
+  const loop = await makeLoop({
+    script: (request) => numberedModel(calls)(request as unknown as ChatRequest),
+    services: { downloads: READY },
+    serving: {
+      downloads: {
+        get: async (url) => {
+          if (url.includes("broken")) throw new GoaldError("GOALD_WEB", "It answered with 500.");
+          return { url, contentType: "", bytes: new TextEncoder().encode(`Words of ${url}\n`), holdsSecret: false };
+        },
+      },
+    },
+  });
+  const { store, row, clock, files } = loop;
+  const spec = { name: "mole", role: "a helper", goals: ["Read"], approve: "never", stepLimit: 9 } as const;
+  await store.create({ ...spec, id: "foo-mole", parent: row.id }, "mole", clock.now().toISOString());
+  const page = { ...wrote("pages/x.md", "x"), outside: [{ from: "web", name: "child.example" } as const] };
+  const nothing = { consumed: [], memories: [], blobs: [], staged: [] };
+  await store.commit(await store.claim("foo-mole"), 1, { ...nothing, events: stamped(2, finished(1)), files: [page] });
+  files.set(CHILD_FILE, new TextEncoder().encode("x"));
+  return loop;
+}
+
+/** Runs the program; the process dies once, at any commit. */
+async function runProgram(loop: Loop, { segments, crash }: Program): Promise<void> {
+  const cut = cutPowerAt(crash.at, crash.when);
+  let isAlive = true;
+  const runOn = async (): Promise<void> => {
+    if (isAlive)
+      try {
+        return void (await loop.run({ store: cut }));
+      } catch (error) {
+        if (!(error instanceof PowerCut)) throw error;
+        isAlive = false;
+      }
+    await loop.run();
+  };
+  for (const [index, { after }] of segments.entries()) {
+    await runOn();
+    const send = (key: string, message: Parameters<Loop["store"]["deliver"]>[2]) =>
+      loop.store.deliver(loop.row.id, `${key} ${index}`, message, loop.clock.now().toISOString());
+    if (after.edit !== null && loop.files.has(after.edit))
+      loop.files.set(after.edit, new TextEncoder().encode("edited"));
+    if (after.trust === "all") await send("trust", { type: "trust", what: "all" });
+    else if (after.trust !== null) await send("trust", { type: "trust", what: "file", path: after.trust });
+    if (index < segments.length - 1) await send("more", { type: "say", from: "ada", text: "Go on." });
+  }
+  await runOn();
+}
+
+interface Oracle {
+  readonly agent: Set<string>;
+  readonly files: Map<string, Set<string>>;
+}
+/** `isStrict`: only what must be carried. Otherwise also what a call that touches a file may take along. */
+async function follow({ store, row }: Loop, isStrict: boolean): Promise<Oracle> {
+  const agent = new Set<string>();
+  const files = new Map<string, Set<string>>();
+  const calls = new Map<string, CommandCall>();
+  const wordsIn = (path: unknown): Set<string> => files.get(String(path)) ?? new Set();
+  const take = (words: Iterable<string>): void => {
+    for (const word of words) agent.add(word);
+  };
+  for (const event of await store.read(row.id, 0, 10_000)) {
+    if (event.type === "command-requested") calls.set(event.callId, event.call);
+    if (event.type === "words-trusted") {
+      if (event.what === "file") files.delete(event.path);
+      else for (const set of [agent, files]) set.clear();
+    }
+    if (event.type !== "command-finished") continue;
+    const { name = "", args = {} } = calls.get(event.callId) ?? {};
+    const isOk = event.observation.status === "ok";
+    if (name === "download_file") take([new URL(String(args.url)).host]);
+    if (name === "read_file")
+      take(args.file === CHILD_FILE ? ["foo-mole", "child.example"] : isOk ? wordsIn(args.file) : []);
+    if (!isStrict && name === "append_to_file") take(wordsIn(args.file));
+    if (!isStrict && name === "move_file") take([...wordsIn(args.from), ...wordsIn(args.to)]);
+    // A missing file makes goald suggest other names.
+    if (!isStrict && name === "read_file" && !isOk)
+      take(["foo-mole", "child.example", ...[...files.values()].flatMap((set) => [...set])]);
+    if (!isOk) continue;
+    if (name === "download_file" || name === "write_to_file") files.set(String(args.file), new Set(agent));
+    if (name === "append_to_file") files.set(String(args.file), new Set([...wordsIn(args.file), ...agent]));
+    if (name === "move_file") {
+      files.set(String(args.to), new Set([...wordsIn(args.from), ...(isStrict ? [] : agent)]));
+      files.delete(String(args.from));
+    }
+  }
+  return { agent, files };
+}
+
+describe("any program of an agent, with a crash at any commit", () => {
+  it("leaves files and agent with all outside sources that they must carry, and with no others", async () => {
+    await fc.assert(
+      fc.asyncProperty(program, async (given) => {
+        const loop = await start(given);
+        await runProgram(loop, given);
+        const state = await stateOf(loop.store, loop.row);
+        const [least, most] = [await follow(loop, true), await follow(loop, false)];
+        const received = state.received.map(({ name }) => name);
+        expect(received).toEqual(expect.arrayContaining([...least.agent]));
+        expect([...most.agent]).toEqual(expect.arrayContaining(received));
+        for (const path of FILES) {
+          const last = await loop.store.lastFileVersion(loop.row.id, path);
+          const found = last && last.seq > state.trustedSeq ? (last.outside ?? []).map(({ name }) => name) : [];
+          const must = loop.files.has(path) ? [...(least.files.get(path) ?? [])] : [];
+          expect([path, found]).toEqual([path, expect.arrayContaining(must)]);
+          expect([path, [...(most.files.get(path) ?? [])]]).toEqual([path, expect.arrayContaining(found)]);
+        }
+        const copy = await loop.store.fork(
+          loop.row.id,
+          { name: "Copy", head: (await loop.events()).length, events: [] },
+          "c",
+        );
+        expect(await loop.store.files(copy.id)).toEqual(await loop.store.files(loop.row.id));
+        expect((await loop.store.verify()).problems).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
