@@ -36,7 +36,7 @@ const ROOMS: readonly Room[] = [
   withTypes(
     room(
       "commands/*.ts",
-      "#core/(command|errors|text)\\.ts",
+      "#core/(command|errors|text|what-others-run)\\.ts",
       "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
