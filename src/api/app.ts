@@ -5,6 +5,8 @@
  * Only JSON bodies are parsed: a web page may send text/plain to any address without permission.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
+import { GoaldError } from "#core/errors.ts";
+import { hasDoubledName } from "#util/json.ts";
 import { type CreateCheck, loadChecks } from "./check.ts";
 import { refusalOf } from "./errors.ts";
 import { type Refusal, usageRefusal } from "./guard.ts";
@@ -61,10 +63,17 @@ export async function createApp(limits: AppLimits, write: (refusal: Refusal) => 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
     if (body === "") done(null, {});
-    else void parseJson(request, body as string, done);
+    else
+      void parseJson(request, body as string, (error, value) =>
+        done(error ?? (hasDoubledName(body as string) ? DOUBLED_NAME : null), value),
+      );
   });
   return app;
 }
+
+const DOUBLED_NAME = new GoaldError("GOALD_USAGE", "The body has an object with the same name twice.", {
+  hint: "Send each name once.",
+});
 
 function compilers(createCheck: CreateCheck) {
   const compilersFactory = { buildValidator: () => createCheck, buildSerializer: () => () => JSON.stringify };

@@ -20,3 +20,20 @@ export interface JsonFile {
   read(): Promise<unknown>;
   write(content: unknown): Promise<void>;
 }
+
+/** A string with the colon after it, if any, or a bracket. Strings have no other place before a colon in valid JSON. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*(:))?|[{}]/gs;
+
+/** Whether an object of a JSON text, which must be valid, has one name twice: parsers differ in which value they take. */
+export function hasDoubledName(json: string): boolean {
+  const open: Set<string>[] = [];
+  for (const [token, colon] of json.matchAll(TOKENS)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "}") open.pop();
+    if (colon === undefined) continue;
+    const name = String(parseJson(token.slice(0, token.lastIndexOf('"') + 1)));
+    if (open.at(-1)?.has(name)) return true;
+    open.at(-1)?.add(name);
+  }
+  return false;
+}

@@ -20,6 +20,28 @@ async function open(options?: Parameters<typeof serve>[1]): Promise<House> {
 const errorIn = (body: unknown): { code: string; message: string; hint: string } =>
   (body as { error: { code: string; message: string; hint: string } }).error;
 
+describe("a body with one name twice in an object", () => {
+  it.each([
+    '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1},"name":"Mole"}',
+    '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"risky","stepLimit":1,"\\u0061pprove" : "never"}}',
+  ])("is rejected: %s", async (body) => {
+    await using house = await open();
+    const reply = await house.api.ask("POST", "/v1/agents", { body });
+    expect([reply.status, errorIn(reply.body).message]).toEqual([
+      400,
+      "The body has an object with the same name twice.",
+    ]);
+    expect(house.control.calls.filter(({ method }) => method === "create")).toEqual([]);
+  });
+
+  it("is told from names in texts and in other objects", async () => {
+    await using house = await open();
+    const role = '{"name": "x", "name": "y"} \\';
+    const body = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
+    expect((await house.api.ask("POST", "/v1/agents", { body })).status).toBe(201);
+  });
+});
+
 describe("a request that may come from another origin", () => {
   const json = JSON.stringify(NEW_AGENT);
   const FOREIGN: readonly [string, number, AskOptions][] = [
