@@ -41,7 +41,6 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   "config unset": ["temperature"],
   backup: ["to"],
   plain: [],
-  trust: ["t", "all"],
 };
 const OF_AGENT = /^(?:resume|attach|show|report|approve|deny|pause|stop|kill|rm|files|events)$/;
 /** They load nothing from the home, or report its faults. */
