@@ -24,6 +24,7 @@ const MAX_PATHS = 5_000;
 export interface CommandFacts {
   readonly annotations: { readonly openWorld: boolean; readonly readOnly: boolean };
   readonly sends?: readonly string[];
+  readonly closesTurn?: boolean;
 }
 
 export interface SentCall {

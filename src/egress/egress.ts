@@ -17,8 +17,8 @@ import { isPlainWords } from "./plain-words.ts";
 import { listSentText, type SentPart, type SentText } from "./sent-text.ts";
 import type { ShelfText } from "./text-shelf.ts";
 
-/** About 2,000 steps. Older texts that matter are in long-term memory, and so in the recalls. */
-const MAX_EVENTS = 6_000;
+/** About 600 steps. The model sees an older text only as a recall or in a file, which are read anew. Reading takes some 50 ms. */
+const MAX_EVENTS = 2_000;
 const PAGE_EVENTS = 200;
 
 export interface EgressParts extends CorpusParts {
@@ -63,13 +63,13 @@ export function openEgress(parts: EgressParts): Egress {
   const factsOf = ({ name }: CommandCall): CommandFacts | undefined => parts.facts(name);
   return {
     describe: async (calls, log) => {
-      const isOutgoing = (call: CommandCall): boolean => isSending(factsOf(call));
+      const isOutgoing = (call: CommandCall): boolean => isSending(factsOf(call), log.state);
       if (!isTainted(log.state) || !calls.some(isOutgoing)) return calls.map(() => undefined);
       const known = await catchUp(log);
       const inReply: SentText[] = [];
       return calls.map((call) => {
         const facts = factsOf(call);
-        if (!facts || !isSending(facts)) return undefined;
+        if (!facts || !isSending(facts, log.state)) return undefined;
         const sent = listSentText(call, facts.sends);
         const leaving = describeSent({ sent, facts, inReply, known, state: log.state, settings: parts.settingTexts });
         inReply.push(sent);
@@ -79,9 +79,11 @@ export function openEgress(parts: EgressParts): Egress {
   };
 }
 
-/** A command of the outside, or one that names what it gives to another agent. */
-const isSending = (facts: CommandFacts | undefined): boolean =>
-  facts !== undefined && (facts.sends ? facts.sends.length > 0 : facts.annotations.openWorld);
+/** A command of the outside, or one that names what it gives to another agent. The end of a turn is told to a parent only. */
+function isSending(facts: CommandFacts | undefined, { startedBy }: AgentState): boolean {
+  if (!facts || (facts.closesTurn && !startedBy?.agent)) return false;
+  return facts.sends ? facts.sends.length > 0 : facts.annotations.openWorld;
+}
 
 interface Judged {
   readonly sent: SentText;

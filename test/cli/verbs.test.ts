@@ -186,7 +186,9 @@ describe("the exit code", () => {
   });
 
   it("is 1 for a recording of a run that was cut off at its start, and the error names the next call", async () => {
-    const session = { type: "session", agent: { id: "t", createdAt: "2026-01-01T00:00:00.000Z" }, name: "T" };
+    const agent = { id: "t", createdAt: "2026-01-01T00:00:00.000Z" };
+    const run = { epoch: 1, head: 1, settings: {}, catalogue: "", files: [] };
+    const session = { type: "session", agent, name: "T", role: "a clerk", goals: ["Work"], given: {}, ...run };
     const file = join(goald.cwd, "cut.ndjson");
     await writeFile(
       file,

@@ -10,7 +10,7 @@ export const verb = defineVerb({
   group: "Steer agents",
   summary: "run the pending command",
   description:
-    "run the command that an agent asks approval for; on a terminal, show it and ask first. A script names the command that it means by --step or --call, because another may wait by then.",
+    "run the command that an agent asks approval for; on a terminal, show it and ask first. A script names the command that it means by --step or --call, because another may wait by then",
   examples: ["goald approve foo", "goald approve foo --step 12", "goald approve foo -N 5"],
   arguments: [AGENT],
   options: {

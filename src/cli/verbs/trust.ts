@@ -16,7 +16,7 @@ export const verb = defineVerb({
   group: "Steer agents",
   summary: "trust words from outside that you have looked at",
   description:
-    "trust words from outside that you have looked at: those of files or of a cloned folder, or all that an agent has read until now. Its approvals then ask as if it had not read them. The trust is in the agent's log and cannot be taken back; what the agent reads later is not trusted.",
+    "trust words from outside that you have looked at: those of files or of a cloned folder, or all that an agent has read until now. Its approvals then ask as if it had not read them. The trust is in the agent's log and cannot be taken back; what the agent reads later is not trusted",
   examples: ["goald trust foo notes.md", "goald trust foo cloned-folder", "goald trust foo all"],
   arguments: [
     AGENT,
