@@ -131,12 +131,13 @@ describe("a strict cage", () => {
     });
   });
 
-  it("stops a fork bomb of a command that runs no programs, also for root", async () => {
-    const bomb = shell("grow() { grow | grow & }; grow; grow | grow", {
+  it("starts no further process for a command that runs no programs, also for root", async () => {
+    // Bounded, because a real fork bomb would end the machine when the cage fails.
+    const bomb = shell("i=0; while [ $i -lt 20 ]; do sleep 1 & i=$((i+1)); done; wait", {
       runsPrograms: false,
       readOnly: ["/bin", "/lib", "/lib64", "/usr"],
     });
-    expect(await runIn(await findCage(), bomb)).toMatchObject({ errors: expect.stringContaining("annot fork") });
+    expect(await runIn(await probeCage(), bomb)).toMatchObject({ errors: expect.stringContaining("annot fork") });
   });
 });
 

@@ -54,7 +54,7 @@ export const FINDINGS: readonly Defence[] = [
     claim: "What reads strangers' bytes sees no file, process, environment or network, and the system limits it.",
     proofs: [
       proof("cage/cage.test", "shows no file of the machine, no process, no environment and no network"),
-      proof("cage/cage.test", "stops a fork bomb of a command that runs no programs, also for root"),
+      proof("cage/cage.test", "starts no further process for a command that runs no programs, also for root"),
       proof("cage/cage.test", "is stopped by the limits of files and processor time"),
       proof("cage/cage.test", "has no environment, and node refuses files and processes"),
     ],
