@@ -47,7 +47,7 @@ export const RESEARCH_PAGES: readonly ResearchPage[] = PRODUCTS.flatMap((product
 );
 
 /** The query of each search, and the pages that it finds. */
-const SEARCHES: readonly string[] = [
+export const SEARCHES: readonly string[] = [
   "Compare the three best open-source vector databases",
   "Qdrant filtering explained: payload indexes, cardinality and what they cost",
   "Milvus memory use per million vectors benchmark",

@@ -15,6 +15,11 @@ export const FINDINGS: readonly Defence[] = [
       ),
       proof("cli/what-may-leave.test", "sends it with the rule switched off"),
       proof("loop/research-run.test", "asks nothing, and so is refused nothing when nobody can be asked"),
+      proof("cli/research-run.long", "asks at most two questions in the background"),
+      proof(
+        "cli/research-run.long",
+        "is refused nothing when nobody can be asked, but then a search for words of its brief is",
+      ),
       proof("egress/what-may-leave.test", "are found in one encoding or two, whole or in two pieces"),
       proof("egress/what-may-leave.test", "is found when it is written as %s: in a query, a path and a search"),
       proof("egress/what-may-leave.test", "is found in pieces with numbers, sent in any order"),
