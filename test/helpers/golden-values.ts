@@ -28,8 +28,8 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/(<time>) \(\d+ (?:second|minute)s?(?: \d+ seconds?)?\)/g, "$1 (<span>)"],
   [/[\d.]+ [GTM]B free/g, "<number> free"],
   [/^Waiting for the steps under way, at most \d+ s …\n/gm, ""],
-  // Without bubblewrap a line of advice follows.
-  [/^((?: {2}|[✓!] )cage +).*(?:\n {15}.*)*/gm, "$1<cage>"],
+  // Without a strict cage a line of advice follows.
+  [/^((?: {2}|✓ )cage +).*(?:\n {15}.*)*/gm, "$1<cage>"],
   [/\{"check":"cage",[^}]*\}/g, '{"check":"cage"}'],
   [/"cage":\{[^}]*\}/g, '"cage":"<cage>"'],
   [/"(pid|rssBytes)":\d+/g, '"$1":"<number>"'],
@@ -65,8 +65,24 @@ export function normalise(text: string, { home, userHome, cwd }: Pick<Goald, "ho
     [process.version.slice(1), "<node version>"],
   ];
   const placed = places.reduce((before, [place, name]) => before.replaceAll(place, name), text);
-  return VALUES.reduce((before, [pattern, name]) => before.replaceAll(pattern, name), placed);
+  return VALUES.reduce((before, [pattern, name]) => before.replaceAll(pattern, name), withoutCageWarning(placed));
 }
+
+/** As on a machine with a strict cage: doctor marks any other with "!", and counts a warning. */
+function withoutCageWarning(text: string): string {
+  if (!/^! cage |"check":"cage","level":"warning"/m.test(text)) return text;
+  return text
+    .replace(/^! cage /m, "✓ cage ")
+    .replace(/^(\d+ errors?), (\d+) warnings?\.$/m, (_line, errors: string, count: string) =>
+      sumUp(errors, Number(count) - 1),
+    )
+    .replace(/"warnings":(\d+)/, (_field, count: string) => `"warnings":${Number(count) - 1}`);
+}
+
+const sumUp = (errors: string, warnings: number): string =>
+  errors === "0 errors" && warnings === 0
+    ? "No problems found."
+    : `${errors}, ${warnings} ${warnings === 1 ? "warning" : "warnings"}.`;
 
 /** For calls that tell how an agent stands while it goes on: it may be further already. */
 export const withoutStanding = (text: string): string =>

@@ -10,7 +10,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { Cloned, Repositories } from "#core/services.ts";
 import type { Tunnel, TunnelTarget } from "#http/tunnel.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
-import { explainGit, repositoryHasTooManyFiles, repositoryTooLarge } from "./git-errors.ts";
+import { explainGit, isTooLargeFile, repositoryHasTooManyFiles, repositoryTooLarge } from "./git-errors.ts";
 import { cloneArgs, type GitRoute, type Guard, guardArgs, guardEnvironment } from "./git-guard.ts";
 import { type GitEnd, type GitRun, runGit } from "./git-process.ts";
 import { createTreeTally, measureFolderBytes, type TreeTally } from "./measure.ts";
@@ -108,7 +108,7 @@ async function fetchRepository({ url, git, addresses, level, limits, stop, openT
     if (tunnel.connections > 0) throw explainGit(end, url, quote);
   }
   const end = await git(args, { network: "host", route: { pinned: pinAddresses(url, addresses) } });
-  if (end.code !== 0) throw explainGit(end, url, quote);
+  if (end.code !== 0) throw isTooLargeFile(end) ? repositoryTooLarge(maxBytes) : explainGit(end, url, quote);
 }
 
 async function checkOut({ url, folder, git, limits, stop, quote }: CloneRun): Promise<Cloned> {

@@ -67,6 +67,13 @@ export function explainGit({ errorOutput, code }: GitEnd, { href }: RepositoryUr
   });
 }
 
+/** True when the limit of file sizes killed git's unpacker, which then prints nothing about the reason. */
+export function isTooLargeFile({ errorOutput }: GitEnd): boolean {
+  const own = errorOutput.split(/[\r\n]+/).filter((line) => /^(?:fatal|error):/.test(line) && !OF_SERVER.test(line));
+  const isSilent = own.length > 0 && own.every((line) => line === "fatal: fetch-pack: invalid index-pack output");
+  return isSilent || own.some((line) => /^error: (?:index-pack|unpack-objects) died of signal 25$/.test(line));
+}
+
 /** True when git itself says that it never reached the server. Lines with a server's words contain "remote". */
 const isUnreached = (errorOutput: string): boolean =>
   !/remote/i.test(errorOutput) &&

@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { findCage } from "#cage/find-cage.ts";
+import { findCage, probeCage } from "#cage/find-cage.ts";
 import type { GoaldError } from "#core/errors.ts";
 import type { Cloned } from "#core/services.ts";
 import { checkElsewhere } from "#http/elsewhere.ts";
@@ -15,6 +15,7 @@ import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#services/git/find-git.ts";
 import { createTreeTally } from "#services/git/measure.ts";
+import { findLevelsHere } from "../../helpers/cage-levels.ts";
 import { makeRepository } from "../../helpers/git-repository.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../../helpers/git-server.ts";
 
@@ -65,6 +66,7 @@ function clone(url: string, parts: Partial<RepositoriesParts> = {}, signal?: Abo
   return repositories.clone(url, folder, signal ?? new AbortController().signal);
 }
 const serve = (options: Partial<GitServerOptions> = {}): Promise<GitServer> => startGitServer({ root, ...options });
+const levels = findLevelsHere();
 const from = (server: GitServer, name: string, parts: Partial<RepositoriesParts> = {}, signal?: AbortSignal) =>
   clone(`${server.origin}/${name}`, { allow: server.origin, ...parts }, signal);
 const messageOf = (cloning: Promise<unknown>): Promise<string> =>
@@ -325,7 +327,7 @@ describe("the limits of a clone", () => {
     expect(tally).toMatchObject({ files: 2, bytes: 12 });
   });
 
-  it("hold for an endless download", async () => {
+  it.each(levels)("hold for an endless download in a %s cage", async (atMost) => {
     let posts = 0;
     await using server = await serve({
       instead: ({ method }, outgoing) => {
@@ -336,8 +338,8 @@ describe("the limits of a clone", () => {
         return true;
       },
     });
-    const limits = { maxBytes: 4 * 1024 * 1024 };
-    expect(await messageOf(from(server, "plain.git", { limits }))).toMatch(/^GOALD_GIT .*larger than 4 MB/);
+    const parts = { limits: { maxBytes: 4 * 1024 * 1024 }, findCage: () => probeCage({ atMost }) };
+    expect(await messageOf(from(server, "plain.git", parts))).toMatch(/^GOALD_GIT .*larger than 4 MB/);
     expect(await processesIn(folder)).toEqual([]);
   });
 

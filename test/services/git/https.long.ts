@@ -13,12 +13,14 @@ import { findCage, probeCage } from "#cage/find-cage.ts";
 import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#services/git/find-git.ts";
+import { findLevelsHere } from "../../helpers/cage-levels.ts";
 import { makeRepository } from "../../helpers/git-repository.ts";
 import { type GitServer, startGitServer } from "../../helpers/git-server.ts";
 
 /** Of the machine, as git is. */
 const OPENSSL = "openssl";
 const NAME = "pinned.test";
+const levels = findLevelsHere();
 let root: string;
 let behind: GitServer;
 let server: Server;
@@ -75,8 +77,7 @@ const clone = (environment: RepositoriesParts["environment"], { name = NAME, atM
 };
 
 describe("a clone over TLS", () => {
-  const LEVELS: readonly CageLevel[] = ["strict", "degraded", "off"];
-  it.each(LEVELS)("connects to the checked address under the requested name, without a proxy (%s)", async (atMost) => {
+  it.each(levels)("connects to the checked address under the requested name, without a proxy (%s)", async (atMost) => {
     const proxies = {
       https_proxy: "http://127.0.0.1:1",
       HTTPS_PROXY: "http://127.0.0.1:1",
