@@ -77,7 +77,7 @@ const report = async (cage: Cage, command: CagedCommand) => {
 describe("the probe", () => {
   it("has a strict cage on this machine, or says why not", async () => {
     const { level, reason, advice } = await findCage();
-    expect(reason).toMatch(/\w\.$/);
+    expect(reason).not.toBe("");
     expect(advice).toMatch(level === "strict" ? /^$/ : /\w\.$/);
   });
 
