@@ -1,5 +1,5 @@
 /**
- * Run by hnsw-index.test.ts under a file size limit that the process of the graph inherits: the kernel rejects larger
+ * Run by hnsw-index.long.ts under a file size limit that the process of the graph inherits: the kernel rejects larger
  * writes, as a full disk does. Prints the search results before and after the graph is saved.
  */
 import { clusteredVectors } from "../../helpers/random-vectors.ts";

@@ -1,4 +1,4 @@
-/** Run by hnsw-index.test.ts: prints the pid of its graph's process, then waits to be killed. */
+/** Run by hnsw-index.long.ts: prints the pid of its graph's process, then waits to be killed. */
 import { openSettledGraph } from "../../helpers/settled-graph.ts";
 
 const index = openSettledGraph(4);
