@@ -1,8 +1,10 @@
-/** page-reader.ts -- the program of a reader, which the host starts in a cage. */
+/** page-reader.ts -- the program of a reader, which the host starts in a cage. An import does nothing: scripts/warm-up.js compiles it. */
 import { closeNetwork } from "#cage/close-network.ts";
 import { readBytes } from "./read-bytes.ts";
 import { serveJobs } from "./serve-jobs.ts";
 
-closeNetwork();
-await serveJobs(readBytes);
-process.exit();
+if (import.meta.main) {
+  closeNetwork();
+  await serveJobs(readBytes);
+  process.exit();
+}

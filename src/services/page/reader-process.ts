@@ -33,6 +33,7 @@ export class ReaderProcess {
   readonly #process: CagedProcess;
   readonly #channel: Channel;
   #busyMs = 0;
+  #jobs = 0;
   #isEnded = false;
   readonly ended: Promise<CagedEnd>;
 
@@ -81,12 +82,13 @@ export class ReaderProcess {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     this.#hold();
+    const number = ++this.#jobs;
     receiveFrame(this.#channel, MAX_ANSWER_BYTES).then(
-      (frame) => resolve(describeFrame(frame)),
+      (frame) => resolve(describeFrame(frame, number)),
       () => resolve(BROKEN),
     );
     void this.ended.then((end) => resolve({ kind: "died", problem: explainEnd(end) }));
-    sendFrame(this.#channel, job, bytes);
+    sendFrame(this.#channel, { ...job, number }, bytes);
     let outcome: PageOutcome | undefined;
     try {
       outcome = await promise;
@@ -113,7 +115,8 @@ export class ReaderProcess {
 
 const BROKEN: PageOutcome = { kind: "died", problem: "Its reader gave an answer that is too long or malformed." };
 
-function describeFrame({ value, bytes }: Frame): PageOutcome {
+function describeFrame({ value, bytes }: Frame, number: number): PageOutcome {
+  if (Object(value).number !== number) return BROKEN;
   const answer = checkAnswer(value, bytes);
   if (answer === undefined) return BROKEN;
   return typeof answer === "string" ? { kind: "unreadable", problem: answer } : { kind: "read", value: answer };

@@ -8,7 +8,8 @@ import type { PageJob } from "./read-bytes.ts";
 import type { Readable } from "./readable.ts";
 import { type PageProblem, problemOf } from "./unreadable.ts";
 
-export type JobHead = Omit<PageJob, "bytes">;
+/** An answer has the number of its job, so that a late one is not taken for the next page. */
+export type JobHead = Omit<PageJob, "bytes"> & { readonly number: number };
 /** The text follows as bytes. */
 export type AnswerHead = Omit<Readable, "text"> | { readonly problem: PageProblem };
 
@@ -17,8 +18,9 @@ export async function serveJobs(readJob: (job: PageJob) => Promise<Readable>): P
     const { buffer, byteOffset, byteLength } = frame.bytes;
     // pdf.js refuses a Buffer.
     const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-    const [answer, text] = await runJob(readJob, { ...(frame.value as JobHead), bytes });
-    writeFrame(answer, Buffer.from(text));
+    const { number, ...head } = frame.value as JobHead;
+    const [answer, text] = await runJob(readJob, { ...head, bytes });
+    writeFrame({ ...answer, number }, Buffer.from(text));
   }
 }
 

@@ -7,7 +7,9 @@ import { type PageJob, readBytes } from "#services/page/read-bytes.ts";
 import { serveJobs } from "#services/page/serve-jobs.ts";
 
 const CHANNEL = 3;
-const answer = (value: unknown) => () => writeFrame(value, Buffer.alloc(0));
+/** Number of the job. */
+let number = 0;
+const answer = (value: object | null) => () => writeFrame(value && { number, ...value }, Buffer.alloc(0));
 const ACTS: Readonly<Record<string, () => unknown>> = {
   hang: () => {
     for (;;);
@@ -33,7 +35,8 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
     for (let line = 0; line < 10_000; line++) console.error("Error: this page is very odd.");
   },
   "two answers": () => {
-    for (let count = 0; count < 2; count++) writeFrame({ title: "t", links: [], remarks: [] }, Buffer.from("twice"));
+    for (let count = 0; count < 2; count++)
+      writeFrame({ number, title: "t", links: [], remarks: [] }, Buffer.from("twice"));
   },
   "no json": () => writeSync(CHANNEL, Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 33])),
   "null answer": answer(null),
@@ -45,6 +48,7 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
 
 closeNetwork();
 await serveJobs(async (job: PageJob) => {
+  number += 1;
   const [, act = ""] = /do: ([a-z ]+)/.exec(Buffer.from(job.bytes).toString("latin1")) ?? [];
   if (!job.isPlain || act.endsWith(" always")) await ACTS[act.replace(/ always$/, "")]?.();
   return readBytes(job);
