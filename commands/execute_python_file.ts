@@ -1,5 +1,6 @@
 /** execute_python_file -- runs a Python file of the workspace in the sandbox, which can access only the workspace. */
-import { defineCommand, fail, succeed } from "#core/command.ts";
+import { defineCommand } from "#core/command.ts";
+import type { CellStart } from "#core/services.ts";
 
 export default defineCommand({
   name: "execute_python_file",
@@ -14,15 +15,14 @@ export default defineCommand({
     required: ["file"],
   },
   annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: false, restorable: true },
-  effect: "at-most-once",
+  effect: "transactional",
   timeoutMs: 300_000,
-  needs: ["sandbox"],
+  needs: ["cells"],
 
-  async run({ file }, { use, signal }) {
-    const { exitCode, output, changed } = await use("sandbox").runPythonFile(file, [], signal);
-    const shown = output === "" ? "It printed nothing." : output;
-    if (exitCode === 0) return succeed(shown, { source: "workspace", artifacts: changed });
-    const text = `${file} ended with exit code ${exitCode}.\n${shown}`;
-    return fail("exit-code", text, { source: "workspace", artifacts: changed });
+  prepare: async (_args, { use }) => use("cells").begin(),
+
+  async run({ file }, context, prepared) {
+    const code = Buffer.from(await context.workspace.read(file)).toString("utf8");
+    return context.use("cells").run({ language: "python", code, name: file, ...(prepared as CellStart) }, context);
   },
 });

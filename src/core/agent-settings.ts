@@ -3,8 +3,11 @@
 /** When a command runs without asking, and when a person is asked first. */
 export type ApprovalMode = "always" | "risky" | "never";
 
-/** How the model answers: a JSON object with thoughts and a command, or a native tool call. */
-export type ReplyForm = "json" | "tools";
+/**
+ * How the model answers: `json`, an object with thoughts and a command; `tools`, a native tool call; `react`, a thought and an
+ * action in Python; `code`, prose with a block of code.
+ */
+export type ReplyForm = "json" | "tools" | "react" | "code";
 
 export interface AgentSettings {
   readonly approve: ApprovalMode;

@@ -24,6 +24,10 @@ export interface Observation {
   readonly outside?: readonly OutsideSource[];
   /** A sub-agent's report holds text of its folder, memory or people, which may not leave unasked. */
   readonly carries?: true;
+  /** The result as JSON, for code that made the call. Absent: code gets the text. Not kept where no code reads it. */
+  readonly value?: unknown;
+  /** The code of a cell called `stop()`: its frame asks to end the work. */
+  readonly asksToEnd?: true;
   /** Workspace paths that this call created or changed. */
   readonly artifacts: readonly string[];
 }

@@ -10,6 +10,7 @@ import type { WrittenArgs } from "./asked-files.ts";
 import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
 import type { CommandGroup } from "./command-profile.ts";
 import { isGoaldError } from "./errors.ts";
+import type { EventOf } from "./event.ts";
 import type { StagedWrite } from "./ports/commit.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import type { Workspace } from "./ports/workspace.ts";
@@ -108,7 +109,14 @@ type AnswerWrite = { readonly message: Extract<InboxMessage, { readonly type: "a
 export type CommandWrite =
   | Extract<StagedWrite, { readonly kind: "memory" }>
   | (Extract<StagedWrite, { readonly kind: "send" | "timer" }> & AnswerWrite)
-  | SubagentRequest;
+  | SubagentRequest
+  | NamespaceWrite
+  | { readonly kind: "methods-found"; readonly names: readonly string[] };
+/** What a cell left in its namespace. */
+export type NamespaceWrite = { readonly kind: "namespace" } & Omit<
+  EventOf<"namespace-saved">,
+  "type" | "step" | "callId" | "outside"
+>;
 
 /** Returned by `run` when the answer comes later. The call stays open and costs nothing meanwhile. */
 export interface Waiting {
@@ -141,6 +149,8 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly writes?: WrittenArgs;
   /** The name of an argument: when it is true, nothing can restore what the call destroys. */
   readonly destroys?: string;
+  /** False: the prompt does not list the command. Method search finds it, and code and the model may call it by name. */
+  readonly listed?: boolean;
   /** Default: at-most-once. */
   readonly effect?: Effect;
   /** Default: 60 seconds. */
@@ -167,7 +177,7 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
 /** Returns its argument; the compiler checks the functions' arguments against the schema. */
 export const defineCommand = <const S extends ArgsSchema>(command: Command<S>): Command<S> => command;
 
-type Extra = Partial<Pick<Observation, "source" | "artifacts" | "code">>;
+type Extra = Partial<Pick<Observation, "source" | "artifacts" | "code" | "value" | "asksToEnd">>;
 export const succeed = (text: string, extra: Extra = {}): Observation => ({
   status: "ok",
   text,

@@ -8,6 +8,8 @@
  */
 import { askApproval, awaitApproval } from "./approvals.ts";
 import { type Effect, stricterEffect } from "./call.ts";
+import { commandCallId, modelCallId } from "./call-ids.ts";
+import { BAD_RESULT, cellTrouble } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import type { PauseCode } from "./event.ts";
 import type { Frame, Phase } from "./frame.ts";
@@ -47,15 +49,6 @@ const MAX_DEATHS = 3;
 /** Failed requests per step after which the agent is paused, unless the server is known to be down. */
 export const MAX_TRIES = 8;
 
-/** Ids come from the step number, and from the path in a nested frame, so that they need no randomness. */
-const modelCallId = ({ path, asked }: Frame, step: number): string =>
-  path === "" ? `m${step}` : `${path}.m${asked + 1}`;
-/** The first call of a reply in a step of the agent itself. */
-export const callIdOfStep = (step: number): string => `c${step}`;
-/** `index`: place of the call among those of its reply, from 0. */
-export const commandCallId = ({ path, asked }: Frame, step: number, index = 0): string =>
-  (path === "" ? callIdOfStep(step) : `${path}.c${asked}`) + (index === 0 ? "" : `-${index + 1}`);
-
 export function decide(state: AgentState, rules: Rules, now: Date): Move {
   if (state.paused) return { kind: "rest" };
   const frame = frameToMove(state, rules);
@@ -83,6 +76,8 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
       return afterInterruption(state, phase.callId, rules);
     case "waiting":
       return waitOrGiveUp(state, phase, now);
+    case "ending":
+      return requestCompletion(frame, state.step, phase.reason);
     case "closing":
       return record({ type: "turn-finished", outcome: "completed", ...phase.end });
     case "ended":
@@ -110,8 +105,17 @@ function pop(frame: Frame, phase: Omit<Extract<Phase, { kind: "ended" }>, "kind"
 }
 
 /** Ends a run without a result: its command reads the problem and decides. The agent itself is paused instead. */
-const giveUp = (frame: Frame, code: PauseCode, reason: string): Move =>
-  frame.kind === "run" ? pop(frame, { resultSeq: null, problem: { code, text: reason } }) : pause(code, reason);
+const giveUp = (frame: Frame, code: PauseCode | typeof BAD_RESULT, reason: string): Move =>
+  frame.kind === "run"
+    ? pop(frame, { resultSeq: null, problem: { code, text: reason } })
+    : pause(code === BAD_RESULT ? "bad-replies" : code, reason);
+
+/** The code of a cell asked to end the work: this stands in for the model's own request. */
+const requestCompletion = (frame: Frame, step: number, reason: string): Move => {
+  const call = { name: "task_complete", args: { reason } };
+  const callId = commandCallId(frame, step, 1);
+  return record({ type: "command-requested", step, callId, call, thought: reason, repaired: false });
+};
 
 function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   if (frame.badReplies >= rules.maxBadReplies)
@@ -126,6 +130,8 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
       "step-limit",
       `It took ${frame.asked} steps, the most that a sub-task may take, and did not end.`,
     );
+  const trouble = cellTrouble(frame);
+  if (trouble) return giveUp(frame, trouble.code, trouble.reason);
   const step = state.step + 1;
   const limit = limitReached(state, step, now);
   if (limit) return pause(limit.code, limit.reason);

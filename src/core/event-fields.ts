@@ -21,7 +21,7 @@ export interface FieldMarks {
 }
 
 type MarkFor<V> = unknown extends V
-  ? "exact"
+  ? "exact" | "json"
   : BlobRef extends V
     ? "text"
     : string extends keyof V
@@ -38,7 +38,7 @@ type MarksFor<T> = { readonly [K in OpenField<T>]: MarkFor<T[K]> } & {
 };
 
 const OF_CALL = { callId: "fixed" } as const;
-const OBSERVATION = { status: "fixed", source: "fixed", text: "text" } as const;
+const OBSERVATION = { status: "fixed", source: "fixed", text: "text", value: "json" } as const;
 
 export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf<T>> } = {
   "agent-created": { approve: "fixed" },
@@ -60,8 +60,16 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf
   "repetition-noticed": OF_CALL,
   "command-waiting": { ...OF_CALL, waitFor: "fixed", until: "fixed" },
   "command-finished": { ...OF_CALL, observation: OBSERVATION },
-  "frame-pushed": { ...OF_CALL, kind: "fixed", hash: "fixed", task: "text", returns: "json" },
+  "frame-pushed": { ...OF_CALL, kind: "fixed", hash: "fixed", task: "text", returns: "json", form: "fixed" },
   "frame-popped": { ...OF_CALL, hash: "fixed", problem: { code: "fixed" } },
+  "namespace-saved": {
+    ...OF_CALL,
+    language: "fixed",
+    version: "fixed",
+    values: "json",
+    change: { values: "json" },
+  },
+  "methods-found": OF_CALL,
   "approvals-granted": {},
   "words-trusted": { what: "fixed" },
   "message-received": { text: "text" },

@@ -10,6 +10,7 @@
 import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
 import type { Leaving } from "./leaving.ts";
+import type { NestedEvent } from "./nested-event.ts";
 import type { OutsideSource, TrustedWords } from "./provenance.ts";
 import type { Origin, SubagentEvent } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
@@ -17,8 +18,11 @@ import type { Text } from "./text.ts";
 /** The version that this code writes; `upcast` turns older versions into it. */
 export const EVENT_VERSION = 1;
 
-/** The request asked for JSON bound to a schema, any JSON, plain text, or a tool call. Replies are read alike in every mode. */
-export type OutputMode = "json_schema" | "json_object" | "plain" | "tools";
+/**
+ * The request asked for JSON bound to a schema, any JSON, plain text or a tool call, which are read alike; or for an action or a
+ * block of code in text.
+ */
+export type OutputMode = "json_schema" | "json_object" | "plain" | "tools" | "react" | "code";
 
 export interface Usage {
   readonly inputTokens: number;
@@ -57,6 +61,8 @@ export type PauseCode =
   | "cap-ignored"
   /** It asked several times to end its work, which was not finished. */
   | "not-proven"
+  /** Several cells of code in a row failed. */
+  | "failing-cells"
   /** A memory or a long text that the agent needs was changed. An agent whose log was changed cannot be paused. */
   | "damaged"
   | "crash-loop";
@@ -68,7 +74,7 @@ export interface Fallback {
 }
 
 /** Fields of every event that belongs to a call. */
-interface OfCall {
+export interface OfCall {
   readonly step: number;
   readonly callId: string;
 }
@@ -195,27 +201,8 @@ export type EventBody =
       /** Set by task_complete: the model reports the goals as reached. */
       readonly closesTurn?: boolean;
     } & OfCall)
-  // -- nested work of a running command (frames.ts); `frame` is the frame that is pushed or popped
-  | ({
-      readonly type: "frame-pushed";
-      readonly kind: "call" | "run";
-      /** Position among the nested work of the command, from 1. */
-      readonly ordinal: number;
-      /** SHA-256 of what was asked for. A repeated run of the command must ask for the same at the same position. */
-      readonly hash: string;
-      /** Set for a run: the task in words, and the JSON Schema of its result. */
-      readonly task?: Text;
-      readonly returns?: Readonly<Record<string, unknown>>;
-    } & OfCall)
-  | ({
-      readonly type: "frame-popped";
-      readonly ordinal: number;
-      readonly hash: string;
-      /** Number of the event that holds the result; null for a run without one. */
-      readonly resultSeq: number | null;
-      /** Why the run has no result. */
-      readonly problem?: { readonly code: string; readonly text: string };
-    } & OfCall)
+  // -- nested work of a running command, and cells of code
+  | NestedEvent
   // -- from outside, through the inbox
   | { readonly type: "approvals-granted"; readonly count: number }
   /** A person trusts the outside words that the agent received until now, or those of one file or placed folder. */

@@ -6,6 +6,7 @@
  */
 
 import type { AgentSettings } from "./agent-settings.ts";
+import { countCell, methodsFound, namespaceSaved } from "./cells.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
 import { afterEnd, callCleared, callCutOff, callInterrupted, callIsolated, NO_DEATHS } from "./evolve-deaths.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
@@ -124,6 +125,10 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return pushFrame(state, event);
     case "frame-popped":
       return popFrame(state, event);
+    case "namespace-saved":
+      return namespaceSaved(state, event);
+    case "methods-found":
+      return methodsFound(state, event);
     case "agent-paused":
       return {
         ...spendIf(state, event.spent),
@@ -203,7 +208,7 @@ function commandStarted(
 
 /** Resets the failure counters. A server that was down is retried at once. */
 function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & { readonly at: string }): AgentState {
-  const cleared = { badReplies: 0, modelFailures: 0, failedTries: [], repetition: null };
+  const cleared = { badReplies: 0, modelFailures: 0, failedTries: [], repetition: null, failedCells: 0 };
   const resumed = inEveryFrame(state, (frame) => ({ ...frame, ...cleared }));
   const { id, phase } = activeFrame(state);
   const again = { ...resumed, fallback: null, outage: null, paused: null, ...NO_DEATHS, refusals: 0 };
@@ -228,7 +233,9 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
   const told = { step, kind: "result", from: call?.name ?? "command", status, ...words } as const;
-  const finished = endCall(countDownload(made, event), event, told);
+  const ended = endCall(countDownload(made, event), event, told);
+  const finished = countCell(ended, event, call?.name ?? "", observation);
+  if (observation.asksToEnd) return inPhase(finished, event, { kind: "ending", reason: headOf(text) });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };

@@ -1,4 +1,5 @@
 /** frame.ts -- one level of nested work: its phase, its messages and its failures. frames.ts has the stack. */
+import type { ReplyForm } from "./agent-settings.ts";
 import type { CommandCall, Observation, WaitFor } from "./call.ts";
 import type { OutputMode } from "./event.ts";
 import type { OutsideSource } from "./provenance.ts";
@@ -45,6 +46,8 @@ export type Phase =
   | { readonly kind: "approved"; readonly callId: string }
   | { readonly kind: "executing"; readonly callId: string }
   | { readonly kind: "waiting"; readonly callId: string; readonly waitFor: WaitFor; readonly until: string | null }
+  /** The code of a cell asked to end the work. */
+  | { readonly kind: "ending"; readonly reason: string }
   | { readonly kind: "closing"; readonly end: { readonly reason: string; readonly carries?: true } }
   /** Nested work only: the event with the result, or the reason why there is none. */
   | {
@@ -73,6 +76,10 @@ export interface Frame {
   /** Failed attempts of the open model call, oldest first. */
   readonly failedTries: readonly { readonly model: string; readonly code: string }[];
   readonly repetition: Repetition | null;
+  /** Consecutive cells of code that failed. */
+  readonly failedCells: number;
+  /** Results of this run that did not match its schema. */
+  readonly badResults: number;
   /** Null for the agent. */
   readonly origin: FrameOrigin | null;
 }
@@ -85,6 +92,8 @@ export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
   readonly step: number;
   readonly task: Text;
   readonly returns: Readonly<Record<string, unknown>>;
+  /** How the model answers in this run. Absent: as in the frame below. */
+  readonly form?: ReplyForm;
 }
 
 /** The recorded end of nested work. The result itself is in the log. */
@@ -93,6 +102,14 @@ export interface NestedResult {
   readonly hash: string;
   /** Number of the event that holds it. */
   readonly seq: number;
+}
+
+/** A sub-task that has ended, as later sub-tasks of the same command see it. */
+export interface EndedRun {
+  readonly ordinal: number;
+  /** Beginnings of both texts. */
+  readonly task: string;
+  readonly result: string;
 }
 
 /** The commands of the last reply and how many times in a row they came with the same arguments. */
@@ -119,5 +136,7 @@ export function createFrame(given: Pick<Frame, "id" | "kind" | "path" | "origin"
     modelFailures: 0,
     failedTries: [],
     repetition: null,
+    failedCells: 0,
+    badResults: 0,
   };
 }

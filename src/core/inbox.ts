@@ -31,6 +31,7 @@ export function listens(state: AgentState): boolean {
     case "reading":
     case "approved":
     case "executing":
+    case "ending":
     case "closing":
     case "ended":
       return false;

@@ -5,7 +5,10 @@
  * is hidden from the model and listed for people with the setting that enables it. Failures are GoaldErrors, whose
  * message and hint the model reads. Aborting `signal` rejects every call with the signal's reason.
  */
+import type { Observation } from "./call.ts";
+import type { CommandContext } from "./command.ts";
 import type { Usage } from "./event.ts";
+import type { CellLanguage } from "./ports/sandbox.ts";
 
 // ---------------------------------------------------------------- web
 
@@ -147,14 +150,22 @@ export interface Speech {
   ): Promise<string>;
 }
 
-/** Runs a program from a workspace file in isolation. */
-export interface Sandbox {
-  /** Throws GOALD_FILE for a file that it cannot run. */
-  runPythonFile(
-    file: string,
-    args: readonly string[],
-    signal: AbortSignal,
-  ): Promise<{ readonly exitCode: number; readonly output: string; readonly changed: readonly string[] }>;
+/** What `prepare` records for a cell, so that a repeated run computes the same. */
+export interface CellStart {
+  readonly seed: number;
+  readonly startedAt: string;
+}
+export interface Cells {
+  /** Values for `prepare`. */
+  begin(): CellStart;
+  /**
+   * Runs code in the agent's namespace of that language, and stages what the namespace then holds. `name`: what an error
+   * calls the code. Resolves to the cell's observation.
+   */
+  run(
+    cell: { readonly language: CellLanguage; readonly code: string; readonly name: string } & CellStart,
+    context: CommandContext,
+  ): Promise<Observation>;
 }
 
 // ---------------------------------------------------------------- people and agents
@@ -202,7 +213,7 @@ export interface Services {
   readonly speech: Speech;
   readonly posts: Posts;
   readonly agents: AgentDirectory;
-  readonly sandbox: Sandbox;
+  readonly cells: Cells;
 }
 export type ServiceName = keyof Services;
 export const SERVICES: readonly ServiceName[] = [
@@ -215,7 +226,7 @@ export const SERVICES: readonly ServiceName[] = [
   "speech",
   "posts",
   "agents",
-  "sandbox",
+  "cells",
 ];
 
 /** For each service: ready, or what to do to set it up. */

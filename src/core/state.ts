@@ -6,14 +6,15 @@
 
 import type { AgentSettings } from "./agent-settings.ts";
 import type { Annotations, CommandCall, Effect } from "./call.ts";
+import type { Namespaces } from "./cells.ts";
 import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
-import { createFrame, type Frame, type NestedResult } from "./frame.ts";
+import { createFrame, type EndedRun, type Frame, type NestedResult } from "./frame.ts";
 import type { Leaving } from "./leaving.ts";
 import type { OutsideSource, Received } from "./provenance.ts";
 import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 8;
+export const STATE_VERSION = 9;
 
 /** Number of messages in the prompt; older ones are in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
@@ -51,6 +52,8 @@ export type OpenCall =
       readonly leaving?: Leaving;
       /** Results of nested work that has ended, in order of their ordinals; absent: none. */
       readonly results?: readonly NestedResult[];
+      /** The last sub-tasks of this call that have ended, oldest first; absent: none. */
+      readonly runs?: readonly EndedRun[];
       /** Absent until command-started. */
       readonly intent?: {
         readonly attempt: number;
@@ -149,6 +152,10 @@ export interface AgentState {
   readonly children: Readonly<Record<string, ChildAccount>>;
   /** Total spending of sub-agents that have ended. */
   readonly endedSpent: Spending;
+  /** The newest saved namespace of each language. */
+  readonly namespaces: Namespaces;
+  /** Methods that searches found, newest first. */
+  readonly foundMethods: readonly string[];
 }
 
 export const NOTHING_SPENT: Spending = { steps: 0, tokens: 0, usd: 0 };
@@ -197,6 +204,8 @@ export const initialState: AgentState = {
   made: [],
   children: {},
   endedSpent: NOTHING_SPENT,
+  namespaces: {},
+  foundMethods: [],
 };
 
 /** The innermost frame, which moves next. */

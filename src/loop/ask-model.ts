@@ -5,7 +5,7 @@
  * leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that limits
  * survive a crash. A server that ignores the maximum pauses the agent.
  */
-import { commandCallId } from "#core/decide.ts";
+import { commandCallId } from "#core/call-ids.ts";
 import type { ModelSpending, NewEvent } from "#core/event.ts";
 import { type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import type { Move } from "#core/move.ts";

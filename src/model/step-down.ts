@@ -12,7 +12,7 @@ import type { CapName } from "./reply-cap.ts";
 type ToolPart = "tools" | "tool_choice" | "strict";
 type OptionalPart = "stream" | "stream_options" | "temperature" | "reasoning_effort" | CapName | ToolPart;
 
-export type JsonMode = Exclude<OutputMode, "tools">;
+export type JsonMode = Exclude<OutputMode, "tools" | "react" | "code">;
 
 /** The kind of request that a server accepts for one model. */
 export interface ServerTerms {

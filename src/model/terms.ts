@@ -97,7 +97,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     unreadableReplies.delete(model);
     await store.write(
       model,
-      mode === "tools" ? { ...terms, without: [...terms.without, "tools"] } : { ...terms, mode: NEXT_MODE[mode] },
+      mode === "tools" ? { ...terms, without: [...terms.without, "tools"] } : { ...terms, mode: NEXT_MODE[terms.mode] },
     );
   }
 

@@ -1,5 +1,5 @@
 /** next-step.ts -- why an agent is in its state, and what a person can do about it. Pure. */
-import { callIdOfStep } from "#core/decide.ts";
+import { callIdOfStep } from "#core/call-ids.ts";
 import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf } from "#core/state.ts";
 import { described, listOf, open, type Static, text } from "#util/schema.ts";
@@ -104,6 +104,10 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
   "bad-replies": {
     why: "The model's replies could not be read as one command.",
     todo: [LOOK_AT_LOG, ["Continue, perhaps with another model", "goald resume * --model NAME"]],
+  },
+  "failing-cells": {
+    why: "Its code failed several times in a row.",
+    todo: [LOOK_AT_LOG, ["Tell it what to do instead", 'goald say * "…"'], GO_ON],
   },
   "key-refused": {
     why: "The model server refused the key, or its account has no credit left.",

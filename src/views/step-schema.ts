@@ -24,7 +24,7 @@ const Attempt = open({
   ...stamp,
   attempt: ordinal,
   model: text,
-  mode: oneOf("json_schema", "json_object", "plain", "tools"),
+  mode: oneOf("json_schema", "json_object", "plain", "tools", "react", "code"),
   requestHash: text,
   reservedTokens: count,
   reservedUsd: nullable(amount),

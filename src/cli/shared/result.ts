@@ -57,6 +57,7 @@ const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
   budget: EXIT.limit,
   "time-limit": EXIT.limit,
   loop: EXIT.notReached,
+  "failing-cells": EXIT.notReached,
   "step-limit": EXIT.limit,
   "bad-replies": EXIT.notReached,
   "key-refused": EXIT.keyMissing,

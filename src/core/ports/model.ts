@@ -34,6 +34,8 @@ export interface ModelRequest {
   readonly tools?: readonly Tool[];
   /** Maximum tokens of the reply, reasoning included. */
   readonly maxTokens?: number;
+  /** The reply ends before one of these texts, at most four. */
+  readonly stop?: readonly string[];
 }
 
 /** `failed` covers every failure that is not a bug: no server, rejected, truncated, no finish_reason. */

@@ -1,0 +1,70 @@
+/** cells.ts -- cells of code: which commands run them, what a namespace leaves in the state, and when they fail too often. Pure. */
+import type { ReplyForm } from "./agent-settings.ts";
+import type { Observation } from "./call.ts";
+import type { EventOf } from "./event.ts";
+import { type At, inFrame } from "./fold.ts";
+import type { Frame } from "./frame.ts";
+import type { CellLanguage } from "./ports/sandbox.ts";
+import type { OutsideSource } from "./provenance.ts";
+import type { AgentState } from "./state.ts";
+
+/** Commands that run code in a namespace. */
+const CELL_COMMANDS: readonly string[] = ["run_code", "execute_python_file"];
+export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
+
+/** Observation codes: a cell that failed, and a result of a run that does not match its schema. */
+export const CELL_FAILED = "cell-failed";
+export const BAD_RESULT = "bad-result";
+
+/** A model whose cells fail this often in a row does not mend them. */
+export const MAX_FAILED_CELLS = 3;
+/** A result that does not match is asked for once more. */
+export const MAX_BAD_RESULTS = 2;
+/** Method names that the state keeps: the newest of all searches. */
+export const MAX_FOUND_METHODS = 20;
+
+/** A saved namespace. Its content is in the event. */
+export interface NamespaceRef {
+  readonly seq: number;
+  readonly version: string;
+  /** Absent: it has received no outside words. */
+  readonly outside?: readonly OutsideSource[];
+}
+export type Namespaces = { readonly [L in CellLanguage]?: NamespaceRef };
+
+export function namespaceSaved(state: AgentState, event: EventOf<"namespace-saved"> & At): AgentState {
+  const { language, version, outside, seq } = event;
+  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}) };
+  return { ...state, namespaces: { ...state.namespaces, [language]: saved } };
+}
+
+/** Newest first, each name once. */
+export function methodsFound(state: AgentState, { names }: EventOf<"methods-found">): AgentState {
+  const found = [...new Set([...names, ...state.foundMethods])].slice(0, MAX_FOUND_METHODS);
+  return { ...state, foundMethods: found };
+}
+
+/** Counts the failures of the frame's cells and results. */
+export function countCell(state: AgentState, { frame }: At, name: string, { status, code }: Observation): AgentState {
+  if (code === BAD_RESULT) return inFrame(state, frame, (one) => ({ ...one, badResults: one.badResults + 1 }));
+  if (!isCellCommand(name) || (status !== "ok" && code !== CELL_FAILED)) return state;
+  return inFrame(state, frame, (one) => ({ ...one, failedCells: status === "ok" ? 0 : one.failedCells + 1 }));
+}
+
+/** How the model answers in the innermost frame: as its own frame says, else as the one below. */
+export function formOfFrame({ frames, settings }: AgentState): ReplyForm {
+  const told = frames.findLast(({ origin }) => origin?.form !== undefined);
+  return told?.origin?.form ?? settings.form;
+}
+
+/** Why the frame must give up; undefined while it may go on. */
+export function cellTrouble({ failedCells, badResults }: Frame) {
+  if (badResults >= MAX_BAD_RESULTS)
+    return {
+      code: BAD_RESULT,
+      reason: `${badResults} results in a row did not match the type that was asked for.`,
+    } as const;
+  if (failedCells >= MAX_FAILED_CELLS)
+    return { code: "failing-cells", reason: `${failedCells} pieces of code in a row failed.` } as const;
+  return undefined;
+}
