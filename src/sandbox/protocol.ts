@@ -1,0 +1,98 @@
+/**
+ * protocol.ts -- the messages between the host and the process of a namespace, as frames of JSON and bytes (cage/frames.ts).
+ *
+ * The process is one thread that blocks while it waits for its host. So the conversation is a stack: the host sends a cell; the
+ * process asks, the host replies; in place of a reply the host may send another cell, which runs inside that wait, and whose
+ * end comes before the reply.
+ */
+import type {
+  Cell,
+  CellCallError,
+  CellFile,
+  CellLanguage,
+  CellOutcome,
+  NamespaceChange,
+  SavedNamespace,
+} from "#core/ports/sandbox.ts";
+
+/** Arguments of the process: one JSON value. */
+export interface GuestOptions {
+  readonly language: CellLanguage;
+  /** Memory that code may use. */
+  readonly memoryMegabytes: number;
+  /** Absolute path of the start-up snapshot (Python); null: start without one. */
+  readonly snapshot: string | null;
+}
+
+/** The host's messages. `saved` null: start with an empty namespace; absent: keep the live one. */
+export type ToGuest =
+  | { readonly type: "cell"; readonly cell: Omit<Cell, "agent" | "saved">; readonly saved?: SavedNamespace | null }
+  | Reply;
+
+/** Bytes of the frame: the content, for a file that was read. */
+export type Reply =
+  | {
+      readonly type: "reply";
+      readonly value: unknown;
+      readonly changesFiles?: boolean;
+      readonly change?: NamespaceChange;
+    }
+  | { readonly type: "reply"; readonly error: CellCallError; readonly changesFiles?: boolean };
+
+/** The process's messages. The first is `ready`. */
+export type FromGuest =
+  | { readonly type: "ready" }
+  | Question
+  /** The end of the innermost cell. */
+  | { readonly type: "done"; readonly outcome: CellOutcome };
+
+export type Question =
+  | {
+      readonly type: "ask";
+      readonly what: "call";
+      readonly name: string;
+      readonly args: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly type: "ask";
+      readonly what: "run";
+      readonly task: string;
+      readonly returns: Readonly<Record<string, unknown>>;
+      readonly form: string | null;
+    }
+  | { readonly type: "ask"; readonly what: "list" }
+  | { readonly type: "ask"; readonly what: "read"; readonly path: string }
+  /** Bytes of the frame: the contents, one after the other. `bytes`: the length of each; null: removed. */
+  | {
+      readonly type: "ask";
+      readonly what: "save";
+      readonly files: readonly { readonly path: string; readonly bytes: number | null }[];
+    };
+
+/** Value of the reply to `list`. */
+export interface FileList {
+  readonly files: readonly CellFile[];
+  readonly isComplete: boolean;
+}
+
+/** What a language brings: it runs one cell, and may ask its host meanwhile. */
+export interface Engine {
+  run(cell: Omit<Cell, "agent" | "saved">, saved: SavedNamespace | null | undefined): CellOutcome;
+}
+
+/** What an engine has of its host. Each call blocks. */
+export interface EngineHost {
+  ask(question: Question, bytes?: Uint8Array): { readonly reply: Reply; readonly bytes: Uint8Array };
+  /** Milliseconds that the innermost cell has left; waits for the host do not count. */
+  timeLeftMs(): number;
+}
+
+/** Limits of one cell. */
+export const MAX_OUTPUT_CHARS = 65_536;
+export const MAX_VALUE_CHARS = 65_536;
+/** Longest frame in either direction. */
+export const MAX_FRAME_BYTES = 80 * 1024 * 1024;
+/** Largest file that code reads or writes, and all files of one `save`. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
+/** Everything of a namespace that is kept between processes. */
+export const MAX_SAVED_BYTES = 8 * 1024 * 1024;
