@@ -44,6 +44,11 @@ export type FromGuest =
   | { readonly type: "ready" }
   | Question
   /**
+   * A cell came with a saved namespace, which is loaded now: the limit of its code starts. Loading takes at most MAX_SAVING_MS
+   * before. At most once per cell, and no reply follows.
+   */
+  | { readonly type: "loaded" }
+  /**
    * The code of the innermost cell has ended, at its own or at its time limit. The process saves files and the namespace from
    * now on, for at most MAX_SAVING_MS; the limit of the code no longer applies. At most once per cell, and no reply follows.
    */
@@ -90,9 +95,13 @@ export interface EngineHost {
   ask(question: Question, bytes?: Uint8Array): { readonly reply: Reply; readonly bytes: Uint8Array };
   /** Milliseconds that the innermost cell has left; waits for the host do not count. */
   timeLeftMs(): number;
+  /** The saved namespace of the innermost cell is loaded: the time of its code starts. */
+  startCode(): void;
+  /** The code of the innermost cell has ended. `timeLeftMs` is the time for saving from now on. Only the first call counts. */
+  endCode(): void;
 }
 
-/** Time from `ended` to `done`, without waits for the host. */
+/** Time from `ended` to `done`, without waits for the host; and time until `loaded`. */
 export const MAX_SAVING_MS = 5_000;
 
 /** Limits of one cell. */
