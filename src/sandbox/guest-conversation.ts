@@ -19,7 +19,7 @@ const OWN_SAVING_MS = 0.6 * MAX_SAVING_MS;
 const NOTHING = new Uint8Array();
 const now = performance.now.bind(performance);
 /** An engine closes node's ways out, this one too. */
-const exit = process.exit.bind(process);
+const exit: () => never = process.exit.bind(process);
 
 /** The time of one cell. It stands still while `since` is undefined. */
 interface Clock {
@@ -89,7 +89,7 @@ class GuestConversation implements EngineHost {
     this.#clocks.push({ ...first, since: now(), timeLimitMs });
     const outcome = this.#engine?.run(cell, saved);
     this.#clocks.pop();
-    if (outcome) send({ type: "done", outcome });
+    if (outcome) send({ type: "done", outcome, ...(this.#engine?.isSpent ? { isSpent: true } : {}) });
   }
 }
 
