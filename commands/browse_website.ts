@@ -81,13 +81,12 @@ export default defineCommand({
       const text = `The page was read, and holds nothing to answer from. ${reasons}\nIts address: “${page.url}”`;
       return fail("page-empty", text, { artifacts });
     }
-    const found = await askModel(page, passages, question, context);
-    const parts = [
-      found ?? formatPassages(await use("pages").select(page, question, SHOWN_TOKENS)),
-      describePage(page, question),
-      kept.words,
-    ];
-    return succeed(parts.join("\n\n"), { source: "web", artifacts });
+    const answer =
+      (await askModel(page, passages, question, context)) ??
+      formatPassages(await use("pages").select(page, question, SHOWN_TOKENS));
+    const text = [answer, describePage(page, question), kept.words].join("\n\n");
+    const value = { url: page.url, title: page.title, answer, file: kept.path ?? null };
+    return succeed(text, { source: "web", artifacts, value });
   },
 });
 

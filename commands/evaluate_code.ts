@@ -53,7 +53,7 @@ export default defineCommand({
     const material = [{ label: "The code", text: code }];
     const question = { role: "smart", words: "evaluate-code", material, schema: REVIEW } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatReview(value as CodeReview), { source: "model" });
+    return succeed(formatReview(value as CodeReview), { source: "model", value });
   },
 });
 

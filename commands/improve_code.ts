@@ -46,7 +46,7 @@ export default defineCommand({
     ];
     const question = { role: "smart", words: "improve-code", material, schema: IMPROVEMENT } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatImprovement(value as CodeImprovement), { source: "model" });
+    return succeed(formatImprovement(value as CodeImprovement), { source: "model", value });
   },
 });
 

@@ -13,10 +13,11 @@ export default defineCommand({
 
   async run(_args, { use }) {
     const all = await use("agents").children();
-    if (all.length === 0) return succeed("You have started no agents, or ended them all.");
+    if (all.length === 0) return succeed("You have started no agents, or ended them all.", { value: [] });
     const lines = all.map(
       ({ key, name, task, standing, step }) => `${key}: ${name}, ${task} (${standing}, at step ${step})`,
     );
-    return succeed(`Your agents:\n${lines.join("\n")}`);
+    const value = all.map(({ key, name, task, standing, step }) => ({ key, name, task, standing, step }));
+    return succeed(`Your agents:\n${lines.join("\n")}`, { value });
   },
 });

@@ -46,7 +46,7 @@ export default defineCommand({
     const material = [...areas, { label: "The code", text: code }];
     const question = { role: "smart", words: "write-tests", material, schema: TESTS } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatTests(value as WrittenTests), { source: "model" });
+    return succeed(formatTests(value as WrittenTests), { source: "model", value });
   },
 });
 

@@ -9,6 +9,7 @@ import { listAsked } from "#core/asked-files.ts";
 import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";
 import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { isNestedCall } from "#core/frames.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource, sourcesOf, withSources } from "#core/provenance.ts";
@@ -20,6 +21,9 @@ import type { RegisteredCommand } from "./registry.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 import { sourcesBeforeCrash, trackService } from "./track-services.ts";
 import { type FileSources, SourceTracker, trackWorkspace } from "./track-sources.ts";
+
+/** Code reads the text of a nested call whole, and a file holds what is longer. */
+const MAX_CODE_CHARS = 2_000_000;
 
 export interface CallFrame {
   readonly command: RegisteredCommand;
@@ -93,8 +97,8 @@ export async function runCall(call: CallFrame, prepared: unknown): Promise<Execu
   const possible = execution.result.status === "unknown" ? sourcesBeforeCrash(command, args) : [];
   const outside = addSources(execution.outside, possible);
   const result = withSources(execution.result, outside);
-  if (typeof result.text !== "string" || result.text.length <= MAX_OBSERVATION_CHARS)
-    return { ...execution, result, outside };
+  const mostChars = isNestedCall(call.callId) ? MAX_CODE_CHARS : MAX_OBSERVATION_CHARS;
+  if (typeof result.text !== "string" || result.text.length <= mostChars) return { ...execution, result, outside };
   return spillOutput(call, result, result.text, { ...execution, outside });
 }
 
@@ -160,8 +164,8 @@ async function runWithin<T>(
       tracker.add(sourcesOf(observation));
       return observation;
     },
-    run: (task, returns) =>
-      limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns))),
+    run: (task, returns, form) =>
+      limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns), form)),
   };
   // Copies keep later changes by a timed-out command out of the commit.
   const result = await act(context, limit, tracker);

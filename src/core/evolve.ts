@@ -5,11 +5,11 @@
  * clock and makes no id.
  */
 
-import type { AgentSettings } from "./agent-settings.ts";
 import { countCell, methodsFound, namespaceSaved } from "./cells.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
 import { afterEnd, callCleared, callCutOff, callInterrupted, callIsolated, NO_DEATHS } from "./evolve-deaths.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
+import { FROM_GOALD, goalsChanged, settingsWith } from "./evolve-settings.ts";
 import {
   type At,
   afterCall,
@@ -60,7 +60,11 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return modelFailed(state, event);
     case "reply-rejected": {
       const answered = answeredBy(closeQuestion(state, event.step), event, state.fallback);
-      const rejected = inFrame(answered, event.frame, (frame) => ({ ...frame, badReplies: frame.badReplies + 1 }));
+      const rejected = inFrame(answered, event.frame, (frame) =>
+        event.isBadResult
+          ? { ...frame, badResults: frame.badResults + 1 }
+          : { ...frame, badReplies: frame.badReplies + 1 },
+      );
       const text = event.problems.join("\n");
       return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
     }
@@ -162,23 +166,6 @@ export const replay = (events: Iterable<RecordedEvent>, from: AgentState = initi
   return state;
 };
 
-/** Settings that `given` does not name stay; null is a value. */
-function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
-  const names = Object.keys(before) as (keyof AgentSettings)[];
-  const named = names.filter((name) => given[name] !== undefined);
-  return { ...before, ...Object.fromEntries(named.map((name) => [name, given[name]])) };
-}
-
-/** Fields of a message from goald itself to the model. */
-const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;
-
-/** The new goals are in the instructions; this message points out that they changed. */
-function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): AgentState {
-  const changed = { ...state, goals: event.goals, goalsOutside: [], grantedApprovals: 0, refusals: 0 };
-  const text = "The goals were changed just now. Those in your instructions are the ones that count.";
-  return withMessageForAll(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
-}
-
 function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
   const { step, callId, reason, by, refusal } = event;
   const from = by === "person" ? "person" : (openCommand(state, callId)?.call.name ?? "policy");
@@ -198,9 +185,9 @@ function commandStarted(
 ): AgentState {
   const open = openCommand(state, event.callId);
   if (!open) return state;
-  const { attempt, epoch, effect, annotations, prepared, outside, at, reserved } = event;
+  const { seq, attempt, epoch, effect, annotations, prepared, outside, at, reserved } = event;
   const optional = { ...(outside ? { outside } : {}), ...(reserved ? { reserved } : {}) };
-  const intent = { attempt, epoch, at, effect, annotations, prepared, ...optional };
+  const intent = { seq, attempt, epoch, at, effect, annotations, prepared, ...optional };
   const started: OpenCall = { ...open, intent };
   const executing = inPhase(loseReserved(state, event.callId), event, { kind: "executing", callId: event.callId });
   return putCall(executing, started);
@@ -235,7 +222,8 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const told = { step, kind: "result", from: call?.name ?? "command", status, ...words } as const;
   const ended = endCall(countDownload(made, event), event, told);
   const finished = countCell(ended, event, call?.name ?? "", observation);
-  if (observation.asksToEnd) return inPhase(finished, event, { kind: "ending", reason: headOf(text) });
+  if (observation.asksToEnd && status === "ok")
+    return inPhase(finished, event, { kind: "ending", reason: headOf(text) });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };

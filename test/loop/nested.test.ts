@@ -112,7 +112,7 @@ describe("a command that calls another command", () => {
     await loop.run();
     expect(JSON.parse((await resultOf(loop)).observation.text)).toBe("too-deep");
     const pushed = (await loop.events()).filter(({ type }) => type === "frame-pushed");
-    expect(pushed).toHaveLength(MAX_FRAMES - 1);
+    expect(pushed).toHaveLength(MAX_FRAMES);
   });
 });
 
@@ -149,7 +149,7 @@ describe("a sub-task", () => {
     const wrong = answer("many");
     const caught = async (context: CommandContext) =>
       population(context).catch((error: unknown) => (error instanceof GoaldError ? error.code : "other"));
-    const loop = await loopWith(caught, { script: [reply("outer"), wrong, wrong, wrong, done()] });
+    const loop = await loopWith(caught, { script: [reply("outer"), wrong, wrong, done()] });
     const state = await loop.run();
     expect((await resultOf(loop)).observation.text).toBe('"GOALD_SUBTASK"');
     expect(isFinished(state)).toBe(true);
@@ -158,7 +158,7 @@ describe("a sub-task", () => {
 
   it("fails its command in words when the command does not catch the error", async () => {
     const wrong = answer("many");
-    const loop = await loopWith(population, { script: [reply("outer"), wrong, wrong, wrong, done()] });
+    const loop = await loopWith(population, { script: [reply("outer"), wrong, wrong, done()] });
     await loop.run();
     expect((await resultOf(loop)).observation).toMatchObject({ status: "failed", code: "subtask" });
   });
