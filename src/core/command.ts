@@ -149,6 +149,8 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly writes?: WrittenArgs;
   /** The name of an argument: when it is true, nothing can restore what the call destroys. */
   readonly destroys?: string;
+  /** JSON Schema of the observation's `value`, for the signature of the command as a function. Absent: code gets the text. */
+  readonly returns?: JsonSchema;
   /** False: the prompt does not list the command. Method search finds it, and code and the model may call it by name. */
   readonly listed?: boolean;
   /**
