@@ -66,6 +66,15 @@ export default defineCommand({
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
   sends: ["url"],
+  returns: {
+    type: "object",
+    properties: {
+      url: text,
+      title: text,
+      answer: text,
+      file: { type: ["string", "null"], description: "the kept page" },
+    },
+  },
   effect: "idempotent",
   timeoutMs: 600_000,
   needs: ["pages", "advisor"],

@@ -45,6 +45,7 @@ export default defineCommand({
     required: ["code"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: REVIEW,
   effect: "pure",
   timeoutMs: 600_000,
   needs: ["advisor"],

@@ -29,6 +29,13 @@ export default defineCommand({
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
   sends: ["input"],
+  returns: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: { title: { type: "string" }, href: { type: "string" }, body: { type: "string" } },
+    },
+  },
   effect: "pure",
   timeoutMs: 90_000,
   needs: ["search"],

@@ -35,6 +35,7 @@ export default defineCommand({
     required: ["suggestions", "code"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: IMPROVEMENT,
   effect: "pure",
   timeoutMs: 600_000,
   needs: ["advisor"],

@@ -8,6 +8,19 @@ export default defineCommand({
   summary: "lists the helpers that you started, with their keys and where they stand.",
   args: { type: "object", properties: {} },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: {
+        key: { type: "string" },
+        name: { type: "string" },
+        task: { type: "string" },
+        standing: { type: "string" },
+        step: { type: "integer" },
+      },
+    },
+  },
   effect: "pure",
   needs: ["agents"],
 

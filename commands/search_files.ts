@@ -40,6 +40,10 @@ export default defineCommand({
     required: ["directory"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: {
+    type: "array",
+    description: "paths; with text: file, line and text of each match",
+  },
   effect: "pure",
 
   async run({ directory, text = "", limit = DEFAULT_LIMIT }, { workspace, signal }) {

@@ -37,6 +37,7 @@ export default defineCommand({
     required: ["code"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: TESTS,
   effect: "pure",
   timeoutMs: 600_000,
   needs: ["advisor"],

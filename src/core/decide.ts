@@ -11,7 +11,7 @@ import { type Effect, stricterEffect } from "./call.ts";
 import { modelCallId } from "./call-ids.ts";
 import { cellTrouble } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
-import { giveUp, popFrom, requestCompletion } from "./end-frame.ts";
+import { giveUp, pop, requestCompletion } from "./end-frame.ts";
 import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
 import { limitReached } from "./limits.ts";
@@ -81,7 +81,7 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "closing":
       return record({ type: "turn-finished", outcome: "completed", ...phase.end });
     case "ended":
-      return popFrom(frame, phase);
+      return pop(frame, phase);
     case "resting":
       return { kind: "rest" };
   }

@@ -5,14 +5,14 @@
  * result, an unfinished one continues in its frame, and a different one ends the command with an unknown outcome.
  */
 import { createHash } from "node:crypto";
-import type { ReplyForm } from "#core/agent-settings.ts";
+import type { NestedWork } from "#commands/execute.ts";
 import type { Observation } from "#core/call.ts";
 import { fail } from "#core/command.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
 import type { CellLanguage, NamespaceChange } from "#core/ports/sandbox.ts";
-import { addSources, type OutsideSource } from "#core/provenance.ts";
+import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { CommandsFor } from "./command-set.ts";
@@ -42,6 +42,7 @@ type Kind = "call" | "run";
 /** What makes two pieces of nested work the same. */
 type Identity = Omit<NestedResult, "seq">;
 type Json = Readonly<Record<string, unknown>>;
+type RunHow = Partial<Parameters<NestedWork["run"]>[2]>;
 
 export class Nest {
   readonly #callId: string;
@@ -74,7 +75,8 @@ export class Nest {
     return this.#outside;
   }
 
-  async call(name: string, args: Json): Promise<Observation> {
+  /** `received`: sources of the outside words that the command has received. */
+  async call(name: string, args: Json, received: readonly OutsideSource[] = []): Promise<Observation> {
     const refused = this.#refusal("call");
     if (refused !== undefined) return fail("too-deep", refused);
     const commands = this.#commandsFor(this.#journal.state);
@@ -88,7 +90,7 @@ export class Nest {
         const [leaving] = (await this.#describeLeaving?.([call], this.#journal)) ?? [];
         const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
         return [
-          { type: "frame-pushed", kind: "call", frame, ...place, ...of },
+          { type: "frame-pushed", kind: "call", frame, ...place, ...of, ...outsideOf(received) },
           { ...requested, frame, ...place, ...(leaving ? { leaving } : {}) },
         ];
       }),
@@ -96,14 +98,25 @@ export class Nest {
   }
 
   /** The error of a rejection has its reason in `subtaskProblem`. */
-  async run(task: string, returns: Json, form?: ReplyForm): Promise<unknown> {
+  async run(task: string, returns: Json, { form, received = [] }: RunHow = {}): Promise<unknown> {
+    this.#lastEarlier = undefined;
     const refused = this.#refusal("run");
     if (refused !== undefined) throw subtaskError({ code: "too-deep", text: refused });
     checkSubtask(task, returns);
     const place = this.#nextPlace();
     const told = form === undefined ? {} : { form };
     const event = await this.#inTurn("run", [task, returns, ...Object.values(told)], async (of, frame) => [
-      { type: "frame-pushed", kind: "run", frame, ...place, ...of, task, returns: sortKeys(returns), ...told },
+      {
+        type: "frame-pushed",
+        kind: "run",
+        frame,
+        ...place,
+        ...of,
+        task,
+        returns: sortKeys(returns),
+        ...told,
+        ...outsideOf(received),
+      },
     ]);
     if (event.type === "frame-popped") {
       const { code, text } = event.problem ?? { code: "no-result", text: "it ended early" };

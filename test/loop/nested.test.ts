@@ -1,44 +1,16 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import type { CommandContext } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
 import { activeFrame, isFinished } from "#core/state.ts";
-import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { evaluate, type Piece, programCommand, replyTo } from "../helpers/nested-program.ts";
+import { loopWith, resultOf } from "../helpers/outer-command.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
-/** A command named `outer` that runs `act` and returns its value as JSON. */
-const outerCommand = (act: (context: CommandContext) => Promise<unknown>, more: Partial<Command> = {}): Command =>
-  ({
-    ...defineCommand({
-      name: "outer",
-      label: "Outer",
-      summary: "does other work.",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-      effect: "transactional",
-      run: async (_args, context) => succeed(JSON.stringify(await act(context)) ?? "nothing"),
-    }),
-    ...more,
-  }) as unknown as Command;
-
-const loopWith = (
-  act: (context: CommandContext) => Promise<unknown>,
-  options: Partial<LoopOptions> & { readonly effect?: Command["effect"] } = {},
-) => {
-  const { effect = "transactional", ...rest } = options;
-  return makeLoop({ script: [reply("outer"), done()], ...rest, commands: [outerCommand(act, { effect })] });
-};
 const typesOf = (events: readonly { readonly type: string; readonly callId?: string }[]) =>
   events.flatMap(({ type, callId }) => (callId?.startsWith("c1") ? [`${type} ${callId}`] : []));
-const resultOf = async (loop: Awaited<ReturnType<typeof makeLoop>>, callId = "c1") => {
-  const events = await loop.events();
-  return events.findLast((event) => event.type === "command-finished" && event.callId === callId) as unknown as {
-    readonly observation: { readonly status: string; readonly text: string; readonly code?: string };
-  };
-};
-
 describe("a command that calls another command", () => {
   const write = (context: CommandContext) => context.call("write_to_file", { file: "a.txt", text: "hello" });
 
