@@ -8,8 +8,10 @@ import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
 
+/** The command that the code of a reply calls. */
+export const RUN_CODE = "run_code";
 /** Commands that run code in a namespace. */
-const CELL_COMMANDS: readonly string[] = ["run_code", "execute_python_file"];
+const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
 export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
 
 /** Observation codes: a cell that failed, and a result of a run that does not match its schema. */
