@@ -1,11 +1,14 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
+import { formOfFrame, isActionForm, isCellCommand, RUN_CODE } from "#core/cells.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
+import type { CellLanguage } from "#core/ports/sandbox.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
@@ -27,6 +30,9 @@ export interface CommandSet extends CommandOffer {
   readToolCalls(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
+  /** The commands that code may call, listed or not. The command that ends the turn is not one of them. */
+  functionsFor(language: CellLanguage): CodeFunctions;
+  listFunctions(): string;
 }
 
 /** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
@@ -42,7 +48,7 @@ export function createCommandSets(all: readonly RegisteredCommand[], aliases: Al
   };
   return (state) => {
     const { kind, origin } = activeFrame(state);
-    const profile = state.settings.commands;
+    const profile = profileOf(state);
     if (kind !== "run" || !origin) {
       const sets = ofProfiles.get(profile) ?? open(profile);
       if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
@@ -54,6 +60,12 @@ export function createCommandSets(all: readonly RegisteredCommand[], aliases: Al
     ofRuns.set(origin, { profile, sets });
     return sets(state);
   };
+}
+
+/** In the forms in which each reply is code, a profile restricts what the code may call. */
+function profileOf(state: AgentState): string | null {
+  const { commands } = state.settings;
+  return commands !== null && isActionForm(formOfFrame(state)) ? `${commands},${RUN_CODE}` : commands;
 }
 
 /** In a sub-task the closing command takes a typed result. */
@@ -111,11 +123,45 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
       readToolCalls,
       checkArguments,
       asksPerson,
+      ...renderFunctions(offered, get),
       ...renderOffer(offered),
     };
     made.set(asksPerson, set);
     return set;
   };
+}
+
+/** Written at the first cell. */
+function createFunctions(offered: readonly RegisteredCommand[]): CommandSet["functionsFor"] {
+  const made = new Map<CellLanguage, CodeFunctions>();
+  return (language) => {
+    const known = made.get(language);
+    if (known) return known;
+    const callable = offered.filter(({ closesTurn }) => closesTurn !== true);
+    const functions = createCodeFunctions(callable, language);
+    made.set(language, functions);
+    return functions;
+  };
+}
+
+/** The functions, and the listed ones in words for the prompt, written at the first use. */
+function renderFunctions(
+  offered: readonly RegisteredCommand[],
+  get: CommandSet["get"],
+): Pick<CommandSet, "functionsFor" | "listFunctions"> {
+  const functionsFor = createFunctions(offered);
+  let list: string | undefined;
+  const listFunctions = (): string => {
+    const { all, callOf } = functionsFor("python");
+    const isShown = (name: string): boolean =>
+      !isCellCommand(name) && get(callOf(name, {})?.name ?? "")?.listed !== false;
+    list ??= all
+      .filter(({ name }) => isShown(name))
+      .map((each) => `- ${describeFunction(each)}`)
+      .join("\n");
+    return list;
+  };
+  return { functionsFor, listFunctions };
 }
 
 function renderOffer(offered: readonly RegisteredCommand[]) {

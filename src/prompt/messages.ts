@@ -11,7 +11,7 @@ import type { PromptMessage } from "#core/ports/model.ts";
 import { clip, headOf, isBlobRef } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { delimitText } from "./delimit.ts";
-import { describeSource } from "./describe-source.ts";
+import { describeMessageSource } from "./describe-source.ts";
 import { formatName } from "./format-name.ts";
 import { JSON_STYLE, type MessageStyle, showReply } from "./show-reply.ts";
 import { fillTemplate, type Words } from "./template.ts";
@@ -88,7 +88,13 @@ function toPromptMessage(message: Message, text: string, words: Words, style: Me
       return { role: "assistant", content: text };
     case "result": {
       const status = message.status ?? "ok";
-      const values = { step, status, command: from, source: describeSource(message), data: delimitText("data", text) };
+      const values = {
+        step,
+        status,
+        command: from,
+        source: describeMessageSource(message),
+        data: delimitText("data", text),
+      };
       const number = String(style.numberOf(message));
       return { role: "user", content: fillTemplate(words[resultWords(message, style)], { ...values, number }) };
     }
