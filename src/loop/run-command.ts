@@ -229,6 +229,7 @@ async function callFrame(
     args,
     callId,
     step: open?.step ?? state.step,
+    ...(open?.script ? { script: open.script } : {}),
     agent,
     folder,
     openWorkspace,
