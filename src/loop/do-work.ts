@@ -1,6 +1,6 @@
 /** do-work.ts -- does the work of one move: prepare, intent, commit, act. */
 import { isolateCall } from "./isolate-call.ts";
-import type { Journal, Outcome } from "./journal.ts";
+import type { Outcome } from "./journal.ts";
 import { mayDefer, type OpenRun } from "./lots.ts";
 import { mayWait } from "./may-wait.ts";
 import type { RunParts } from "./run-parts.ts";
