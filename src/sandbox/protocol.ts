@@ -107,6 +107,8 @@ export const MAX_SAVING_MS = 5_000;
 /** Limits of one cell. */
 export const MAX_OUTPUT_CHARS = 65_536;
 export const MAX_VALUE_CHARS = 65_536;
+/** JSON of a value. The host keeps only the text of one whose JSON is longer. */
+export const MAX_VALUE_JSON_CHARS = 1_048_576;
 /** Longest frame in either direction, and the JSON of one: the host parses it in one go. */
 export const MAX_FRAME_BYTES = 80 * 1024 * 1024;
 export const MAX_FRAME_JSON_BYTES = 16 * 1024 * 1024;
