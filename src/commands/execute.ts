@@ -5,27 +5,45 @@
  * in goald passes through.
  */
 
+import type { ReplyForm } from "#core/agent-settings.ts";
 import { listAsked } from "#core/asked-files.ts";
 import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";
 import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { isNestedCall } from "#core/frames.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource, sourcesOf, withSources } from "#core/provenance.ts";
 import type { ServiceName, Services } from "#core/services.ts";
-import { clip } from "#core/text.ts";
 import { checkWrite, copyJson, parseResult } from "./call-result.ts";
 import { type CommandPart, guardWorkspace, requireRun } from "./guard-workspace.ts";
 import type { RegisteredCommand } from "./registry.ts";
+import { spillOutput } from "./spill-output.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 import { sourcesBeforeCrash, trackService } from "./track-services.ts";
 import { type FileSources, SourceTracker, trackWorkspace } from "./track-sources.ts";
+
+/** Code reads the text of a nested call whole, and a file holds what is longer. */
+const MAX_CODE_CHARS = 2_000_000;
+
+/** `received`: sources of the outside words that the command has received so far. */
+export interface NestedWork {
+  call(
+    ...given: [...Parameters<CommandContext["call"]>, received: readonly OutsideSource[]]
+  ): ReturnType<CommandContext["call"]>;
+  run(
+    task: string,
+    returns: Readonly<Record<string, unknown>>,
+    how: { readonly form?: ReplyForm | undefined; readonly received: readonly OutsideSource[] },
+  ): ReturnType<CommandContext["run"]>;
+}
 
 export interface CallFrame {
   readonly command: RegisteredCommand;
   readonly args: Readonly<Record<string, unknown>>;
   readonly callId: string;
   readonly step: number;
+  readonly script?: CommandContext["script"];
   readonly agent: CommandContext["agent"];
   /** Absolute path of the agent's folder. */
   readonly folder: string;
@@ -40,7 +58,7 @@ export interface CallFrame {
   /** Sources that earlier parts and attempts of the call received. */
   readonly received?: readonly OutsideSource[];
   /** Absent while the command is prepared or probed. */
-  readonly nest?: Pick<CommandContext, "call" | "run"> & {
+  readonly nest?: NestedWork & {
     /** Sources of the outside words in the results of sub-tasks so far. */
     readonly outside?: readonly OutsideSource[];
   };
@@ -93,8 +111,8 @@ export async function runCall(call: CallFrame, prepared: unknown): Promise<Execu
   const possible = execution.result.status === "unknown" ? sourcesBeforeCrash(command, args) : [];
   const outside = addSources(execution.outside, possible);
   const result = withSources(execution.result, outside);
-  if (typeof result.text !== "string" || result.text.length <= MAX_OBSERVATION_CHARS)
-    return { ...execution, result, outside };
+  const mostChars = isNestedCall(call.callId) ? MAX_CODE_CHARS : MAX_OBSERVATION_CHARS;
+  if (typeof result.text !== "string" || result.text.length <= mostChars) return { ...execution, result, outside };
   return spillOutput(call, result, result.text, { ...execution, outside });
 }
 
@@ -147,6 +165,7 @@ async function runWithin<T>(
     signal: limit.signal,
     callId,
     step,
+    ...(call.script ? { script: call.script } : {}),
     agent,
     stage: (write) => {
       check("stage a write");
@@ -156,12 +175,14 @@ async function runWithin<T>(
     use: (name) => trackService(name, findService(call, name), tracker),
     call: async (name, args) => {
       const given = copyJson(`The arguments of ${name}`, args);
-      const observation = await limit.standStill(() => findNest(call).call(name, given));
+      const observation = await limit.standStill(() => findNest(call).call(name, given, tracker.sources));
       tracker.add(sourcesOf(observation));
       return observation;
     },
-    run: (task, returns) =>
-      limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns))),
+    run: (task, returns, form) => {
+      const how = { form, received: tracker.sources };
+      return limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns), how));
+    },
   };
   // Copies keep later changes by a timed-out command out of the commit.
   const result = await act(context, limit, tracker);
@@ -214,30 +235,3 @@ const formatErrorCode = (error: GoaldError): string =>
     .replace(/^GOALD_/, "")
     .toLowerCase()
     .replaceAll("_", "-");
-
-async function spillOutput(
-  call: CallFrame,
-  observation: Observation,
-  text: string,
-  execution: Execution<unknown>,
-): Promise<Execution<Observation>> {
-  const path = `_goald/outputs/${call.callId}.txt`;
-  const files = [...execution.files];
-  const kept = await keepOutput();
-  const pointer = kept
-    ? `\n[${text.length} characters in all; the whole is in ${path}: read_file shows it in parts.]`
-    : `\n[${text.length} characters in all; the rest could not be kept.]`;
-  const shown = clip(text, MAX_OBSERVATION_CHARS - pointer.length) + pointer;
-  const artifacts = kept ? [...observation.artifacts, path] : observation.artifacts;
-  return { ...execution, result: { ...observation, text: shown, artifacts }, files };
-
-  async function keepOutput(): Promise<boolean> {
-    try {
-      await call.openOwnWorkspace(call.folder, (change) => files.push(change)).write(path, text);
-      return true;
-    } catch (error) {
-      if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
-      return false;
-    }
-  }
-}

@@ -19,7 +19,7 @@ const OWN_SAVING_MS = 0.6 * MAX_SAVING_MS;
 const NOTHING = new Uint8Array();
 const now = performance.now.bind(performance);
 /** An engine closes node's ways out, this one too. */
-const exit: () => never = process.exit.bind(process);
+const exit: (code?: number) => never = process.exit.bind(process);
 
 /** The time of one cell. It stands still while `since` is undefined. */
 interface Clock {
@@ -59,7 +59,7 @@ class GuestConversation implements EngineHost {
       if (clock) start(clock);
       return { reply: heard.message, bytes: heard.bytes };
     }
-    exit();
+    return exit();
   }
 
   timeLeftMs(): number {
