@@ -28,4 +28,3 @@ const closed = {
   /** For random numbers. */
   randomFillSync: (view: Uint8Array): Uint8Array => crypto.getRandomValues(view),
 };
-export default closed;
