@@ -1,12 +1,18 @@
-/** execute_python_file -- runs a Python file of the workspace in the sandbox, which can access only the workspace. */
+/** execute_python_file -- runs a Python file of the workspace as a cell, in the same namespace as run_code. */
 import { defineCommand } from "#core/command.ts";
 import type { CellStart } from "#core/services.ts";
+
+interface Prepared {
+  readonly start: CellStart;
+  /** Read once: the code may change its own file, and a second run must run the same code. */
+  readonly code: string;
+}
 
 export default defineCommand({
   name: "execute_python_file",
   label: "Execute Python File",
   group: "code",
-  summary: "runs a Python file of the workspace and returns what it printed.",
+  summary: "runs a Python file of the workspace in the namespace of run_code.",
   args: {
     type: "object",
     properties: {
@@ -19,10 +25,13 @@ export default defineCommand({
   timeoutMs: 3_600_000,
   needs: ["cells"],
 
-  prepare: async (_args, { use }) => use("cells").begin("python"),
+  async prepare({ file }, { workspace, use }): Promise<Prepared> {
+    const code = Buffer.from(await workspace.read(file)).toString("utf8");
+    return { start: use("cells").begin("python"), code };
+  },
 
   async run({ file }, context, prepared) {
-    const code = Buffer.from(await context.workspace.read(file)).toString("utf8");
-    return context.use("cells").run({ language: "python", code, name: file, ...(prepared as CellStart) }, context);
+    const { start, code } = prepared as Prepared;
+    return context.use("cells").run({ language: "python", code, name: file, ...start }, context);
   },
 });

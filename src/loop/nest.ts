@@ -11,6 +11,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
+import type { CarriedOrigin } from "#core/leaving.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
@@ -62,6 +63,9 @@ export class Nest {
     this.#describeLeaving = describeLeaving;
   }
 
+  /** Set by a cell: the origin of text that its code has received. */
+  carries: (() => Promise<CarriedOrigin | undefined>) | undefined;
+
   /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
   get signal(): AbortSignal {
     return this.#stop.signal;
@@ -84,7 +88,7 @@ export class Nest {
     const call = { name, args };
     return this.#observationOf(
       await this.#inTurn("call", [name, args], async (of, frame) => {
-        const [leaving] = (await this.#describeLeaving?.([call], this.#journal)) ?? [];
+        const [leaving] = (await this.#describeLeaving?.([call], this.#journal, await this.carries?.())) ?? [];
         const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
         return [
           { type: "frame-pushed", kind: "call", frame, ...place, ...of, ...outsideOf(received) },
