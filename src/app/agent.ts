@@ -17,6 +17,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { LongestWait, OpenedAgent, PauseReason } from "#host/opened-agent.ts";
 import type { Http } from "#http/http.ts";
+import type { LeavingParts } from "#loop/describe-leaving.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
@@ -157,10 +158,10 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   });
 }
 
-function describeLeavingFor({ settings, store, catalogue }: AgentHost): Pick<PerformParts, "describeLeaving"> {
+function describeLeavingFor({ settings, store, catalogue }: AgentHost): Partial<LeavingParts> {
   if (!settings.web.askBeforeSending) return {};
   const { registry } = catalogue;
-  return { describeLeaving: createDescribeLeaving({ store, registry, settingTexts: settingTextsOf(settings) }) };
+  return createDescribeLeaving({ store, registry, settingTexts: settingTextsOf(settings) });
 }
 
 type KnownParts = "contextTokens" | "replyTokens" | "roomOf" | "priceOf" | "servicePriceOf" | "random";

@@ -20,3 +20,9 @@ export type FindCarried = (
   given: { readonly texts: readonly string[]; readonly files: readonly string[] },
   journal: Log,
 ) => Promise<CarriedOrigin | undefined>;
+
+/** Of one agent. */
+export interface LeavingParts {
+  readonly describeLeaving: DescribeLeaving;
+  readonly findCarried: FindCarried;
+}
