@@ -6,12 +6,12 @@ export default defineCommand({
   name: "run_code",
   label: "Run code",
   group: "code",
-  summary: "runs code; its names last, commands are functions, and it returns the last expression or what was printed.",
+  summary: "runs code; names last, commands are functions; shows the last expression or what was printed.",
   args: {
     type: "object",
     properties: {
-      language: { type: "string", enum: ["python", "javascript"] },
-      code: { type: "string", minLength: 1 },
+      language: { type: "string", description: "its language", enum: ["python", "javascript"] },
+      code: { type: "string", description: "code", minLength: 1 },
     },
     required: ["language", "code"],
   },

@@ -6,7 +6,6 @@
  */
 import { createHash } from "node:crypto";
 import { codeOfError } from "#commands/execute.ts";
-import type { ReplyForm } from "#core/agent-settings.ts";
 import { listAsked } from "#core/asked-files.ts";
 import type { Observation } from "#core/call.ts";
 import type { CommandContext } from "#core/command.ts";
@@ -42,7 +41,7 @@ interface HostParts {
 }
 
 export function openCellHost(parts: HostParts): CellHost {
-  const { context, commands, language, carried, nest } = parts;
+  const { context, commands, language, carried } = parts;
   const { workspace } = context;
   const functions = commands.functionsFor(language);
   return {
@@ -54,17 +53,15 @@ export function openCellHost(parts: HostParts): CellHost {
       noteResult(carried, observation, call.args, facts?.annotations.openWorld === true);
       return { ...replyOf(observation), changesFiles: facts?.annotations.readOnly !== true };
     },
-    run: async (task, returns, form) => {
+    run: async (task, returns) => {
       carried.add(task);
       try {
-        const value = await context.run(task, returns, (form ?? undefined) as ReplyForm | undefined);
+        const value = await context.run(task, returns);
         carried.add(typeof value === "string" ? value : JSON.stringify(value));
-        const change = await nest?.changeOfLast(language);
-        return { value, ...(change ? { change } : {}) };
+        return { value };
       } catch (error) {
         if (!isGoaldError(error, "GOALD_SUBTASK")) throw error;
-        const change = await nest?.changeOfLast(language);
-        return { error: problemOf(error), ...(change ? { change } : {}) };
+        return { error: problemOf(error) };
       }
     },
     listFiles: async () => {

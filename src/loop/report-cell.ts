@@ -53,7 +53,7 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
 
 const HINT_TO_PRINT: Readonly<Record<CellLanguage, string>> = {
   python: "The code ran and showed nothing. End it with an expression, or print what you need to see.",
-  javascript: "The code ran and showed nothing. End it with an expression, or use console.log.",
+  javascript: "The code ran and showed nothing. End it with an expression, or log what you need to see.",
 };
 
 function describeProblem(problem: CellProblem, parts: ReportParts): readonly string[] {

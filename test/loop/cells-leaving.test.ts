@@ -8,7 +8,8 @@ import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/l
 
 const SECRET = "CUSTOMER-LIST-4711: Adler 0171-5550113, Brandt 0160-5550178";
 /** A form that no search for encodings finds. */
-const disguise = (text: string): string => [...text].map((letter) => (letter.charCodeAt(0) * 7 + 3).toString(36)).join("");
+const disguise = (text: string): string =>
+  [...text].map((letter) => (letter.charCodeAt(0) * 7 + 3).toString(36)).join("");
 const cell = (code: string): string => reply("run_code", { language: "python", code });
 const page = reply("google", { input: "weather in Berlin" });
 
@@ -106,10 +107,11 @@ describe.each(WAYS)("code that read a file does not send it by %s in a form that
   });
 
   it("from a later cell, with another process between them", async () => {
-    const { loop, left, sandbox } = await makeOutside(
-      { keep: readFile, send: sendBy(name, args) },
-      [cell("keep"), page, cell("send")],
-    );
+    const { loop, left, sandbox } = await makeOutside({ keep: readFile, send: sendBy(name, args) }, [
+      cell("keep"),
+      page,
+      cell("send"),
+    ]);
     const endProcesses = { prepare: (prepare: never) => (sandbox.endProcesses(), prepare) } as never;
     await loop.run(endProcesses);
     expect(left).toHaveLength(1);
@@ -121,7 +123,10 @@ describe.each(WAYS)("code that read a file does not send it by %s in a form that
     await loop.run();
     expect(left).toHaveLength(1);
     const asked = (await loop.events()).find((event) => event.type === "approval-asked");
-    expect(asked).toMatchObject({ callId: "c2.1", reason: expect.stringContaining("code that has text of the folder") });
+    expect(asked).toMatchObject({
+      callId: "c2.1",
+      reason: expect.stringContaining("code that has text of the folder"),
+    });
   });
 
   it("and would send it with the rule switched off", async () => {

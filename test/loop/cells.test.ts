@@ -27,8 +27,7 @@ async function results(loop: Loop): Promise<readonly EventOf<"command-finished">
     event.type === "command-finished" && /^c\d+$/.test(event.callId) ? [event.observation] : [],
   );
 }
-const textsOf = async (loop: Loop): Promise<readonly string[]> =>
-  (await results(loop)).map(({ text }) => String(text));
+const textsOf = async (loop: Loop): Promise<readonly string[]> => (await results(loop)).map(({ text }) => String(text));
 
 describe("the result of a cell", () => {
   it("is the last expression, else what was printed, else a hint to show something", async () => {
@@ -299,7 +298,9 @@ describe("files that a cell changes", () => {
     expect(loop.text(".envrc")).toBeUndefined();
     expect((await textsOf(loop))[0]).toContain("direnv");
 
-    const asking = await makeCells({ save: save(".envrc", "export A=1") }, ["save"], { settings: { approve: "risky" } });
+    const asking = await makeCells({ save: save(".envrc", "export A=1") }, ["save"], {
+      settings: { approve: "risky" },
+    });
     await asking.loop.run();
     const asked = (await asking.loop.events()).find((event) => event.type === "approval-asked");
     expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });

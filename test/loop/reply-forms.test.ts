@@ -176,8 +176,9 @@ describe("the request of the first step", () => {
     expect(text).toBe(readFileSync(file, "utf8"));
   });
 
-  it("has at most 15 % more than before the descriptions: 6861 characters and 1895 tokens with all commands", () => {
-    const prompt = buildPrompt(inputWith({ commandList: set.commandList, asksPerson: false }));
+  it("has at most 15 % more than before the descriptions: 6861 characters and 1895 tokens with all commands of then", () => {
+    const commandList = describeForPrompt(all.filter(({ name }) => !ADDED_SINCE.includes(name)));
+    const prompt = buildPrompt(inputWith({ commandList, asksPerson: false }));
     const chars = prompt.messages.reduce((sum, { content }) => sum + content.length, 0);
     expect(chars).toBeLessThanOrEqual(Math.floor(6861 * 1.15));
     expect(prompt.tokens).toBeLessThanOrEqual(Math.floor(1895 * 1.15));
