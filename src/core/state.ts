@@ -54,8 +54,9 @@ export type OpenCall =
       readonly results?: readonly NestedResult[];
       /** The last sub-tasks of this call that have ended, oldest first; absent: none. */
       readonly runs?: readonly EndedRun[];
-      /** Absent until command-started. */
+      /** Absent until command-started, which has the number `seq`. */
       readonly intent?: {
+        readonly seq: number;
         readonly attempt: number;
         readonly epoch: number;
         readonly at: string;
@@ -71,10 +72,9 @@ export type OpenCall =
       };
     };
 
-/** A sub-agent, as far as the parent's log knows it. */
+/** A sub-agent, as far as the parent's log knows it. `task`: one line. */
 export interface ChildAccount {
   readonly name: string;
-  /** One line. */
   readonly task: string;
   /** The call that last sent it a task. */
   readonly callId: string;

@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { codeOfError } from "#commands/execute.ts";
+import type { ReplyForm } from "#core/agent-settings.ts";
 import { listAsked } from "#core/asked-files.ts";
 import type { Observation } from "#core/call.ts";
 import type { CommandContext } from "#core/command.ts";
@@ -19,6 +20,7 @@ import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import type { Nest } from "./nest.ts";
+import { subtaskProblem } from "./subtask.ts";
 
 const MAX_LISTED_FILES = 10_000;
 
@@ -41,7 +43,7 @@ interface HostParts {
 }
 
 export function openCellHost(parts: HostParts): CellHost {
-  const { context, commands, language, carried } = parts;
+  const { context, commands, language, carried, nest } = parts;
   const { workspace } = context;
   const functions = commands.functionsFor(language);
   return {
@@ -53,15 +55,18 @@ export function openCellHost(parts: HostParts): CellHost {
       noteResult(carried, observation, call.args, facts?.annotations.openWorld === true);
       return { ...replyOf(observation), changesFiles: facts?.annotations.readOnly !== true };
     },
-    run: async (task, returns) => {
+    run: async (task, returns, form) => {
       carried.add(task);
       try {
-        const value = await context.run(task, returns);
+        const value = await context.run(task, returns, (form ?? undefined) as ReplyForm | undefined);
         carried.add(typeof value === "string" ? value : JSON.stringify(value));
-        return { value };
+        const change = await nest?.changeOfLast(language);
+        return { value, ...(change ? { change } : {}) };
       } catch (error) {
-        if (!isGoaldError(error, "GOALD_SUBTASK")) throw error;
-        return { error: problemOf(error) };
+        const problem = subtaskProblem(error);
+        if (!problem) throw error;
+        const change = await nest?.changeOfLast(language);
+        return { error: problem, ...(change ? { change } : {}) };
       }
     },
     listFiles: async () => {

@@ -16,6 +16,7 @@ import { type CarriedByCode, carriedByNamespace } from "./carried-by-code.ts";
 import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";
 import type { Journal } from "./journal.ts";
 import type { Nest } from "./nest.ts";
+import { changesToRedo } from "./redo-changes.ts";
 import { reportCell } from "./report-cell.ts";
 import type { CommandParts } from "./run-command.ts";
 import { restoreValue } from "./stored-values.ts";
@@ -76,6 +77,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
   const files: SavedFiles = { paths: new Set(), notes: [] };
   carried.add(given.code);
   if (nest) nest.carries = () => carried.find(journal);
+  const redo = await changesToRedo(callId, language, journal);
   const cell: Cell = {
     agent: parts.agentId,
     language,
@@ -83,6 +85,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     name: given.name,
     version,
     saved: before ? savedBy(before) : null,
+    ...(redo ? { redo } : {}),
     seed: given.seed,
     startedAt: given.startedAt,
     timeLimitMs: parts.cells.timeLimitMs,

@@ -12,6 +12,7 @@ import type { DownloadMeter } from "./meter-downloads.ts";
 import type { Nest } from "./nest.ts";
 import type { Purchases } from "./purchases.ts";
 import type { CommandParts } from "./run-command.ts";
+import { settleResult } from "./settle-result.ts";
 import { grant } from "./subagent-calls.ts";
 
 interface OfCall {
@@ -41,11 +42,11 @@ export async function finishCall(
   const paid = spent ? { spent } : {};
   const outside = addSources(plainSources(journal.state.received), execution.outside);
   const files = await markFiles(execution.files, of, call.fileSources, outside);
-  // The answer of a sub-task is the model's, and may hold all that the agent has received.
-  const isAnswer = call.command.closesTurn === true && frameOfCall(journal.state, of.callId)?.kind === "run";
   const finished = (observation: Observation, more: Partial<Outcome> = {}): Outcome => {
-    const closesTurn = call.command.closesTurn === true && observation === result ? { closesTurn: true } : {};
-    const marked = isAnswer ? { ...observation, ...outsideOf(outside) } : withSources(observation, execution.outside);
+    const { observation: kept, ...closes } = settleResult(observation, call.command, of.callId, journal.state);
+    // The answer of a sub-task is the model's, and may hold all that the agent has received.
+    const isAnswer = closes.closesTurn === true && frameOfCall(journal.state, of.callId)?.kind === "run";
+    const marked = isAnswer ? { ...kept, ...outsideOf(outside) } : withSources(kept, execution.outside);
     const event: NewEvent = {
       type: "command-finished",
       ...of,
@@ -53,7 +54,7 @@ export async function finishCall(
       ...paid,
       ...call.downloads.counted(),
       observation: marked,
-      ...closesTurn,
+      ...closes,
     };
     return { files, ...more, events: [...(more.events ?? []), event] };
   };

@@ -112,8 +112,12 @@ describe.each(WAYS)("code that read a file does not send it by %s in a form that
       page,
       cell("send"),
     ]);
-    const endProcesses = { prepare: (prepare: never) => (sandbox.endProcesses(), prepare) } as never;
-    await loop.run(endProcesses);
+    await loop.run({
+      prepare: (prepare) => (move, journal) => {
+        sandbox.endProcesses();
+        return prepare(move, journal);
+      },
+    });
     expect(left).toHaveLength(1);
     expect(await denied(loop)).toHaveLength(1);
   });

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describeForPrompt } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { OutputMode } from "#core/event.ts";
@@ -16,6 +17,8 @@ import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.t
 import { answerWeakly } from "../helpers/weak-model.ts";
 import { inputWith } from "../prompt/fixtures.ts";
 
+/** Their lines came later. */
+const ADDED_SINCE = ["run_code", "method_search"];
 const MODES: readonly OutputMode[] = ["json_schema", "json_object", "plain", "tools"];
 let all: readonly RegisteredCommand[];
 let set: CommandSet;
