@@ -43,7 +43,19 @@ export function createDescribeLeaving({ store, registry, settingTexts }: EgressS
 }
 
 /** The values of the settings without secrets, one a line. */
-export const settingTextsOf = (settings: Settings): string =>
+const settingTextsOf = (settings: Settings): string =>
   SETTINGS.filter(({ secret }) => secret !== true)
     .map(({ name }) => String(valueAt(settings, name) ?? ""))
     .join("\n");
+
+/** Nothing when the settings permit sending unasked. */
+export function describeLeavingFor(host: {
+  readonly settings: Settings;
+  readonly store: EgressSources["store"];
+  readonly catalogue: Pick<EgressSources, "registry">;
+}): Partial<LeavingParts> {
+  const { settings, store, catalogue } = host;
+  if (!settings.web.askBeforeSending) return {};
+  const sources = { store, registry: catalogue.registry, settingTexts: settingTextsOf(settings) };
+  return createDescribeLeaving(sources);
+}

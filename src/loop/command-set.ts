@@ -1,9 +1,9 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
-import { type CodeFunctions, createCodeFunctions } from "#commands/stubs.ts";
+import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { BAD_RESULT } from "#core/cells.ts";
+import { BAD_RESULT, formOfFrame, isActionForm, isCellCommand, RUN_CODE } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
@@ -33,6 +33,7 @@ export interface CommandSet extends CommandOffer {
   checkArguments(name: string, args: unknown): readonly string[];
   /** The commands that code may call, listed or not. The command that ends the turn is not one of them. */
   functionsFor(language: CellLanguage): CodeFunctions;
+  listFunctions(): string;
 }
 
 /** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
@@ -48,7 +49,7 @@ export function createCommandSets(all: readonly RegisteredCommand[], aliases: Al
   };
   return (state) => {
     const { kind, origin } = activeFrame(state);
-    const profile = state.settings.commands;
+    const profile = profileOf(state);
     if (kind !== "run" || !origin) {
       const sets = ofProfiles.get(profile) ?? open(profile);
       if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
@@ -60,6 +61,12 @@ export function createCommandSets(all: readonly RegisteredCommand[], aliases: Al
     ofRuns.set(origin, { profile, sets });
     return sets(state);
   };
+}
+
+/** In the forms in which each reply is code, a profile restricts what the code may call. */
+function profileOf(state: AgentState): string | null {
+  const { commands } = state.settings;
+  return commands !== null && isActionForm(formOfFrame(state)) ? `${commands},${RUN_CODE}` : commands;
 }
 
 /** In a sub-task the closing command takes a typed result. */
@@ -122,7 +129,7 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
       readToolCalls,
       checkArguments,
       asksPerson,
-      functionsFor: createFunctions(offered),
+      ...renderFunctions(offered, get),
       ...renderOffer(offered),
     };
     made.set(asksPerson, set);
@@ -141,6 +148,26 @@ function createFunctions(offered: readonly RegisteredCommand[]): CommandSet["fun
     made.set(language, functions);
     return functions;
   };
+}
+
+/** The functions, and the listed ones in words for the prompt, written at the first use. */
+function renderFunctions(
+  offered: readonly RegisteredCommand[],
+  get: CommandSet["get"],
+): Pick<CommandSet, "functionsFor" | "listFunctions"> {
+  const functionsFor = createFunctions(offered);
+  let list: string | undefined;
+  const listFunctions = (): string => {
+    const { all, callOf } = functionsFor("python");
+    const isShown = (name: string): boolean =>
+      !isCellCommand(name) && get(callOf(name, {})?.name ?? "")?.listed !== false;
+    list ??= all
+      .filter(({ name }) => isShown(name))
+      .map((each) => `- ${describeFunction(each)}`)
+      .join("\n");
+    return list;
+  };
+  return { functionsFor, listFunctions };
 }
 
 function renderOffer(offered: readonly RegisteredCommand[]) {

@@ -35,6 +35,7 @@ export async function openCall(
     args,
     callId,
     step: open?.step ?? state.step,
+    ...(open?.script ? { script: open.script } : {}),
     agent,
     folder,
     openWorkspace,

@@ -16,6 +16,7 @@ import { listens } from "#core/inbox.ts";
 import { isBetweenCalls, type Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
+import { withScript } from "./ask-about-script.ts";
 import { doWork, type OpenRun } from "./do-work.ts";
 import { leaveAfter } from "./isolate-call.ts";
 import { openJournal } from "./journal.ts";
@@ -45,7 +46,7 @@ async function advance(open: OpenRun, parts: RunParts, isOver: (state: AgentStat
     }
     switch (move.kind) {
       case "record":
-        journal.record({ events: move.events });
+        journal.record({ events: await withScript(move.events, journal, parts) });
         break;
       case "rest":
         await journal.commit(null);
@@ -69,10 +70,9 @@ async function advance(open: OpenRun, parts: RunParts, isOver: (state: AgentStat
 
 /** Runs the loop until the frame of this move is the innermost one again. */
 function enterAbove(move: Move, open: OpenRun, parts: RunParts): Enter {
-  const { journal } = open;
-  const below = "callId" in move ? frameOfCall(journal.state, move.callId)?.id : undefined;
+  const below = "callId" in move ? frameOfCall(open.journal.state, move.callId)?.id : undefined;
   return async (push) => {
-    journal.record({ events: push });
+    open.journal.record({ events: push });
     return advance(open, parts, ({ frames }) => frames.at(-1)?.id === below);
   };
 }

@@ -18,7 +18,7 @@ import { answerWeakly } from "../helpers/weak-model.ts";
 import { inputWith } from "../prompt/fixtures.ts";
 
 /** Their lines came later. */
-const ADDED_SINCE = ["run_code", "method_search"];
+const ADDED_SINCE = ["run_code", "save_files", "method_search"];
 const MODES: readonly OutputMode[] = ["json_schema", "json_object", "plain", "tools"];
 let all: readonly RegisteredCommand[];
 let set: CommandSet;
@@ -54,9 +54,10 @@ describe("a weak model that follows the words to the letter", () => {
     "is understood in mode %s for every shipped command, optional arguments filled: %s",
     (mode, isFull) => {
       const request = requestIn(mode);
-      const refused = all.flatMap(({ name }) => {
+      const refused = all.flatMap(({ name, isInternal }) => {
+        if (isInternal) return [];
         const text = textOf(answerWeakly(request, name, isFull));
-        const parsed = formOf(mode).read(set, text, "stop");
+        const parsed = formOf(mode).read(set, text, "stop", initialState);
         if (parsed.kind === "problem") return [`${name}: ${parsed.problems.join(" ")}`];
         return parsed.call.name === name && !parsed.repaired && parsed.thoughts.speak ? [] : [`${name}: misread`];
       });
@@ -68,7 +69,7 @@ describe("a weak model that follows the words to the letter", () => {
   it("is not understood when it copies the words instead (control)", () => {
     const shown = all.find(({ name }) => name === "delete_file")?.args.properties.file?.description;
     const text = textOf(answerWeakly(requestIn("plain"), "delete_file", true, { file: `<${shown}>` }));
-    expect(formOf("plain").read(set, text, "stop").kind).toBe("problem");
+    expect(formOf("plain").read(set, text, "stop", initialState).kind).toBe("problem");
   });
 
   it("would meet a grammar that contradicts its words (control)", () => {
