@@ -1,17 +1,12 @@
 /** do-work.ts -- does the work of one move: prepare, intent, commit, act. */
 import { isolateCall } from "./isolate-call.ts";
-import type { Journal, Outcome } from "./journal.ts";
-import { type Lots, mayDefer } from "./lots.ts";
+import type { Outcome } from "./journal.ts";
+import { mayDefer, type OpenRun } from "./lots.ts";
 import { mayWait } from "./may-wait.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
 
 type WorkMove = Parameters<RunParts["prepare"]>[0];
-/** What all moves of one run share. */
-export interface OpenRun {
-  readonly journal: Journal;
-  readonly lots: Lots;
-}
 
 /** Resolves to null when the loop has to stop before the work has ended: its call stays open. */
 export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, enter: Enter): Promise<Outcome | null> {

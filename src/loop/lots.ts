@@ -9,8 +9,9 @@
 import type { Rules } from "#core/decide.ts";
 import { isNestedCall } from "#core/frames.ts";
 import type { Move } from "#core/move.ts";
+import type { Lease } from "#core/ports/agent.ts";
 import { openCommand } from "#core/state.ts";
-import type { Journal, Outcome } from "./journal.ts";
+import { type Journal, type JournalParts, type Outcome, openJournal } from "./journal.ts";
 
 const MAX_LOT_CALLS = 100;
 const MAX_LOT_MS = 1_000;
@@ -22,7 +23,18 @@ export interface Lots {
   close(): Promise<void>;
 }
 
-export function openLots(journal: Journal): Lots {
+/** What all moves of one run share. */
+export interface OpenRun {
+  readonly journal: Journal;
+  readonly lots: Lots;
+}
+
+export async function openRun(lease: Lease, parts: JournalParts): Promise<OpenRun> {
+  const journal = await openJournal(lease, parts);
+  return { journal, lots: openLots(journal) };
+}
+
+function openLots(journal: Journal): Lots {
   let calls = 0;
   let durable = journal.durable;
   let timer: ReturnType<typeof setTimeout> | undefined;

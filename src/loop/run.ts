@@ -17,20 +17,18 @@ import { isBetweenCalls, type Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
 import { withScript } from "./ask-about-script.ts";
-import { doWork, type OpenRun } from "./do-work.ts";
+import { doWork } from "./do-work.ts";
 import { leaveAfter } from "./isolate-call.ts";
-import { openJournal } from "./journal.ts";
-import { openLots } from "./lots.ts";
+import { type OpenRun, openRun } from "./lots.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
-  const journal = await openJournal(lease, parts);
-  const open = { journal, lots: openLots(journal) };
+  const open = await openRun(lease, parts);
   const running = advance(open, parts, () => false).finally(() => open.lots.close());
-  await leaveAfter(running, journal, parts);
-  return journal.state;
+  await leaveAfter(running, open.journal, parts);
+  return open.journal.state;
 }
 
 /** Moves the agent until `isOver` holds. Resolves to false when it rests, pauses or has to wait before. */
