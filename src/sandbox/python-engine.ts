@@ -27,8 +27,7 @@ const now = performance.now.bind(performance);
 export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<Engine> {
   limitMemory(memoryMegabytes * MEBIBYTE);
   const setClock = replaceClock();
-  const bytes = snapshot === null ? null : withoutDigest(readFileSync(snapshot));
-  const python = await loadPython({ snapshot: bytes });
+  const python = await loadPython(snapshot === null ? {} : { snapshot: withoutDigest(readFileSync(snapshot)) });
   const { FS } = python;
   limitStoredBytes(FS, python.ERRNO_CODES);
   const files = new FileView(FS, python.ERRNO_CODES, host);
