@@ -230,6 +230,7 @@ async function callFrame(
     args,
     callId,
     step: open?.step ?? state.step,
+    ...(open?.script ? { script: open.script } : {}),
     agent,
     folder,
     openWorkspace,

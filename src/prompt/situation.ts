@@ -6,7 +6,8 @@
  */
 import { spentByOthers, spentOf } from "#core/limits.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
-import type { AgentState, ChildAccount } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
+import type { ChildAccount } from "#core/subagents/subagent-event.ts";
 import { formatSize } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
