@@ -122,9 +122,10 @@ function describeUse(
 /** True for a value that is not an operand. A sign before a number belongs to it. */
 function standsAlone(tokens: readonly CodeToken[], index: number): boolean {
   const isSigned = tokens[index]?.kind === "number" && ["-", "+"].includes(tokens[index - 1]?.text ?? "");
-  const before = tokens[isSigned ? index - 2 : index - 1];
+  const place = isSigned ? index - 2 : index - 1;
+  const before = tokens[place];
   const after = tokens[index + 1];
-  const isComparison = before?.text === "=" && ["=", "!", "<", ">"].includes(tokens[index - 2]?.text ?? "");
+  const isComparison = before?.text === "=" && ["=", "!", "<", ">"].includes(tokens[place - 1]?.text ?? "");
   return (
     before?.kind === "sign" &&
     BEFORE_VALUE.has(before.text) &&
