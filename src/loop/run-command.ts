@@ -17,7 +17,6 @@ import { addSources, outsideOf, plainSources, withSources } from "#core/provenan
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { differed, outcomeUnknown, sourcesOfInterrupted } from "#core/unknown-outcome.ts";
-import { remarkOnAction } from "./action-remarks.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
@@ -149,8 +148,7 @@ async function act(
     const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
     return finished({ status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] });
   }
-  if (result.status !== "waiting")
-    return finished(await remarkOnAction(result, of.callId, journal, parts), { events, staged });
+  if (result.status !== "waiting") return finished(result, { events, staged });
   const { waitFor, until } = result;
   const waiting: NewEvent = {
     type: "command-waiting",
