@@ -89,7 +89,7 @@ export async function runCall(call: CallFrame, prepared: unknown): Promise<Execu
     }
   });
   if (execution.result.status === "waiting") return execution;
-  // Nobody knows what a call of unknown outcome received.
+  // A call of unknown outcome may have received words from any source.
   const possible = execution.result.status === "unknown" ? sourcesBeforeCrash(command, args) : [];
   const outside = addSources(execution.outside, possible);
   const result = withSources(execution.result, outside);
@@ -195,7 +195,7 @@ function createTimeout({ name, timeoutMs, annotations }: RegisteredCommand): Obs
   };
 }
 
-/** Tells goald's own sentences and a stranger's words apart. */
+/** Separates goald's own sentences from outside words. */
 function toFailure(error: unknown, { name, annotations }: RegisteredCommand, tracker: SourceTracker): Observation {
   if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
   if (!isGoaldError(error)) {

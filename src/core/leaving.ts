@@ -1,4 +1,4 @@
-/** leaving.ts -- what a call would send out, as far as a person should know of it before it leaves. */
+/** leaving.ts -- describes the text that a call would send out, for the question to a person. */
 
 /** Text of the agent's folder, memory or people that a call would send out. */
 export interface CarriedText {
