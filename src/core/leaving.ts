@@ -10,6 +10,9 @@ export interface CarriedText {
   readonly excerpt: string;
 }
 
+/** Where such text came from. */
+export type CarriedOrigin = Pick<CarriedText, "from" | "where">;
+
 /** Recorded with a call of an agent that received outside words. Absent when none of the three applies. */
 export interface Leaving {
   /** The host that the call names; else the command. */
