@@ -118,6 +118,7 @@ export function serviceStates(settings: Settings): ServiceStates {
     advisor: { ready: true },
     // Each agent has its own service (agent.ts).
     agents: { ready: true },
+    methods: { ready: true },
     pages: { ready: true },
     repositories: readyIf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
     search: readyIf(

@@ -172,6 +172,19 @@ export interface Cells {
   changes(): ReadonlyMap<string, Uint8Array | null>;
 }
 
+export interface FoundMethod {
+  /** Name of the command, or of the Python function. */
+  readonly name: string;
+  /** In the language of the code that searches; Python when no code does. */
+  readonly signature: string;
+  readonly doc: string;
+}
+/** Search among the functions that the agent may call. */
+export interface MethodSearch {
+  /** Best first; empty when none fits. */
+  find(description: string, signal: AbortSignal): Promise<readonly FoundMethod[]>;
+}
+
 // ---------------------------------------------------------------- people and agents
 
 export interface Posts {
@@ -218,6 +231,7 @@ export interface Services {
   readonly posts: Posts;
   readonly agents: AgentDirectory;
   readonly cells: Cells;
+  readonly methods: MethodSearch;
 }
 export type ServiceName = keyof Services;
 export const SERVICES: readonly ServiceName[] = [
@@ -231,6 +245,7 @@ export const SERVICES: readonly ServiceName[] = [
   "posts",
   "agents",
   "cells",
+  "methods",
 ];
 
 /** For each service: ready, or what to do to set it up. */

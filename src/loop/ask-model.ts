@@ -20,12 +20,13 @@ import { type ComposeParts, composeRequest } from "./compose-request.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
+import { type MethodParts, suggestForReply } from "./method-search.ts";
 import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room } from "./reply-cap.ts";
 import { replied, reserve, spentOnCut } from "./reply-cost.ts";
 import { formOf } from "./reply-forms.ts";
 import { effectless, type Work } from "./work.ts";
 
-export interface AskParts extends Room, ComposeParts {
+export interface AskParts extends Room, ComposeParts, MethodParts {
   readonly model: LanguageModel;
   /** Model of agents without a model of their own. */
   readonly modelName: string;
@@ -135,8 +136,10 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");
-  if (reading.kind === "problem")
-    return effectless({ events: [{ type: "reply-rejected", step, problems: reading.problems }] });
+  if (reading.kind === "problem") {
+    const suggested = await suggestForReply(reading, journal.state, parts);
+    return effectless({ events: [{ type: "reply-rejected", step, problems: [...reading.problems, ...suggested] }] });
+  }
   const { call, further = [], repaired, thoughts } = reading;
   const frame = activeFrame(journal.state);
   const calls = [{ call, thought: thoughts.speak || thoughts.text }, ...further];

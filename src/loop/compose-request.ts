@@ -87,12 +87,13 @@ async function composePrompt(
     parts.signal,
   );
   const { words, commandsFor } = parts;
-  const { commandList, asksPerson } = commandsFor(state);
+  const { commandList, asksPerson, foundCommands = "", foundHelpers = "", foundFunctions = "" } = commandsFor(state);
+  const offer = { commandList, asksPerson, foundCommands, foundHelpers, foundFunctions };
   try {
     const now = parts.clock.now();
     const folder = sight.folder ? describeFolder(sight.folder, now) : "";
     const { words: form } = formOf(mode);
-    const shown = { state, commandList, asksPerson, form, recalls, words, step: sight.step, folder };
+    const shown = { state, ...offer, form, recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const sources = recalls

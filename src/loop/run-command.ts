@@ -17,11 +17,11 @@ import { addSources, outsideOf, plainSources, withSources } from "#core/provenan
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { differed, outcomeUnknown, sourcesOfInterrupted } from "#core/unknown-outcome.ts";
-import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { type DownloadMeter, meterDownloads } from "./meter-downloads.ts";
+import { type MethodParts, openMethodSearch } from "./method-search.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { refuseSecrets, restoreValue } from "./stored-values.ts";
@@ -29,11 +29,10 @@ import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** Parts of each call; paid services are created per call. */
-export interface CommandParts extends PurchaseParts {
+export interface CommandParts extends PurchaseParts, MethodParts {
   readonly agentId: string;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
-  readonly commandsFor: CommandsFor;
   readonly openWorkspace: OpenWorkspace;
   /** Opens a workspace that may also write below `_goald/`. */
   readonly openOwnWorkspace: OpenWorkspace;
@@ -73,7 +72,7 @@ export async function execute(
   const { prepared } = ready;
   const { annotations } = command;
   const { epoch } = journal.lease;
-  const purchases = openPurchases(command.needs, journal.state, { ...parts, scrub: journal.scrub });
+  const purchases = openPurchases(callId, command.needs, journal.state, { ...parts, scrub: journal.scrub });
   const started: NewEvent = {
     type: "command-started",
     ...of,
@@ -221,7 +220,8 @@ async function callFrame(
   const open = openCommand(state, callId);
   const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallFrame["args"];
   const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
-  const services = subagents ? { ...parts.services, agents: openDirectory(state, subagents, clock) } : parts.services;
+  const own = subagents ? { agents: openDirectory(state, subagents, clock) } : {};
+  const services = { methods: openMethodSearch(callId, state, parts), ...parts.services, ...own };
   const agent = { id: parts.agentId, name: state.name, goals: state.goals };
   return {
     command,

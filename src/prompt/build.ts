@@ -111,7 +111,8 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
   const template = words[isFirst ? "first-command" : "next-command"];
   const origin = originOf(state);
   const time = `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`;
-  const situation = renderSituation(state, input, words);
+  const found = form.found.map((part) => input[part] ?? "").filter((lines) => lines !== "");
+  const situation = renderSituation(state, { ...input, found: found.join("\n") }, words);
   const answer = fillTemplate(words[form.answer], {});
   const made: SizedMessage[] = [];
   return (count: number): SizedMessage => {

@@ -18,6 +18,8 @@ export interface Situation {
   readonly step?: number | undefined;
   /** The files in the folder, by `describeFolder`; empty for none. */
   readonly folder?: string | undefined;
+  /** Methods that searches found, one line each; empty for none. */
+  readonly found?: string | undefined;
 }
 
 const MAX_HELPERS = 5;
@@ -36,12 +38,13 @@ export function describeFolder({ newest, others, isPartial }: FolderSight, now: 
 /** Returns "" when there is nothing to say. */
 export function renderSituation(
   state: AgentState,
-  { step = state.step + 1, folder = "" }: Situation,
+  { step = state.step + 1, folder = "", found = "" }: Situation,
   words: Words,
 ): string {
   const left = listLimits(state, step);
   const helpers = listHelpers(state);
   return [
+    found === "" ? "" : fillTemplate(words["found-methods"], { methods: found }),
     folder === "" ? "" : fillTemplate(words.folder, { files: delimitText("data", folder) }),
     left.length === 0 ? "" : fillTemplate(words["limits-left"], { left: left.join(", ") }),
     helpers === "" ? "" : fillTemplate(words["helpers-at-work"], { helpers }),

@@ -19,9 +19,21 @@ export interface FormWords {
   readonly answer: "json-answer" | "tool-answer";
   /** In place of the list of commands, when the request has them elsewhere. */
   readonly commands?: "tool-commands";
+  /** What the last message shows of the methods that searches found. */
+  readonly found: readonly ("foundCommands" | "foundHelpers" | "foundFunctions")[];
 }
-export const JSON_WORDS: FormWords = { format: "response-format", answer: "json-answer" };
-export const TOOL_WORDS: FormWords = { format: "tool-format", answer: "tool-answer", commands: "tool-commands" };
+export const JSON_WORDS: FormWords = {
+  format: "response-format",
+  answer: "json-answer",
+  found: ["foundCommands", "foundHelpers"],
+};
+/** Found commands are tools. */
+export const TOOL_WORDS: FormWords = {
+  format: "tool-format",
+  answer: "tool-answer",
+  commands: "tool-commands",
+  found: ["foundHelpers"],
+};
 
 /** The commands that an agent may use, as its prompt shows them. */
 export interface CommandOffer {
@@ -29,6 +41,12 @@ export interface CommandOffer {
   readonly commandList: string;
   /** True if a command of the list asks a person. */
   readonly asksPerson: boolean;
+  /** Commands that searches found and the list lacks, newest first; absent: none. */
+  readonly foundCommands?: string;
+  /** Python helpers that searches found, as functions. */
+  readonly foundHelpers?: string;
+  /** All methods that searches found, as functions of Python. */
+  readonly foundFunctions?: string;
 }
 
 interface SystemInput extends CommandOffer {

@@ -40,7 +40,13 @@ type CheckedCall =
   /** `thought`: see `arrangeArguments`. */
   | { readonly kind: "valid"; readonly call: CommandCall; readonly thought?: string | undefined }
   /** `isTemplate`: no command was meant, since the name is unknown or a placeholder was not filled in. */
-  | { readonly kind: "invalid"; readonly problems: readonly string[]; readonly isTemplate: boolean };
+  | {
+      readonly kind: "invalid";
+      readonly problems: readonly string[];
+      readonly isTemplate: boolean;
+      /** Set when there is no command of this name. */
+      readonly unknownName?: string;
+    };
 
 export interface CallValidator {
   isName(written: string): boolean;
@@ -76,7 +82,8 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
       const name = findCommandName(written, names, aliases);
       if (name === null) {
         const other = findCommandName(written, closedNames, aliases);
-        return rejectTemplate(other ? describeClosedCommand(other, names) : describeUnknownCommand(written, names));
+        if (other) return rejectTemplate(describeClosedCommand(other, names));
+        return { ...rejectTemplate(describeUnknownCommand(written, names)), unknownName: written };
       }
       const schema = schemas[name] as ArgsSchema;
       const arranged = arrangeArguments(args, schema, aliases, source);

@@ -67,6 +67,7 @@ interface ReplySearch {
   readonly doubts: CommandCall[];
   readonly problems: string[];
   thoughts: Thoughts | null;
+  unknownName?: string | undefined;
   hasSeveral: boolean;
   hasCutCommand: boolean;
   /** See `noteBrokenCommand`. */
@@ -178,8 +179,10 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
   if (!isComplete(search, parsed, hasSideEffect)) {
     search.hasCutCommand = true;
     search.problems.unshift(PROBLEMS.cutOff);
-  } else if (checked.kind === "invalid" && checked.isTemplate) search.problems.push(...checked.problems);
-  else if (checked.kind === "invalid") noteBrokenCommand(search, ...checked.problems);
+  } else if (checked.kind === "invalid" && checked.isTemplate) {
+    search.problems.push(...checked.problems);
+    search.unknownName ??= checked.unknownName;
+  } else if (checked.kind === "invalid") noteBrokenCommand(search, ...checked.problems);
   else if (source.includes("\ufffd") && isDamaged(checked.call))
     noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
   else if (parsed.trust === "guessed") acceptGuessedCall(search, source, checked.call, hasSideEffect);
@@ -222,7 +225,11 @@ function concludeSearch(search: ReplySearch): ParsedReply {
       thoughts: thoughts ?? NO_THOUGHTS,
       repaired: found.every(({ repaired }) => repaired),
     };
-  if (problems.length > 0) return refuseReply(thoughts, ...problems);
+  if (problems.length > 0)
+    return {
+      ...refuseReply(thoughts, ...problems),
+      ...(search.unknownName ? { unknownName: search.unknownName } : {}),
+    };
   // The problem "no command" would make the model write an equally long reply again.
   if (search.isFull) return refuseReply(thoughts, PROBLEMS.cutOff);
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);

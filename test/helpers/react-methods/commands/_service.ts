@@ -9,7 +9,9 @@ export async function get(
   query: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const words = new URLSearchParams(Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]));
+  const words = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
   return (await requireOk(await fetch(`${origin()}/${path}?${words}`, { signal }))).json();
 }
 
