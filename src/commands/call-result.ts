@@ -70,6 +70,10 @@ export function checkWrite(name: string, write: CommandWrite): void {
     throw new GoaldError("GOALD_COMMAND_INVALID", `${name} staged an invalid write: ${problem}.`);
   };
   switch (write.kind) {
+    case "methods-found":
+      if (!Array.isArray(write.names) || write.names.length > MAX_METHODS || !write.names.every(isText))
+        refuse(`method names that are not up to ${MAX_METHODS} texts`);
+      return;
     case "memory":
       if (typeof write.text !== "string") refuse("a memory without text");
       if (!(write.importance >= 0 && write.importance <= 1))
@@ -128,5 +132,7 @@ function isJson(value: unknown): boolean {
 /** Limits text for another agent to the size of one event. */
 const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MAX_WORDS_CHARS;
 const MAX_WORDS_CHARS = 10_000;
+/** Methods that one search finds. */
+const MAX_METHODS = 100;
 
 const formatClipped = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);

@@ -8,6 +8,7 @@
 import type { Observation } from "./call.ts";
 import type { CommandContext } from "./command.ts";
 import type { Usage } from "./event.ts";
+import type { MethodSearch } from "./ports/methods.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 
 // ---------------------------------------------------------------- web
@@ -170,19 +171,6 @@ export interface Cells {
   ): Promise<Observation>;
   /** For `save_files`: what the cell that made this call wants to save, by path; null removes a file. */
   changes(): ReadonlyMap<string, Uint8Array | null>;
-}
-
-export interface FoundMethod {
-  /** Name of the command, or of the Python function. */
-  readonly name: string;
-  /** In the language of the code that searches; Python when no code does. */
-  readonly signature: string;
-  readonly doc: string;
-}
-/** Search among the functions that the agent may call. */
-export interface MethodSearch {
-  /** Best first; empty when none fits. */
-  find(description: string, signal: AbortSignal): Promise<readonly FoundMethod[]>;
 }
 
 // ---------------------------------------------------------------- people and agents

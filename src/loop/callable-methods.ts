@@ -2,9 +2,8 @@
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
-import type { MethodText } from "#core/ports/methods.ts";
+import type { FoundMethod, MethodText } from "#core/ports/methods.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
-import type { FoundMethod } from "#core/services.ts";
 
 export const METHOD_SEARCH = "method_search";
 

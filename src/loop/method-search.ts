@@ -6,10 +6,9 @@
  */
 import { describeFunction } from "#commands/stubs.ts";
 import { formOfFrame, isCellCommand } from "#core/cells.ts";
-import type { MethodIndex } from "#core/ports/methods.ts";
+import type { MethodIndex, MethodSearch } from "#core/ports/methods.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
-import type { MethodSearch } from "#core/services.ts";
 import { type AgentState, openCommand } from "#core/state.ts";
 import type { ParsedReply } from "#reply/parsed-reply.ts";
 import type { CommandsFor } from "./command-set.ts";

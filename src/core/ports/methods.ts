@@ -26,3 +26,16 @@ export interface MethodIndex {
    */
   search(methods: readonly MethodText[], query: MethodQuery, signal: AbortSignal): Promise<readonly string[]>;
 }
+
+export interface FoundMethod {
+  /** Name of the command, or of the Python function. */
+  readonly name: string;
+  /** In the language of the code that searches; Python when no code does. */
+  readonly signature: string;
+  readonly doc: string;
+}
+/** Search among the functions that the agent may call. */
+export interface MethodSearch {
+  /** Best first; empty when none fits. */
+  find(description: string, signal: AbortSignal): Promise<readonly FoundMethod[]>;
+}
