@@ -1,5 +1,6 @@
 /** execute_python_file -- runs a Python file of the workspace in the sandbox, which can access only the workspace. */
-import { defineCommand } from "#core/command.ts";
+import { createHash } from "node:crypto";
+import { defineCommand, fail } from "#core/command.ts";
 import type { CellStart } from "#core/services.ts";
 
 export default defineCommand({
@@ -22,7 +23,14 @@ export default defineCommand({
   prepare: async (_args, { use }) => use("cells").begin("python"),
 
   async run({ file }, context, prepared) {
-    const code = Buffer.from(await context.workspace.read(file)).toString("utf8");
+    const bytes = await context.workspace.read(file);
+    const { script } = context;
+    if (script && script.sha256 !== createHash("sha256").update(bytes).digest("hex"))
+      return fail(
+        "file-changed",
+        `${file} was not run: it has changed since a person was asked about its code. Call execute_python_file again, and the person is asked about the new code.`,
+      );
+    const code = Buffer.from(bytes).toString("utf8");
     return context.use("cells").run({ language: "python", code, name: file, ...(prepared as CellStart) }, context);
   },
 });

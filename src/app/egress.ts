@@ -37,7 +37,19 @@ export function createDescribeLeaving({ store, registry, settingTexts }: EgressS
 }
 
 /** The values of the settings without secrets, one a line. */
-export const settingTextsOf = (settings: Settings): string =>
+const settingTextsOf = (settings: Settings): string =>
   SETTINGS.filter(({ secret }) => secret !== true)
     .map(({ name }) => String(valueAt(settings, name) ?? ""))
     .join("\n");
+
+/** Nothing when the settings permit sending unasked. */
+export function describeLeavingFor(host: {
+  readonly settings: Settings;
+  readonly store: EgressSources["store"];
+  readonly catalogue: Pick<EgressSources, "registry">;
+}): { readonly describeLeaving?: DescribeLeaving } {
+  const { settings, store, catalogue } = host;
+  if (!settings.web.askBeforeSending) return {};
+  const sources = { store, registry: catalogue.registry, settingTexts: settingTextsOf(settings) };
+  return { describeLeaving: createDescribeLeaving(sources) };
+}

@@ -36,6 +36,7 @@ export interface CallFrame {
   readonly args: Readonly<Record<string, unknown>>;
   readonly callId: string;
   readonly step: number;
+  readonly script?: CommandContext["script"];
   readonly agent: CommandContext["agent"];
   /** Absolute path of the agent's folder. */
   readonly folder: string;
@@ -157,6 +158,7 @@ async function runWithin<T>(
     signal: limit.signal,
     callId,
     step,
+    ...(call.script ? { script: call.script } : {}),
     agent,
     stage: (write) => {
       check("stage a write");

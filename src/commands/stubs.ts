@@ -106,7 +106,7 @@ function createStub(command: StubCommand, language: CellLanguage, isTaken: (name
   const result = renderType(returns, returns, language);
   const arrow = language === "python" ? ` -> ${result}` : `: ${result}`;
   const signature = `${name}(${shown.join(", ")})${arrow}`;
-  return { command, argumentOf, shown: { name, parameters, signature, doc: renderDoc(command, argumentOf) } };
+  return { command, argumentOf, shown: { name, parameters, signature, doc: renderDoc(command, argumentOf, language) } };
 }
 
 function renderParameter(name: string, isRequired: boolean, type: string, language: CellLanguage): string {
@@ -127,14 +127,18 @@ function freeName(name: string, isTaken: (name: string) => boolean): string {
 }
 
 /** The summary, each argument that the schema describes, and what is in the result. */
-function renderDoc({ summary, args, returns = {} }: StubCommand, argumentOf: ReadonlyMap<string, string>): string {
+function renderDoc(
+  { summary, args, returns = {} }: StubCommand,
+  argumentOf: ReadonlyMap<string, string>,
+  language: CellLanguage,
+): string {
   const told = [...argumentOf].flatMap(([name, argument]) => {
-    const description = describeSchema(args.properties[argument] as JsonSchema, args);
+    const description = describeSchema(args.properties[argument] as JsonSchema, args, language);
     return description === "" ? [] : [`${name}: ${description}`];
   });
   const first = oneLine(summary, 300);
   const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.!?…]$/.test(first) ? "" : "."}`;
-  const result = describeSchema(returns, returns);
+  const result = describeSchema(returns, returns, language);
   const parts = [
     sentence,
     ...(told.length === 0 ? [] : [`Arguments: ${told.join("; ")}.`]),
@@ -143,13 +147,14 @@ function renderDoc({ summary, args, returns = {} }: StubCommand, argumentOf: Rea
   return oneLine(parts.join(" "), MAX_DOC_CHARS);
 }
 
-/** The description, and the members of an object, whose type may not name them. */
-function describeSchema(schema: JsonSchema, root: JsonSchema): string {
+/** The description, and the members of an object, which a type of Python does not name. */
+function describeSchema(schema: JsonSchema, root: JsonSchema, language: CellLanguage): string {
   const followed = followReference(schema, root);
   const description = followed.description === undefined ? "" : oneLine(followed.description, MAX_DESCRIPTION_CHARS);
+  if (language === "javascript") return description;
   const item = typesOf(followed).includes("array") && typeof followed.items === "object" ? followed.items : followed;
   const { properties = {}, required = [] } = followReference(item, root);
-  const noun = item === followed ? "a dictionary" : "dictionaries";
+  const noun = item === followed ? "a dict" : "dicts";
   const members = Object.entries(properties).map(([name, { description: told }]) => {
     const mark = required.includes(name) ? "" : " (optional)";
     return `${name}${mark}${told === undefined ? "" : `: ${oneLine(told, MAX_DESCRIPTION_CHARS)}`}`;

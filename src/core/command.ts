@@ -7,6 +7,7 @@
  * `effect`; a command never decides about itself.
  */
 import type { WrittenArgs } from "./asked-files.ts";
+import type { ScriptHash } from "./asked-script.ts";
 import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
 import type { CommandGroup } from "./command-profile.ts";
 import { isGoaldError } from "./errors.ts";
@@ -84,6 +85,8 @@ export interface CommandContext {
   /** Idempotency key of the effect: unique per agent, the same in every attempt. */
   readonly callId: string;
   readonly step: number;
+  /** The content that a person was asked about, of the file whose code the call runs. Absent: nobody was asked. */
+  readonly script?: ScriptHash;
   readonly agent: { readonly id: string; readonly name: string; readonly goals: readonly string[] };
   /** Adds a write to goald's store, committed together with the result or not at all. Throws for an invalid write. */
   stage(write: CommandWrite): void;

@@ -51,7 +51,7 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf
   "command-requested": { ...OF_CALL, call: { args: "json" } },
   "command-approved": { ...OF_CALL, by: "fixed" },
   "command-denied": { ...OF_CALL, by: "fixed" },
-  "approval-asked": { ...OF_CALL, until: "fixed" },
+  "approval-asked": { ...OF_CALL, until: "fixed", script: { sha256: "fixed", code: "text" } },
   "command-started": { ...OF_CALL, effect: "fixed", prepared: "exact" },
   "call-interrupted": OF_CALL,
   "call-cut-off": OF_CALL,

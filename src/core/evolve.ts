@@ -16,7 +16,7 @@ import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { receive } from "./provenance.ts";
 import { spendAll, spendIf } from "./spending.ts";
-import { type AgentState, activeFrame, initialState } from "./state.ts";
+import { type AgentState, activeFrame, initialState, openCommand } from "./state.ts";
 import {
   agentEnded,
   agentReported,
@@ -64,7 +64,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     }
     case "approval-asked": {
       const { callId, reason, until = null } = event;
-      return inPhase(state, event, { kind: "awaiting-approval", callId, reason, until });
+      return inPhase(withScript(state, event), event, { kind: "awaiting-approval", callId, reason, until });
     }
     case "approvals-granted":
       return { ...state, grantedApprovals: event.count };
@@ -185,4 +185,9 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
   const text = noticeText(repetition, event.count);
   const told = inFrame(state, event.frame, (frame) => ({ ...frame, repetition: { ...repetition, noticed: true } }));
   return withMessage(told, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
+}
+
+function withScript(state: AgentState, { callId, script }: EventOf<"approval-asked">): AgentState {
+  const open = openCommand(state, callId);
+  return open && script ? putCall(state, { ...open, script: { sha256: script.sha256 } }) : state;
 }

@@ -18,7 +18,12 @@ export interface Message {
   /** Sources of the outside words in the text. Absent: none, or only `source` is known. */
   readonly outside?: readonly OutsideSource[];
   readonly text: Text;
+  /** A reply that is not JSON: the form in which the model wrote it. */
+  readonly form?: ActionForm;
 }
+
+/** The forms in which a reply is text with a piece of code. */
+export type ActionForm = Extract<ReplyForm, "react" | "code">;
 
 /** What a frame is doing between two moves. */
 export type Phase =

@@ -132,7 +132,12 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   const { step, finishReason } = move;
   const { phase } = activeFrame(journal.state);
   const form = formOf(phase.kind === "reading" ? phase.mode : "plain");
-  const reading = form.read(parts.commandsFor(journal.state), await journal.read(move.reply), finishReason);
+  const reading = form.read(
+    parts.commandsFor(journal.state),
+    await journal.read(move.reply),
+    finishReason,
+    journal.state,
+  );
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");

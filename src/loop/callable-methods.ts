@@ -2,6 +2,7 @@
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
+import { isCellCommand } from "#core/cells.ts";
 import type { FoundMethod, MethodText } from "#core/ports/methods.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
 
@@ -9,6 +10,8 @@ export const METHOD_SEARCH = "method_search";
 
 export interface CallableMethods {
   functionsFor(language: CellLanguage): CodeFunctions;
+  /** The listed commands as functions of Python, one a line, without those that run code. */
+  listFunctions(): string;
   /** What method search looks through, by the names of commands and of Python functions. One list per object. */
   readonly texts: readonly MethodText[];
   /** True for what the prompt does not list. */
@@ -25,6 +28,7 @@ export function createCallableMethods(
   const unlisted = new Set(commands.flatMap(({ name, listed }) => (listed === false ? [name] : [])));
   const helpers = new Map(modules.flatMap(({ functions }) => functions.map((one) => [one.name, one] as const)));
   const functions = new Map<CellLanguage, CodeFunctions>();
+  let list: string | undefined;
   let texts: readonly MethodText[] | undefined;
 
   function functionsFor(language: CellLanguage): CodeFunctions {
@@ -41,8 +45,19 @@ export function createCallableMethods(
     });
   }
 
+  function listFunctions(): string {
+    const shown = commands.filter(({ name }) => !unlisted.has(name) && !isCellCommand(name));
+    const lines = describe(
+      shown.map(({ name }) => name),
+      "python",
+    );
+    list ??= lines.map((one) => `- ${describeFunction(one)}`).join("\n");
+    return list;
+  }
+
   return {
     functionsFor,
+    listFunctions,
     describe,
     isUnlisted: (name) => unlisted.has(name) || helpers.has(name),
     get texts() {

@@ -1,26 +1,24 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
-import { describeForPrompt, describeFoundCommand } from "#commands/describe.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
-import { describeFunction } from "#commands/stubs.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { formOfFrame } from "#core/cells.ts";
+import { formOfFrame, isActionForm, RUN_CODE } from "#core/cells.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
-import type { FoundMethod } from "#core/ports/methods.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { buildReplySchema } from "#reply/reply-schema.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
-import { buildTools } from "#reply/tools.ts";
 import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
+import { renderFound, renderOffer } from "./render-offer.ts";
 
-export interface CommandSet extends CommandOffer, Pick<CallableMethods, "functionsFor"> {
+export interface CommandSet
+  extends Omit<CommandOffer, "listFunctions">,
+    Pick<CallableMethods, "functionsFor" | "listFunctions"> {
   get(name: string): RegisteredCommand | undefined;
   /** For servers that bind a reply to a schema. */
   readonly replySchema: ReplySchema;
@@ -56,7 +54,7 @@ export function createCommandSets(
   };
   return (state) => {
     const { kind, origin } = activeFrame(state);
-    const profile = state.settings.commands;
+    const profile = profileOf(state);
     if (kind !== "run" || !origin) {
       const sets = ofProfiles.get(profile) ?? open(profile);
       if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
@@ -68,6 +66,12 @@ export function createCommandSets(
     ofRuns.set(origin, { profile, sets });
     return sets(state);
   };
+}
+
+/** In the forms in which each reply is code, a profile restricts what the code may call. */
+function profileOf(state: AgentState): string | null {
+  const { commands } = state.settings;
+  return commands !== null && isActionForm(formOfFrame(state)) ? `${commands},${RUN_CODE}` : commands;
 }
 
 /** In a sub-task the closing command takes a typed result. */
@@ -116,7 +120,7 @@ function createVariants(all: readonly RegisteredCommand[], around: Around): Comm
   function variantFor(state: AgentState): OfferVariant {
     const form = formOfFrame(state);
     const asksPerson = state.settings.approve !== "never" && parts.get(ASKS_PERSON) !== undefined;
-    const searches = hasUnlisted || form === "react" || form === "code";
+    const searches = hasUnlisted || isActionForm(form);
     const key = `${asksPerson} ${searches}`;
     const known = made.get(key);
     if (known) return known;
@@ -128,8 +132,8 @@ function createVariants(all: readonly RegisteredCommand[], around: Around): Comm
       around.modules,
     );
     const listed = offered.filter((command) => !isUnlisted(command));
-    const { functionsFor } = callable;
-    const fixed = { ...parts, callable, functionsFor, modules: around.modules, asksPerson };
+    const { functionsFor, listFunctions } = callable;
+    const fixed = { ...parts, callable, functionsFor, listFunctions, modules: around.modules, asksPerson };
     const variant: OfferVariant = {
       set: { ...fixed, ...renderOffer(listed, []) },
       // The state keeps its list of found methods until a search finds others.
@@ -181,24 +185,4 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
     readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
   const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all) });
   return { get, readReply, readToolCalls, checkArguments };
-}
-
-/** Found commands are not in the list of commands, which stays the same so that a server can cache it. */
-function renderOffer(listed: readonly RegisteredCommand[], found: readonly RegisteredCommand[]) {
-  const offered = [...listed, ...found];
-  const [replySchema, tools] = [buildReplySchema(offered), buildTools(offered)];
-  const formatChars = { replySchema: JSON.stringify(replySchema).length, tools: JSON.stringify(tools).length };
-  return { commandList: describeForPrompt(listed), replySchema, tools, formatChars };
-}
-
-/** Newest first. */
-function renderFound(names: readonly string[], found: readonly RegisteredCommand[], callable: CallableMethods) {
-  const functions = callable.describe(names, "python");
-  const ofCommands = new Set(found.map(({ name }) => name));
-  const lines = (shown: readonly FoundMethod[]): string => shown.map(describeFunction).join("\n");
-  return {
-    foundCommands: found.map(describeFoundCommand).join("\n"),
-    foundHelpers: lines(functions.filter(({ name }) => !ofCommands.has(name) && callable.isUnlisted(name))),
-    foundFunctions: lines(functions),
-  };
 }

@@ -5,7 +5,7 @@
  * In the forms json and tools the prompt lists most commands, so a search finds the others. In react and code form it finds all.
  */
 import { describeFunction } from "#commands/stubs.ts";
-import { formOfFrame, isCellCommand } from "#core/cells.ts";
+import { formOfFrame, isActionForm, isCellCommand } from "#core/cells.ts";
 import type { MethodIndex, MethodSearch } from "#core/ports/methods.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
@@ -43,8 +43,7 @@ export function openMethodSearch(
 
 /** Whether a search in this form finds a method that the prompt lists, or does not list. */
 function searchedBy(state: AgentState): (isUnlisted: boolean) => boolean {
-  const form = formOfFrame(state);
-  return form === "react" || form === "code" ? () => true : (isUnlisted) => isUnlisted;
+  return isActionForm(formOfFrame(state)) ? () => true : (isUnlisted) => isUnlisted;
 }
 
 /** The language of the cell that the search is a part of. */

@@ -228,6 +228,7 @@ async function callFrame(
     args,
     callId,
     step: open?.step ?? state.step,
+    ...(open?.script ? { script: open.script } : {}),
     agent,
     folder,
     openWorkspace,

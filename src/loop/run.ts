@@ -16,6 +16,7 @@ import { listens } from "#core/inbox.ts";
 import { isBetweenCalls, type Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
+import { withScript } from "./ask-about-script.ts";
 import { doWork } from "./do-work.ts";
 import { leaveAfter } from "./isolate-call.ts";
 import { type Journal, openJournal } from "./journal.ts";
@@ -45,7 +46,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
     }
     switch (move.kind) {
       case "record":
-        journal.record({ events: move.events });
+        journal.record({ events: await withScript(move.events, journal, parts) });
         break;
       case "rest":
         await journal.commit(null);

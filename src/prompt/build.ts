@@ -15,12 +15,14 @@ import type { PromptMessage } from "#core/ports/model.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";
+import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { renderJob } from "./job.ts";
 import { renderMinimal } from "./messages.ts";
+import { numberMessages } from "./number-messages.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
-import { type CommandOffer, type FormWords, JSON_WORDS, renderSections, renderSystemMessage } from "./system.ts";
+import { type CommandOffer, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
 
@@ -53,8 +55,9 @@ export interface Prompt {
 
 /** Throws GOALD_PROMPT_TOO_LONG when the fixed parts leave too little room for the newest message. */
 export function buildPrompt(input: PromptInput): Prompt {
-  const { state, words, contextTokens, replyTokens } = input;
+  const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
   const window = activeFrame(state).window.slice(-longestWindow(state));
+  const numbers = numberMessages(activeFrame(state));
   const recalls = input.recalls.slice(0, MAX_RECALLS);
   const system = renderSystemMessage(input);
   const rows = renderRows(recalls, input.now, contextTokens);
@@ -66,6 +69,7 @@ export function buildPrompt(input: PromptInput): Prompt {
   const fitted = fitPrompt({
     window,
     words,
+    style: { form, numberOf: numbers.of },
     roomTokens: contextTokens - replyTokens - fixedTokens,
     recallCount: rows.length,
     recallTokens: (count) => request(count).tokens - request(0).tokens,
@@ -108,30 +112,47 @@ function assemblePrompt(
 /** Returns a cached renderer of the last message with the best `count` rows. */
 function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: readonly string[]) {
   const { state, words, now, form = JSON_WORDS } = input;
-  const template = words[isFirst ? "first-command" : "next-command"];
+  const template = words[isFirst ? form.first : form.next];
   const origin = originOf(state);
-  const time = `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`;
-  const found = form.found.map((part) => input[part] ?? "").filter((lines) => lines !== "");
-  const situation = renderSituation(state, { ...input, found: found.join("\n") }, words);
-  const answer = fillTemplate(words[form.answer], {});
+  const shared = {
+    time: `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`,
+    situation: renderSituation(state, { ...input, foundLines: listFound(input) }, words, form),
+    answer: "answer" in form ? fillTemplate(words[form.answer], {}) : "",
+    number: String(numberMessages(activeFrame(state)).next),
+    methods: renderMethods(input),
+  };
   const made: SizedMessage[] = [];
   return (count: number): SizedMessage => {
     const known = made[count];
     if (known) return known;
-    const values = { time, situation, answer, recalls: renderRecalls(rows.slice(0, count), words) };
-    const content = origin ? fillSubtask(origin, words, values) : fillTemplate(template, values);
+    const values = { ...shared, recalls: renderRecalls(rows.slice(0, count), words) };
+    const content = origin ? fillSubtask(origin, words, form, values) : fillTemplate(template, values);
     const sized = userMessage(content);
     made[count] = sized;
     return sized;
   };
 }
 
+/** What searches found that the list of commands lacks, for replies with a command. */
+function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
+  const parts = "found" in form ? form.found.map((part) => input[part] ?? "") : [];
+  return parts.filter((lines) => lines !== "").join("\n");
+}
+
+/** Methods stand in the prompt only in the forms that call them in code. */
+function renderMethods({ words, form = JSON_WORDS, found }: PromptInput): string {
+  const isCode = form.form === "react" || form.form === "code";
+  const lines = isCode ? (found?.("python") ?? []) : [];
+  return lines.length === 0 ? "" : fillTemplate(words["react/methods"], { methods: lines.join("\n") });
+}
+
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
 function createTooLongError(input: PromptInput, fixedTokens: number): GoaldError {
-  const { state, words, contextTokens, replyTokens } = input;
+  const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
   const newest = activeFrame(state).window.at(-1);
-  const newestTokens = newest ? renderMinimal(newest, words).tokens : 0;
+  const style = { form, numberOf: () => 1 };
+  const newestTokens = newest ? renderMinimal(newest, words, style).tokens : 0;
   const sections = Object.entries(renderSections(input)).map(([name, text]) => ({
     name,
     tokens: estimateTokens(text),
@@ -156,4 +177,5 @@ const REMEDIES: Readonly<Record<string, string>> = {
   role: "shorten the agent's name and role",
   goals: "shorten the goals; long material belongs in a file of the workspace",
   commands: "offer fewer commands",
+  functions: "offer fewer commands",
 };

@@ -11,12 +11,14 @@
  */
 import type { Message } from "#core/frame.ts";
 import { type RenderedMessage, renderClipped, renderMessage } from "./messages.ts";
+import type { MessageStyle } from "./show-reply.ts";
 import type { Words } from "./template.ts";
 
 interface FitInput {
   /** Oldest first. */
   readonly window: readonly Message[];
   readonly words: Words;
+  readonly style: MessageStyle;
   /** Tokens for messages and recalls together. */
   readonly roomTokens: number;
   readonly recallCount: number;
@@ -34,13 +36,13 @@ const MIN_CAP_TOKENS = 200;
 
 /** Returns undefined when even the newest message, clipped to its frame, does not fit. */
 export function fitPrompt(input: FitInput): FittedPrompt | undefined {
-  const { window, words, roomTokens, recallTokens } = input;
-  let messages = window.map((message) => renderMessage(message, words));
+  const { window, words, style, roomTokens, recallTokens } = input;
+  let messages = window.map((message) => renderMessage(message, words, style));
   let recallCount = input.recallCount;
   let room = roomTokens - recallTokens(recallCount);
   if (sumTokens(messages) <= room) return { messages, recallCount };
 
-  messages = clipOldestFirst(messages, words, room);
+  messages = clipOldestFirst(messages, input, room);
   while (recallCount > 0 && sumTokens(messages) > room) {
     recallCount--;
     room = roomTokens - recallTokens(recallCount);
@@ -49,16 +51,20 @@ export function fitPrompt(input: FitInput): FittedPrompt | undefined {
 
   const [newest] = messages;
   if (messages.length === 1 && newest && newest.tokens > room)
-    messages = [renderClipped(renderMessage(newest.message, words), words, room)];
+    messages = [renderClipped(renderMessage(newest.message, words, style), words, room, style)];
   return sumTokens(messages) <= room ? { messages, recallCount } : undefined;
 }
 
-function clipOldestFirst(messages: readonly RenderedMessage[], words: Words, room: number): RenderedMessage[] {
+function clipOldestFirst(
+  messages: readonly RenderedMessage[],
+  { words, style }: FitInput,
+  room: number,
+): RenderedMessage[] {
   const cap = Math.max(MIN_CAP_TOKENS, Math.floor(room / (2 * messages.length)));
   let excess = sumTokens(messages) - room;
   return messages.map((message) => {
     if (excess <= 0 || message.tokens <= cap) return message;
-    const clipped = renderClipped(message, words, Math.max(cap, message.tokens - excess));
+    const clipped = renderClipped(message, words, Math.max(cap, message.tokens - excess), style);
     excess -= message.tokens - clipped.tokens;
     return clipped;
   });

@@ -17,6 +17,7 @@ import type { LongTermMemory } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
+import { readScript } from "#loop/ask-about-script.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import { run as runLoop } from "#loop/run.ts";
@@ -176,6 +177,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       clock,
       wait: person.wait,
       prepare: change.prepare?.(prepare) ?? prepare,
+      readScript: (file) => readScript(file, new MemoryWorkspace({ files, onChange: () => undefined, lastVersion })),
       remoteRecall: () => false,
       ...(change.draining ? { draining: change.draining } : {}),
       rules: {

@@ -56,7 +56,7 @@ describe("a weak model that follows the words to the letter", () => {
       const request = requestIn(mode);
       const refused = all.flatMap(({ name }) => {
         const text = textOf(answerWeakly(request, name, isFull));
-        const parsed = formOf(mode).read(set, text, "stop");
+        const parsed = formOf(mode).read(set, text, "stop", initialState);
         if (parsed.kind === "problem") return [`${name}: ${parsed.problems.join(" ")}`];
         return parsed.call.name === name && !parsed.repaired && parsed.thoughts.speak ? [] : [`${name}: misread`];
       });
@@ -68,7 +68,7 @@ describe("a weak model that follows the words to the letter", () => {
   it("is not understood when it copies the words instead (control)", () => {
     const shown = all.find(({ name }) => name === "delete_file")?.args.properties.file?.description;
     const text = textOf(answerWeakly(requestIn("plain"), "delete_file", true, { file: `<${shown}>` }));
-    expect(formOf("plain").read(set, text, "stop").kind).toBe("problem");
+    expect(formOf("plain").read(set, text, "stop", initialState).kind).toBe("problem");
   });
 
   it("would meet a grammar that contradicts its words (control)", () => {
