@@ -149,6 +149,7 @@ async function runCell(
   signal: AbortSignal,
   isNested: boolean,
 ): Promise<CellOutcome> {
+  if (cell.redo) redoChange(own, cell.redo);
   const before = saveSpace(own, cell.version);
   const printed: string[] = [];
   const aborted = Promise.withResolvers<never>();
