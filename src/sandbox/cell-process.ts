@@ -11,26 +11,13 @@ import type { Channel } from "#cage/frames.ts";
 import { nodeCommand } from "#cage/node-program.ts";
 import type { Cell, CellHost, CellOutcome, CellProblem } from "#core/ports/sandbox.ts";
 import { answerQuestion } from "./answer-question.ts";
-import { CellClock } from "./cell-clock.ts";
-import {
-  brokenProblem,
-  closedProblem,
-  endProblem,
-  goneOutcome,
-  savingProblem,
-  startProblem,
-  timeoutProblem,
-} from "./cell-problems.ts";
+import { brokenProblem, closedProblem, endProblem, goneOutcome, startProblem } from "./cell-problems.ts";
 import { checkMessage, type GuestMessage } from "./guest-message.ts";
-import {
-  type GuestOptions,
-  MAX_FRAME_BYTES,
-  MAX_FRAME_JSON_BYTES,
-  MAX_SAVING_MS,
-  type Question,
-  type ToGuest,
-} from "./protocol.ts";
+import { type GuestOptions, MAX_FRAME_BYTES, MAX_FRAME_JSON_BYTES, type Question, type ToGuest } from "./protocol.ts";
 import { readOutcome } from "./read-outcome.ts";
+import { RunningCell } from "./running-cell.ts";
+
+type Done = Extract<GuestMessage, { readonly type: "done" }>;
 
 /** Takes this file's extension: .ts in a checkout, .js in the published package. */
 const PROGRAM = new URL(`./guest${extname(import.meta.url)}`, import.meta.url);
@@ -41,22 +28,10 @@ const ENGINE_MEGABYTES = { python: 512, javascript: 128 } as const;
 /** Processor time of a process over its whole life. The namespace outlives it. */
 const CPU_SECONDS = 3_600;
 const START_MS = 60_000;
-/** The process stops code itself at the limit; the host kills it this much later. */
-const GRACE_MS = 30;
 /** A process that has closed its channel ends within this time, or is killed. */
 const END_MS = 500;
 /** Of one cell, files included. The agent's own limit of calls is much lower. */
 const MAX_QUESTIONS = 20_000;
-
-interface RunningCell {
-  readonly cell: Cell;
-  readonly host: CellHost;
-  readonly clock: CellClock;
-  /** Position among the cells that run in the process, from 1. */
-  readonly depth: number;
-  /** Time of the code; undefined while it runs. */
-  codeMs: number | undefined;
-}
 
 export class CellProcess {
   readonly #process: CagedProcess;
@@ -67,6 +42,7 @@ export class CellProcess {
   readonly #ready: Promise<void>;
   #gone: CellProblem | undefined;
   #hasEnded = false;
+  #isSpent = false;
   #cells = 0;
   /** Cells that wait for their host. */
   #waiting = 0;
@@ -121,10 +97,8 @@ export class CellProcess {
   async run(cell: Cell, host: CellHost, signal: AbortSignal, loads: boolean): Promise<CellOutcome> {
     this.#cells += 1;
     this.#hold();
-    const limit = (): void =>
-      this.kill(running.codeMs === undefined ? timeoutProblem(cell.timeLimitMs) : savingProblem());
-    const clock = new CellClock(cell.timeLimitMs + GRACE_MS, limit);
-    const running: RunningCell = { cell, host, clock, depth: this.#cells, codeMs: undefined };
+    const loadsSaved = loads && cell.saved !== null;
+    const running = new RunningCell(cell, host, this.#cells, loadsSaved, (problem) => this.kill(problem));
     const aborted = Promise.withResolvers<never>();
     const onAbort = (): void => aborted.reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -135,7 +109,7 @@ export class CellProcess {
       this.kill(closedProblem());
       throw error;
     } finally {
-      clock.stop();
+      running.clock.stop();
       signal.removeEventListener("abort", onAbort);
       this.#cells -= 1;
       if (this.#cells === 0) this.#release();
@@ -152,13 +126,13 @@ export class CellProcess {
     for (let count = 0; !this.#gone; count++) {
       const said = await this.#hear();
       if (said === undefined || count > MAX_QUESTIONS) break;
-      if (said.message.type === "done") return this.#endCell(said.message.outcome, running);
-      if (said.message.type === "ask") await this.#answer(said.message, said.bytes, running);
-      else if (said.message.type === "ended" && running.codeMs === undefined) endCode(running);
-      else break;
+      const { message: heard, bytes } = said;
+      if (heard.type === "done") return this.#endCell(heard, running);
+      if (heard.type === "ask") await this.#answer(heard, bytes, running);
+      else if (!advance(running, heard.type)) break;
     }
     this.kill(brokenProblem("It said what is not expected."));
-    return goneOutcome(this.#gone ?? closedProblem(), running.codeMs ?? clock.usedMs);
+    return goneOutcome(this.#gone ?? closedProblem(), running.codeMs);
   }
 
   /** The next message; undefined when there is none, and the reason why is known. */
@@ -197,12 +171,14 @@ export class CellProcess {
     }
   }
 
-  #endCell(given: unknown, running: RunningCell): CellOutcome {
+  #endCell(done: Done, running: RunningCell): CellOutcome {
     const { cell, clock, depth } = running;
     clock.stop();
     this.#talk.endTurn();
-    const durationMs = running.codeMs ?? clock.usedMs;
-    const outcome = readOutcome(given, { version: cell.version, isNested: depth > 1, durationMs });
+    const durationMs = running.codeMs;
+    const outcome = readOutcome(done.outcome, { version: cell.version, isNested: depth > 1, durationMs });
+    this.#isSpent ||= done.isSpent;
+    if (this.#isSpent && depth === 1) this.kill(closedProblem());
     if (outcome) return outcome;
     const problem = brokenProblem("Its outcome is malformed.");
     this.kill(problem);
@@ -231,7 +207,8 @@ export class CellProcess {
   }
 }
 
-function endCode(running: RunningCell): void {
-  running.codeMs = running.clock.usedMs;
-  running.clock.replaceLimit(MAX_SAVING_MS);
+/** Returns false for what is not expected. */
+function advance(running: RunningCell, said: "ready" | "loaded" | "ended"): boolean {
+  if (said === "ready") return false;
+  return said === "loaded" ? running.startCode() : running.endCode();
 }

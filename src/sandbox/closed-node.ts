@@ -28,3 +28,5 @@ const closed = {
   /** For random numbers. */
   randomFillSync: (view: Uint8Array): Uint8Array => crypto.getRandomValues(view),
 };
+
+export { closed as default };

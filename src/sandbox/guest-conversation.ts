@@ -89,7 +89,7 @@ class GuestConversation implements EngineHost {
     this.#clocks.push({ ...first, since: now(), timeLimitMs });
     const outcome = this.#engine?.run(cell, saved);
     this.#clocks.pop();
-    if (outcome) send({ type: "done", outcome });
+    if (outcome) send({ type: "done", outcome, ...(this.#engine?.isSpent ? { isSpent: true } : {}) });
   }
 }
 

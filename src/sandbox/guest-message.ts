@@ -7,7 +7,7 @@ type Save = Extract<Question, { readonly what: "save" }>;
 /** The outcome of `done` has not been checked: see read-outcome.ts. */
 export type GuestMessage =
   | Exclude<FromGuest, { readonly type: "done" }>
-  | { readonly type: "done"; readonly outcome: unknown };
+  | { readonly type: "done"; readonly outcome: unknown; readonly isSpent: boolean };
 
 const MAX_NAME_CHARS = 200;
 const MAX_PATH_CHARS = 4_096;
@@ -18,8 +18,8 @@ const MAX_TASK_CHARS = 1_000_000;
 export function checkMessage(value: unknown, bytes: Uint8Array): GuestMessage | undefined {
   if (!isFields(value)) return undefined;
   const { type } = value;
-  if (type === "ready" || type === "ended") return { type };
-  if (type === "done") return { type, outcome: value.outcome };
+  if (type === "ready" || type === "loaded" || type === "ended") return { type };
+  if (type === "done") return { type, outcome: value.outcome, isSpent: value.isSpent === true };
   return type === "ask" ? checkQuestion(value, bytes) : undefined;
 }
 

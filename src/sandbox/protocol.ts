@@ -53,8 +53,8 @@ export type FromGuest =
    * now on, for at most MAX_SAVING_MS; the limit of the code no longer applies. At most once per cell, and no reply follows.
    */
   | { readonly type: "ended" }
-  /** The end of the innermost cell. */
-  | { readonly type: "done"; readonly outcome: CellOutcome };
+  /** The end of the innermost cell. `isSpent`: the process can run no further one, and `saved` has what is left of it. */
+  | { readonly type: "done"; readonly outcome: CellOutcome; readonly isSpent?: boolean };
 
 export type Question =
   | {
@@ -88,6 +88,8 @@ export interface FileList {
 /** What a language brings: it runs one cell, and may ask its host meanwhile. */
 export interface Engine {
   run(cell: Omit<Cell, "agent" | "saved">, saved: SavedNamespace | null | undefined): CellOutcome;
+  /** True: something in the process is broken for good, such as its memory. The next cell gets another one. */
+  readonly isSpent?: boolean;
 }
 
 /** What an engine has of its host. Each call blocks. */
