@@ -86,21 +86,16 @@ describe("a cell", () => {
   });
 
   it("keeps the start and the end of long output", async () => {
-    const outcome = await python.run(
-      "print('start')\nfor i in range(20000):\n    print(i * 'ab'[:1])\n    i\nprint('end')".replace(
-        "i * 'ab'[:1]",
-        "'0123456789'",
-      ),
-    );
+    const outcome = await python.run("print('start')\nfor i in range(20000): print('0123456789')\nprint('end')");
     expect(outcome.isCut).toBe(true);
-    expect(outcome.output).toMatch(/^start\n[^]*characters left out[^]*end\n$/);
+    expect(outcome.output).toMatch(/^start\n[\s\S]*characters left out[\s\S]*end\n$/);
     expect(outcome.output.length).toBeLessThanOrEqual(65_536);
   });
 
   it("ends at its time limit, also in sleep, and keeps the namespace", async () => {
     const problem = { kind: "timeout", type: "TimeoutError", message: "The code took longer than 0.2 s." };
     const limit = { timeLimitMs: 200 };
-    expect(await python.problemOf("x = 43\nwhile True:\n    pass", limit)).toMatchObject({ ...problem, line: 2 });
+    expect(await python.problemOf("x = 43\nwhile True: pass", limit)).toMatchObject({ ...problem, line: 2 });
     expect(await python.problemOf("import time\ntime.sleep(60)", limit)).toMatchObject({ ...problem, line: 2 });
     expect(await python.valueOf("x")).toBe(43);
   });
@@ -288,8 +283,8 @@ describe("agent.run", () => {
     };
     const run = async () => ({ value: "ok", change });
     expect(await python.valueOf("agent('t')\n[triple(shared), 'double' in globals()]", { run })).toEqual([123, false]);
-    const redo = { definitions: [], values: { shared: null } };
-    expect(await python.valueOf("'shared' in globals()", { redo })).toBe(false);
+    const redo: object = { redo: { definitions: [], values: { shared: null } } };
+    expect(await python.valueOf("'shared' in globals()", redo)).toBe(false);
   });
 });
 
