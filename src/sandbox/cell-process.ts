@@ -13,6 +13,7 @@ import type { Cell, CellHost, CellOutcome, CellProblem } from "#core/ports/sandb
 import { answerQuestion } from "./answer-question.ts";
 import { brokenProblem, closedProblem, endProblem, goneOutcome, startProblem } from "./cell-problems.ts";
 import { checkMessage, type GuestMessage } from "./guest-message.ts";
+import { guestSight } from "./guest-sight.ts";
 import { type GuestOptions, MAX_FRAME_BYTES, MAX_FRAME_JSON_BYTES, type Question, type ToGuest } from "./protocol.ts";
 import { readOutcome } from "./read-outcome.ts";
 import { RunningCell } from "./running-cell.ts";
@@ -57,6 +58,7 @@ export class CellProcess {
         cpuSeconds: CPU_SECONDS,
         stdio: ["ignore", "ignore", "ignore", "pipe"],
         args: [JSON.stringify(options)],
+        sees: guestSight(options.language),
         files: options.snapshot === null ? [] : [options.snapshot],
       }),
     );

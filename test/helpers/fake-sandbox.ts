@@ -149,7 +149,6 @@ async function runCell(
   signal: AbortSignal,
   isNested: boolean,
 ): Promise<CellOutcome> {
-  if (cell.redo) redoChange(own, cell.redo);
   const before = saveSpace(own, cell.version);
   const printed: string[] = [];
   const aborted = Promise.withResolvers<never>();
