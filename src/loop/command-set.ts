@@ -6,6 +6,7 @@ import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { BAD_RESULT, formOfFrame, isActionForm, isCellCommand, RUN_CODE } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
+import type { OutputMode } from "#core/event.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
@@ -14,7 +15,8 @@ import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
 import { argumentsForResult, checkResult } from "#reply/check-result.ts";
-import { createReplyReader, type ParsedReply } from "#reply/read.ts";
+import { createReplyReader, type ParsedReply, type Thoughts } from "#reply/read.ts";
+import { readActionThoughts } from "#reply/read-action.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
 import { buildTools } from "#reply/tools.ts";
@@ -27,6 +29,8 @@ export interface CommandSet extends CommandOffer {
   /** Characters of these two in a request. */
   readonly formatChars: Readonly<Record<"replySchema" | "tools", number>>;
   readReply(text: string, finishReason: string): ParsedReply;
+  /** The thoughts of a reply to a request of that mode, for people; null when it has none. */
+  readThoughts(text: string, finishReason: string, mode: OutputMode): Thoughts | null;
   /** The same for native tool calls: several that only read are accepted. */
   readToolCalls(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
@@ -123,6 +127,8 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
     const set = made.get(asksPerson) ?? {
       get,
       readReply,
+      readThoughts: (text, finishReason, mode) =>
+        isActionForm(mode) ? readActionThoughts(text, mode) : readReply(text, finishReason).thoughts,
       readToolCalls,
       checkArguments,
       asksPerson,
