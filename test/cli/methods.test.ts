@@ -27,7 +27,7 @@ beforeAll(async () => {
   const where = { env: {}, cwd: goald.cwd, checkout: undefined, userHome: goald.userHome, configHome: undefined };
   home = await findHome({ ...where, flag: goald.home, isTerminal: false, askTrust: never, uid: process.getuid?.() });
 });
-afterAll(() => goald[Symbol.asyncDispose]());
+afterAll(async () => goald[Symbol.asyncDispose]());
 
 const methods = join("methods", "words.py");
 const load = () => loadCatalogue(home, { methods: { ready: true } });
