@@ -3,6 +3,7 @@
  */
 
 import type { Annotations, Observation } from "#core/call.ts";
+import { isCellCommand } from "#core/cells.ts";
 import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
@@ -29,12 +30,29 @@ export function parseResult({ name, annotations }: ReturningCommand, returned: u
   const { status, text, code, source = assumed, artifacts = [] } = value;
   // Other fields are dropped: they may be too large for the log.
   const observation = { status, text, source, artifacts, ...(code === undefined ? {} : { code }) };
-  if (isObservation(observation)) return observation;
+  if (isObservation(observation))
+    return {
+      ...observation,
+      ...keptValue(value.value),
+      ...(value.asksToEnd === true && isCellCommand(name) ? { asksToEnd: true } : {}),
+    };
   const got = formatClipped(returned);
   return fail(
     "command-error",
     `${name} did not return an observation: expected { status, text, … }, got ${got}. It may have had its effect.`,
   );
+}
+
+/** Largest JSON of a value for code. */
+const MAX_VALUE_CHARS = 8_000_000;
+
+/** The value as plain JSON. Absent when it cannot be kept: code then gets the text. */
+function keptValue(value: unknown): { readonly value?: unknown } {
+  if (value === undefined || !isJson(value)) return {};
+  const json = JSON.stringify(value);
+  if (json === undefined || json.length > MAX_VALUE_CHARS) return {};
+  const copy: unknown = JSON.parse(json);
+  return depthOf(copy) <= MAX_JSON_DEPTH ? { value: copy } : {};
 }
 
 function isObservation(value: unknown): value is Observation {

@@ -6,6 +6,7 @@
  * `defineCommand({...})`. The policy reads `annotations`, crash recovery reads
  * `effect`; a command never decides about itself.
  */
+import type { ReplyForm } from "./agent-settings.ts";
 import type { WrittenArgs } from "./asked-files.ts";
 import type { ScriptHash } from "./asked-script.ts";
 import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
@@ -97,9 +98,9 @@ export interface CommandContext {
   call(name: string, args: Readonly<Record<string, unknown>>): Promise<Observation>;
   /**
    * Gives the model a task of its own, with the agent's commands and limits, and returns a result that is valid against the JSON
-   * Schema `returns`. Throws GOALD_SUBTASK when there is none.
+   * Schema `returns`. Throws GOALD_SUBTASK when there is none. `form`: how the model answers; absent: as where the command runs.
    */
-  run(task: string, returns: Readonly<Record<string, unknown>>): Promise<unknown>;
+  run(task: string, returns: Readonly<Record<string, unknown>>, form?: ReplyForm): Promise<unknown>;
   /** Returns a service listed in `needs`. Throws GOALD_NOT_CONFIGURED when it is not listed or not set up. */
   use<N extends ServiceName>(name: N): Services[N];
 }

@@ -136,7 +136,13 @@ export type EventBody =
       /** Model used until the given time in place of one that fails permanently. */
       readonly fallback?: Fallback;
     } & OfCall)
-  | { readonly type: "reply-rejected"; readonly step: number; readonly problems: readonly string[] }
+  | {
+      readonly type: "reply-rejected";
+      readonly step: number;
+      readonly problems: readonly string[];
+      /** The reply was readable, and gave a result that the sub-task's schema does not allow. */
+      readonly isBadResult?: true;
+    }
   // -- one command: requested, judged, started, finished
   | ({
       readonly type: "command-requested";

@@ -47,7 +47,11 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return modelFailed(state, event);
     case "reply-rejected": {
       const answered = answeredBy(closeQuestion(state, event.step), event, state.fallback);
-      const rejected = inFrame(answered, event.frame, (frame) => ({ ...frame, badReplies: frame.badReplies + 1 }));
+      const rejected = inFrame(answered, event.frame, (frame) =>
+        event.isBadResult
+          ? { ...frame, badResults: frame.badResults + 1 }
+          : { ...frame, badReplies: frame.badReplies + 1 },
+      );
       const text = event.problems.join("\n");
       return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
     }

@@ -95,6 +95,8 @@ export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
   readonly callId: string;
   readonly command: string;
   readonly step: number;
+  /** Number of the event that pushed the frame. */
+  readonly seq: number;
   readonly task: Text;
   readonly returns: Readonly<Record<string, unknown>>;
   /** How the model answers in this run. Absent: as in the frame below. */
@@ -107,6 +109,8 @@ export interface NestedResult {
   readonly hash: string;
   /** Number of the event that holds it. */
   readonly seq: number;
+  /** Number of the event that began it. Absent: it was a call. */
+  readonly from?: number;
 }
 
 /** A sub-task that has ended, as later sub-tasks of the same command see it. */

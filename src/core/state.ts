@@ -57,8 +57,9 @@ export type OpenCall =
       readonly results?: readonly NestedResult[];
       /** The last sub-tasks of this call that have ended, oldest first; absent: none. */
       readonly runs?: readonly EndedRun[];
-      /** Absent until command-started. */
+      /** Absent until command-started, which has the number `seq`. */
       readonly intent?: {
+        readonly seq: number;
         readonly attempt: number;
         readonly epoch: number;
         readonly at: string;

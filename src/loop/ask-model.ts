@@ -132,21 +132,19 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   const { step, finishReason } = move;
   const { phase } = activeFrame(journal.state);
   const form = formOf(phase.kind === "reading" ? phase.mode : "plain");
-  const reading = form.read(
-    parts.commandsFor(journal.state),
-    await journal.read(move.reply),
-    finishReason,
-    journal.state,
-  );
+  const commands = parts.commandsFor(journal.state);
+  const reading = form.read(commands, await journal.read(move.reply), finishReason, journal.state);
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");
+  const frame = activeFrame(journal.state);
   if (reading.kind === "problem") {
-    const suggested = await suggestForReply(reading, journal.state, parts);
-    return effectless({ events: [{ type: "reply-rejected", step, problems: [...reading.problems, ...suggested] }] });
+    const isResult = frame.kind === "run" && commands.get(reading.command ?? "")?.closesTurn === true;
+    const bad = isResult ? { isBadResult: true as const } : {};
+    const problems = [...reading.problems, ...(await suggestForReply(reading, journal.state, parts))];
+    return effectless({ events: [{ type: "reply-rejected", step, problems, ...bad }] });
   }
   const { call, further = [], repaired, thoughts } = reading;
-  const frame = activeFrame(journal.state);
   const calls = [{ call, thought: thoughts.speak || thoughts.text }, ...further];
   const leaving = await parts.describeLeaving?.(
     calls.map(({ call }) => call),

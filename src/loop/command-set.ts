@@ -2,8 +2,8 @@
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { formOfFrame, isActionForm, RUN_CODE } from "#core/cells.ts";
-import { type ArgsSchema, fail, succeed } from "#core/command.ts";
+import { BAD_RESULT, formOfFrame, isActionForm, RUN_CODE } from "#core/cells.ts";
+import { fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
@@ -11,6 +11,7 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
+import { argumentsForResult, checkResult } from "#reply/check-result.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
 import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
@@ -81,8 +82,10 @@ function returning(command: RegisteredCommand, { returns }: FrameOrigin): Regist
     ...command,
     label: "Return the result",
     summary: "ends this task with its result.",
-    args: { type: "object", properties: { result: returns }, required: ["result"] } as unknown as ArgsSchema,
+    args: argumentsForResult(returns),
     run: async ({ result }: Readonly<Record<string, unknown>>) => {
+      const problems = checkResult(returns, result);
+      if (problems.length > 0) return fail(BAD_RESULT, problems.join(" "));
       const text = JSON.stringify(result);
       if (text.length <= MAX_OBSERVATION_CHARS) return succeed(text, { source: "model" });
       const advice = "Write it to a file, and return what the schema allows, such as the file's name.";

@@ -24,6 +24,7 @@ import { type DownloadMeter, meterDownloads } from "./meter-downloads.ts";
 import { type MethodParts, openMethodSearch } from "./method-search.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
+import { settleResult } from "./settle-result.ts";
 import { refuseSecrets, restoreValue } from "./stored-values.ts";
 import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
@@ -121,11 +122,11 @@ async function act(
   const paid = spent ? { spent } : {};
   const outside = addSources(plainSources(journal.state.received), execution.outside);
   const files = await markFiles(execution.files, of, call.fileSources, outside);
-  // The answer of a sub-task is the model's, and may hold all that the agent has received.
-  const isAnswer = call.command.closesTurn === true && frameOfCall(journal.state, of.callId)?.kind === "run";
   const finished = (observation: Observation, more: Partial<Outcome> = {}): Outcome => {
-    const closesTurn = call.command.closesTurn === true && observation === result ? { closesTurn: true } : {};
-    const marked = isAnswer ? { ...observation, ...outsideOf(outside) } : withSources(observation, execution.outside);
+    const { observation: kept, ...closes } = settleResult(observation, call.command, of.callId, journal.state);
+    // The answer of a sub-task is the model's, and may hold all that the agent has received.
+    const isAnswer = closes.closesTurn === true && frameOfCall(journal.state, of.callId)?.kind === "run";
+    const marked = isAnswer ? { ...kept, ...outsideOf(outside) } : withSources(kept, execution.outside);
     const event: NewEvent = {
       type: "command-finished",
       ...of,
@@ -133,7 +134,7 @@ async function act(
       ...paid,
       ...call.downloads.counted(),
       observation: marked,
-      ...closesTurn,
+      ...closes,
     };
     return { files, ...more, events: [...(more.events ?? []), event] };
   };

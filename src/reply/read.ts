@@ -72,6 +72,8 @@ interface ReplySearch {
   hasCutCommand: boolean;
   /** See `noteBrokenCommand`. */
   hasBrokenCommand: boolean;
+  /** The command of the last call whose arguments are not valid. */
+  badCommand: string | undefined;
 }
 
 export function createReplyReader(
@@ -96,6 +98,7 @@ export function createReplyReader(
       hasSeveral: false,
       hasCutCommand: false,
       hasBrokenCommand: false,
+      badCommand: undefined,
     };
     return searchObjects(search, findLeadingReasoningEnd(reply)) ?? searchAgain(search) ?? concludeSearch(search);
   };
@@ -182,8 +185,10 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
   } else if (checked.kind === "invalid" && checked.isTemplate) {
     search.problems.push(...checked.problems);
     search.unknownName ??= checked.unknownName;
-  } else if (checked.kind === "invalid") noteBrokenCommand(search, ...checked.problems);
-  else if (source.includes("\ufffd") && isDamaged(checked.call))
+  } else if (checked.kind === "invalid") {
+    search.badCommand = checked.name;
+    noteBrokenCommand(search, ...checked.problems);
+  } else if (source.includes("\ufffd") && isDamaged(checked.call))
     noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
   else if (parsed.trust === "guessed") acceptGuessedCall(search, source, checked.call, hasSideEffect);
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
@@ -225,10 +230,12 @@ function concludeSearch(search: ReplySearch): ParsedReply {
       thoughts: thoughts ?? NO_THOUGHTS,
       repaired: found.every(({ repaired }) => repaired),
     };
+  const { badCommand: command, unknownName } = search;
   if (problems.length > 0)
     return {
       ...refuseReply(thoughts, ...problems),
-      ...(search.unknownName ? { unknownName: search.unknownName } : {}),
+      ...(command ? { command } : {}),
+      ...(unknownName ? { unknownName } : {}),
     };
   // The problem "no command" would make the model write an equally long reply again.
   if (search.isFull) return refuseReply(thoughts, PROBLEMS.cutOff);
