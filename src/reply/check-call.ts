@@ -44,9 +44,9 @@ type CheckedCall =
       readonly kind: "invalid";
       readonly problems: readonly string[];
       readonly isTemplate: boolean;
+      readonly name?: string;
       /** Set when there is no command of this name. */
       readonly unknownName?: string;
-      readonly name?: string;
     };
 
 export interface CallValidator {

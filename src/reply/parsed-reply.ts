@@ -17,10 +17,10 @@ export type ParsedReply =
       /** One to five sentences for the model, each with fault and remedy. */
       readonly problems: readonly string[];
       readonly thoughts: Thoughts | null;
-      /** A name that the reply calls and that no command has. */
-      readonly unknownName?: string;
       /** The command that was meant, when only its arguments are at fault. */
       readonly command?: string;
+      /** A name that the reply calls and that no command has. */
+      readonly unknownName?: string;
     };
 
 /** `thought`: its own argument; empty when it has none. */
