@@ -103,8 +103,11 @@ const ASKS_PERSON = "ask_user";
 function createVariants(all: readonly RegisteredCommand[], closed: readonly string[], aliases: Aliases): CommandsFor {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
+  const forModel = all.filter(({ isInternal }) => isInternal !== true);
+  const schemasOf = (commands: readonly RegisteredCommand[]) =>
+    Object.fromEntries(commands.map((command) => [command.name, command.args]));
   const catalogue = {
-    schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
+    schemas: schemasOf(forModel),
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
     isLonely: (name: string) =>
       get(name)?.annotations.readOnly !== true || get(name)?.closesTurn === true || name === ASKS_PERSON,
@@ -115,11 +118,11 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
   const readReply = createReplyReader(catalogue, validator);
   const readToolCalls: CommandSet["readToolCalls"] = (text, finishReason) =>
     readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
-  const checkArguments = createArgumentChecker(catalogue);
+  const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all) });
   const made = new Map<boolean, CommandSet>();
   return ({ settings }) => {
     const asksPerson = settings.approve !== "never" && byName.has(ASKS_PERSON);
-    const offered = all.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
+    const offered = forModel.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
     const set = made.get(asksPerson) ?? {
       get,
       readReply,

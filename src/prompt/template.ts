@@ -47,6 +47,8 @@ const PROMPT_FILES = {
   "last-steps": { required: [], optional: [] },
   subtask: { required: ["returns"], optional: [] },
   "subtask-command": { required: ["time", "words"], optional: ["answer", "situation", "recalls", "command"] },
+  "subtask-context": { required: ["earlier"], optional: [] },
+  "earlier-subtasks": { required: ["data"], optional: [] },
   recalls: { required: ["events"], optional: [] },
   result: { required: ["command", "status", "data"], optional: ["step", "source"] },
   denial: { required: ["words"], optional: ["step", "from"] },
