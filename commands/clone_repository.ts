@@ -69,7 +69,7 @@ export default defineCommand({
   },
 });
 
-/** Says which of the files other programs run or obey, and when. */
+/** Lists the files that other programs run or obey, and when. */
 async function describeOthersRun(workspace: Workspace, path: string): Promise<readonly string[]> {
   const folder = workspace.plainPath(path);
   const asked = new Map<string, readonly string[]>();

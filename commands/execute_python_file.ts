@@ -16,10 +16,10 @@ export default defineCommand({
   },
   annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: false, restorable: true },
   effect: "transactional",
-  timeoutMs: 300_000,
+  timeoutMs: 3_600_000,
   needs: ["cells"],
 
-  prepare: async (_args, { use }) => use("cells").begin(),
+  prepare: async (_args, { use }) => use("cells").begin("python"),
 
   async run({ file }, context, prepared) {
     const code = Buffer.from(await context.workspace.read(file)).toString("utf8");

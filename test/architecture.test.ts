@@ -168,7 +168,7 @@ const ROOMS: readonly Room[] = [
     "src/host/*.ts",
     CORE,
     UTIL,
-    "#api/(control|live-text)\\.ts",
+    "#api/(control|live-text|schemas|trust-schemas)\\.ts",
     "#loop/.+",
     "#views/.+",
     "node:crypto",

@@ -10,9 +10,10 @@ import { type HostInfo, isHostHeld } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Client } from "./client.ts";
-import { type DaemonStatus, PROTOCOL_VERSION } from "./control.ts";
+import { PROTOCOL_VERSION } from "./control.ts";
 import { hasDaemonDied } from "./daemon-expected.ts";
 import { type HomePaths, isNobodyThere, type Meeting, meetHost, SERVE_MS } from "./meet-host.ts";
+import type { DaemonStatus } from "./schemas.ts";
 import { type SpawnOptions, spawnDaemon } from "./spawn-daemon.ts";
 
 export interface FindOptions {

@@ -7,9 +7,10 @@
 import type { MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { addressOf, type CallHost, createReadingClient } from "./client-reading.ts";
-import type { Control, ControlResult, DaemonStatus, ForkedAgent } from "./control.ts";
+import type { Control } from "./control.ts";
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import type { Reading } from "./reading.ts";
+import type { ControlResult, DaemonStatus, ForkedAgent } from "./schemas.ts";
 import { ANSWER_MS, callHost, type HostCall } from "./socket.ts";
 
 /** The methods of a host for the terminal of its agent, in this process or another one. */

@@ -20,18 +20,7 @@ import type {
   Removed,
   Words,
 } from "./schemas.ts";
-import type { Trust, Trusted, TrustedEntry } from "./trust-schemas.ts";
-
-export type {
-  ApprovalAnswer,
-  ControlResult,
-  DaemonStatus,
-  EventPage,
-  ForkedAgent,
-  ForkRequest,
-  NewAgent,
-  TrustedEntry,
-};
+import type { Trust, Trusted } from "./trust-schemas.ts";
 
 /** Raise it when a client of the old version would misunderstand the new one. */
 export const PROTOCOL_VERSION = 1;

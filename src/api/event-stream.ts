@@ -8,9 +8,10 @@
 import type { FastifyReply } from "fastify";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { createTurns } from "#util/turns.ts";
-import type { Control, EventPage } from "./control.ts";
+import type { Control } from "./control.ts";
 import type { ToJson } from "./json.ts";
 import { type LiveSender, openLiveSender } from "./live-sender.ts";
+import type { EventPage } from "./schemas.ts";
 
 export interface StreamLimits {
   /** Maximum clients at once. Fewer than connections, so that followers cannot block control requests. */

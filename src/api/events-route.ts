@@ -3,11 +3,11 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { GoaldError } from "#core/errors.ts";
 import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
-import type { Control, EventPage } from "./control.ts";
+import type { Control } from "./control.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { ToJson } from "./json.ts";
 import { DEFAULT_PAGE, type Given } from "./route.ts";
-import type { EventsQuery } from "./schemas.ts";
+import type { EventPage, EventsQuery } from "./schemas.ts";
 
 export interface EventsParts {
   readonly control: Pick<Control, "agent" | "page">;

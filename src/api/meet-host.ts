@@ -11,7 +11,7 @@ import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { type HostInfo, isAlive, isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Client } from "./client.ts";
-import type { DaemonStatus } from "./control.ts";
+import type { DaemonStatus } from "./schemas.ts";
 
 export type Meeting =
   | { readonly kind: "nobody" }

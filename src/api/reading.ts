@@ -22,7 +22,7 @@ import type { RestorePlan } from "#views/restore-plan.ts";
 import type { StepPage } from "#views/step-list.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import type { WholeStep } from "#views/whole-step.ts";
-import type { EventPage } from "./control.ts";
+import type { EventPage } from "./schemas.ts";
 
 /** Requests items after `after`, at most `limit`. */
 export interface PageRequest {

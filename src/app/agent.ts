@@ -1,4 +1,5 @@
 /** agent.ts -- assembles one agent's parts for the main loop: model, memory, commands, folder and recording. */
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Recorder } from "#cassette/recorder.ts";
@@ -22,6 +23,7 @@ import { rememberStep } from "#memory/recall/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findNewestFiles } from "#workspace/newest-files.ts";
@@ -140,7 +142,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
       openLocalWorkspace(path, onChange, { own: true, lastVersion, staging, quota }),
     history: store,
     services,
-    downloadLimitBytes: settings.quota.downloadsMegabytes * 1024 * 1024,
+    downloadLimitBytes: settings.quota.downloadsMegabytes * MEBIBYTE,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     lookAtFolder: async () => {

@@ -1,7 +1,7 @@
 /** egress.ts -- connects an agent's store, commands and settings with the part that finds what a call would send out. */
 import type { Registry } from "#commands/registry.ts";
 import { SETTINGS, type Settings, valueAt } from "#config/settings.ts";
-import { isGoaldError } from "#core/errors.ts";
+import { ifNotFound } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
@@ -24,7 +24,8 @@ export function createDescribeLeaving({ store, registry, settingTexts }: EgressS
       facts: (name) => registry.get(name),
       read: (text) => journal.read(text),
       recallText: async (id) => {
-        const row = await store.memory(namespaceOf(id), id).catch(ignoreMissing);
+        // The agent whose memory it was may have been removed.
+        const row = await store.memory(namespaceOf(id), id).catch(ifNotFound(undefined));
         // A row of a step holds the model's words too. One without a step is a page that a person gave.
         const isPage = row?.trust === "web" && row.step === null;
         return isPage ? undefined : row?.text;
@@ -33,11 +34,6 @@ export function createDescribeLeaving({ store, registry, settingTexts }: EgressS
     });
     return opened.describe(calls, journal);
   };
-}
-
-/** The agent whose memory it was may have been removed. */
-function ignoreMissing(error: unknown): undefined {
-  if (!isGoaldError(error, "GOALD_NOT_FOUND")) throw error;
 }
 
 /** The values of the settings without secrets, one a line. */

@@ -1,6 +1,6 @@
 /** host.ts -- opens the host of a home, for a daemon or a terminal: its lock, store, agents and local API. */
 import { join } from "node:path";
-import type { DaemonStatus } from "#api/control.ts";
+import type { DaemonStatus } from "#api/schemas.ts";
 import type { LocalServer, LocalServerOptions } from "#api/server.ts";
 import { foundCage } from "#cage/find-cage.ts";
 import { Recordings } from "#cassette/recordings.ts";

@@ -1,12 +1,12 @@
 /** quota.ts -- the quotas of one agent, from the settings. */
+
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { createFolderQuota, type FolderQuota } from "#workspace/folder-quota.ts";
-
-const MB = 1024 * 1024;
 
 interface QuotaParts {
   readonly home: Home;
@@ -18,11 +18,11 @@ interface QuotaParts {
 export function createQuota({ home, store, settings: { quota } }: QuotaParts, { folder }: AgentRow): FolderQuota {
   const [top = folder, ...inside] = folder.split("/");
   const limits = {
-    bytes: quota.folderMegabytes * MB,
+    bytes: quota.folderMegabytes * MEBIBYTE,
     files: quota.folderFiles,
-    pageBytes: quota.pagesMegabytes * MB,
+    pageBytes: quota.pagesMegabytes * MEBIBYTE,
   };
-  const history = { bytes: quota.storeMegabytes * MB, storedBytes: () => store.storedBytes(top) };
+  const history = { bytes: quota.storeMegabytes * MEBIBYTE, storedBytes: () => store.storedBytes(top) };
   const prefix = inside.map((name) => `${name}/`).join("");
   return createFolderQuota(join(home.workspaceFolder, top), prefix, limits, history);
 }

@@ -4,7 +4,7 @@ import type { CagedCommand } from "./cage.ts";
 
 type Wrapped = Pick<CagedCommand, "readOnly" | "writable" | "folder" | "network" | "runsPrograms">;
 
-/** Nobody. Files of the owner of the host appear under it. */
+/** The user "nobody". Files of the owner of the host appear under it. */
 const INNER_ID = "65534";
 const TEMPORARY_BYTES = 16 * 1024 * 1024;
 /** Where programs and libraries are. On most systems all but the first are links into /usr. */

@@ -1,4 +1,5 @@
 /** limits.ts -- the limits that the system enforces on a caged process, as arguments of prlimit. */
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { readMachine } from "./machine.ts";
 
 export interface CageLimits {
@@ -11,7 +12,6 @@ export interface CageLimits {
   readonly openFiles: number;
 }
 
-const MEBIBYTE = 1024 * 1024;
 /** V8 recurses deeply in nested pages; the usual limit is 8 MB. */
 const STACK_BYTES = 8 * MEBIBYTE;
 

@@ -43,7 +43,7 @@ function readReport(): Machine {
 function makeReport(): NodeReport {
   const reporter = process.report as unknown as Reporter;
   const { excludeNetwork } = reporter;
-  // Node would look up names of the network's addresses.
+  // Without it, Node's report looks up names of network addresses.
   reporter.excludeNetwork = true;
   const report = reporter.getReport();
   reporter.excludeNetwork = excludeNetwork;

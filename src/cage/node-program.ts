@@ -38,7 +38,7 @@ export function nodeCommand({ program, memoryMegabytes, cpuSeconds, stdio }: Nod
       "--permission",
       ...files.map((path) => `--allow-fs-read=${path}`),
       ...["--disallow-code-generation-from-strings", "--no-addons", "--no-warnings"],
-      // One thread collects the young generation: waking others costs more processor time.
+      // Node collects garbage with one thread: waking more threads costs more processor time than they save.
       "--no-parallel-scavenge",
       ...(process.allowedNodeEnvironmentFlags.has("--disable-sigusr1") ? ["--disable-sigusr1"] : []),
       ...[`--max-old-space-size=${memoryMegabytes}`, `--stack-size=${STACK_KILOBYTES}`],

@@ -1,9 +1,9 @@
 /** body.ts -- encodes and decodes bodies, addresses, headers and errors of a cassette. Encoding redacts secrets. */
+
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
 import { parseJson } from "#util/json.ts";
+import type { Redact } from "#util/redact.ts";
 import type { Body, ErrorChain } from "./format.ts";
-
-type Redact = (text: string) => string;
 
 /** Prefers JSON, then text, for readability. Bytes that are not UTF-8 become base64, redacted as Latin-1 text. */
 export function encodeBody(bytes: Uint8Array, redact: Redact): Body {

@@ -1,13 +1,14 @@
 /** folder.ts -- reads an agent's folder for a recording, finds changes by others, and restores recorded files. */
+
 import { GoaldError } from "#core/errors.ts";
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { isOfVersionControl } from "#core/what-others-run.ts";
 import { sha256 } from "#store/chain.ts";
+import type { Redact } from "#util/redact.ts";
 import { decodeBody, encodeBody } from "./body.ts";
 import type { FileLine } from "./format.ts";
 
 export type Folder = Pick<Workspace, "list" | "read" | "write" | "remove">;
-type Redact = (text: string) => string;
 
 /** Not recorded: each run rewrites this report at its end, with the current time. */
 const REPORT = "_goald/report.md";
@@ -19,7 +20,7 @@ export type Seen = ReadonlyMap<string, FileStat>;
 
 export async function look(folder: Folder): Promise<Seen> {
   const seen = new Map<string, FileStat>();
-  // What version control keeps is not recorded: a replay could not write it.
+  // A recording leaves out the files of version control, because a replay may not write them.
   for await (const file of folder.list(""))
     if (file.path !== REPORT && !isOfVersionControl(file.path)) seen.set(file.path, file);
   return seen;

@@ -7,7 +7,7 @@
 import { isRecord, parseJson } from "#util/json.ts";
 import type { Redact } from "#util/redact.ts";
 
-/** One line, or the data lines of one event that hold one JSON text together. */
+/** A part of the stream: one line, or all data lines of one event, which hold one JSON text together. */
 interface Piece {
   readonly raw: string;
   readonly before: string;

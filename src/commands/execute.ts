@@ -13,13 +13,23 @@ import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource, sourcesOf, withSources } from "#core/provenance.ts";
 import type { ServiceName, Services } from "#core/services.ts";
-import { clip } from "#core/text.ts";
 import { checkWrite, copyJson, parseResult } from "./call-result.ts";
 import { type CommandPart, guardWorkspace, requireRun } from "./guard-workspace.ts";
 import type { RegisteredCommand } from "./registry.ts";
+import { spillOutput } from "./spill-output.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 import { sourcesBeforeCrash, trackService } from "./track-services.ts";
 import { type FileSources, SourceTracker, trackWorkspace } from "./track-sources.ts";
+
+/** `received`: sources of the outside words that the command has received so far. */
+export interface NestedWork {
+  call(
+    ...given: [...Parameters<CommandContext["call"]>, received: readonly OutsideSource[]]
+  ): ReturnType<CommandContext["call"]>;
+  run(
+    ...given: [...Parameters<CommandContext["run"]>, received: readonly OutsideSource[]]
+  ): ReturnType<CommandContext["run"]>;
+}
 
 export interface CallFrame {
   readonly command: RegisteredCommand;
@@ -40,7 +50,7 @@ export interface CallFrame {
   /** Sources that earlier parts and attempts of the call received. */
   readonly received?: readonly OutsideSource[];
   /** Absent while the command is prepared or probed. */
-  readonly nest?: Pick<CommandContext, "call" | "run"> & {
+  readonly nest?: NestedWork & {
     /** Sources of the outside words in the results of sub-tasks so far. */
     readonly outside?: readonly OutsideSource[];
   };
@@ -89,7 +99,7 @@ export async function runCall(call: CallFrame, prepared: unknown): Promise<Execu
     }
   });
   if (execution.result.status === "waiting") return execution;
-  // Nobody knows what a call of unknown outcome received.
+  // A call of unknown outcome may have received words from any source.
   const possible = execution.result.status === "unknown" ? sourcesBeforeCrash(command, args) : [];
   const outside = addSources(execution.outside, possible);
   const result = withSources(execution.result, outside);
@@ -156,12 +166,14 @@ async function runWithin<T>(
     use: (name) => trackService(name, findService(call, name), tracker),
     call: async (name, args) => {
       const given = copyJson(`The arguments of ${name}`, args);
-      const observation = await limit.standStill(() => findNest(call).call(name, given));
+      const observation = await limit.standStill(() => findNest(call).call(name, given, tracker.sources));
       tracker.add(sourcesOf(observation));
       return observation;
     },
     run: (task, returns) =>
-      limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns))),
+      limit.standStill(() =>
+        findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns), tracker.sources),
+      ),
   };
   // Copies keep later changes by a timed-out command out of the commit.
   const result = await act(context, limit, tracker);
@@ -195,7 +207,7 @@ function createTimeout({ name, timeoutMs, annotations }: RegisteredCommand): Obs
   };
 }
 
-/** Tells goald's own sentences and a stranger's words apart. */
+/** Separates goald's own sentences from outside words. */
 function toFailure(error: unknown, { name, annotations }: RegisteredCommand, tracker: SourceTracker): Observation {
   if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
   if (!isGoaldError(error)) {
@@ -214,30 +226,3 @@ const formatErrorCode = (error: GoaldError): string =>
     .replace(/^GOALD_/, "")
     .toLowerCase()
     .replaceAll("_", "-");
-
-async function spillOutput(
-  call: CallFrame,
-  observation: Observation,
-  text: string,
-  execution: Execution<unknown>,
-): Promise<Execution<Observation>> {
-  const path = `_goald/outputs/${call.callId}.txt`;
-  const files = [...execution.files];
-  const kept = await keepOutput();
-  const pointer = kept
-    ? `\n[${text.length} characters in all; the whole is in ${path}: read_file shows it in parts.]`
-    : `\n[${text.length} characters in all; the rest could not be kept.]`;
-  const shown = clip(text, MAX_OBSERVATION_CHARS - pointer.length) + pointer;
-  const artifacts = kept ? [...observation.artifacts, path] : observation.artifacts;
-  return { ...execution, result: { ...observation, text: shown, artifacts }, files };
-
-  async function keepOutput(): Promise<boolean> {
-    try {
-      await call.openOwnWorkspace(call.folder, (change) => files.push(change)).write(path, text);
-      return true;
-    } catch (error) {
-      if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
-      return false;
-    }
-  }
-}

@@ -14,7 +14,7 @@ export function requireRun(name: string, part: CommandPart, act: string): void {
   );
 }
 
-/** What a guarded workspace allows. */
+/** The changes that a guarded workspace permits. */
 export interface WorkspaceGuard {
   /** Throws when the part may not change anything, or the time is over. `act` completes "tried to". */
   check(act: string): void;

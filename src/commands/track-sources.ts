@@ -4,8 +4,10 @@
  * A call that reads, appends to, moves or removes a file receives the sources of its newest version. A call that lists a folder
  * receives the sources of the listed files, because their names are words too.
  */
+
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource } from "#core/provenance.ts";
+import { subagentFolderOf } from "#core/subagents/folder.ts";
 
 /** Looks up the sources of files in the history. */
 export interface FileSources {
@@ -50,7 +52,7 @@ export class SourceTracker {
     if (!isKnown) this.#listed += 1;
     if (isKnown || this.#listed <= MAX_LISTED) return this.readFile(path);
     // A sub-agent has a history of its own.
-    const whole = /^(?:agents\/[^/]+\/)+/.exec(path)?.[0].slice(0, -1) ?? folder;
+    const whole = subagentFolderOf(path) || folder;
     return this.#once(`folder ${whole}`, (files) => files.ofFolder(whole));
   }
 

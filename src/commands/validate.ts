@@ -29,9 +29,10 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 type CommandFields = Readonly<Record<string, unknown>>;
 
-const WORDS = "name label summary group args annotations sends writes destroys effect timeoutMs needs closesTurn".split(
-  " ",
-);
+const WORDS =
+  "name label summary group args returns listed annotations sends writes destroys effect timeoutMs needs closesTurn".split(
+    " ",
+  );
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
@@ -47,6 +48,8 @@ export function checkCommand(name: string, file: string, exported: unknown, read
     ...checkName(name, exported),
     ...checkWords(exported),
     ...checkArgs(exported.args ?? NO_ARGS),
+    ...checkReturns(exported),
+    ...checkListed(exported),
     ...checkAnnotations(exported),
     ...checkSends(exported),
     ...checkWrites(exported),
@@ -105,6 +108,19 @@ function checkWords(command: CommandFields): string[] {
     if (typeof command[key] !== "function" && (key === "run" || command[key] !== undefined))
       problems.push(describeExpected(`${key}: a function`, command[key]));
   return problems;
+}
+
+/** Checks the schema as if it were that of an argument. */
+const checkReturns = ({ returns }: CommandFields): string[] =>
+  returns === undefined
+    ? []
+    : checkArgs({ type: "object", properties: { returns } }).map((problem) =>
+        problem.replaceAll("args.properties.returns", "returns"),
+      );
+
+function checkListed({ listed, closesTurn }: CommandFields): string[] {
+  if (listed !== undefined && typeof listed !== "boolean") return [describeExpected("listed: true or false", listed)];
+  return listed === false && closesTurn === true ? ["task_complete must be listed"] : [];
 }
 
 function checkAnnotations({ annotations = {}, effect }: CommandFields): string[] {

@@ -12,7 +12,7 @@ import { settingsPath } from "./settings-file.ts";
 
 export interface OwnerFault {
   readonly path: string;
-  /** What is wrong, as the end of a sentence that begins with the path. */
+  /** The fault, as the end of a sentence that begins with the path. */
   readonly reason: string;
   /** Shell command that mends it. */
   readonly mend: string;

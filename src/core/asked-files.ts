@@ -11,7 +11,7 @@ export type WrittenArgs = Readonly<Record<string, string | null>>;
 
 export interface AskedFile {
   readonly path: string;
-  /** Who runs or obeys it, and when, as a sentence without its end. */
+  /** Names the program that runs or obeys the file, and when, as a sentence without its end. */
   readonly says: string;
 }
 

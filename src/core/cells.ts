@@ -4,6 +4,7 @@ import type { Observation } from "./call.ts";
 import type { EventOf } from "./event.ts";
 import { type At, inFrame } from "./fold.ts";
 import type { Frame } from "./frame.ts";
+import type { CarriedOrigin } from "./leaving.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
@@ -27,15 +28,23 @@ export const MAX_FOUND_METHODS = 20;
 export interface NamespaceRef {
   readonly seq: number;
   readonly version: string;
-  /** Absent: it has received no outside words. */
+  /** Absent: it has received no outside words since a person trusted all of them. */
   readonly outside?: readonly OutsideSource[];
+  /** Absent: it has received no text of the folder, memory or people. */
+  readonly carries?: CarriedOrigin;
 }
 export type Namespaces = { readonly [L in CellLanguage]?: NamespaceRef };
 
 export function namespaceSaved(state: AgentState, event: EventOf<"namespace-saved"> & At): AgentState {
-  const { language, version, outside, seq } = event;
-  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}) };
+  const { language, version, outside, carries, seq } = event;
+  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}), ...(carries ? { carries } : {}) };
   return { ...state, namespaces: { ...state.namespaces, [language]: saved } };
+}
+
+/** A person trusts all outside words: those of the namespaces too. */
+export function trustNamespaces(namespaces: Namespaces): Namespaces {
+  const trusted = Object.entries(namespaces).map(([language, { outside: _, ...saved }]) => [language, saved]);
+  return Object.fromEntries(trusted);
 }
 
 /** Newest first, each name once. */

@@ -149,8 +149,15 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly writes?: WrittenArgs;
   /** The name of an argument: when it is true, nothing can restore what the call destroys. */
   readonly destroys?: string;
+  /** JSON Schema of the observation's `value`, for the signature of the command as a function. Absent: code gets the text. */
+  readonly returns?: JsonSchema;
   /** False: the prompt does not list the command. Method search finds it, and code and the model may call it by name. */
   readonly listed?: boolean;
+  /**
+   * A step of other commands. Neither the model nor code may call it by name, no search finds it, and every profile has it. It
+   * belongs to a call that was judged, so it asks nobody; only the files that others run (`writes`) are judged.
+   */
+  readonly isInternal?: boolean;
   /** Default: at-most-once. */
   readonly effect?: Effect;
   /** Default: 60 seconds. */

@@ -8,10 +8,10 @@
  */
 import { askApproval, awaitApproval } from "./approvals.ts";
 import { type Effect, stricterEffect } from "./call.ts";
-import { commandCallId, modelCallId } from "./call-ids.ts";
-import { BAD_RESULT, cellTrouble } from "./cells.ts";
+import { modelCallId } from "./call-ids.ts";
+import { cellTrouble } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
-import type { PauseCode } from "./event.ts";
+import { giveUp, pop, requestCompletion } from "./end-frame.ts";
 import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
 import { limitReached } from "./limits.ts";
@@ -96,26 +96,6 @@ function frameToMove(state: AgentState, rules: Rules): Frame {
   });
   return interrupted ?? activeFrame(state);
 }
-
-function pop(frame: Frame, phase: Omit<Extract<Phase, { kind: "ended" }>, "kind">): Move {
-  const { id, path, origin } = frame;
-  if (!origin) return { kind: "rest" };
-  const { step, ordinal, hash } = origin;
-  return record({ type: "frame-popped", frame: id, step, callId: path, ordinal, hash, ...phase });
-}
-
-/** Ends a run without a result: its command reads the problem and decides. The agent itself is paused instead. */
-const giveUp = (frame: Frame, code: PauseCode | typeof BAD_RESULT, reason: string): Move =>
-  frame.kind === "run"
-    ? pop(frame, { resultSeq: null, problem: { code, text: reason } })
-    : pause(code === BAD_RESULT ? "bad-replies" : code, reason);
-
-/** The code of a cell asked to end the work: this stands in for the model's own request. */
-const requestCompletion = (frame: Frame, step: number, reason: string): Move => {
-  const call = { name: "task_complete", args: { reason } };
-  const callId = commandCallId(frame, step, 1);
-  return record({ type: "command-requested", step, callId, call, thought: reason, repaired: false });
-};
 
 function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   if (frame.badReplies >= rules.maxBadReplies)

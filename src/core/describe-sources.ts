@@ -10,20 +10,19 @@ export function describeSource({ from, name }: OutsideSource): string {
 
 /** "evil.example, agent mole and 3 more". */
 export function listSources(sources: readonly OutsideSource[], max = 3): string {
-  const named = sources.slice(0, max).map(describeSource);
-  const left = sources.length - named.length;
-  return left === 0 ? joinNames(named) : `${named.join(", ")} and ${left} more`;
+  return joinNames(sources.map(describeSource), max);
 }
 
 /** "evil.example (step 2, 2026-11-20T10:31Z) and 3 more"; the oldest first, so it also says since when. */
 export function describeReceived(received: readonly Received[], max = 1): string {
-  const named = received.slice(0, max).map((source) => `${describeSource(source)} (${describeMoment(source)})`);
-  const left = received.length - named.length;
-  return left === 0 ? joinNames(named) : `${named.join(", ")} and ${left} more`;
+  const named = received.map((source) => `${describeSource(source)} (${describeMoment(source)})`);
+  return joinNames(named, max);
 }
 
 /** Minutes are exact enough to find the event. */
 const describeMoment = ({ step, at }: Received): string => `step ${step}, ${at.slice(0, 16)}Z`;
 
-const joinNames = (names: readonly string[]): string =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+function joinNames(names: readonly string[], max: number): string {
+  if (names.length > max) return `${names.slice(0, max).join(", ")} and ${names.length - max} more`;
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}

@@ -103,6 +103,14 @@ export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldEr
   );
 }
 
+/** For `catch`: returns `fallback` when something does not exist (any more), and throws every other error. */
+export const ifNotFound =
+  <T>(fallback: T) =>
+  (error: unknown): T => {
+    if (isGoaldError(error, "GOALD_NOT_FOUND")) return fallback;
+    throw error;
+  };
+
 /** The error with the sources of the outside words that arrived before it, unless it names its own. */
 export function withOutside(error: unknown, outside: readonly OutsideSource[]): unknown {
   if (!isGoaldError(error) || error.outside) return error;

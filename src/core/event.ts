@@ -144,7 +144,7 @@ export type EventBody =
       readonly thought: string;
       /** The JSON was invalid and had to be repaired. */
       readonly repaired: boolean;
-      /** What the call would send out; absent when there is nothing to ask about. */
+      /** The text that the call would send out; absent when there is nothing to ask about. */
       readonly leaving?: Leaving;
     } & OfCall)
   | ({ readonly type: "command-approved"; readonly by: "policy" | "person" | "earlier-approval" } & OfCall)

@@ -6,28 +6,17 @@
  */
 
 import type { AgentSettings } from "./agent-settings.ts";
-import { countCell, methodsFound, namespaceSaved } from "./cells.ts";
+import { methodsFound, namespaceSaved, trustNamespaces } from "./cells.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
-import { afterEnd, callCleared, callCutOff, callInterrupted, callIsolated, NO_DEATHS } from "./evolve-deaths.ts";
+import { commandDenied, commandFinished, commandStarted } from "./evolve-calls.ts";
+import { callCleared, callCutOff, callInterrupted, callIsolated, NO_DEATHS } from "./evolve-deaths.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
-import {
-  type At,
-  afterCall,
-  closeCall,
-  inEveryFrame,
-  inFrame,
-  inPhase,
-  putCall,
-  thinking,
-  withMessage,
-  withMessageForAll,
-} from "./fold.ts";
-import type { Message } from "./frame.ts";
-import { isCallFrame, isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
+import { type At, inEveryFrame, inFrame, inPhase, putCall, thinking, withMessage, withMessageForAll } from "./fold.ts";
+import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
-import { receive, sourcesOf } from "./provenance.ts";
-import { countDownload, loseReserved, spend, spendAll, spendIf } from "./spending.ts";
-import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
+import { receive } from "./provenance.ts";
+import { spendAll, spendIf } from "./spending.ts";
+import { type AgentState, activeFrame, initialState } from "./state.ts";
 import {
   agentEnded,
   agentReported,
@@ -35,9 +24,7 @@ import {
   agentTold,
   startedFrom,
   taskReceived,
-  withMade,
 } from "./subagents/evolve-subagents.ts";
-import { headOf } from "./text.ts";
 
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
   switch (event.type) {
@@ -109,7 +96,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "command-finished":
       return commandFinished(state, event);
     case "words-trusted":
-      return event.what === "all" ? { ...state, received: [], trustedSeq: event.seq } : state;
+      return wordsTrusted(state, event);
     case "message-received": {
       const { from, text } = event;
       return withMessageForAll({ ...state, grantedApprovals: 0, refusals: 0 }, event, {
@@ -122,7 +109,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       });
     }
     case "frame-pushed":
-      return pushFrame(state, event);
+      return receive(pushFrame(state, event), event.outside ?? [], event);
     case "frame-popped":
       return popFrame(state, event);
     case "namespace-saved":
@@ -179,32 +166,8 @@ function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): 
   return withMessageForAll(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
 }
 
-function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
-  const { step, callId, reason, by, refusal } = event;
-  const from = by === "person" ? "person" : (openCommand(state, callId)?.call.name ?? "policy");
-  const kind = by === "person" ? "feedback" : "result";
-  const source = by === "person" ? "person" : "goald";
-  const refusals = state.refusals + (refusal ? 1 : 0);
-  const denied = by === "person" ? { ...state, grantedApprovals: 0 } : { ...state, refusals };
-  const message = { step, kind, from, status: "denied", source, text: reason } as const;
-  const ended = endCall(denied, event, message);
-  // A person's words about a nested call must not end with its frame.
-  return by === "person" && isCallFrame(ended, event.frame) ? withMessageForAll(ended, event, message) : ended;
-}
-
-function commandStarted(
-  state: AgentState,
-  event: EventOf<"command-started"> & At & { readonly at: string },
-): AgentState {
-  const open = openCommand(state, event.callId);
-  if (!open) return state;
-  const { attempt, epoch, effect, annotations, prepared, outside, at, reserved } = event;
-  const optional = { ...(outside ? { outside } : {}), ...(reserved ? { reserved } : {}) };
-  const intent = { attempt, epoch, at, effect, annotations, prepared, ...optional };
-  const started: OpenCall = { ...open, intent };
-  const executing = inPhase(loseReserved(state, event.callId), event, { kind: "executing", callId: event.callId });
-  return putCall(executing, started);
-}
+const wordsTrusted = (state: AgentState, { what, seq }: EventOf<"words-trusted"> & At): AgentState =>
+  what === "all" ? { ...state, received: [], trustedSeq: seq, namespaces: trustNamespaces(state.namespaces) } : state;
 
 /** Resets the failure counters. A server that was down is retried at once. */
 function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & { readonly at: string }): AgentState {
@@ -222,35 +185,4 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
   const text = noticeText(repetition, event.count);
   const told = inFrame(state, event.frame, (frame) => ({ ...frame, repetition: { ...repetition, noticed: true } }));
   return withMessage(told, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
-}
-
-function commandFinished(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
-  const { step, callId, observation, closesTurn, reconciled, spent } = event;
-  const { status, source, text, code, outside } = observation;
-  const { call, leaving } = openCommand(state, callId) ?? {};
-  const isUnseen = code === INTERRUPTED || reconciled === true;
-  const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
-  const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
-  const words = outside ? { source, outside, text } : { source, text };
-  const told = { step, kind: "result", from: call?.name ?? "command", status, ...words } as const;
-  const ended = endCall(countDownload(made, event), event, told);
-  const finished = countCell(ended, event, call?.name ?? "", observation);
-  if (observation.asksToEnd) return inPhase(finished, event, { kind: "ending", reason: headOf(text) });
-  if (closesTurn !== true || status !== "ok") return finished;
-  return inFrame(finished, event.frame, (frame) => {
-    if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };
-    const end = { reason: headOf(text), ...(leaving?.carries ? { carries: true as const } : {}) };
-    return frame.kind === "agent" ? { ...frame, phase: { kind: "closing", end } } : frame;
-  });
-}
-
-/** Closes a call with everything nested in it. Its frame reads the message and goes on (`afterCall`), unless it was pushed for this call. */
-function endCall(
-  state: AgentState,
-  event: (EventOf<"command-finished"> | EventOf<"command-denied">) & At,
-  message: Omit<Message, "seq">,
-): AgentState {
-  const closed = closeCall(unwindTo(state, event.callId), event.callId);
-  if (isCallFrame(closed, event.frame)) return inPhase(closed, event, { kind: "ended", resultSeq: event.seq });
-  return afterCall(closed, event, message);
 }

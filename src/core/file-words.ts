@@ -1,13 +1,15 @@
 /**
- * file-words.ts -- whose words the files of an agent hold, looked up in its history.
+ * file-words.ts -- looks up in an agent's history the sources of the words in its files.
  *
  * The newest row counts: the file's own last version, or the row of a folder above it that was placed as a whole or that a
  * person trusts. A file below agents/<id>/ holds the words of that sub-agent, and what its own history says of the file.
  */
-import { isGoaldError } from "./errors.ts";
+
+import { ifNotFound } from "./errors.ts";
 import { holdsContent, type LastFileVersion } from "./ports/file-version.ts";
 import type { Store } from "./ports/store.ts";
 import { addSources, type OutsideSource } from "./provenance.ts";
+import { splitSubagentPath } from "./subagents/folder.ts";
 
 /** The newest change of a path. `at`: null until it is committed. */
 export type LastChange = Pick<LastFileVersion, "operation" | "bytes" | "sha256" | "outside" | "seq"> & {
@@ -16,7 +18,7 @@ export type LastChange = Pick<LastFileVersion, "operation" | "bytes" | "sha256" 
 
 type FileHistory = Pick<Store, "lastFileVersion">;
 
-/** What the history says of the words in a file. */
+/** The outside sources of a file's words, as its history records them. */
 export interface FileWords {
   readonly outside: readonly OutsideSource[];
   /** ISO time of the newest row; "" without one. */
@@ -28,7 +30,7 @@ const NOT_COMMITTED = "~";
 
 type LookUp = (path: string) => Promise<LastChange | undefined>;
 
-/** Whose words a file of an agent holds, as committed. `trustedSeq`: the event up to which a person trusts all its words. */
+/** Looks up the committed sources of a file's words. `trustedSeq`: the event up to which a person trusts all of them. */
 export const sourcesOfFile = async (
   { agent, trustedSeq }: { readonly agent: string; readonly trustedSeq: number },
   path: string,
@@ -45,15 +47,13 @@ export async function wordsOf(
   const newest = await findNewest(path, lookUp);
   const outside = newest && newest.seq > trustedSeq ? (newest.outside ?? []) : [];
   const own = { outside, at: newest ? (newest.at ?? NOT_COMMITTED) : "" };
-  const [, child, inner] = SUBAGENT_PATH.exec(path) ?? [];
-  if (child === undefined || inner === undefined) return own;
+  const { child, inner } = splitSubagentPath(path) ?? {};
+  if (!child || !inner) return own;
   const theirs = await wordsOf(inner, lookUpIn(child, history), 0, history);
   if (newest?.operation === "trust" && own.at >= theirs.at) return own;
   const sources: readonly OutsideSource[] = [{ from: "agent", name: child }, ...theirs.outside];
   return { outside: addSources(own.outside, sources), at: own.at > theirs.at ? own.at : theirs.at };
 }
-
-const SUBAGENT_PATH = /^agents\/([^/]+)\/(.+)$/;
 
 async function findNewest(path: string, lookUp: LookUp): Promise<LastChange | undefined> {
   let newest = await lookUp(path);
@@ -68,11 +68,4 @@ async function findNewest(path: string, lookUp: LookUp): Promise<LastChange | un
 const lookUpIn =
   (agent: string, history: FileHistory): LookUp =>
   (path) =>
-    history.lastFileVersion(agent, path).catch(ifRemoved(undefined));
-
-export const ifRemoved =
-  <T>(nothing: T) =>
-  (error: unknown): T => {
-    if (isGoaldError(error, "GOALD_NOT_FOUND")) return nothing;
-    throw error;
-  };
+    history.lastFileVersion(agent, path).catch(ifNotFound(undefined));

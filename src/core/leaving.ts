@@ -1,4 +1,4 @@
-/** leaving.ts -- what a call would send out, as far as a person should know of it before it leaves. */
+/** leaving.ts -- describes the text that a call would send out, for the question to a person. */
 
 /** Text of the agent's folder, memory or people that a call would send out. */
 export interface CarriedText {
@@ -9,6 +9,9 @@ export interface CarriedText {
   /** The beginning of the text. */
   readonly excerpt: string;
 }
+
+/** Where such text came from. */
+export type CarriedOrigin = Pick<CarriedText, "from" | "where">;
 
 /** Recorded with a call of an agent that received outside words. Absent when none of the three applies. */
 export interface Leaving {

@@ -1,6 +1,7 @@
 /** nested-event.ts -- events of nested work: the stack of frames (frames.ts), and the namespaces of cells (cells.ts). */
 import type { ReplyForm } from "./agent-settings.ts";
 import type { OfCall } from "./event.ts";
+import type { CarriedOrigin } from "./leaving.ts";
 import type { CellLanguage, LostName, NamespaceChange } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
@@ -19,6 +20,8 @@ export type NestedEvent =
       readonly returns?: Readonly<Record<string, unknown>>;
       /** How the model answers in this run; absent: as in the frame below. */
       readonly form?: ReplyForm;
+      /** Sources of the outside words that the command had received when it asked. */
+      readonly outside?: readonly OutsideSource[];
     } & OfCall)
   | ({
       readonly type: "frame-popped";
@@ -42,6 +45,8 @@ export type NestedEvent =
       readonly change?: NamespaceChange;
       /** Sources of all outside words that the namespace has received; absent: none. */
       readonly outside?: readonly OutsideSource[];
+      /** Text of the folder, memory or people that the namespace has received; absent: none. */
+      readonly carries?: CarriedOrigin;
     } & OfCall)
   /** A search for methods found these, best first. */
   | ({ readonly type: "methods-found"; readonly names: readonly string[] } & OfCall);

@@ -21,7 +21,7 @@ export type Verdict =
 export const isRisky = (facts: Annotations): boolean =>
   !facts.readOnly && (facts.openWorld || (facts.destructive && facts.restorable !== true));
 
-/** What the policy knows about a command. */
+/** The properties of a command that the policy reads. */
 export interface JudgedCommand {
   readonly annotations: Annotations;
   readonly writes?: WrittenArgs;
@@ -43,7 +43,7 @@ export function judge(
   const leaves = leaving?.isWithin ? undefined : leaving;
   if (approve === "never" && leaves?.carries)
     return { kind: "deny", reason: refuseLeaving({ ...leaves, carries: leaves.carries }) };
-  // Nobody who approved ahead, or started an agent without approvals, meant such a file.
+  // An approval given ahead, or a start without approvals, does not cover such a file.
   const asked = listAsked(call.args, writes);
   if (asked.length > 0) return judgeAsked(asked, state, leaves);
   if (approve === "never" || (approve === "risky" && !isRisky(facts) && !leaves))

@@ -1,12 +1,12 @@
 /**
- * provenance.ts -- whose words a text holds: the outside sources that observations, files, memories and tasks carry.
+ * provenance.ts -- records the outside sources of a text. Observations, files, memories and tasks carry them.
  *
  * Outside is the web and other agents. An agent that received outside words is tainted until a person trusts them: whatever it
  * writes from then on carries their sources.
  */
 import type { Annotations, Observation } from "./call.ts";
 
-/** One source of outside words. */
+/** A source of outside words: a web host or another agent. */
 export interface OutsideSource {
   readonly from: "web" | "agent";
   /** The host, or the id of the agent; empty when it is not known. */
@@ -22,7 +22,7 @@ export interface Received extends OutsideSource {
   readonly at: string;
 }
 
-/** What a person trusts: all words that the agent received so far, or those of one file or placed folder. */
+/** The words that a person trusts: all that the agent received so far, or those of one file or placed folder. */
 export type TrustedWords =
   | { readonly what: "all" }
   /** Relative to the agent's folder, with forward slashes. */
@@ -54,7 +54,7 @@ export function sourcesOf({ source, outside }: Pick<Observation, "source" | "out
   return source === "web" || source === "agent" ? [{ from: source, name: "" }] : [];
 }
 
-/** Marks the agent as having received these sources at this event. */
+/** Adds the sources that the agent received at this event. */
 export function receive<S extends { readonly received: readonly Received[]; readonly step: number }>(
   state: S,
   sources: readonly OutsideSource[],

@@ -154,10 +154,12 @@ export interface Speech {
 export interface CellStart {
   readonly seed: number;
   readonly startedAt: string;
+  /** Number of the event with the namespace that the cell starts from; null for an empty one. */
+  readonly namespaceSeq: number | null;
 }
 export interface Cells {
   /** Values for `prepare`. */
-  begin(): CellStart;
+  begin(language: CellLanguage): CellStart;
   /**
    * Runs code in the agent's namespace of that language, and stages what the namespace then holds. `name`: what an error
    * calls the code. Resolves to the cell's observation.
@@ -166,6 +168,8 @@ export interface Cells {
     cell: { readonly language: CellLanguage; readonly code: string; readonly name: string } & CellStart,
     context: CommandContext,
   ): Promise<Observation>;
+  /** For `save_files`: what the cell that made this call wants to save, by path; null removes a file. */
+  changes(): ReadonlyMap<string, Uint8Array | null>;
 }
 
 // ---------------------------------------------------------------- people and agents

@@ -15,14 +15,14 @@ import type { SentPart } from "./sent-text.ts";
 import { markQuotes, type ShelfText, type TextShelf } from "./text-shelf.ts";
 
 const EXCERPT_CHARS = 60;
-/** Fewer different letters are a ruler or a row of zeros. */
+/** Minimum of different letters. A text with fewer is a ruler or a row of zeros. */
 const MIN_DIFFERENT_LETTERS = 5;
 
 export interface CarriedSearch {
   readonly kept: Iterable<ShelfText>;
   readonly open: TextShelf;
   readonly own: TextShelf;
-  /** What the call sends, without the part of an address that stood somewhere as it is. */
+  /** The parts that the call sends, without the beginning of an address that a page, a person or a setting has. */
   readonly parts: readonly SentPart[];
   /** Calls to the same destination, oldest first. */
   readonly earlier: readonly SentCall[];
@@ -101,7 +101,7 @@ function join(stretches: readonly Stretch[]): readonly Stretch[] {
   return joined;
 }
 
-/** A piece that anybody could know, or that the model wrote before it read it. */
+/** True for a piece that the web has too, or that the model wrote before it read it. */
 function isCommon({ start, end }: Stretch, source: ShelfText, { open, own }: CarriedSearch): boolean {
   const letters = source.letters.slice(start, end);
   return open.holds(letters) || own.holds(letters, ({ seq }) => seq < source.seq);

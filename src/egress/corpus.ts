@@ -1,10 +1,10 @@
 /**
- * corpus.ts -- what an agent has seen and sent, as far as it decides what may leave: a fold of its newest events.
+ * corpus.ts -- collects the texts that an agent has read and sent, from its newest events. They decide which text may leave.
  *
  *   kept    texts of the folder, of memory, of people and of other agents; they may not leave unasked
  *   open    texts of the web; everybody can read them
- *   own     what the model thought, sent, or wrote after it had read outside words; it is nobody's secret
- *   calls   what was sent to each destination
+ *   own     texts that the model thought, sent, or wrote after it had read outside words; they are not secret
+ *   calls   texts sent to each destination
  *
  * Each list is bounded, and the oldest entries go first.
  */
@@ -97,7 +97,7 @@ export class Corpus {
     }
   }
 
-  /** What a sub-agent says after it read outside words was judged by its own corpus. */
+  /** The egress check of a sub-agent has already judged its texts from after it read outside words. */
   #addReport({ outside = [], carries }: Observation, text: string, seq: number, agent: string): void {
     const isJudged = outside.some(({ from }) => from === "web") && !carries;
     if (isJudged) this.open.add({ text, seq });
@@ -113,7 +113,7 @@ export class Corpus {
     this.#requests.set(callId, { call, hasLeaving: event.leaving !== undefined, isApproved: false });
     if (!isByModel(callId)) return;
     this.own.add({ text: thought, seq });
-    // What the model writes into a file before it has read outside words may be the only copy of a secret.
+    // A file that the model wrote before it read outside words may have the only copy of a secret.
     const isSent = this.#parts.facts(call.name)?.annotations.openWorld === true;
     if (isTainted || isSent) for (const text of stringsIn(call.args)) this.own.add({ text, seq });
   }
@@ -153,7 +153,7 @@ export class Corpus {
     if (isOutside) for (const path of artifacts) this.#openPaths.add(path);
     dropOldest(this.#openPaths, MAX_PATHS);
     if (isOpen) return this.open.add({ text, seq, except: foldText(args.join("\n")) });
-    // What goald says of a success quotes nothing, and what the model wrote is its own.
+    // goald's own text about a success quotes nothing, and the rest was written by the model.
     if ((source === "goald" && status === "ok") || args.includes(text)) return;
     if (source === "person") return this.#keep(text, seq, "person", "an answer");
     if (sends) return this.#addReport(observation, text, seq, "");

@@ -1,5 +1,5 @@
 /**
- * decode-forms.ts -- lists what a text may stand for: itself, and what remains when encodings are taken off it.
+ * decode-forms.ts -- lists the texts that a text may encode: itself, and each result of decoding it.
  *
  * Encodings: URL, HTML entities, escapes, base64, base32, hex, numbers of characters, ROT13, reversed, gzip. They are taken off
  * in turn, so that one inside another is found too. A result that does not look like text is dropped. The work is bounded.

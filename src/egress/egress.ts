@@ -1,13 +1,12 @@
 /**
  * egress.ts -- computes what the calls of a reply would send out, for the policy and for people.
  *
- * Nothing is read or kept for an agent that received no outside words, or that calls no command of the outside. What the agent
- * has seen is read from its log at the first such call, and only the newest events of it, so that the cost has a bound.
+ * The caller asks only for an agent that received outside words. At the agent's first call of a command of the outside, the
+ * newest events of its log are read, so that the cost has a bound.
  */
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type Leaving, MAX_OWN_CHARS } from "#core/leaving.ts";
-import { isTainted } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
 import { countUnmarked, findCarriedText } from "./carried-text.ts";
 import { type CommandFacts, Corpus, type CorpusParts, type SentCall } from "./corpus.ts";
@@ -64,7 +63,7 @@ export function openEgress(parts: EgressParts): Egress {
   return {
     describe: async (calls, log) => {
       const isOutgoing = (call: CommandCall): boolean => isSending(factsOf(call), log.state);
-      if (!isTainted(log.state) || !calls.some(isOutgoing)) return calls.map(() => undefined);
+      if (!calls.some(isOutgoing)) return calls.map(() => undefined);
       const known = await catchUp(log);
       const inReply: SentText[] = [];
       return calls.map((call) => {
@@ -88,7 +87,7 @@ function isSending(facts: CommandFacts | undefined, { startedBy }: AgentState): 
 interface Judged {
   readonly sent: SentText;
   readonly facts: CommandFacts;
-  /** What earlier calls of the same reply send. */
+  /** Texts that earlier calls of the same reply send. */
   readonly inReply: readonly SentText[];
   readonly known: Corpus;
   readonly state: AgentState;
@@ -104,7 +103,7 @@ function describeSent(judged: Judged): Leaving | undefined {
   const addresses = sent.addresses.map((url) => splitAddress(url, places));
   const inLog = new Set(sent.destinations.flatMap((destination) => known.calls.get(destination) ?? []));
   const earlier = [...inLog, ...inReply.filter(isTo(sent)).map((one): SentCall => ({ sent: one, isApproved: false }))];
-  // Written out as they are; an encoding of them has a reason that no search has.
+  // An encoded form of these words is not exempt, because a search has no reason to encode them.
   const wordsSent = foldText([...earlier.map((call) => call.sent.words), sent.words].join(" "));
   const isQuery = facts.annotations.openWorld && facts.annotations.readOnly && sent.addresses.length === 0;
   const carries = findCarriedText({

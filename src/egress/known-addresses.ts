@@ -9,7 +9,7 @@ import type { ShelfText } from "./text-shelf.ts";
 
 export interface KnownPart {
   readonly isKnownHost: boolean;
-  /** What the sender of the address chose. */
+  /** The labels that the sender of the address chose. */
   readonly own: readonly SentPart[];
   readonly ownChars: number;
 }

@@ -1,5 +1,5 @@
 /**
- * sent-text.ts -- what a call sends, and to whom: the arguments of a command, taken apart into named parts.
+ * sent-text.ts -- splits the arguments of a command into the named parts that it sends, and finds their destination.
  *
  * An address is its host's labels, path, query, fragment, user and port. Everything else is text: a search query when the
  * command only reads, else a message.

@@ -5,7 +5,7 @@
  * is paused until somebody resumes it. The original may be running and is not changed. The log is durable before the
  * first file is written.
  */
-import type { ForkRequest } from "#api/control.ts";
+import type { ForkRequest } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";

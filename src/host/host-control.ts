@@ -3,8 +3,9 @@
  * inbox, so that a crash loses nothing.
  */
 import { randomUUID } from "node:crypto";
-import type { ApprovalAnswer, Control, ControlResult, DaemonStatus, NewAgent } from "#api/control.ts";
+import type { Control } from "#api/control.ts";
 import type { LiveText } from "#api/live-text.ts";
+import type { ApprovalAnswer, ControlResult, DaemonStatus, NewAgent } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";

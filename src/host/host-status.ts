@@ -1,5 +1,6 @@
 /** host-status.ts -- reports a host's process, event loop, model server, embeddings and problems. */
-import { type DaemonStatus, PROTOCOL_VERSION } from "#api/control.ts";
+import { PROTOCOL_VERSION } from "#api/control.ts";
+import type { DaemonStatus } from "#api/schemas.ts";
 
 type Known = "version" | "role" | "startedAt" | "home" | "stopping" | "agents" | "followers" | "problems" | "cage";
 

@@ -1,6 +1,6 @@
 /** loop-meter.ts -- measures the event loop delay of the last minute, while agents run and somebody may ask for it. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { DaemonStatus } from "#api/control.ts";
+import type { DaemonStatus } from "#api/schemas.ts";
 
 type Delay = DaemonStatus["eventLoopDelayMs"];
 

@@ -1,5 +1,6 @@
 /** trust-words.ts -- a person's trust in words from outside: all that an agent has read until now, or those of some files. */
-import type { Control, TrustedEntry } from "#api/control.ts";
+import type { Control } from "#api/control.ts";
+import type { TrustedEntry } from "#api/trust-schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { sourcesOfFile } from "#core/file-words.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";

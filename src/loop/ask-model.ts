@@ -39,7 +39,7 @@ export interface AskParts extends Room, ComposeParts {
   readonly roomOf?: (model: string) => Room;
   /** Receives the reply's text as it arrives, for display only. */
   readonly onText?: (piece: string) => void;
-  /** What each call would send out (leaving.ts). Absent: nothing is judged by it. */
+  /** Returns the text that each call would send out (leaving.ts). Absent: no call is judged by its text. */
   readonly describeLeaving?: DescribeLeaving;
   /** Random number from 0 to 1 for retry delays. Default: Math.random. */
   random?(): number;

@@ -1,11 +1,13 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { type CodeFunctions, createCodeFunctions } from "#commands/stubs.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
+import type { CellLanguage } from "#core/ports/sandbox.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
@@ -27,6 +29,8 @@ export interface CommandSet extends CommandOffer {
   readToolCalls(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
+  /** The commands that code may call, listed or not. The command that ends the turn is not one of them. */
+  functionsFor(language: CellLanguage): CodeFunctions;
 }
 
 /** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
@@ -111,10 +115,24 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
       readToolCalls,
       checkArguments,
       asksPerson,
+      functionsFor: createFunctions(offered),
       ...renderOffer(offered),
     };
     made.set(asksPerson, set);
     return set;
+  };
+}
+
+/** Written at the first cell. */
+function createFunctions(offered: readonly RegisteredCommand[]): CommandSet["functionsFor"] {
+  const made = new Map<CellLanguage, CodeFunctions>();
+  return (language) => {
+    const known = made.get(language);
+    if (known) return known;
+    const callable = offered.filter(({ closesTurn }) => closesTurn !== true);
+    const functions = createCodeFunctions(callable, language);
+    made.set(language, functions);
+    return functions;
   };
 }
 

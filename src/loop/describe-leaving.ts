@@ -1,4 +1,4 @@
-/** describe-leaving.ts -- what calls would send out, as the loop needs it of the part that knows what the agent has seen. */
+/** describe-leaving.ts -- the interface through which the loop asks `src/egress` for the text that calls would send out. */
 import type { CommandCall } from "#core/call.ts";
 import type { Leaving } from "#core/leaving.ts";
 import type { Journal } from "./journal.ts";

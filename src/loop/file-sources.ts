@@ -1,12 +1,13 @@
-/**
- * file-sources.ts -- looks up whose words the files of an agent hold, and marks what a call wrote.
- */
+/** file-sources.ts -- looks up the sources of the words in an agent's files, and marks the files that a call wrote. */
+
 import type { FileSources } from "#commands/track-sources.ts";
-import { type FileWords, ifRemoved, wordsOf } from "#core/file-words.ts";
+import { ifNotFound } from "#core/errors.ts";
+import { type FileWords, wordsOf } from "#core/file-words.ts";
 import type { CommittedFile, StagedWrite } from "#core/ports/commit.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { Store } from "#core/ports/store.ts";
 import { addSources, type OutsideSource, outsideOf, withSources } from "#core/provenance.ts";
+import { splitSubagentPath } from "#core/subagents/folder.ts";
 import type { Journal } from "./journal.ts";
 
 export type FileHistory = Pick<Store, "lastFileVersion" | "outsideBelow">;
@@ -27,9 +28,9 @@ export function openFileSources(journal: Journal, history: FileHistory): FileSou
 
 /** Sources of all files of the sub-agent whose folder holds this one; none for another folder. */
 async function sourcesOfSubagent(folder: string, history: FileHistory): Promise<readonly OutsideSource[]> {
-  const [, child, inner = ""] = /^agents\/([^/]+)(?:\/(.*))?$/.exec(folder) ?? [];
-  if (child === undefined) return [];
-  const below = await history.outsideBelow(child, inner, 0).catch(ifRemoved([]));
+  const { child, inner } = splitSubagentPath(folder) ?? {};
+  if (child === undefined || inner === undefined) return [];
+  const below = await history.outsideBelow(child, inner, 0).catch(ifNotFound([]));
   const deeper = await sourcesOfSubagent(inner, history);
   return addSources([{ from: "agent", name: child }], [...below.flat(), ...deeper]);
 }
@@ -52,7 +53,7 @@ export async function markFiles(
   );
 }
 
-/** What a command stages carries what the agent and the call received; words to another agent are words of this one. */
+/** Marks staged changes with the sources that agent and call received. Messages to other agents are this agent's words. */
 export function markStaged(write: StagedWrite, outside: readonly OutsideSource[], self: string): StagedWrite {
   if (write.kind === "memory") return { ...write, ...outsideOf(outside) };
   if ((write.kind !== "send" && write.kind !== "timer") || write.message.type !== "answer") return write;

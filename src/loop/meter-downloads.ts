@@ -1,7 +1,9 @@
 /** meter-downloads.ts -- counts the bytes that one command call downloads, within the agent's quota. */
+
 import { GoaldError } from "#core/errors.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 
 export interface DownloadMeter {
   /** Services that count, in place of the host's. They throw GOALD_QUOTA_EXCEEDED before anything is saved. */
@@ -9,8 +11,6 @@ export interface DownloadMeter {
   /** For the end of the call; empty when nothing was downloaded. */
   counted(): { readonly downloadedBytes?: number };
 }
-
-const MB = 1024 * 1024;
 
 /** `limitBytes`: over the agent's life; absent for no limit. */
 export function meterDownloads(
@@ -57,6 +57,6 @@ export function meterDownloads(
 const exceeded = (what: string, used: number, limit: number): GoaldError =>
   new GoaldError(
     "GOALD_QUOTA_EXCEEDED",
-    `${what} was not saved: this agent has downloaded ${Math.ceil(used / MB)} of ${Math.ceil(limit / MB)} MB in its life (quota.downloadsMegabytes).`,
+    `${what} was not saved: this agent has downloaded ${Math.ceil(used / MEBIBYTE)} of ${Math.ceil(limit / MEBIBYTE)} MB in its life (quota.downloadsMegabytes).`,
     { hint: "Deleting files does not help; only a person can raise the setting. browse_website still reads pages." },
   );

@@ -11,7 +11,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
-import { addSources, type OutsideSource } from "#core/provenance.ts";
+import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { CommandsFor } from "./command-set.ts";
@@ -72,7 +72,8 @@ export class Nest {
     return this.#outside;
   }
 
-  async call(name: string, args: Json): Promise<Observation> {
+  /** `received`: sources of the outside words that the command has received. */
+  async call(name: string, args: Json, received: readonly OutsideSource[] = []): Promise<Observation> {
     const refused = this.#refusal();
     if (refused !== undefined) return fail("too-deep", refused);
     const commands = this.#commandsFor(this.#journal.state);
@@ -86,14 +87,14 @@ export class Nest {
         const [leaving] = (await this.#describeLeaving?.([call], this.#journal)) ?? [];
         const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
         return [
-          { type: "frame-pushed", kind: "call", frame, ...place, ...of },
+          { type: "frame-pushed", kind: "call", frame, ...place, ...of, ...outsideOf(received) },
           { ...requested, frame, ...place, ...(leaving ? { leaving } : {}) },
         ];
       }),
     );
   }
 
-  async run(task: string, returns: Json): Promise<unknown> {
+  async run(task: string, returns: Json, received: readonly OutsideSource[] = []): Promise<unknown> {
     const refused = this.#refusal();
     if (refused !== undefined) throw new GoaldError("GOALD_SUBTASK", refused);
     if (task.trim() === "" || task.length > MAX_TASK_CHARS)
@@ -108,7 +109,16 @@ export class Nest {
       throw new GoaldError("GOALD_SUBTASK", `The JSON Schema of a result may have ${MAX_SCHEMA_CHARS} characters.`);
     const place = this.#nextPlace();
     const event = await this.#inTurn("run", [task, returns], async (of, frame) => [
-      { type: "frame-pushed", kind: "run", frame, ...place, ...of, task, returns: sortKeys(returns) },
+      {
+        type: "frame-pushed",
+        kind: "run",
+        frame,
+        ...place,
+        ...of,
+        task,
+        returns: sortKeys(returns),
+        ...outsideOf(received),
+      },
     ]);
     if (event.type === "frame-popped")
       throw new GoaldError("GOALD_SUBTASK", `The sub-task has no result: ${event.problem?.text ?? "it ended early"}`);

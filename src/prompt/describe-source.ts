@@ -1,4 +1,4 @@
-/** describe-source.ts -- says whose words a message holds, in the line above its text. */
+/** describe-source.ts -- writes the line above a message that names the source of its words. */
 import type { Message } from "#core/frame.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { formatName } from "./format-name.ts";
@@ -6,7 +6,7 @@ import { formatName } from "./format-name.ts";
 const MAX_NAMES = 5;
 
 /** Such as `goald`, `the web (a.example)`, `the agent mole`, or `notes.md, which holds text from a.example`. */
-export function describeSource({ source, outside = [] }: Pick<Message, "source" | "outside">): string {
+export function describeMessageSource({ source, outside = [] }: Pick<Message, "source" | "outside">): string {
   if (outside.length === 0) return source;
   const files = [...new Set(outside.flatMap(({ file }) => file ?? []))];
   const read = outside.filter(({ file }) => file !== undefined);

@@ -6,7 +6,7 @@
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { delimitText } from "./delimit.ts";
-import { describeSource } from "./describe-source.ts";
+import { describeMessageSource } from "./describe-source.ts";
 import { fillTemplate, type Words } from "./template.ts";
 
 const isTrusted = ({ startedBy, trustedSeq }: AgentState): boolean =>
@@ -24,6 +24,6 @@ export function renderJob(state: AgentState, words: Words): string | undefined {
   if (!startedBy || !hasOutsideRole(state)) return undefined;
   const job = hasOutsideGoals(state) ? goals.map((goal, index) => `Goal ${index + 1}: ${goal}`) : [];
   const text = clean([`Name: ${name}`, `Role: ${role}`, ...job].join("\n")).toWellFormed();
-  const outside = describeSource({ source: "agent", outside: startedBy.outside });
+  const outside = describeMessageSource({ source: "agent", outside: startedBy.outside });
   return fillTemplate(words["outside-job"], { data: delimitText("data", text), outside });
 }

@@ -10,7 +10,7 @@ import type { PromptMessage } from "#core/ports/model.ts";
 import { clip, headOf, isBlobRef } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { delimitText } from "./delimit.ts";
-import { describeSource } from "./describe-source.ts";
+import { describeMessageSource } from "./describe-source.ts";
 import { formatName } from "./format-name.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, shrinkText } from "./tokens.ts";
@@ -72,7 +72,13 @@ function toPromptMessage(message: Message, text: string, words: Words): PromptMe
       return { role: "assistant", content: text };
     case "result": {
       const status = message.status ?? "ok";
-      const values = { step, status, command: from, source: describeSource(message), data: delimitText("data", text) };
+      const values = {
+        step,
+        status,
+        command: from,
+        source: describeMessageSource(message),
+        data: delimitText("data", text),
+      };
       return { role: "user", content: fillTemplate(words.result, values) };
     }
     case "task":

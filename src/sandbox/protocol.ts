@@ -43,6 +43,11 @@ export type Reply =
 export type FromGuest =
   | { readonly type: "ready" }
   | Question
+  /**
+   * The code of the innermost cell has ended, at its own or at its time limit. The process saves files and the namespace from
+   * now on, for at most MAX_SAVING_MS; the limit of the code no longer applies. At most once per cell, and no reply follows.
+   */
+  | { readonly type: "ended" }
   /** The end of the innermost cell. */
   | { readonly type: "done"; readonly outcome: CellOutcome };
 
@@ -87,11 +92,15 @@ export interface EngineHost {
   timeLeftMs(): number;
 }
 
+/** Time from `ended` to `done`, without waits for the host. */
+export const MAX_SAVING_MS = 5_000;
+
 /** Limits of one cell. */
 export const MAX_OUTPUT_CHARS = 65_536;
 export const MAX_VALUE_CHARS = 65_536;
-/** Longest frame in either direction. */
+/** Longest frame in either direction, and the JSON of one: the host parses it in one go. */
 export const MAX_FRAME_BYTES = 80 * 1024 * 1024;
+export const MAX_FRAME_JSON_BYTES = 16 * 1024 * 1024;
 /** Largest file that code reads or writes, and all files of one `save`. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** Everything of a namespace that is kept between processes. */

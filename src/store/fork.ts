@@ -6,9 +6,11 @@
  * people. Throws GOALD_STORE_DAMAGED when the source's chain breaks up to that head. Blobs are shared. The fork's epoch is at
  * least the highest in its log, so every open intent counts as interrupted.
  */
+
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Fork } from "#core/ports/agent.ts";
+import { folderOf } from "#core/subagents/folder.ts";
 import { wellFormed } from "#core/text.ts";
 import type { NoteHead } from "./anchor.ts";
 import { chainStart } from "./chain.ts";
@@ -21,7 +23,7 @@ import type { EventLog } from "./log.ts";
 import { NEXT_AGENT } from "./remove.ts";
 import { isoTime, type LinkedRecord, parseJson } from "./rows.ts";
 import { sealOf } from "./seal.ts";
-import { folderOf, freeSlug } from "./slug.ts";
+import { freeSlug } from "./slug.ts";
 
 /** Returns the id of the agent that was created with this key, now or earlier. */
 export type WriteFork = (source: string, fork: Fork, key: string) => string;

@@ -5,9 +5,11 @@
  * the last link: an append reads one row whatever the length of the log, and a truncated log is detected. A commit that
  * consumes messages and appends no event gets a link of its own.
  */
+
 import type { DatabaseSync } from "node:sqlite";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
+import { folderOf } from "#core/subagents/folder.ts";
 import { wellFormed } from "#core/text.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { NoteHead } from "./anchor.ts";
@@ -18,7 +20,7 @@ import { blobsIn, type References } from "./references.ts";
 import { NEXT_AGENT } from "./remove.ts";
 import { isoTime } from "./rows.ts";
 import { sealOf } from "./seal.ts";
-import { folderOf, freeSlug, requireFree } from "./slug.ts";
+import { freeSlug, requireFree } from "./slug.ts";
 
 export interface EventLog {
   /** Returns the id of the agent that was created with this key, now or earlier. Its wake time is `at`. */

@@ -3,10 +3,11 @@
  *
  * The name, folder and epoch decide where an agent writes and who may append. Only a claim changes them.
  */
+
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import { folderOf } from "#core/subagents/folder.ts";
 import { sha256 } from "./chain.ts";
-import { folderOf } from "./slug.ts";
 
 type SealedColumns = Pick<AgentRow, "id" | "name" | "folder" | "parent" | "createdAt" | "epoch">;
 

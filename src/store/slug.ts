@@ -47,7 +47,3 @@ export function requireFree(id: string, isTaken: (id: string) => boolean): strin
     },
   );
 }
-
-/** Returns the folder below `workspace/`. A child's folder is within its parent's. */
-export const folderOf = (id: string, parentFolder: string | null): string =>
-  parentFolder === null ? id : `${parentFolder}/agents/${id}`;

@@ -5,11 +5,13 @@
  * agent's row with the first event, its parent and its seal. It reads in pages and pauses in between. Rows that can change
  * meanwhile are read first, in one transaction.
  */
+
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { folderOf } from "#core/subagents/folder.ts";
 import { isBlobRef } from "#core/text.ts";
 import { upcast } from "#core/upcast.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
@@ -18,7 +20,6 @@ import { digestOf } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import type { EventRecord, LinkedRecord } from "./rows.ts";
 import { isFolderOf, sealOf } from "./seal.ts";
-import { folderOf } from "./slug.ts";
 import { type AgentFacts, readFacts, rowsOf, type TakeCommitRows } from "./verify-facts.ts";
 import { checkMemories } from "./verify-memories.ts";
 

@@ -1,4 +1,4 @@
-/** trusted-words.ts -- what a person trusts of the words from outside that an agent read. Pure. */
+/** trusted-words.ts -- finds the outside words of an agent that a person trusts. Pure. */
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { described, nullable, open, type Static, text, time } from "#util/schema.ts";
 

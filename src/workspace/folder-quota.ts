@@ -4,9 +4,12 @@
  * The folder is counted once per process, at the first change; later changes by agents are added up. It is counted again before
  * a refusal and after a while, so that changes by a person count too.
  */
+
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
+import { subagentFolderOf } from "#core/subagents/folder.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { keepNewest } from "#util/newest.ts";
 import { quotePath } from "./path-rules.ts";
 
@@ -23,7 +26,7 @@ export interface FolderUsage {
   readonly pageBytes: number;
 }
 
-/** What a change adds; negative for what it frees. */
+/** The bytes and files that a change adds; negative for those that it frees. */
 export type Growth = Pick<FolderUsage, "bytes" | "files">;
 
 /** Admits changes of one agent's files. */
@@ -42,15 +45,12 @@ export interface HistoryLimit {
   storedBytes(): Promise<number>;
 }
 
-const MB = 1024 * 1024;
 /** A count is repeated after this time. */
 const STALE_MS = 600_000;
 /** A count is kept for this many times the time that it took, also before a refusal. */
 const KEPT_TIMES = 10;
 const CONCURRENCY = 32;
 const MAX_COUNTED = 256;
-/** Pages that an agent or a sub-agent keeps, relative to the counted folder. */
-const PAGES = /^(?:agents\/[^/]+\/)*pages\//;
 
 interface Count {
   usage: FolderUsage;
@@ -163,11 +163,11 @@ export function limitFill<T>(
 }
 
 function add(usage: FolderUsage, path: string, growth: Growth): FolderUsage {
-  const pageBytes = usage.pageBytes + (PAGES.test(path) ? growth.bytes : 0);
+  const pageBytes = usage.pageBytes + (isKeptPage(path) ? growth.bytes : 0);
   return { bytes: usage.bytes + growth.bytes, files: usage.files + growth.files, pageBytes };
 }
 
-const toMb = (bytes: number): number => Math.ceil(bytes / MB);
+const toMb = (bytes: number): number => Math.ceil(bytes / MEBIBYTE);
 
 /** A change that frees room is never refused. */
 function problemOf(after: FolderUsage, limits: FolderLimits, growth: Growth): string | undefined {
@@ -189,3 +189,9 @@ const exceeded = (path: string, problem: string, hint = DELETE): GoaldError =>
   new GoaldError("GOALD_QUOTA_EXCEEDED", `${quotePath(path)} was not written: ${problem}, sub-agents included.`, {
     hint,
   });
+
+/** True for a page that an agent or a sub-agent keeps. `path` is relative to the counted folder. */
+function isKeptPage(path: string): boolean {
+  const folder = subagentFolderOf(path);
+  return path.startsWith(folder === "" ? "pages/" : `${folder}/pages/`);
+}

@@ -1,12 +1,14 @@
 /**
  * newest-files.ts -- finds the newest files of an agent's folder at a bounded cost.
  *
- * It looks at a limited number of entries, the upper folders first, and follows no links. Hidden files, goald's own and those of
- * sub-agents are skipped: sub-agents choose the names of their files, and every prompt would show them. In a folder with more entries, a newer file may be among those that it did not look at.
+ * It reads a limited number of entries, the upper folders first, and follows no links. It skips hidden files, goald's own files
+ * and those of sub-agents, because sub-agents choose the names of their files and every prompt would show them. In a folder
+ * with more entries it may miss a newer file.
  */
 import { type Dirent, lstatSync, opendirSync } from "node:fs";
 import type { FileStat, FolderSight } from "#core/ports/workspace.ts";
-import { AGENTS_FOLDER, isNameable } from "./path-rules.ts";
+import { AGENTS_FOLDER } from "#core/subagents/folder.ts";
+import { isNameable } from "./path-rules.ts";
 import { bestAnchor, openFolder } from "./resolve-path.ts";
 
 const MAX_ENTRIES = 200;

@@ -5,14 +5,14 @@
  * the empty text is the folder itself. The rules are the same on every system, so that a workspace can move to another
  * one, where a name could be a device. This module reads no disk: resolve-path.ts does, and follows no links.
  */
+
 import { GoaldError } from "#core/errors.ts";
+import { AGENTS_FOLDER } from "#core/subagents/folder.ts";
 import { findUnseenMark } from "#core/unseen-marks.ts";
 import { isOfVersionControl } from "#core/what-others-run.ts";
 
 /** Only goald writes there; commands may read it. */
 const OWN_FOLDER = "_goald";
-/** Holds the folders of sub-agents; see store/slug.ts. */
-export const AGENTS_FOLDER = "agents";
 /** In UTF-8: the limit of common file systems. */
 const MAX_NAME_BYTES = 255;
 /** In UTF-8, for the relative path. The smallest system limit for absolute paths is 1,024, and the folder needs room. */

@@ -126,7 +126,7 @@ async function copyContent(
   }
 }
 
-/** Its parent is there. */
+/** The parent folder exists. */
 async function makeFolder(root: OpenFolder, path: string, anchor: Anchor): Promise<void> {
   await using parent = await enter(root.self, parentOf(path), anchor);
   mkdirSync(parent.at(basename(path)), NEW_FOLDER_MODE);

@@ -19,7 +19,7 @@ interface Removed extends Growth {
   readonly paths: readonly string[];
 }
 
-/** There is an entry at `place`. */
+/** The entry at `place` exists. */
 export async function removeWhole(place: FilePlace, anchor: Anchor, quota: FolderQuota): Promise<Removed> {
   refuseAgents(place.path);
   const removed = await measureEntry(place);

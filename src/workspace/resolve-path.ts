@@ -49,7 +49,7 @@ export interface FilePlace extends AsyncDisposable {
   readonly found: Stats | undefined;
 }
 
-/** What a caller is going to do at a place: `change` enters no folder of a repository, `make` also creates folders. */
+/** The use that a caller makes of a place: `change` enters no folder of a repository, `make` also creates folders. */
 export type Purpose = "read" | "change" | "make";
 
 /** `path` is normal and not empty. Missing folders are created with `make`, and give undefined without it. */

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { ApprovalAnswer, Control, EventPage, NewAgent } from "#api/control.ts";
+import type { Control } from "#api/control.ts";
 import { buildOpenApi } from "#api/openapi.ts";
 import type { Reading } from "#api/reading.ts";
 import { ALL_ROUTES, NAMED_SCHEMAS } from "#api/routes.ts";
+import type { ApprovalAnswer, EventPage, NewAgent } from "#api/schemas.ts";
 import * as words from "#api/schemas.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";

@@ -8,9 +8,10 @@ import { readCassette } from "#cassette/read-cassette.ts";
 import { redactReply } from "#cassette/redact-stream.ts";
 import { readModelAnswer } from "#model/read-answer.ts";
 import { createRedactor } from "#util/redact.ts";
-import { endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { endedWith, type Goald, linesOf } from "../helpers/goald.ts";
 import { append, highestTask, replyWith } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
+import { type RecordedRun, recordRun } from "../helpers/recorded-run.ts";
 
 const PLAIN = "MARKERkey-7f3a9c1e5b2d8f604a6c";
 const ODD = 'MARKER"o\\d/d key+é&%';
@@ -166,33 +167,27 @@ describe("a recorded stream", () => {
 });
 
 describe("a recording of a run whose model repeats the key in pieces", () => {
+  let run: RecordedRun;
   let goald: Goald;
-  let server: OpenAIServer;
   beforeAll(async () => {
-    server = await startOpenAIServer({
-      embeddings: null,
-      reply: (request) => {
-        const next = highestTask(request) + 1;
-        const [, text = ""] = written[next - 1] ?? [];
-        if (next > written.length)
-          return replyWith({ name: "task_complete", args: { reason: "done" } }, `Task ${next} of 9`);
-        const reply = replyWith(append(`${next} ${text} and ${json(text)}\n`), `Task ${next} of 9`);
-        // Every third reply reports no usage, and another one is compressed.
-        if (next % 3 === 0) return { text: reply, usage: null, streamed: { pieces: cut(reply, 4) } };
-        if (next % 3 === 1) return { text: reply, streamed: { pieces: cut(reply, next) } };
-        const chunks = [...cut(reply, 5).map((content) => chunkOf({ content })), chunkOf({}, "stop"), "[DONE]"];
-        const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
-        return { status: 200, headers, body: gzipSync(LAYOUTS["blank lines"]?.(chunks) ?? "") };
-      },
-    });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: PLAIN, GOALD_EMBEDDER: "offline" });
-    await goald.write(".env", `GITHUB_TOKEN='${ODD}'\n`);
-    const run = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json", "--record", "t.ndjson"];
-    endedWith(0, await goald.ask(run));
+    const reply = (request: ChatRequest): Answer => {
+      const next = highestTask(request) + 1;
+      const [, text = ""] = written[next - 1] ?? [];
+      if (next > written.length)
+        return replyWith({ name: "task_complete", args: { reason: "done" } }, `Task ${next} of 9`);
+      const whole = replyWith(append(`${next} ${text} and ${json(text)}\n`), `Task ${next} of 9`);
+      // Every third reply reports no usage, and another one is compressed.
+      if (next % 3 === 0) return { text: whole, usage: null, streamed: { pieces: cut(whole, 4) } };
+      if (next % 3 === 1) return { text: whole, streamed: { pieces: cut(whole, next) } };
+      const chunks = [...cut(whole, 5).map((content) => chunkOf({ content })), chunkOf({}, "stop"), "[DONE]"];
+      const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
+      return { status: 200, headers, body: gzipSync(LAYOUTS["blank lines"]?.(chunks) ?? "") };
+    };
+    run = await recordRun(reply, { env: { OPENAI_API_KEY: PLAIN }, dotenv: `GITHUB_TOKEN='${ODD}'\n`, json: true });
+    goald = run.goald;
+    endedWith(0, run.ended);
   });
-  afterAll(async () => {
-    await Promise.all([goald[Symbol.asyncDispose](), server.close()]);
-  });
+  afterAll(() => run.close());
 
   it("holds no form of it, neither in its lines nor in the joined texts of its streams", async () => {
     const path = join(goald.cwd, "t.ndjson");

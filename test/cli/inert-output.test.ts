@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { endedWith, type Goald, jsonOf, linesOf, makeGoald } from "../helpers/goald.ts";
+import { endedWith, type Goald, jsonOf, linesOf } from "../helpers/goald.ts";
 import { highestTask, replyWith, write } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { type RecordedRun, recordRun } from "../helpers/recorded-run.ts";
 
 /** C0, DEL, C1, direction marks, marks without width, tags. Tab, newline, joiners and selectors are text. */
 const UNSEEN =
@@ -13,28 +13,21 @@ const OF_TERMINAL = /\r|\u001b\[[0-9;?]*[A-Za-z]/g;
 const HOSTILE =
   "\u001b[2J\u001b]0;pwn\u0007\u001bP q\u001b\\\u009b31m\u009d0;t\u009c\u007f\u202egpj\u2066x\u200b\u00ad\ufeff\u2060\u{e0041}\b\r end";
 
+let run: RecordedRun;
 let goald: Goald;
-let server: OpenAIServer;
 beforeAll(async () => {
-  server = await startOpenAIServer({
-    embeddings: null,
-    reply: (request) => {
-      const next = highestTask(request) + 1;
-      const words = `Task ${next} of 2 ${HOSTILE}`;
-      if (next === 1) return replyWith(write("a.txt", `${HOSTILE}\n`), words);
-      if (next === 2) return replyWith({ name: `odd${HOSTILE}`, args: { [HOSTILE]: HOSTILE } }, words);
-      return replyWith({ name: "task_complete", args: { reason: words } }, words);
-    },
+  run = await recordRun((request) => {
+    const next = highestTask(request) + 1;
+    const words = `Task ${next} of 2 ${HOSTILE}`;
+    if (next === 1) return replyWith(write("a.txt", `${HOSTILE}\n`), words);
+    if (next === 2) return replyWith({ name: `odd${HOSTILE}`, args: { [HOSTILE]: HOSTILE } }, words);
+    return replyWith({ name: "task_complete", args: { reason: words } }, words);
   });
-  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-  const spec = ["--name", "T", "--role", "r", "--goal", "g"];
-  const { stdout, stderr } = await goald.ask(["run", ...spec, "--continuous", "--record", "t.ndjson"]);
-  shown.push(stdout, stderr);
+  goald = run.goald;
+  shown.push(run.ended.stdout, run.ended.stderr);
   await goald.write("workspace/t/person.txt", HOSTILE);
 });
-afterAll(async () => {
-  await Promise.all([goald[Symbol.asyncDispose](), server.close()]);
-});
+afterAll(() => run.close());
 const shown: string[] = [];
 
 const CALLS: readonly (readonly string[])[] = [

@@ -5,8 +5,9 @@
  * that end when the log is longer, the agent is removed or the signal aborts.
  */
 
-import { type Control, type ControlResult, type DaemonStatus, PROTOCOL_VERSION } from "#api/control.ts";
+import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
 import type { Reading } from "#api/reading.ts";
+import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { createLiveText } from "#host/live-text.ts";

@@ -1,4 +1,5 @@
 /** memory-store-units.ts -- the state of the store in memory, and its atomic changes. */
+
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
@@ -7,6 +8,7 @@ import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { MemoryChanged, MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
+import { folderOf } from "#core/subagents/folder.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "#store/chain.ts";
 import { placeOf, requireValidCommit } from "#store/commit.ts";
@@ -18,7 +20,7 @@ import { stagedMemory, throwNoMemory, throwStrayMemory } from "#store/memory-row
 import { blobsIn } from "#store/references.ts";
 import { hasChildrenError } from "#store/remove.ts";
 import { isoTime, nameOf, nameOfRow } from "#store/rows.ts";
-import { folderOf, freeSlug, requireFree } from "#store/slug.ts";
+import { freeSlug, requireFree } from "#store/slug.ts";
 import { BLANK, forkMemories, insertRow } from "./memory-store-rows.ts";
 
 /** Immutable once it is in the state: a unit changes copies. */

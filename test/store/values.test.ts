@@ -1,10 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { folderOf } from "#core/subagents/folder.ts";
 import { chainLink, chainStart } from "#store/chain.ts";
 import { requireSqlite } from "#store/connection.ts";
 import { storeError } from "#store/failure.ts";
 import { isoTime } from "#store/rows.ts";
-import { folderOf, freeSlug, slugOf } from "#store/slug.ts";
+import { freeSlug, slugOf } from "#store/slug.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 
 const reversed = (value: unknown): unknown => {

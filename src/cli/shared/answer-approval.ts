@@ -5,7 +5,7 @@
  * another call waits by then.
  */
 
-import type { ApprovalAnswer } from "#api/control.ts";
+import type { ApprovalAnswer } from "#api/schemas.ts";
 import { describeCall } from "#cli/terminal/describe-call.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { callIdOfStep } from "#core/call-ids.ts";

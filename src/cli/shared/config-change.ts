@@ -40,7 +40,7 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   const host = runningHost(home);
   if (output.json) output.data(JSON.stringify({ name: row.name, value, file, overriddenBy, host: host?.role ?? null }));
   else output.say(clean(`Set ${row.name} to ${value === null ? "unset" : value} in ${file}`));
-  if (overriddenBy) printNote(clean(`${placeOf(overriddenBy)} overrides this.`));
+  if (overriddenBy) printNote(`${placeOf(overriddenBy)} overrides this.`);
   if (host) printNote(host.sentence);
   return EXIT.ok;
 }

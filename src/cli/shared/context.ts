@@ -90,7 +90,7 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
   try {
     await requireFolder(home);
     const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
-    for (const note of notes) printNote(clean(note));
+    for (const note of notes) printNote(note);
     const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
     if (options.revives !== false && existsSync(join(home.privateFolder, "wanted")))
       await (await import("./revive.ts")).reviveDaemon(home);

@@ -1,7 +1,7 @@
 /** halt-agents.ts -- implements `goald pause`, `goald stop` and `goald kill`, for one agent or all. */
 
 import type { Client } from "#api/client.ts";
-import type { ControlResult } from "#api/control.ts";
+import type { ControlResult } from "#api/schemas.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import type { AgentView } from "#views/agent-view.ts";

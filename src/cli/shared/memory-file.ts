@@ -136,7 +136,7 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
     importance,
     trust: isTrusted || trust === "web" ? (trust as Trust) : "file",
     ...(source === null || source === "" ? {} : { source: clean(source) }),
-    // Also with --trust: whose words a line holds does not change with the home.
+    // Sources are read with --trust too, because another home does not change where the words came from.
     ...outsideOf(outside.map(({ from, name }) => ({ from, name: clean(name) }))),
   };
   const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;

@@ -145,7 +145,7 @@ export class OwnHost {
       printNote(`${agents}: ${formatCall(home, "ps")}`);
     } catch (thrown) {
       const { message } = toError(thrown);
-      printNote(clean(`goald: ${agents} when the daemon is up: ${formatCall(home, "up")}\n  ${message}`));
+      printNote(`goald: ${agents} when the daemon is up: ${formatCall(home, "up")}\n  ${message}`);
     }
   }
 }

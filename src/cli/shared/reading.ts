@@ -6,7 +6,6 @@ import type { HomeReading } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
-import { clean } from "#util/clean.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
 
@@ -32,7 +31,7 @@ export async function withReading<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const { openReading } = await import("#app/reading.ts");
-  const report = (problem: string): void => printNote(clean(problem));
+  const report = (problem: string): void => printNote(problem);
   await using opened = await openReading(home, settings, { report, ...(signal ? { signal } : {}) });
   return await look(opened);
 }

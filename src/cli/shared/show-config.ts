@@ -13,7 +13,6 @@ import { type ReadSettings, readSettings, wrongSettings } from "#config/load.ts"
 import { findSetting } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";
 import { EXIT } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
 import { originInWords, reportOn, reportsOf, type SettingReport } from "./config-report.ts";
 import { type CliContext, findContext, type GlobalOptions } from "./context.ts";
 
@@ -28,7 +27,7 @@ export async function configList(options: ConfigOptions): Promise<number> {
     const settings = reportsOf(read);
     if (output.json) output.data(JSON.stringify({ home: home.root, file: settingsPath(home), settings }));
     else output.data(tableOf(settings, options));
-    for (const note of read.notes) printNote(clean(note));
+    for (const note of read.notes) printNote(note);
     if (read.problems.length > 0) throw wrongSettings(read.problems);
     return EXIT.ok;
   });

@@ -5,7 +5,7 @@
  */
 
 import type { Client, HostClient } from "#api/client.ts";
-import type { ControlResult } from "#api/control.ts";
+import type { ControlResult } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
@@ -45,7 +45,7 @@ function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean
   if (name === row.id) return;
   if (ids.length < 2) return;
   const others = ids.filter((id) => id !== row.id).join(", ");
-  if (!unique) printNote(clean(`Using ${row.id}, the newest agent called ${row.name}. Others: ${others}.`));
+  if (!unique) printNote(`Using ${row.id}, the newest agent called ${row.name}. Others: ${others}.`);
   else
     throw new GoaldError("GOALD_CONFLICT", `${ids.length} agents are called ${row.name}.`, {
       hint: `Use an id: ${ids.join(", ")}`,

@@ -73,7 +73,7 @@ function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: b
     else output.data(showUnseen(file.patch).trimEnd());
   for (const { path, editedByPerson } of files)
     if (editedByPerson.length > 0)
-      printNote(clean(`This includes a person's edit of ${path}, found in step ${editedByPerson.join(", ")}.`));
+      printNote(`This includes a person's edit of ${path}, found in step ${editedByPerson.join(", ")}.`);
   if (stat && files.length > 0) output.data(sumLine(files, between));
 }
 

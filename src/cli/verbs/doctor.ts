@@ -99,7 +99,7 @@ async function repair(finding: Finding, output: Output): Promise<boolean> {
     await finding.repair();
     return true;
   } catch (thrown) {
-    printNote(clean(`goald: ${finding.text}: could not be repaired: ${toError(thrown).message}`));
+    printNote(`goald: ${finding.text}: could not be repaired: ${toError(thrown).message}`);
     if (isGoaldError(thrown) && thrown.hint) output.say(clean(thrown.hint));
     return false;
   }
@@ -174,7 +174,7 @@ function checkClock(lastEventAt: string): readonly Finding[] {
   return [fine("clock", now.toISOString())];
 }
 
-/** Pages are read in a cage. */
+/** Checks the cage in which pages are read. */
 async function checkCage(): Promise<Finding> {
   const { level, reason, advice } = await findCage();
   return (level === "strict" ? fine : warning)("cage", `${level}: ${reason}`, advice);

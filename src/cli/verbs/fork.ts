@@ -5,8 +5,8 @@
  * the home's lock.
  */
 
-import type { ForkedAgent } from "#api/control.ts";
 import { isHostHeld } from "#api/host-lock.ts";
+import type { ForkedAgent } from "#api/schemas.ts";
 import { openOwnStore } from "#app/own-store.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { validateAgent } from "#config/agent-spec.ts";

@@ -160,7 +160,7 @@ function tell({ context: { output }, space, skipped, sums }: Ingestion): number 
     output.data(JSON.stringify({ namespace: space.namespace, ...sums, skipped }));
     return code;
   }
-  for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) printNote(clean(`Skipped ${path}: ${reason}`));
+  for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) printNote(`Skipped ${path}: ${reason}`);
   if (skipped.length > MAX_SHOWN) printNote(`Skipped ${skipped.length - MAX_SHOWN} more.`);
   const pieces = `${countNoun(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
   const left = skipped.length > 0 ? `; ${skipped.length} skipped` : "";

@@ -48,7 +48,7 @@ export async function init(folder: string | undefined, options: GlobalOptions): 
       if (kept.length > 0) output.say(`  kept:  ${kept.join("  ")}`);
       output.say(clean(nextSteps(home)));
     }
-    for (const note of notes) printNote(clean(note));
+    for (const note of notes) printNote(note);
     return EXIT.ok;
   } finally {
     output.close();

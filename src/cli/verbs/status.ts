@@ -1,14 +1,15 @@
 /** status.ts -- `goald status`: shows whether the daemon is running, its load and its limits. It reads no settings and no store. */
 
 import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
-import type { DaemonStatus } from "#api/control.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
+import type { DaemonStatus } from "#api/schemas.ts";
 import { findCage } from "#cage/find-cage.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { readVersion } from "../../shipped.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
 import { defineVerb } from "../verb.ts";
@@ -27,7 +28,6 @@ type StatusContext = Pick<CliContext, "home" | "output">;
 
 /** Maximum wait for a daemon that is starting or busy. */
 const PATIENCE_MS = 5_000;
-const MEBIBYTE = 1024 * 1024;
 
 export async function status(options: GlobalOptions): Promise<number> {
   const context = await findOwnContext(options);
@@ -36,7 +36,7 @@ export async function status(options: GlobalOptions): Promise<number> {
     const met = await meetHost(home, PATIENCE_MS);
     if (met.kind === "host") {
       const { client, status: told } = met;
-      // A host that has started no reader does not know. This process is on the same machine.
+      // A host that has started no reader has not found its level yet. This process is on the same machine.
       const { level, reason, advice } = told.cage ?? (await findCage());
       show(client.socket, { ...told, cage: { level, reason, advice } }, context);
       return EXIT.ok;
@@ -69,7 +69,7 @@ function show(socket: string, told: ShownStatus, { output, home }: StatusContext
     checkVersion(told, { version: readVersion() });
   } catch (thrown) {
     // Status is printed even for a daemon of another version.
-    if (Error.isError(thrown)) printNote(clean(`${thrown.message} Start this version: ${formatCall(home, "restart")}`));
+    if (Error.isError(thrown)) printNote(`${thrown.message} Start this version: ${formatCall(home, "restart")}`);
   }
 }
 

@@ -12,6 +12,7 @@ import type { StagedWrite } from "../ports/commit.ts";
 import type { InboxMessage } from "../ports/inbox.ts";
 import { addSources, type OutsideSource, plainSources } from "../provenance.ts";
 import { type AgentState, isOver, openCommand } from "../state.ts";
+import { pathInParent } from "./folder.ts";
 import type { Standing } from "./subagent-event.ts";
 
 /** Pauses by a person stop working sub-agents too. At a limit they continue with their reserved allowance. */
@@ -128,11 +129,7 @@ function report(
 }
 
 /** Paths relative to the parent's folder, which contains this agent's folder. */
-const pathsOf = ({ made }: AgentState, self: string): readonly string[] =>
-  made.map((path) => `${FOLDER}/${self}/${path}`);
-
-/** Folder of sub-agents in their parent's folder. */
-const FOLDER = "agents";
+const pathsOf = ({ made }: AgentState, self: string): readonly string[] => made.map((path) => pathInParent(self, path));
 
 function filesOf(after: AgentState, self: string): string {
   const paths = pathsOf(after, self);

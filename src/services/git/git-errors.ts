@@ -50,7 +50,7 @@ const GIT_ERROR_RULES: readonly GitErrorRule[] = [
 ];
 const FALLBACK_RULE: GitErrorRule = { when: /(?:)/, problem: "git gave up", hint: "Check the address, or try later." };
 
-/** What git passes on from the server. */
+/** The beginnings of lines that git passes on from the server. */
 const OF_SERVER = /^remote:|\bremote error:/;
 
 /** git's own lines choose the explanation. Its lines may repeat the server's words, so all of them are a stranger's. */

@@ -2,10 +2,12 @@
  * git-process.ts -- runs git in a cage: it sees its own programs, certificates and one folder, and nothing of goald's
  * environment. Keeps only a part of its output.
  */
+
 import { realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { Cage, CagedCommand } from "#cage/cage.ts";
 import { GoaldError } from "#core/errors.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { CERTIFICATE_VARIABLES } from "./git-guard.ts";
 
 export interface GitRun {
@@ -33,7 +35,6 @@ export interface GitEnd {
 }
 
 const MAX_OUTPUT_BYTES = 64 * 1024;
-const MEBIBYTE = 1024 * 1024;
 /** Of each process of git. Larger files are streamed: see `core.bigFileThreshold` in git-guard.ts. */
 const LIMITS = { memoryMegabytes: 1024, cpuSeconds: 300, openFiles: 256 } as const;
 /** Where systems keep the certificates of authorities, without the keys that are often beside them. */

@@ -9,7 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 
 /** These come before the attributes of the repository: no filter, no identifier to fill in, no text conversion. */
 const PLAIN_ATTRIBUTES = "* -filter -ident -text !eol !working-tree-encoding\n";
-/** What git needs to read a clone, without its settings. Everything else, such as hooks, info and logs, is removed. */
+/** The entries of `.git` that git needs to read a clone, without settings. All others, such as hooks and logs, are removed. */
 const KEPT = /^(?:HEAD|index|objects|packed-refs|refs|shallow)$/;
 const KEPT_OBJECTS = /^(?:pack|[0-9a-f]{2})$/;
 const KEPT_PACKS = /^pack-[0-9a-f]+\.(?:pack|idx|rev)$/;

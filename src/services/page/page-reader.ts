@@ -1,4 +1,8 @@
-/** page-reader.ts -- the program of a reader, which the host starts in a cage. An import does nothing: scripts/warm-up.js compiles it. */
+/**
+ * page-reader.ts -- the program of a reader, which the host starts in a cage.
+ *
+ * An import does nothing, so that scripts/warm-up.js can compile it.
+ */
 import { closeNetwork } from "#cage/close-network.ts";
 import { readBytes } from "./read-bytes.ts";
 import { serveJobs } from "./serve-jobs.ts";

@@ -26,7 +26,7 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** A reader that has worked for this long is replaced, well before the system's limit ends it. */
 const MAX_BUSY_MS = 20_000;
 const CPU_SECONDS = 120;
-/** How V8 ends when it gets no more memory. */
+/** The ways in which V8 ends when it gets no more memory. */
 const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SIGILL"]);
 
 export class ReaderProcess {

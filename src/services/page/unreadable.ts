@@ -1,4 +1,4 @@
-/** unreadable.ts -- why a reader could not read a page: a fixed set, so that no words of a page are in the message. */
+/** unreadable.ts -- the fixed reasons for which a page cannot be read, so that a message has no words of a page. */
 
 /** Maximum memory of a reader. */
 export const MEMORY_MEGABYTES = 512;

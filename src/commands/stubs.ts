@@ -1,0 +1,161 @@
+/**
+ * stubs.ts -- shows commands as functions of a language: signature, docstring, and the call that a use of it stands for.
+ *
+ * A name that the language or goald itself uses gets an underscore: a command `print` is the function `print_`, an argument
+ * `from` the parameter `from_`.
+ */
+import type { CommandCall } from "#core/call.ts";
+import type { ArgsSchema, JsonSchema } from "#core/command.ts";
+import { followReference, typesOf } from "#core/json-schema.ts";
+import type { CellFunction, CellLanguage } from "#core/ports/sandbox.ts";
+import { oneLine } from "#core/text.ts";
+import { allowsNull, renderType } from "./code-types.ts";
+
+interface StubCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly args: ArgsSchema;
+  readonly returns?: JsonSchema;
+}
+
+/** Commands as functions of one language. */
+export interface CodeFunctions {
+  readonly all: readonly CellFunction[];
+  /** Returns the call for a use of the function, with the command's own names; undefined for an unknown function. */
+  callOf(name: string, args: Readonly<Record<string, unknown>>): CommandCall | undefined;
+}
+
+const MAX_DESCRIPTION_CHARS = 200;
+const MAX_DOC_CHARS = 1_200;
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+/** Functions that goald defines in each namespace. */
+const OWN_NAMES = "agent stop datetime get_user_location";
+
+const PYTHON_KEYWORDS = words(
+  "False None True and as assert async await break class continue def del elif else except finally for from global if " +
+    "import in is lambda nonlocal not or pass raise return try while with yield",
+);
+const PYTHON_NAMES = words(
+  `${OWN_NAMES} abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex ` +
+    "copyright credits delattr dict dir divmod enumerate eval exec exit filter float format frozenset getattr globals " +
+    "hasattr hash help hex id input int isinstance issubclass iter len license list locals map match max memoryview min " +
+    "next object oct open ord pow print property quit range repr reversed round set setattr slice sorted staticmethod str " +
+    "sum super tuple type vars zip case",
+);
+const JAVASCRIPT_KEYWORDS = words(
+  "arguments async await break case catch class const continue debugger default delete do else enum eval export extends " +
+    "false finally for function if implements import in instanceof interface let new null package private protected public " +
+    "return static super switch this throw true try typeof undefined var void while with yield",
+);
+const JAVASCRIPT_NAMES = words(`${OWN_NAMES} console escape print unescape`);
+
+const TAKEN: Readonly<Record<CellLanguage, readonly ReadonlySet<string>[]>> = {
+  python: [PYTHON_KEYWORDS, PYTHON_NAMES],
+  javascript: [JAVASCRIPT_KEYWORDS, JAVASCRIPT_NAMES],
+};
+
+interface Stub {
+  readonly command: StubCommand;
+  readonly shown: CellFunction;
+  /** Argument by parameter. */
+  readonly argumentOf: ReadonlyMap<string, string>;
+}
+
+export function createCodeFunctions(commands: readonly StubCommand[], language: CellLanguage): CodeFunctions {
+  const stubs = new Map<string, Stub>();
+  for (const command of commands) {
+    const stub = createStub(command, language, (name) => stubs.has(name));
+    stubs.set(stub.shown.name, stub);
+  }
+  return {
+    all: [...stubs.values()].map(({ shown }) => shown),
+    callOf: (name, given) => {
+      const stub = stubs.get(name);
+      return stub && { name: stub.command.name, args: nameArguments(stub, given) };
+    },
+  };
+}
+
+/** One line, as method search prints it. */
+export const describeFunction = ({ signature, doc }: Pick<CellFunction, "signature" | "doc">): string =>
+  `\`${signature}\`: ${doc}`;
+
+function createStub(command: StubCommand, language: CellLanguage, isTaken: (name: string) => boolean): Stub {
+  const { args, returns = { type: "string" } } = command;
+  const { properties, required = [] } = args;
+  const [keywords = words(""), names = words("")] = TAKEN[language];
+  const argumentOf = new Map<string, string>();
+  for (const name of sortRequiredFirst(properties, required))
+    argumentOf.set(
+      freeName(name, (one) => keywords.has(one) || argumentOf.has(one)),
+      name,
+    );
+  const parameters = [...argumentOf].map(([name, argument]) => ({ name, isRequired: required.includes(argument) }));
+  const shown = parameters.map(({ name, isRequired }) => {
+    const schema = properties[argumentOf.get(name) as string] as JsonSchema;
+    return renderParameter(name, isRequired, renderType(schema, args, language), language);
+  });
+  const name = freeName(command.name, (one) => keywords.has(one) || names.has(one) || isTaken(one));
+  const result = renderType(returns, returns, language);
+  const arrow = language === "python" ? ` -> ${result}` : `: ${result}`;
+  const signature = `${name}(${shown.join(", ")})${arrow}`;
+  return { command, argumentOf, shown: { name, parameters, signature, doc: renderDoc(command, argumentOf) } };
+}
+
+function renderParameter(name: string, isRequired: boolean, type: string, language: CellLanguage): string {
+  if (language === "javascript") return `${name}${isRequired ? "" : "?"}: ${type}`;
+  if (isRequired) return `${name}: ${type}`;
+  const isNullable = type === "Any" || type.split(" | ").includes("None");
+  return `${name}: ${isNullable ? type : `${type} | None`} = None`;
+}
+
+const sortRequiredFirst = (properties: ArgsSchema["properties"], required: readonly string[]): readonly string[] =>
+  [true, false].flatMap((isNeeded) => Object.keys(properties).filter((name) => required.includes(name) === isNeeded));
+
+/** Returns an identifier; one that is taken gets underscores. */
+function freeName(name: string, isTaken: (name: string) => boolean): string {
+  let free = name.replace(/[^\p{L}\p{N}_]/gu, "_");
+  while (isTaken(free)) free += "_";
+  return free;
+}
+
+/** The summary, then each argument that the schema describes. */
+function renderDoc({ summary, args }: StubCommand, argumentOf: ReadonlyMap<string, string>): string {
+  const told = [...argumentOf].flatMap(([name, argument]) => {
+    const description = describeSchema(args.properties[argument] as JsonSchema, args);
+    return description === "" ? [] : [`${name}: ${description}`];
+  });
+  const first = oneLine(summary, 300);
+  const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.!?…]$/.test(first) ? "" : "."}`;
+  return oneLine(told.length === 0 ? sentence : `${sentence} Arguments: ${told.join("; ")}.`, MAX_DOC_CHARS);
+}
+
+/** The description, and the members of an object, whose type may not name them. */
+function describeSchema(schema: JsonSchema, root: JsonSchema): string {
+  const followed = followReference(schema, root);
+  const description = followed.description === undefined ? "" : oneLine(followed.description, MAX_DESCRIPTION_CHARS);
+  const item = typesOf(followed).includes("array") && typeof followed.items === "object" ? followed.items : followed;
+  const { properties = {}, required = [] } = followReference(item, root);
+  const members = Object.entries(properties).map(([name, { description: told }]) => {
+    const mark = required.includes(name) ? "" : " (optional)";
+    return `${name}${mark}${told === undefined ? "" : `: ${oneLine(told, MAX_DESCRIPTION_CHARS)}`}`;
+  });
+  if (members.length === 0) return description;
+  return `${description === "" ? "" : `${description}, `}with ${members.join(", ")}`;
+}
+
+/** Gives the arguments their own names. Null for an argument that cannot be null leaves it out, as its default says. */
+function nameArguments(
+  { command, argumentOf }: Stub,
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { properties, required = [] } = command.args;
+  const named = Object.entries(given).map(([name, value]) => [argumentOf.get(name) ?? name, value] as const);
+  const isLeftOut = (name: string, value: unknown): boolean => {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    return value === null && schema !== undefined && !required.includes(name) && !allowsNull(schema, command.args);
+  };
+  return Object.fromEntries(named.filter(([name, value]) => !isLeftOut(name, value)));
+}

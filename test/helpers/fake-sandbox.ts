@@ -1,0 +1,257 @@
+/**
+ * fake-sandbox.ts -- a sandbox for tests: each cell's behaviour is a function, keyed by the cell's code.
+ *
+ * The namespaces are real: they last from cell to cell, are saved with each outcome, are loaded from `saved` when the live
+ * one has another version, and nested cells report what they changed. Values must be JSON. There are no processes:
+ * `endProcesses` does what the end of all processes does, and `killCell` what the death of one within a cell does.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type {
+  Cell,
+  CellCallError,
+  CellHost,
+  CellOutcome,
+  CellProblem,
+  CellReply,
+  LostName,
+  NamespaceChange,
+  Sandbox,
+  SandboxFinding,
+  SavedNamespace,
+} from "#core/ports/sandbox.ts";
+import { createSlots, type Slots } from "#util/slots.ts";
+
+/** What a cell does: `host` is the cell's host; `names` holds the values of the namespace. */
+export type CellBehaviour = (cell: Cell, host: CellHost, scope: FakeScope) => Promise<FakeEnd> | FakeEnd;
+/** Only what differs from a cell that ends without a value, a word or a change. */
+export type FakeEnd =
+  // biome-ignore lint/suspicious/noConfusingVoidType: a behaviour may return nothing
+  void | Partial<CellOutcome>;
+export interface FakeScope {
+  /** Values by name: JSON. */
+  readonly names: Map<string, unknown>;
+  /** Sources by name, in the order in which they were defined. */
+  readonly definitions: Map<string, string>;
+  print(line: string): void;
+  /** `host.call`, as code sees it: returns the value, or throws a CommandError. */
+  call(name: string, args?: Readonly<Record<string, unknown>>): Promise<unknown>;
+  /** `agent.run`, as code sees it. */
+  run(task: string, returns?: Readonly<Record<string, unknown>>, form?: string | null): Promise<unknown>;
+}
+
+/** What code sees of a command that failed. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly command: CellCallError;
+  constructor(command: CellCallError) {
+    super(command.text);
+    this.command = command;
+  }
+}
+
+/** Thrown by a behaviour: the process dies within the cell. */
+class CellDeath extends Error {}
+export const killCell = (): never => {
+  throw new CellDeath("The process of the code has died.");
+};
+
+/** The value of a cell's last expression. */
+export const cellValue = (json: unknown) => ({ text: typeof json === "string" ? json : JSON.stringify(json), json });
+export const failedCell = (problem: Partial<CellProblem>) => ({
+  kind: "failed" as const,
+  problem: { kind: "error" as const, type: "Error", message: "It failed.", line: 1, source: null, ...problem },
+});
+
+export interface FakeSandbox extends Sandbox {
+  /** All cells that ran, in the order of their starts. */
+  readonly cells: readonly Cell[];
+  /** Every namespace is gone, as after the end of each process. */
+  endProcesses(): void;
+}
+
+interface FakeOptions {
+  readonly languages?: Sandbox["languages"];
+  readonly finding?: SandboxFinding;
+  readonly maxProcesses?: number;
+}
+interface Live {
+  version: string | null;
+  readonly names: Map<string, unknown>;
+  readonly definitions: Map<string, string>;
+}
+
+/** `behaviours`: by code, or one function for all cells. Code without a behaviour fails with a NameError. */
+export function createFakeSandbox(
+  behaviours: Readonly<Record<string, CellBehaviour>> | CellBehaviour,
+  options: FakeOptions = {},
+): FakeSandbox {
+  const slots: Slots = createSlots(options.maxProcesses ?? 4);
+  const live = new Map<string, Live>();
+  const running = new Map<string, number>();
+  const cells: Cell[] = [];
+  const behaviourOf = ({ code }: Cell): CellBehaviour =>
+    typeof behaviours === "function" ? behaviours : (behaviours[code] ?? (() => unknownCode(code)));
+
+  async function runIn(space: string, cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+    const depth = running.get(space) ?? 0;
+    running.set(space, depth + 1);
+    cells.push(cell);
+    const current = live.get(space);
+    // A nested cell shares the namespace of the cell around it, whatever was saved.
+    const own = depth > 0 && current ? current : openSpace(current, cell.saved);
+    live.set(space, own);
+    try {
+      const outcome = await runCell(behaviourOf(cell), cell, watchHost(host, own), own, signal, depth > 0);
+      if (outcome.saved === null) live.delete(space);
+      return outcome;
+    } catch (error) {
+      live.delete(space);
+      throw error;
+    } finally {
+      if (depth === 0) running.delete(space);
+      else running.set(space, depth);
+    }
+  }
+
+  return {
+    languages: options.languages ?? ["python", "javascript"],
+    find: () => Promise.resolve(options.finding ?? { level: "strict", reason: "Nothing runs in a fake sandbox." }),
+    async run(cell, host, signal) {
+      signal.throwIfAborted();
+      const space = `${cell.agent}/${cell.language}`;
+      const run = (): Promise<CellOutcome> => runIn(space, cell, host, signal);
+      return running.has(space) ? run() : slots.hold(run, signal);
+    },
+    get isCrowded() {
+      return slots.queued > 0;
+    },
+    close: () => Promise.resolve(live.clear()),
+    cells,
+    endProcesses: () => live.clear(),
+  };
+}
+
+const unknownCode = (code: string): FakeEnd =>
+  failedCell({ type: "NameError", message: `No behaviour for: ${code}`, source: code });
+
+function openSpace(live: Live | undefined, saved: SavedNamespace | null): Live {
+  if (live && live.version === (saved?.version ?? null)) return live;
+  const values = Object.entries(saved?.values ?? {}).map(([name, json]) => [name, JSON.parse(json)] as const);
+  return { version: saved?.version ?? null, names: new Map(values), definitions: new Map(saved?.definitions ?? []) };
+}
+
+async function runCell(
+  behaviour: CellBehaviour,
+  cell: Cell,
+  host: WatchedHost,
+  own: Live,
+  signal: AbortSignal,
+  isNested: boolean,
+): Promise<CellOutcome> {
+  const before = saveSpace(own, cell.version);
+  const printed: string[] = [];
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  aborted.promise.catch(() => undefined);
+  const ended = Promise.resolve()
+    .then(() => behaviour(cell, host, openScope(own, host, printed)))
+    .catch(explainError);
+  const told = await Promise.race([ended, aborted.promise, host.rejected]).finally(() =>
+    signal.removeEventListener("abort", abort),
+  );
+  if (told === "died") return { ...plainEnd(printed, null), ...diedCell() };
+  own.version = cell.version;
+  const saved = saveSpace(own, cell.version);
+  const change = isNested ? { change: describeChange(before, saved) } : {};
+  return { ...plainEnd(printed, saved), ...change, ...done(told ?? {}) } as CellOutcome;
+}
+
+const diedCell = () =>
+  failedCell({ kind: "died", type: "Died", message: "The process of the code has died.", line: null });
+const done = (told: Partial<CellOutcome>): Partial<CellOutcome> =>
+  told.kind === "failed" ? told : { kind: "done", value: null, stop: null, ...told };
+const plainEnd = (printed: readonly string[], saved: SavedNamespace | null) => ({
+  output: printed.map((line) => `${line}\n`).join(""),
+  isCut: false,
+  saved,
+  lost: [] as readonly LostName[],
+  durationMs: 1,
+});
+
+function explainError(error: unknown): Partial<CellOutcome> | "died" {
+  if (error instanceof CellDeath) return "died";
+  const { name, message } = error as Error;
+  return failedCell({
+    type: name,
+    message,
+    ...(error instanceof CommandError ? { command: error.command } : {}),
+  });
+}
+
+function openScope(own: Live, host: CellHost, printed: string[]): FakeScope {
+  return {
+    names: own.names,
+    definitions: own.definitions,
+    print: (line) => printed.push(line),
+    call: async (name, args = {}) => takeValue(await host.call(name, args)),
+    run: async (task, returns = { type: "string" }, form = null) => takeValue(await host.run(task, returns, form)),
+  };
+}
+
+function takeValue(reply: CellReply<unknown>): unknown {
+  if ("error" in reply) throw new CommandError(reply.error);
+  return reply.value;
+}
+
+function saveSpace({ names, definitions }: Live, version: string): SavedNamespace {
+  const values = Object.fromEntries([...names].map(([name, value]) => [name, JSON.stringify(value)]));
+  return { version, definitions: [...definitions], values };
+}
+
+function describeChange(before: SavedNamespace, after: SavedNamespace): NamespaceChange {
+  const [was, is] = [new Map(before.definitions), new Map(after.definitions)];
+  const gone = [...was.keys()].filter((name) => !is.has(name)).map((name) => [name, null] as const);
+  const changed = [...is].filter(([name, source]) => was.get(name) !== source);
+  const names = new Set([...Object.keys(before.values), ...Object.keys(after.values)]);
+  const values = [...names]
+    .filter((name) => !isDeepStrictEqual(before.values[name], after.values[name]))
+    .map((name) => [name, after.values[name] ?? null] as const);
+  return { definitions: [...gone, ...changed], values: Object.fromEntries(values) };
+}
+
+interface WatchedHost extends CellHost {
+  /** Never resolves; rejects with what a method of the host rejected with. */
+  readonly rejected: Promise<never>;
+}
+
+/** Redoes in the namespace what earlier nested cells did, and passes on what a method rejects with. */
+function watchHost(host: CellHost, own: Live): WatchedHost {
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => undefined);
+  const watch = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      broken.reject(error);
+      throw error;
+    }
+  };
+  return {
+    call: (name, args) => watch(host.call(name, args)),
+    async run(task, returns, form) {
+      const reply = await watch(host.run(task, returns, form));
+      for (const [name, json] of Object.entries(reply.change?.values ?? {}))
+        if (json === null) own.names.delete(name);
+        else own.names.set(name, JSON.parse(json));
+      for (const [name, source] of reply.change?.definitions ?? [])
+        if (source === null) own.definitions.delete(name);
+        else own.definitions.set(name, source);
+      return reply;
+    },
+    listFiles: () => watch(host.listFiles()),
+    readFile: (path) => watch(host.readFile(path)),
+    saveFiles: (changes) => watch(host.saveFiles(changes)),
+    rejected: broken.promise,
+  };
+}
