@@ -76,7 +76,8 @@ export const block = (code: string, language = "python", prose = "I go on."): st
 export const DONE = "All is done.";
 
 /** Number of the thought that a request in the react form asks for. */
-export const thoughtOf = ({ last }: Seen): number => Number(/THOUGHT (\d+):[\s\S]*$/.exec(last)?.[1] ?? Number.NaN);
+export const thoughtOf = ({ last }: Seen): number =>
+  Number([...last.matchAll(/THOUGHT (\d+):/g)].at(-1)?.[1] ?? Number.NaN);
 
 /** A thought and an action, as the react form has them. */
 export const action = (seen: Seen, code: string, thought = "I go on."): string =>

@@ -91,7 +91,11 @@ export const REACT_TASKS: readonly ReactTask[] = [
         "get_weather_forecast(",
       ),
       search("Find an emoji for a description of the weather"),
-      act("emojis = {'sunny': '☀️', 'cloudy': '☁️', 'rainy': '🌧️'}\nprint(emojis)", "'sunny'", "'rainy'"),
+      act(
+        "emojis = {'sunny': '☀️', 'cloudy': '☁️', 'light rain': '🌧️', 'thunderstorm': '⛈️', 'snow': '❄️'}\nprint(emojis)",
+        "'sunny'",
+        "'thunderstorm'",
+      ),
       act(
         "lines = [day['date'] + ' ' + emojis[day['conditions']] + ' ' + day['conditions'] for day in forecast]\nprint(lines)",
       ),
@@ -127,7 +131,7 @@ export const REACT_TASKS: readonly ReactTask[] = [
     actions: [
       search("Get historical stock prices"),
       act("today = datetime.now().date()\nprint(today)"),
-      act("import_free_start = today.replace(day=1)\nprint(import_free_start)"),
+      act("first_of_month = today.replace(day=1)\nprint(first_of_month)"),
       act("month = (today.month - 4) % 12 + 1\nprint(month)"),
       act("first_day = today.replace(year=today.year - (today.month <= 3), month=month, day=1)\nprint(first_day)"),
       act(
