@@ -46,6 +46,7 @@ export default defineCommand({
     const { path, bytes } = await workspace.append(file, text);
     return succeed(`Added ${Buffer.byteLength(text)} bytes to the end of ${path}, which now has ${bytes}.`, {
       artifacts: [path],
+      value: path,
     });
   },
 

@@ -66,6 +66,15 @@ export default defineCommand({
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
   sends: ["url"],
+  returns: {
+    type: "object",
+    properties: {
+      url: text,
+      title: text,
+      answer: text,
+      file: { type: ["string", "null"], description: "the kept page" },
+    },
+  },
   effect: "idempotent",
   timeoutMs: 600_000,
   needs: ["pages", "advisor"],
@@ -81,13 +90,12 @@ export default defineCommand({
       const text = `The page was read, and holds nothing to answer from. ${reasons}\nIts address: “${page.url}”`;
       return fail("page-empty", text, { artifacts });
     }
-    const found = await askModel(page, passages, question, context);
-    const parts = [
-      found ?? formatPassages(await use("pages").select(page, question, SHOWN_TOKENS)),
-      describePage(page, question),
-      kept.words,
-    ];
-    return succeed(parts.join("\n\n"), { source: "web", artifacts });
+    const answer =
+      (await askModel(page, passages, question, context)) ??
+      formatPassages(await use("pages").select(page, question, SHOWN_TOKENS));
+    const text = [answer, describePage(page, question), kept.words].join("\n\n");
+    const value = { url: page.url, title: page.title, answer, file: kept.path ?? null };
+    return succeed(text, { source: "web", artifacts, value });
   },
 });
 

@@ -53,7 +53,7 @@ export default defineCommand({
     const head = `Cloned ${from} into ${clone_path}: ${files} files, ${bytes} bytes.`;
     const text = [head, ...remarks, ...others].join(" ");
     // Strangers wrote these files, so the result counts as text from the web.
-    return succeed(text, { source: "web", artifacts: [clone_path] });
+    return succeed(text, { source: "web", artifacts: [clone_path], value: clone_path });
   },
 
   async probe({ repository_url, clone_path }, { workspace }, prepared): Promise<Probe> {

@@ -41,18 +41,18 @@ export default defineCommand({
         "changed-since",
         `${path} was not deleted: another content was put there after the command had begun. Look at it, and ask again if it is to go.`,
       );
-    if (!found && seen === null) return succeed(`${path} was not there, so nothing was deleted.`);
+    if (!found && seen === null) return succeed(`${path} was not there, so nothing was deleted.`, { value: null });
     await workspace.remove(file, { wasThere: seen !== null });
-    return succeed(`Deleted ${path}.`, { artifacts: [path] });
+    return succeed(`Deleted ${path}.`, { artifacts: [path], value: path });
   },
 });
 
 async function deleteForGood(path: string, workspace: Workspace) {
   const deleted = await workspace.removeWhole(path);
-  if (!deleted) return succeed(`${path} was not there, so nothing was deleted.`);
+  if (!deleted) return succeed(`${path} was not there, so nothing was deleted.`, { value: null });
   const { files, bytes } = deleted;
   const text = `Deleted ${path} permanently: ${countNoun(files, "file")}, ${countNoun(bytes, "byte")}. The history kept nothing of it.`;
-  return succeed(text, { artifacts: [path] });
+  return succeed(text, { artifacts: [path], value: path });
 }
 
 async function hashFile(workspace: Workspace, path: string): Promise<string> {

@@ -48,7 +48,7 @@ export default defineCommand({
     const type = download.contentType || "no type was said";
     const text = `Saved ${download.url} as ${path} (${type}, ${countNoun(download.bytes.byteLength, "byte")}); ${was}.`;
     const doubt = describeDoubt(download.contentType, path) + (download.holdsSecret ? HOLDS_SECRET : "");
-    return succeed(text + doubt, { source: "web", artifacts: [path] });
+    return succeed(text + doubt, { source: "web", artifacts: [path], value: path });
   },
 });
 

@@ -71,7 +71,7 @@ export default defineCommand({
         `${path} was changed by somebody else meanwhile, so it was not edited. Read it first.`,
       );
     await workspace.write(file, edit.content);
-    return succeed(describeEdit(path, edit), { source: "workspace", artifacts: [path] });
+    return succeed(describeEdit(path, edit), { source: "workspace", artifacts: [path], value: path });
   },
 
   async probe({ file }, { workspace }, prepared): Promise<Probe> {

@@ -45,6 +45,7 @@ export default defineCommand({
     required: ["code"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: REVIEW,
   effect: "pure",
   timeoutMs: 600_000,
   needs: ["advisor"],
@@ -53,7 +54,7 @@ export default defineCommand({
     const material = [{ label: "The code", text: code }];
     const question = { role: "smart", words: "evaluate-code", material, schema: REVIEW } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatReview(value as CodeReview), { source: "model" });
+    return succeed(formatReview(value as CodeReview), { source: "model", value });
   },
 });
 

@@ -54,7 +54,7 @@ export default defineCommand({
     const { format, width, height, bytes, revisedPrompt } = image;
     const facts = `${format.toUpperCase()}, ${width} x ${height} pixels, ${bytes.length} bytes`;
     const drawn = revisedPrompt === null ? "" : ` It was drawn from: ${revisedPrompt}`;
-    return succeed(`Saved to ${path} (${facts}).${drawn}`, { source: "model", artifacts: [path] });
+    return succeed(`Saved to ${path} (${facts}).${drawn}`, { source: "model", artifacts: [path], value: path });
   },
 
   async probe({ file }, context, prepared): Promise<Probe> {

@@ -29,6 +29,13 @@ export default defineCommand({
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
   sends: ["input"],
+  returns: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: { title: { type: "string" }, href: { type: "string" }, body: { type: "string" } },
+    },
+  },
   effect: "pure",
   timeoutMs: 90_000,
   needs: ["search"],
@@ -37,12 +44,13 @@ export default defineCommand({
     const { provider, results, failed, isCached } = await use("search").search(input, COUNT, signal);
     const others = failed.map((one) => ` ${one.provider} did not answer: ${one.reason}.`).join("");
     if (results.length === 0)
-      return succeed(`${provider} found nothing for this. Try other words.${others}`, { source: "web" });
+      return succeed(`${provider} found nothing for this. Try other words.${others}`, { source: "web", value: [] });
     const kept = isCached ? ", as it answered within the last 24 hours" : "";
     return succeed(
       `${countNoun(results.length, "result")} from ${provider}${kept}.${others}\n${JSON.stringify(results, null, 1)}`,
       {
         source: "web",
+        value: results.map(({ title, href, body }) => ({ title, href, body })),
       },
     );
   },

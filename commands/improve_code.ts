@@ -35,6 +35,7 @@ export default defineCommand({
     required: ["suggestions", "code"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: IMPROVEMENT,
   effect: "pure",
   timeoutMs: 600_000,
   needs: ["advisor"],
@@ -46,7 +47,7 @@ export default defineCommand({
     ];
     const question = { role: "smart", words: "improve-code", material, schema: IMPROVEMENT } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatImprovement(value as CodeImprovement), { source: "model" });
+    return succeed(formatImprovement(value as CodeImprovement), { source: "model", value });
   },
 });
 

@@ -8,15 +8,29 @@ export default defineCommand({
   summary: "lists the helpers that you started, with their keys and where they stand.",
   args: { type: "object", properties: {} },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: {
+        key: { type: "string" },
+        name: { type: "string" },
+        task: { type: "string" },
+        standing: { type: "string" },
+        step: { type: "integer" },
+      },
+    },
+  },
   effect: "pure",
   needs: ["agents"],
 
   async run(_args, { use }) {
     const all = await use("agents").children();
-    if (all.length === 0) return succeed("You have started no agents, or ended them all.");
+    if (all.length === 0) return succeed("You have started no agents, or ended them all.", { value: [] });
     const lines = all.map(
       ({ key, name, task, standing, step }) => `${key}: ${name}, ${task} (${standing}, at step ${step})`,
     );
-    return succeed(`Your agents:\n${lines.join("\n")}`);
+    const value = all.map(({ key, name, task, standing, step }) => ({ key, name, task, standing, step }));
+    return succeed(`Your agents:\n${lines.join("\n")}`, { value });
   },
 });

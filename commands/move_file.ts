@@ -40,7 +40,7 @@ export default defineCommand({
       // An earlier attempt moved the file, and the crash came before the history recorded it.
       await workspace.preserve(to);
       await workspace.remove(from, { wasThere: true });
-      return succeed(`Moved ${from} to ${target.path}.`, { artifacts: [target.path] });
+      return succeed(`Moved ${from} to ${target.path}.`, { artifacts: [target.path], value: target.path });
     }
     if (!source)
       return fail("file-missing", `There is no file ${JSON.stringify(from)}. search_files shows what there is.`);
@@ -56,7 +56,7 @@ export default defineCommand({
       );
     await workspace.move(from, to);
     const path = (await workspace.stat(to))?.path ?? to;
-    return succeed(`Moved ${source.path} to ${path}.`, { artifacts: [path, source.path] });
+    return succeed(`Moved ${source.path} to ${path}.`, { artifacts: [path, source.path], value: path });
   },
 });
 

@@ -28,6 +28,7 @@ export default defineCommand({
   async run({ file, language }, { workspace, signal, use }) {
     const text = await use("speech").transcribe(file, await workspace.read(file), signal, language);
     // The speaker is unknown, so the text counts as text from the web.
-    return succeed(text === "" ? "No words could be heard in it." : `The audio says: ${text}`, { source: "web" });
+    const words = text === "" ? "No words could be heard in it." : `The audio says: ${text}`;
+    return succeed(words, { source: "web", value: text });
   },
 });

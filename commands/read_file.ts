@@ -11,8 +11,10 @@ import { readImageFacts } from "#util/media-format.ts";
 
 /** About 4,500 tokens; longer results would be spilled to a file. */
 const MAX_CHARS = 18_000;
+/** Code gets up to this much, which is more than the model reads. */
+const MAX_BYTES = 4_000_000;
 /** UTF-8 has at most four bytes per character; one more byte shows that text follows. */
-const MAX_BYTES = 4 * MAX_CHARS + 1;
+const SHOWN_BYTES = 4 * MAX_CHARS + 1;
 const PIECE_BYTES = 1024 * 1024;
 const NEWLINE = 10;
 /** Large enough to find the size of a picture behind the notes of a camera. */
@@ -47,10 +49,12 @@ export default defineCommand({
     const scan = await scanLines(workspace, path, bytes, first_line, last_line ?? Number.POSITIVE_INFINITY, signal);
     if (scan === "binary")
       return describeBinary(path, bytes, await workspace.read(path, { offset: 0, length: HEADER_BYTES }));
-    if (scan.lines === 0) return succeed(`${path} is empty.`, { source: "workspace" });
+    if (scan.lines === 0) return succeed(`${path} is empty.`, { source: "workspace", value: "" });
     if (first_line > scan.lines)
       return fail("line-missing", `${path} has ${scan.lines} lines; first_line ${first_line} is behind the end.`);
-    return succeed(formatLines(path, scan, first_line, last_line), { source: "workspace" });
+    const text = formatLines(path, scan, first_line, last_line);
+    const isWhole = scan.wanted.length <= MAX_BYTES;
+    return succeed(text, { source: "workspace", ...(isWhole ? { value: decode(scan.wanted, first_line) } : {}) });
   },
 });
 
@@ -59,13 +63,13 @@ function describeBinary(path: string, bytes: number, header: Uint8Array): Observ
   if (!picture) return fail("file-binary", `${path} holds ${bytes} bytes of binary data and cannot be shown as text.`);
   const { format, width, height } = picture;
   const text = `${path} is a ${format.toUpperCase()} picture of ${width} x ${height} pixels (${formatSize(bytes)}). It cannot be shown as text.`;
-  return succeed(text, { source: "workspace" });
+  return succeed(text, { source: "workspace", value: path });
 }
 
 interface LineScan {
   /** Number of lines of the file. */
   readonly lines: number;
-  /** The requested lines, up to `MAX_BYTES`. */
+  /** The requested lines, up to `MAX_BYTES` and one byte more. */
   readonly wanted: Uint8Array;
 }
 
@@ -78,7 +82,7 @@ async function scanLines(
   signal: AbortSignal,
 ): Promise<LineScan | "binary"> {
   const wanted: Uint8Array[] = [];
-  let room = MAX_BYTES;
+  let room = MAX_BYTES + 1;
   let line = 1;
   let offset = 0;
   let previous = NEWLINE;
@@ -104,9 +108,14 @@ async function scanLines(
   return { lines: previous === NEWLINE ? line - 1 : line, wanted: Buffer.concat(wanted) };
 }
 
+/** Without the mark at the beginning of a file. */
+function decode(lines: Uint8Array, first: number): string {
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(lines);
+  return first === 1 ? text.replace(/^\uFEFF/, "") : text;
+}
+
 function formatLines(path: string, { lines, wanted }: LineScan, first: number, last = lines): string {
-  const decoded = new TextDecoder("utf-8", { ignoreBOM: true }).decode(wanted);
-  const text = first === 1 ? decoded.replace(/^\uFEFF/, "") : decoded;
+  const text = decode(wanted.subarray(0, SHOWN_BYTES), first);
   const end = Math.min(last, lines);
   if (text.length <= MAX_CHARS) return `${path}, ${formatRange(first, end, lines)}:\n${text}`;
 

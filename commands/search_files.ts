@@ -40,13 +40,21 @@ export default defineCommand({
     required: ["directory"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: {
+    type: "array",
+    description: "paths; with text: file, line and text of each match",
+  },
   effect: "pure",
 
   async run({ directory, text = "", limit = DEFAULT_LIMIT }, { workspace, signal }) {
     const root = directory === "/" ? "" : directory;
-    const search: FileSearch = { results: [], files: 0, bytes: 0, chars: 0, left: new Set(), skipped: 0, stopped: "" };
+    const counts = { files: 0, bytes: 0, chars: 0, left: new Set<string>(), skipped: 0, stopped: "" };
+    const search: FileSearch = { results: [], found: [], ...counts };
     try {
-      if (text === "") return succeed(await showTree(workspace, root, limit, search, signal), { source: "workspace" });
+      if (text === "") {
+        const tree = await showTree(workspace, root, limit, search, signal);
+        return succeed(tree, { source: "workspace", value: search.found });
+      }
       await searchFolder(workspace, root, lowerCase(text), limit, search, signal);
     } catch (error) {
       if ((error as { code?: unknown }).code !== "GOALD_FILE_MISSING") throw error;
@@ -55,13 +63,15 @@ export default defineCommand({
         `There is no folder ${JSON.stringify(directory)}. ${await suggestFolders(workspace)}`,
       );
     }
-    return succeed(formatSearch(search, root, text), { source: "workspace" });
+    return succeed(formatSearch(search, root, text), { source: "workspace", value: search.found });
   },
 });
 
 /** Results and cost of a search so far. */
 interface FileSearch {
   readonly results: string[];
+  /** The same for code: paths, or lines that match. */
+  readonly found: unknown[];
   files: number;
   bytes: number;
   chars: number;
@@ -84,6 +94,7 @@ async function showTree(
   for await (const file of walkFiles(workspace, root, search, signal)) {
     tree ??= createFileTree(findRoot(file.path, root));
     tree.add(file);
+    search.found.push(file.path);
   }
   const shown: string[] = [];
   for (const line of tree?.render(limit) ?? []) {
@@ -118,12 +129,14 @@ async function searchFolder(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const { path, bytes } of walkFiles(workspace, root, search, signal))
-    for (const result of await searchFile(workspace, path, bytes, needle, search)) {
+    for (const match of await searchFile(workspace, path, bytes, needle, search)) {
+      const result = `${path}:${match.line}: ${match.text}`;
       if (search.results.length === limit) search.stopped = `at ${limit} results`;
       else if (search.chars + result.length > MAX_CHARS)
         search.stopped = `at ${search.results.length} results, which fill the answer`;
       if (search.stopped) return;
       search.results.push(result);
+      search.found.push({ file: path, ...match });
       search.chars += result.length + 1;
     }
 }
@@ -156,18 +169,23 @@ async function searchFile(
   size: number,
   needle: string,
   search: FileSearch,
-): Promise<Iterable<string>> {
+): Promise<Iterable<LineMatch>> {
   const bytes = size > MAX_FILE_BYTES ? undefined : await readQuietly(workspace, path);
   if (!bytes || bytes.subarray(0, BINARY_BYTES).includes(0)) {
     search.skipped += 1;
     return [];
   }
   search.bytes += bytes.length;
-  return matchLines(path, new TextDecoder().decode(bytes), needle);
+  return matchLines(new TextDecoder().decode(bytes), needle);
+}
+
+interface LineMatch {
+  readonly line: number;
+  readonly text: string;
 }
 
 /** Yields matching lines lazily, since a file may have millions. */
-function* matchLines(path: string, content: string, needle: string): Generator<string> {
+function* matchLines(content: string, needle: string): Generator<LineMatch> {
   const lower = lowerCase(content);
   let line = 1;
   let start = 0;
@@ -177,7 +195,7 @@ function* matchLines(path: string, content: string, needle: string): Generator<s
       line += 1;
     }
     const end = content.indexOf("\n", at);
-    yield `${path}:${line}: ${cutExcerpt(content.slice(start, end < 0 ? undefined : end), at - start)}`;
+    yield { line, text: cutExcerpt(content.slice(start, end < 0 ? undefined : end), at - start) };
     if (end < 0) return;
     start = end + 1;
     line += 1;

@@ -25,7 +25,7 @@ export default defineCommand({
 
   async run({ text }, { signal, use }) {
     const posted = await use("posts").post(text, signal);
-    if (posted.kind === "posted") return succeed(`Posted as ${posted.id}: ${posted.url}`);
+    if (posted.kind === "posted") return succeed(`Posted as ${posted.id}: ${posted.url}`, { value: posted.url });
     return {
       status: "unknown",
       code: "outcome-unknown",

@@ -32,6 +32,13 @@ export default defineCommand({
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   sends: ["task", "prompt"],
+  returns: {
+    type: "object",
+    properties: {
+      key: { type: "string" },
+      answer: { type: ["string", "null"], description: "null: it is still working" },
+    },
+  },
   effect: "transactional",
   needs: ["agents"],
 

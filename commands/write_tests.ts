@@ -37,6 +37,7 @@ export default defineCommand({
     required: ["code"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  returns: TESTS,
   effect: "pure",
   timeoutMs: 600_000,
   needs: ["advisor"],
@@ -46,7 +47,7 @@ export default defineCommand({
     const material = [...areas, { label: "The code", text: code }];
     const question = { role: "smart", words: "write-tests", material, schema: TESTS } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatTests(value as WrittenTests), { source: "model" });
+    return succeed(formatTests(value as WrittenTests), { source: "model", value });
   },
 });
 

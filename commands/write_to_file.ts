@@ -37,7 +37,7 @@ export default defineCommand({
     const written = await workspace.stat(file);
     const path = written?.path ?? file;
     const size = `${countNoun(countLines(text), "line")}, ${countNoun(written?.bytes ?? 0, "byte")}`;
-    return succeed(`Wrote ${path} (${size}); ${describeReplaced(before, text)}.`, { artifacts: [path] });
+    return succeed(`Wrote ${path} (${size}); ${describeReplaced(before, text)}.`, { artifacts: [path], value: path });
   },
 });
 

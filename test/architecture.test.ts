@@ -30,7 +30,8 @@ const ROOMS: readonly Room[] = [
   // The outside world, one narrow interface per thing: types and their contracts, no code. Each has one fake in
   // test/helpers, which passes the same suite of test/contracts as the real thing.
   room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|provenance|subagents/subagent-event)\\.ts"),
-  room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
+  // A reply in prose is split in the same way when it is read and when it is shown again.
+  room("src/prompt/*.ts", CORE, "#util/clean\\.ts", "#reply/split-action\\.ts", FILES),
   room("src/reply/*.ts", CORE, "#util/(create-ajv|nearest-name).ts", "ajv", "jsonrepair", "node:vm"),
   room("src/commands/*.ts", CORE, FILES, "node:module", "#util/create-ajv.ts"),
   withTypes(

@@ -17,6 +17,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { LongestWait, OpenedAgent, PauseReason } from "#host/opened-agent.ts";
 import type { Http } from "#http/http.ts";
+import { readScript } from "#loop/ask-about-script.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
@@ -28,7 +29,7 @@ import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
-import { createDescribeLeaving, settingTextsOf } from "./egress.ts";
+import { describeLeavingFor } from "./egress.ts";
 import { createQuota } from "./quota.ts";
 import { openShared, type Shared } from "./services.ts";
 
@@ -89,6 +90,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
       store,
       clock: systemClock,
       prepare,
+      readScript: (file) => readScript(file, openLocalWorkspace(folder)),
       rules: rulesOf(host.catalogue.registry, host.settings, lease),
       remoteRecall: () => shared.memory.remote,
       remember: (before, event) => rememberStep(before, event, id),
@@ -155,12 +157,6 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     signal,
     onText,
   });
-}
-
-function describeLeavingFor({ settings, store, catalogue }: AgentHost): Pick<PerformParts, "describeLeaving"> {
-  if (!settings.web.askBeforeSending) return {};
-  const { registry } = catalogue;
-  return { describeLeaving: createDescribeLeaving({ store, registry, settingTexts: settingTextsOf(settings) }) };
 }
 
 type KnownParts = "contextTokens" | "replyTokens" | "roomOf" | "priceOf" | "servicePriceOf" | "random";

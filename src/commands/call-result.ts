@@ -3,9 +3,11 @@
  */
 
 import type { Annotations, Observation } from "#core/call.ts";
+import { isCellCommand } from "#core/cells.ts";
 import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { findNamespaceProblem } from "./check-namespace.ts";
 
 interface ReturningCommand {
   readonly name: string;
@@ -29,12 +31,29 @@ export function parseResult({ name, annotations }: ReturningCommand, returned: u
   const { status, text, code, source = assumed, artifacts = [] } = value;
   // Other fields are dropped: they may be too large for the log.
   const observation = { status, text, source, artifacts, ...(code === undefined ? {} : { code }) };
-  if (isObservation(observation)) return observation;
+  if (isObservation(observation))
+    return {
+      ...observation,
+      ...keptValue(value.value),
+      ...(value.asksToEnd === true && isCellCommand(name) ? { asksToEnd: true } : {}),
+    };
   const got = formatClipped(returned);
   return fail(
     "command-error",
     `${name} did not return an observation: expected { status, text, … }, got ${got}. It may have had its effect.`,
   );
+}
+
+/** Largest JSON of a value for code. */
+const MAX_VALUE_CHARS = 8_000_000;
+
+/** The value as plain JSON. Absent when it cannot be kept: code then gets the text. */
+function keptValue(value: unknown): { readonly value?: unknown } {
+  if (value === undefined || !isJson(value)) return {};
+  const json = JSON.stringify(value);
+  if (json === undefined || json.length > MAX_VALUE_CHARS) return {};
+  const copy: unknown = JSON.parse(json);
+  return depthOf(copy) <= MAX_JSON_DEPTH ? { value: copy } : {};
 }
 
 function isObservation(value: unknown): value is Observation {
@@ -70,6 +89,16 @@ export function checkWrite(name: string, write: CommandWrite): void {
     throw new GoaldError("GOALD_COMMAND_INVALID", `${name} staged an invalid write: ${problem}.`);
   };
   switch (write.kind) {
+    case "namespace": {
+      if (!isCellCommand(name)) refuse("a namespace, which only a cell has");
+      const problem = findNamespaceProblem(write);
+      if (problem !== undefined) refuse(problem);
+      return;
+    }
+    case "methods-found":
+      if (!Array.isArray(write.names) || write.names.length > MAX_METHODS || !write.names.every(isText))
+        refuse(`method names that are not up to ${MAX_METHODS} texts`);
+      return;
     case "memory":
       if (typeof write.text !== "string") refuse("a memory without text");
       if (!(write.importance >= 0 && write.importance <= 1))
@@ -128,5 +157,7 @@ function isJson(value: unknown): boolean {
 /** Limits text for another agent to the size of one event. */
 const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MAX_WORDS_CHARS;
 const MAX_WORDS_CHARS = 10_000;
+/** Methods that one search finds. */
+const MAX_METHODS = 100;
 
 const formatClipped = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);

@@ -28,7 +28,8 @@ export const AFTER_CRASH: Readonly<Record<Effect, string>> = {
 
 /** A Markdown table. */
 export function renderCommandTable(all: readonly RegisteredCommand[]): string {
-  const rows = all.map((command) => [
+  const shown = all.filter(({ isInternal }) => isInternal !== true);
+  const rows = shown.map((command) => [
     `\`${command.name}\``,
     command.group,
     command.summary,

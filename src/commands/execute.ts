@@ -5,10 +5,12 @@
  * in goald passes through.
  */
 
+import type { ReplyForm } from "#core/agent-settings.ts";
 import { listAsked } from "#core/asked-files.ts";
 import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";
 import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { isNestedCall } from "#core/frames.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource, sourcesOf, withSources } from "#core/provenance.ts";
@@ -21,13 +23,18 @@ import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 import { sourcesBeforeCrash, trackService } from "./track-services.ts";
 import { type FileSources, SourceTracker, trackWorkspace } from "./track-sources.ts";
 
+/** Code reads the text of a nested call whole, and a file holds what is longer. */
+const MAX_CODE_CHARS = 2_000_000;
+
 /** `received`: sources of the outside words that the command has received so far. */
 export interface NestedWork {
   call(
     ...given: [...Parameters<CommandContext["call"]>, received: readonly OutsideSource[]]
   ): ReturnType<CommandContext["call"]>;
   run(
-    ...given: [...Parameters<CommandContext["run"]>, received: readonly OutsideSource[]]
+    task: string,
+    returns: Readonly<Record<string, unknown>>,
+    how: { readonly form?: ReplyForm | undefined; readonly received: readonly OutsideSource[] },
   ): ReturnType<CommandContext["run"]>;
 }
 
@@ -36,6 +43,7 @@ export interface CallFrame {
   readonly args: Readonly<Record<string, unknown>>;
   readonly callId: string;
   readonly step: number;
+  readonly script?: CommandContext["script"];
   readonly agent: CommandContext["agent"];
   /** Absolute path of the agent's folder. */
   readonly folder: string;
@@ -103,8 +111,8 @@ export async function runCall(call: CallFrame, prepared: unknown): Promise<Execu
   const possible = execution.result.status === "unknown" ? sourcesBeforeCrash(command, args) : [];
   const outside = addSources(execution.outside, possible);
   const result = withSources(execution.result, outside);
-  if (typeof result.text !== "string" || result.text.length <= MAX_OBSERVATION_CHARS)
-    return { ...execution, result, outside };
+  const mostChars = isNestedCall(call.callId) ? MAX_CODE_CHARS : MAX_OBSERVATION_CHARS;
+  if (typeof result.text !== "string" || result.text.length <= mostChars) return { ...execution, result, outside };
   return spillOutput(call, result, result.text, { ...execution, outside });
 }
 
@@ -157,6 +165,7 @@ async function runWithin<T>(
     signal: limit.signal,
     callId,
     step,
+    ...(call.script ? { script: call.script } : {}),
     agent,
     stage: (write) => {
       check("stage a write");
@@ -170,10 +179,10 @@ async function runWithin<T>(
       tracker.add(sourcesOf(observation));
       return observation;
     },
-    run: (task, returns) =>
-      limit.standStill(() =>
-        findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns), tracker.sources),
-      ),
+    run: (task, returns, form) => {
+      const how = { form, received: tracker.sources };
+      return limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns), how));
+    },
   };
   // Copies keep later changes by a timed-out command out of the commit.
   const result = await act(context, limit, tracker);
@@ -217,11 +226,11 @@ function toFailure(error: unknown, { name, annotations }: RegisteredCommand, tra
   const { message, hint, words } = error;
   const said = words === "" ? "" : `\nThe other side said, in its own words: “${words}”`;
   const source = words !== "" && tracker.sources.length === 0 ? "web" : "goald";
-  return fail(formatErrorCode(error), `${hint === "" ? message : `${message} ${hint}`}${said}`, { source });
+  return fail(codeOfError(error), `${hint === "" ? message : `${message} ${hint}`}${said}`, { source });
 }
 
 /** GOALD_FILE_MISSING -> file-missing */
-const formatErrorCode = (error: GoaldError): string =>
+export const codeOfError = (error: GoaldError): string =>
   error.code
     .replace(/^GOALD_/, "")
     .toLowerCase()

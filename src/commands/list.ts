@@ -37,7 +37,8 @@ export interface CommandLine {
 /** Commands in `shippedFolder` have the origin "shipped", even when a checkout is the home. */
 export function listCommands(registry: Registry, shippedFolder: string): readonly CommandLine[] {
   const ready = registry.all.map((command) => ({ command, toDo: [] }));
-  return [...ready, ...registry.unavailable].map(({ command, toDo }) => {
+  const shown = [...ready, ...registry.unavailable].filter(({ command }) => command.isInternal !== true);
+  return shown.map(({ command, toDo }) => {
     const file = registry.fileOf(command.name) ?? "";
     return buildCommandLine(command, toDo, file, dirname(file) === shippedFolder ? "shipped" : "home");
   });

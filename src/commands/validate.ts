@@ -30,7 +30,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 type CommandFields = Readonly<Record<string, unknown>>;
 
 const WORDS =
-  "name label summary group args returns listed annotations sends writes destroys effect timeoutMs needs closesTurn".split(
+  "name label summary group args returns listed annotations sends writes destroys effect timeoutMs needs closesTurn isInternal".split(
     " ",
   );
 const FUNCTIONS = ["prepare", "run", "probe"];
@@ -80,13 +80,15 @@ const NO_ARGS: ArgsSchema = { type: "object", properties: {} };
 /** `post_note` becomes `Post note`. */
 const createLabel = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
-function checkName(name: string, { name: own, closesTurn }: CommandFields): string[] {
+function checkName(name: string, { name: own, closesTurn, isInternal }: CommandFields): string[] {
   if (!COMMAND_NAME.test(name)) return [describeExpected("a file name of small letters, digits and underscores", name)];
   if (own !== name) return [describeExpected(`name: ${formatValue(name)}, the file name`, own)];
   const closes = name === "task_complete";
   if (closes && closesTurn !== true)
     return [describeExpected("closesTurn: true, since no other command ends the work", closesTurn)];
   if (!closes && closesTurn === true) return ["closesTurn is only for task_complete"];
+  // The policy judges no such command.
+  if (isInternal !== undefined && name !== "save_files") return ["isInternal is only for save_files"];
   return [];
 }
 

@@ -3,14 +3,16 @@ import type { ReplyForm } from "./agent-settings.ts";
 import type { Observation } from "./call.ts";
 import type { EventOf } from "./event.ts";
 import { type At, inFrame } from "./fold.ts";
-import type { Frame } from "./frame.ts";
+import type { ActionForm, Frame } from "./frame.ts";
 import type { CarriedOrigin } from "./leaving.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
 
+/** The command that the code of a reply calls. */
+export const RUN_CODE = "run_code";
 /** Commands that run code in a namespace. */
-const CELL_COMMANDS: readonly string[] = ["run_code", "execute_python_file"];
+const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
 export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
 
 /** Observation codes: a cell that failed, and a result of a run that does not match its schema. */
@@ -65,6 +67,9 @@ export function formOfFrame({ frames, settings }: AgentState): ReplyForm {
   const told = frames.findLast(({ origin }) => origin?.form !== undefined);
   return told?.origin?.form ?? settings.form;
 }
+
+/** The forms in which a reply is text with a piece of code. */
+export const isActionForm = (form: ReplyForm): form is ActionForm => form === "react" || form === "code";
 
 /** Why the frame must give up; undefined while it may go on. */
 export function cellTrouble({ failedCells, badResults }: Frame) {

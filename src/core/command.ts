@@ -6,7 +6,9 @@
  * `defineCommand({...})`. The policy reads `annotations`, crash recovery reads
  * `effect`; a command never decides about itself.
  */
+import type { ReplyForm } from "./agent-settings.ts";
 import type { WrittenArgs } from "./asked-files.ts";
+import type { ScriptHash } from "./asked-script.ts";
 import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
 import type { CommandGroup } from "./command-profile.ts";
 import { isGoaldError } from "./errors.ts";
@@ -84,6 +86,8 @@ export interface CommandContext {
   /** Idempotency key of the effect: unique per agent, the same in every attempt. */
   readonly callId: string;
   readonly step: number;
+  /** The content that a person was asked about, of the file whose code the call runs. Absent: nobody was asked. */
+  readonly script?: ScriptHash;
   readonly agent: { readonly id: string; readonly name: string; readonly goals: readonly string[] };
   /** Adds a write to goald's store, committed together with the result or not at all. Throws for an invalid write. */
   stage(write: CommandWrite): void;
@@ -94,9 +98,9 @@ export interface CommandContext {
   call(name: string, args: Readonly<Record<string, unknown>>): Promise<Observation>;
   /**
    * Gives the model a task of its own, with the agent's commands and limits, and returns a result that is valid against the JSON
-   * Schema `returns`. Throws GOALD_SUBTASK when there is none.
+   * Schema `returns`. Throws GOALD_SUBTASK when there is none. `form`: how the model answers; absent: as where the command runs.
    */
-  run(task: string, returns: Readonly<Record<string, unknown>>): Promise<unknown>;
+  run(task: string, returns: Readonly<Record<string, unknown>>, form?: ReplyForm): Promise<unknown>;
   /** Returns a service listed in `needs`. Throws GOALD_NOT_CONFIGURED when it is not listed or not set up. */
   use<N extends ServiceName>(name: N): Services[N];
 }
@@ -155,7 +159,7 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly listed?: boolean;
   /**
    * A step of other commands. Neither the model nor code may call it by name, no search finds it, and every profile has it. It
-   * belongs to a call that was judged, so it asks nobody; only the files that others run (`writes`) are judged.
+   * belongs to a call that was judged, so the policy allows it.
    */
   readonly isInternal?: boolean;
   /** Default: at-most-once. */

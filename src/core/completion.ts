@@ -6,7 +6,8 @@
  * person's words, new goals and a resume start the count again.
  */
 import type { EventOf } from "./event.ts";
-import type { AgentState, ChildAccount } from "./state.ts";
+import type { AgentState } from "./state.ts";
+import type { ChildAccount } from "./subagents/subagent-event.ts";
 
 export const MAX_REFUSALS = 3;
 const WAIT_AT = 2;

@@ -13,15 +13,16 @@ import type { BlobRef } from "./text.ts";
  *   fixed  goald sets it itself, and its meaning must not change: stored as it is
  *   text   a `Text`: may already be a reference to a blob
  *   json   arguments of a command: names are scrubbed like strings
+ *   whole  the same, and a long value becomes one blob
  *   exact  plain JSON that is stored byte for byte and never scrubbed
  */
-export type Mark = "fixed" | "text" | "json" | "exact" | FieldMarks;
+export type Mark = "fixed" | "text" | "json" | "whole" | "exact" | FieldMarks;
 export interface FieldMarks {
   readonly [field: string]: Mark | undefined;
 }
 
 type MarkFor<V> = unknown extends V
-  ? "exact" | "json"
+  ? "exact" | "json" | "whole"
   : BlobRef extends V
     ? "text"
     : string extends keyof V
@@ -38,7 +39,7 @@ type MarksFor<T> = { readonly [K in OpenField<T>]: MarkFor<T[K]> } & {
 };
 
 const OF_CALL = { callId: "fixed" } as const;
-const OBSERVATION = { status: "fixed", source: "fixed", text: "text", value: "json" } as const;
+const OBSERVATION = { status: "fixed", source: "fixed", text: "text", value: "whole" } as const;
 
 export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf<T>> } = {
   "agent-created": { approve: "fixed" },
@@ -51,7 +52,7 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf
   "command-requested": { ...OF_CALL, call: { args: "json" } },
   "command-approved": { ...OF_CALL, by: "fixed" },
   "command-denied": { ...OF_CALL, by: "fixed" },
-  "approval-asked": { ...OF_CALL, until: "fixed" },
+  "approval-asked": { ...OF_CALL, until: "fixed", script: { sha256: "fixed", code: "text" } },
   "command-started": { ...OF_CALL, effect: "fixed", prepared: "exact" },
   "call-interrupted": OF_CALL,
   "call-cut-off": OF_CALL,

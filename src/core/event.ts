@@ -8,6 +8,7 @@
  * docs/design.md explains the terms: turn, step, call, observation, effect, intent, frame, lease, epoch.
  */
 import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
+import type { AskedScript } from "./asked-script.ts";
 import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
 import type { Leaving } from "./leaving.ts";
 import type { NestedEvent } from "./nested-event.ts";
@@ -135,7 +136,13 @@ export type EventBody =
       /** Model used until the given time in place of one that fails permanently. */
       readonly fallback?: Fallback;
     } & OfCall)
-  | { readonly type: "reply-rejected"; readonly step: number; readonly problems: readonly string[] }
+  | {
+      readonly type: "reply-rejected";
+      readonly step: number;
+      readonly problems: readonly string[];
+      /** The reply was readable, and gave a result that the sub-task's schema does not allow. */
+      readonly isBadResult?: true;
+    }
   // -- one command: requested, judged, started, finished
   | ({
       readonly type: "command-requested";
@@ -155,8 +162,14 @@ export type EventBody =
       /** Why the turn may not end yet: sub-agents work. Such refusals are counted. */
       readonly refusal?: "helpers";
     } & OfCall)
-  /** `until`: ISO time after which the call counts as denied; absent for never. */
-  | ({ readonly type: "approval-asked"; readonly reason: string; readonly until?: string } & OfCall)
+  | ({
+      readonly type: "approval-asked";
+      readonly reason: string;
+      /** ISO time after which the call counts as denied; absent for never. */
+      readonly until?: string;
+      /** Absent: the call runs no file. */
+      readonly script?: AskedScript;
+    } & OfCall)
   | ({
       readonly type: "command-started";
       readonly attempt: number;

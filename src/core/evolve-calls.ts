@@ -30,9 +30,9 @@ export function commandStarted(
 ): AgentState {
   const open = openCommand(state, event.callId);
   if (!open) return state;
-  const { attempt, epoch, effect, annotations, prepared, outside, at, reserved } = event;
+  const { seq, attempt, epoch, effect, annotations, prepared, outside, at, reserved } = event;
   const optional = { ...(outside ? { outside } : {}), ...(reserved ? { reserved } : {}) };
-  const intent = { attempt, epoch, at, effect, annotations, prepared, ...optional };
+  const intent = { seq, attempt, epoch, at, effect, annotations, prepared, ...optional };
   const started: OpenCall = { ...open, intent };
   const executing = inPhase(loseReserved(state, event.callId), event, { kind: "executing", callId: event.callId });
   return putCall(executing, started);
@@ -49,7 +49,8 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
   const told = { step, kind: "result", from: call?.name ?? "command", status, ...words } as const;
   const ended = endCall(countDownload(made, event), event, told);
   const finished = countCell(ended, event, call?.name ?? "", observation);
-  if (observation.asksToEnd) return inPhase(finished, event, { kind: "ending", reason: headOf(text) });
+  if (observation.asksToEnd && status === "ok")
+    return inPhase(finished, event, { kind: "ending", reason: headOf(text) });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };

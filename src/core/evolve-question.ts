@@ -85,6 +85,7 @@ export function modelReplied(state: AgentState, event: EventOf<"model-replied"> 
     status: null,
     source: "model",
     text,
+    ...(mode === "react" || mode === "code" ? { form: mode } : {}),
   });
   return inPhase(remembered, event, { kind: "reading", callId, reply: text, finishReason, model, mode });
 }

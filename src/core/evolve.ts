@@ -16,7 +16,7 @@ import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { receive } from "./provenance.ts";
 import { spendAll, spendIf } from "./spending.ts";
-import { type AgentState, activeFrame, initialState } from "./state.ts";
+import { type AgentState, activeFrame, initialState, openCommand } from "./state.ts";
 import {
   agentEnded,
   agentReported,
@@ -47,7 +47,11 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return modelFailed(state, event);
     case "reply-rejected": {
       const answered = answeredBy(closeQuestion(state, event.step), event, state.fallback);
-      const rejected = inFrame(answered, event.frame, (frame) => ({ ...frame, badReplies: frame.badReplies + 1 }));
+      const rejected = inFrame(answered, event.frame, (frame) =>
+        event.isBadResult
+          ? { ...frame, badResults: frame.badResults + 1 }
+          : { ...frame, badReplies: frame.badReplies + 1 },
+      );
       const text = event.problems.join("\n");
       return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
     }
@@ -64,7 +68,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     }
     case "approval-asked": {
       const { callId, reason, until = null } = event;
-      return inPhase(state, event, { kind: "awaiting-approval", callId, reason, until });
+      return inPhase(withScript(state, event), event, { kind: "awaiting-approval", callId, reason, until });
     }
     case "approvals-granted":
       return { ...state, grantedApprovals: event.count };
@@ -185,4 +189,9 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
   const text = noticeText(repetition, event.count);
   const told = inFrame(state, event.frame, (frame) => ({ ...frame, repetition: { ...repetition, noticed: true } }));
   return withMessage(told, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
+}
+
+function withScript(state: AgentState, { callId, script }: EventOf<"approval-asked">): AgentState {
+  const open = openCommand(state, callId);
+  return open && script ? putCall(state, { ...open, script: { sha256: script.sha256 } }) : state;
 }

@@ -2,6 +2,7 @@
 import type { ReplyForm } from "./agent-settings.ts";
 import type { CommandCall, Observation, WaitFor } from "./call.ts";
 import type { OutputMode } from "./event.ts";
+import type { CarriedOrigin } from "./leaving.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
@@ -18,7 +19,12 @@ export interface Message {
   /** Sources of the outside words in the text. Absent: none, or only `source` is known. */
   readonly outside?: readonly OutsideSource[];
   readonly text: Text;
+  /** A reply that is not JSON: the form in which the model wrote it. */
+  readonly form?: ActionForm;
 }
+
+/** The forms in which a reply is text with a piece of code. */
+export type ActionForm = Extract<ReplyForm, "react" | "code">;
 
 /** What a frame is doing between two moves. */
 export type Phase =
@@ -90,10 +96,14 @@ export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
   readonly callId: string;
   readonly command: string;
   readonly step: number;
+  /** Number of the event that pushed the frame. */
+  readonly seq: number;
   readonly task: Text;
   readonly returns: Readonly<Record<string, unknown>>;
   /** How the model answers in this run. Absent: as in the frame below. */
   readonly form?: ReplyForm;
+  /** Code that has text of this origin wrote the task, in which no search finds it. */
+  readonly carries?: CarriedOrigin;
 }
 
 /** The recorded end of nested work. The result itself is in the log. */
@@ -102,6 +112,8 @@ export interface NestedResult {
   readonly hash: string;
   /** Number of the event that holds it. */
   readonly seq: number;
+  /** Number of the event that began it. Absent: it was a call. */
+  readonly from?: number;
 }
 
 /** A sub-task that has ended, as later sub-tasks of the same command see it. */

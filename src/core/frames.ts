@@ -12,13 +12,17 @@
  */
 import type { EventOf } from "./event.ts";
 import type { At } from "./fold.ts";
-import { createFrame, type Frame } from "./frame.ts";
+import { createFrame, type EndedRun, type Frame, type FrameOrigin } from "./frame.ts";
 import type { AgentState, OpenCall } from "./state.ts";
+import { clip, headOf } from "./text.ts";
 
 /** Maximum number of frames, the agent's included: a run that always starts a run ends here. */
 export const MAX_FRAMES = 8;
 /** Maximum number of nested calls and runs of one command: the state keeps a reference to each result. */
 export const MAX_NESTED = 1_000;
+/** Ended runs of a command that its next run sees, and characters of the task and of the result of each. */
+const MAX_SEEN_RUNS = 4;
+const MAX_RUN_CHARS = 2_000;
 /** Maximum number of model calls of one run. */
 export const MAX_RUN_STEPS = 25;
 
@@ -49,12 +53,13 @@ export const pendingFrame = (state: AgentState, callId: string): Frame | undefin
 export const isNested = ({ frames }: AgentState): boolean => frames.length > 1;
 
 export function pushFrame(state: AgentState, event: EventOf<"frame-pushed"> & At): AgentState {
-  const { frame: id, kind, callId, step, ordinal, hash, task = "", returns = {} } = event;
+  const { frame: id, kind, callId, step, ordinal, hash, task = "", returns = {}, form, carries, seq } = event;
   const parent = state.frames.at(-1)?.phase;
   if (parent?.kind !== "executing") return state;
   const command = state.open.find((call) => call.callId === parent.callId);
   const name = command?.kind === "command" ? command.call.name : "";
-  const origin = { callId: parent.callId, command: name, step, ordinal, hash, task, returns };
+  const of = { callId: parent.callId, command: name, step, ordinal, hash, seq };
+  const origin = { ...of, task, returns, ...(form ? { form } : {}), ...(carries ? { carries } : {}) };
   const frame = createFrame({ id, kind, path: callId, origin });
   const [root, ...rest] = state.frames;
   return { ...state, framesPushed: Math.max(state.framesPushed, id), frames: [root, ...rest, frame] };
@@ -63,15 +68,30 @@ export function pushFrame(state: AgentState, event: EventOf<"frame-pushed"> & At
 /** Removes the frame and those above it, and records its result with the command that asked for it. */
 export function popFrame(state: AgentState, event: EventOf<"frame-popped"> & At): AgentState {
   const frame = state.frames.find(({ id }) => id === event.frame);
-  if (!frame?.origin) return state;
-  const { callId, ordinal, hash } = frame.origin;
+  const { origin } = frame ?? {};
+  if (!frame || !origin) return state;
+  const { callId, ordinal, hash, seq: from } = origin;
   const cut = cutFrames(state, (id) => id >= frame.id);
-  const result = { ordinal, hash, seq: event.resultSeq ?? event.seq };
+  const isRun = frame.kind === "run";
+  const result = { ordinal, hash, seq: event.resultSeq ?? event.seq, ...(isRun ? { from } : {}) };
   const open = cut.open.map((call): OpenCall => {
     if (call.kind !== "command" || call.callId !== callId) return call;
-    return { ...call, results: [...(call.results ?? []), result] };
+    const ended = { ...call, results: [...(call.results ?? []), result] };
+    if (!isRun) return ended;
+    return { ...ended, runs: [...(call.runs ?? []), endedRun(frame, origin, event)].slice(-MAX_SEEN_RUNS) };
   });
   return { ...cut, open };
+}
+
+/** The last message of a run that has a result holds it. */
+function endedRun(
+  { window }: Frame,
+  { ordinal, task }: FrameOrigin,
+  { resultSeq, problem }: EventOf<"frame-popped">,
+): EndedRun {
+  const last = window.at(-1);
+  const result = last?.seq === resultSeq ? headOf(last.text) : `No result: ${problem?.text ?? "it ended early"}`;
+  return { ordinal, task: clip(headOf(task), MAX_RUN_CHARS), result: clip(result, MAX_RUN_CHARS) };
 }
 
 /** Removes the frames above the one that owns this call: the call has ended without waiting for them. */

@@ -9,6 +9,7 @@ import type { Observation } from "./call.ts";
 import type { CommandContext } from "./command.ts";
 import type { Usage } from "./event.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
+import type { OutsideSource } from "./provenance.ts";
 
 // ---------------------------------------------------------------- web
 
@@ -160,6 +161,8 @@ export interface CellStart {
 export interface Cells {
   /** Values for `prepare`. */
   begin(language: CellLanguage): CellStart;
+  /** Sources of the outside words that the namespace has received. */
+  receivedBy(language: CellLanguage): readonly OutsideSource[];
   /**
    * Runs code in the agent's namespace of that language, and stages what the namespace then holds. `name`: what an error
    * calls the code. Resolves to the cell's observation.

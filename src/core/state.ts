@@ -5,13 +5,14 @@
  */
 
 import type { AgentSettings } from "./agent-settings.ts";
+import type { ScriptHash } from "./asked-script.ts";
 import type { Annotations, CommandCall, Effect } from "./call.ts";
 import type { Namespaces } from "./cells.ts";
 import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
 import { createFrame, type EndedRun, type Frame, type NestedResult } from "./frame.ts";
 import type { Leaving } from "./leaving.ts";
 import type { OutsideSource, Received } from "./provenance.ts";
-import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
+import type { ChildAccount, Origin, Spending } from "./subagents/subagent-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
 export const STATE_VERSION = 9;
@@ -50,12 +51,15 @@ export type OpenCall =
       readonly call: CommandCall;
       readonly thought: string;
       readonly leaving?: Leaving;
+      /** Set when a person was asked about the file whose code the call runs. */
+      readonly script?: ScriptHash;
       /** Results of nested work that has ended, in order of their ordinals; absent: none. */
       readonly results?: readonly NestedResult[];
       /** The last sub-tasks of this call that have ended, oldest first; absent: none. */
       readonly runs?: readonly EndedRun[];
-      /** Absent until command-started. */
+      /** Absent until command-started, which has the number `seq`. */
       readonly intent?: {
+        readonly seq: number;
         readonly attempt: number;
         readonly epoch: number;
         readonly at: string;
@@ -70,26 +74,6 @@ export type OpenCall =
         readonly reserved?: { readonly tokens: number; readonly usd: number | null };
       };
     };
-
-/** A sub-agent, as far as the parent's log knows it. */
-export interface ChildAccount {
-  readonly name: string;
-  /** One line. */
-  readonly task: string;
-  /** The call that last sent it a task. */
-  readonly callId: string;
-  /** Number of tasks sent to it. */
-  readonly told: number;
-  /** It has not finished its last task: its allowance counts as spent. */
-  readonly isWorking: boolean;
-  /** It has reported a pause, and works only when somebody continues it. */
-  readonly isPaused: boolean;
-  /** It was ended and has not confirmed it yet. */
-  readonly isEnding: boolean;
-  readonly reach: Reach;
-  /** Spending in its last report. */
-  readonly spent: Spending;
-}
 
 export interface AgentState {
   readonly name: string;

@@ -1,6 +1,7 @@
 /** waits.ts -- how long an agent waits, and what a call that waited in vain returns. Pure. */
 import type { Observation, WaitFor } from "./call.ts";
 import type { Phase } from "./frame.ts";
+import { isNestedCall } from "./frames.ts";
 import { deadlinePassed, earlier } from "./limits.ts";
 import { lostCall, type Move, pause, record } from "./move.ts";
 import { type AgentState, openCommand } from "./state.ts";
@@ -19,14 +20,14 @@ function endOfWait(
   callId: string,
   waitFor: WaitFor,
   until: string,
-): Pick<Observation, "status" | "text"> {
+): Pick<Observation, "status" | "text" | "value"> {
   if (waitFor === "time") return { status: "ok", text: `Waited until ${until}.` };
   const [key, child] = Object.entries(state.children).find(([, each]) => each.callId === callId) ?? [];
   if (waitFor !== "agent" || !child) return { status: "failed", text: `No answer came by ${until}.` };
   const text =
     `${child.name} (key ${key}) is working. Its answer will come to you as a message, as soon as there is one. ` +
     "Go on with something else meanwhile.";
-  return { status: "ok", text };
+  return { status: "ok", text, ...(isNestedCall(callId) ? { value: { key, answer: null } } : {}) };
 }
 
 /** Waits no longer than the agent's deadline. */

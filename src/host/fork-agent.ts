@@ -15,7 +15,8 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import type { AgentState, ChildAccount } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
+import type { ChildAccount } from "#core/subagents/subagent-event.ts";
 import { requireTaken } from "#views/require-taken.ts";
 import { restoreVersion } from "#views/restore-version.ts";
 

@@ -131,18 +131,23 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   const { step, finishReason } = move;
   const { phase } = activeFrame(journal.state);
   const form = formOf(phase.kind === "reading" ? phase.mode : "plain");
-  const reading = form.read(parts.commandsFor(journal.state), await journal.read(move.reply), finishReason);
+  const commands = parts.commandsFor(journal.state);
+  const reading = form.read(commands, await journal.read(move.reply), finishReason, journal.state);
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");
-  if (reading.kind === "problem")
-    return effectless({ events: [{ type: "reply-rejected", step, problems: reading.problems }] });
-  const { call, further = [], repaired, thoughts } = reading;
   const frame = activeFrame(journal.state);
+  if (reading.kind === "problem") {
+    const isResult = frame.kind === "run" && commands.get(reading.command ?? "")?.closesTurn === true;
+    const bad = isResult ? { isBadResult: true as const } : {};
+    return effectless({ events: [{ type: "reply-rejected", step, problems: reading.problems, ...bad }] });
+  }
+  const { call, further = [], repaired, thoughts } = reading;
   const calls = [{ call, thought: thoughts.speak || thoughts.text }, ...further];
   const leaving = await parts.describeLeaving?.(
     calls.map(({ call }) => call),
     journal,
+    journal.state.frames.findLast(({ origin }) => origin?.carries)?.origin?.carries,
   );
   const events = calls.map(({ call, thought }, index): NewEvent => {
     const of = { step, callId: commandCallId(frame, step, index) };

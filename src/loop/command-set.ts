@@ -1,9 +1,10 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
-import { type CodeFunctions, createCodeFunctions } from "#commands/stubs.ts";
+import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { type ArgsSchema, fail, succeed } from "#core/command.ts";
+import { BAD_RESULT, formOfFrame, isActionForm, isCellCommand, RUN_CODE } from "#core/cells.ts";
+import { fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
@@ -12,6 +13,7 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
+import { argumentsForResult, checkResult } from "#reply/check-result.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
@@ -31,6 +33,7 @@ export interface CommandSet extends CommandOffer {
   checkArguments(name: string, args: unknown): readonly string[];
   /** The commands that code may call, listed or not. The command that ends the turn is not one of them. */
   functionsFor(language: CellLanguage): CodeFunctions;
+  listFunctions(): string;
 }
 
 /** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
@@ -46,7 +49,7 @@ export function createCommandSets(all: readonly RegisteredCommand[], aliases: Al
   };
   return (state) => {
     const { kind, origin } = activeFrame(state);
-    const profile = state.settings.commands;
+    const profile = profileOf(state);
     if (kind !== "run" || !origin) {
       const sets = ofProfiles.get(profile) ?? open(profile);
       if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
@@ -60,6 +63,12 @@ export function createCommandSets(all: readonly RegisteredCommand[], aliases: Al
   };
 }
 
+/** In the forms in which each reply is code, a profile restricts what the code may call. */
+function profileOf(state: AgentState): string | null {
+  const { commands } = state.settings;
+  return commands !== null && isActionForm(formOfFrame(state)) ? `${commands},${RUN_CODE}` : commands;
+}
+
 /** In a sub-task the closing command takes a typed result. */
 function returning(command: RegisteredCommand, { returns }: FrameOrigin): RegisteredCommand {
   if (command.closesTurn !== true) return command;
@@ -67,8 +76,10 @@ function returning(command: RegisteredCommand, { returns }: FrameOrigin): Regist
     ...command,
     label: "Return the result",
     summary: "ends this task with its result.",
-    args: { type: "object", properties: { result: returns }, required: ["result"] } as unknown as ArgsSchema,
+    args: argumentsForResult(returns),
     run: async ({ result }: Readonly<Record<string, unknown>>) => {
+      const problems = checkResult(returns, result);
+      if (problems.length > 0) return fail(BAD_RESULT, problems.join(" "));
       const text = JSON.stringify(result);
       if (text.length <= MAX_OBSERVATION_CHARS) return succeed(text, { source: "model" });
       const advice = "Write it to a file, and return what the schema allows, such as the file's name.";
@@ -92,8 +103,11 @@ const ASKS_PERSON = "ask_user";
 function createVariants(all: readonly RegisteredCommand[], closed: readonly string[], aliases: Aliases): CommandsFor {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
+  const forModel = all.filter(({ isInternal }) => isInternal !== true);
+  const schemasOf = (commands: readonly RegisteredCommand[]) =>
+    Object.fromEntries(commands.map((command) => [command.name, command.args]));
   const catalogue = {
-    schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
+    schemas: schemasOf(forModel),
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
     isLonely: (name: string) =>
       get(name)?.annotations.readOnly !== true || get(name)?.closesTurn === true || name === ASKS_PERSON,
@@ -104,18 +118,18 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
   const readReply = createReplyReader(catalogue, validator);
   const readToolCalls: CommandSet["readToolCalls"] = (text, finishReason) =>
     readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
-  const checkArguments = createArgumentChecker(catalogue);
+  const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all) });
   const made = new Map<boolean, CommandSet>();
   return ({ settings }) => {
     const asksPerson = settings.approve !== "never" && byName.has(ASKS_PERSON);
-    const offered = all.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
+    const offered = forModel.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
     const set = made.get(asksPerson) ?? {
       get,
       readReply,
       readToolCalls,
       checkArguments,
       asksPerson,
-      functionsFor: createFunctions(offered),
+      ...renderFunctions(offered, get),
       ...renderOffer(offered),
     };
     made.set(asksPerson, set);
@@ -134,6 +148,26 @@ function createFunctions(offered: readonly RegisteredCommand[]): CommandSet["fun
     made.set(language, functions);
     return functions;
   };
+}
+
+/** The functions, and the listed ones in words for the prompt, written at the first use. */
+function renderFunctions(
+  offered: readonly RegisteredCommand[],
+  get: CommandSet["get"],
+): Pick<CommandSet, "functionsFor" | "listFunctions"> {
+  const functionsFor = createFunctions(offered);
+  let list: string | undefined;
+  const listFunctions = (): string => {
+    const { all, callOf } = functionsFor("python");
+    const isShown = (name: string): boolean =>
+      !isCellCommand(name) && get(callOf(name, {})?.name ?? "")?.listed !== false;
+    list ??= all
+      .filter(({ name }) => isShown(name))
+      .map((each) => `- ${describeFunction(each)}`)
+      .join("\n");
+    return list;
+  };
+  return { functionsFor, listFunctions };
 }
 
 function renderOffer(offered: readonly RegisteredCommand[]) {

@@ -1,4 +1,5 @@
 /** compose-request.ts -- composes the messages of one request: looks at the folder, recalls, builds the prompt that fits. */
+import { formOfFrame } from "#core/cells.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
 import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
@@ -10,7 +11,9 @@ import type { FolderSight } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource } from "#core/provenance.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import { outerMessages } from "#prompt/outer.ts";
 import { describeFolder } from "#prompt/situation.ts";
+import type { CommandOffer } from "#prompt/system.ts";
 import type { Words } from "#prompt/template.ts";
 import type { CommandsFor } from "./command-set.ts";
 import { describeWork } from "./recall-query.ts";
@@ -43,8 +46,8 @@ export async function composeRequest(
   terms: ModelTerms | undefined,
 ) {
   const sight = { step, folder: await parts.lookAtFolder?.() };
-  const mode = chooseMode(state.settings.form, terms);
   const commands = parts.commandsFor(state);
+  const mode = chooseMode(formOfFrame(state), terms, commands);
   const attached = formOf(mode).attach(commands, mode);
   const { replySchema, tools } = commands.formatChars;
   const formatChars = (attached.replySchema ? replySchema : 0) + (attached.tools ? tools : 0);
@@ -81,18 +84,18 @@ async function composePrompt(
       others: parts.others ?? [SHARED_MEMORY],
       ...describeWork(state),
       count: parts.recallCount,
-      excludeSteps: new Set(window.map((message) => message.step)),
+      excludeSteps: new Set([...outerMessages(state), ...window].map((message) => message.step)),
       purse: parts.purse,
     },
     parts.signal,
   );
   const { words, commandsFor } = parts;
-  const { commandList, asksPerson } = commandsFor(state);
+  const offer: CommandOffer = commandsFor(state);
   try {
     const now = parts.clock.now();
     const folder = sight.folder ? describeFolder(sight.folder, now) : "";
     const { words: form } = formOf(mode);
-    const shown = { state, commandList, asksPerson, form, recalls, words, step: sight.step, folder };
+    const shown = { ...offer, state, form, recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const sources = recalls

@@ -1,6 +1,7 @@
 /** do-work.ts -- does the work of one move: prepare, intent, commit, act. */
 import { isolateCall } from "./isolate-call.ts";
-import type { Journal, Outcome } from "./journal.ts";
+import type { Outcome } from "./journal.ts";
+import { mayDefer, type OpenRun } from "./lots.ts";
 import { mayWait } from "./may-wait.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
@@ -8,18 +9,24 @@ import type { Enter } from "./work.ts";
 type WorkMove = Parameters<RunParts["prepare"]>[0];
 
 /** Resolves to null when the loop has to stop before the work has ended: its call stays open. */
-export async function doWork(move: WorkMove, journal: Journal, parts: RunParts, enter: Enter): Promise<Outcome | null> {
+export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, enter: Enter): Promise<Outcome | null> {
+  const { journal } = run;
   if (mayWait(move, journal.state, parts)) await journal.commit("now");
-  const act = (): Promise<Outcome | null> => prepareAndAct(move, journal, parts, enter);
+  const act = (): Promise<Outcome | null> => prepareAndAct(move, run, parts, enter);
   const isCommand = move.kind === "execute" || move.kind === "probe";
   return isCommand ? isolateCall(move.callId, journal, parts, act) : act();
 }
 
-async function prepareAndAct(move: WorkMove, journal: Journal, parts: RunParts, enter: Enter): Promise<Outcome | null> {
+async function prepareAndAct(
+  move: WorkMove,
+  { journal, lots }: OpenRun,
+  parts: RunParts,
+  enter: Enter,
+): Promise<Outcome | null> {
   const work = await parts.prepare(move, journal);
   if (work.intent) {
     journal.record(work.intent);
-    await journal.commit("now");
+    if (!mayDefer(move, journal, parts.rules, work.intent) || !lots.defer()) await journal.commit("now");
   }
   return work.act(enter);
 }

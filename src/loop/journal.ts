@@ -63,6 +63,8 @@ export interface Journal {
   scrub(text: string): string;
   /** Number of the last event, durable or not. */
   readonly head: number;
+  /** Number of the last durable event. */
+  readonly durable: number;
   /** Events with seq > `after`, oldest first; fewer than `limit` means the end. */
   eventsAfter(after: number, limit: number): Promise<readonly RecordedEvent[]>;
   /** The newest change of a path of this agent, recorded or committed. `seq`: its event; infinity while it is not committed. */
@@ -217,6 +219,9 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     },
     get head() {
       return last;
+    },
+    get durable() {
+      return head;
     },
     lease,
     record,

@@ -5,18 +5,23 @@
  * result, an unfinished one continues in its frame, and a different one ends the command with an unknown outcome.
  */
 import { createHash } from "node:crypto";
+import type { NestedWork } from "#commands/execute.ts";
 import type { Observation } from "#core/call.ts";
 import { fail } from "#core/command.ts";
-import { GoaldError } from "#core/errors.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
+import type { CarriedOrigin } from "#core/leaving.ts";
+import type { CellLanguage, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import type { Journal } from "./journal.ts";
+import { changesWithin } from "./redo-changes.ts";
+import { restoreValue } from "./stored-values.ts";
+import { checkSubtask, subtaskError } from "./subtask.ts";
 import type { Enter } from "./work.ts";
 
 /** The agent was paused, or waits for something that this host does not wait for. The command's call stays open. */
@@ -29,10 +34,6 @@ export class Diverged extends Error {
   override readonly name = "Diverged";
 }
 
-/** A longer task belongs in a file: the prompt shows the task at every step. */
-const MAX_TASK_CHARS = 10_000;
-const MAX_SCHEMA_CHARS = 10_000;
-
 interface NestParts {
   readonly commandsFor: CommandsFor;
   readonly describeLeaving?: DescribeLeaving;
@@ -42,6 +43,7 @@ type Kind = "call" | "run";
 /** What makes two pieces of nested work the same. */
 type Identity = Omit<NestedResult, "seq">;
 type Json = Readonly<Record<string, unknown>>;
+type RunHow = Partial<Parameters<NestedWork["run"]>[2]>;
 
 export class Nest {
   readonly #callId: string;
@@ -51,6 +53,8 @@ export class Nest {
   readonly #describeLeaving: DescribeLeaving | undefined;
   readonly #stop = new AbortController();
   #ordinal = 0;
+  /** The last piece of work, if it began before this run of the command. */
+  #lastEarlier: NestedResult | undefined;
   #outside: readonly OutsideSource[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -61,6 +65,9 @@ export class Nest {
     this.#enter = enter;
     this.#describeLeaving = describeLeaving;
   }
+
+  /** Set by a cell: the origin of text that its code has received. */
+  carries: (() => Promise<CarriedOrigin | undefined>) | undefined;
 
   /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
   get signal(): AbortSignal {
@@ -74,7 +81,7 @@ export class Nest {
 
   /** `received`: sources of the outside words that the command has received. */
   async call(name: string, args: Json, received: readonly OutsideSource[] = []): Promise<Observation> {
-    const refused = this.#refusal();
+    const refused = this.#refusal("call");
     if (refused !== undefined) return fail("too-deep", refused);
     const commands = this.#commandsFor(this.#journal.state);
     if (commands.get(name)?.closesTurn === true) return fail("not-nested", `${name} is only for the model.`);
@@ -84,7 +91,7 @@ export class Nest {
     const call = { name, args };
     return this.#observationOf(
       await this.#inTurn("call", [name, args], async (of, frame) => {
-        const [leaving] = (await this.#describeLeaving?.([call], this.#journal)) ?? [];
+        const [leaving] = (await this.#describeLeaving?.([call], this.#journal, await this.carries?.())) ?? [];
         const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
         return [
           { type: "frame-pushed", kind: "call", frame, ...place, ...of, ...outsideOf(received) },
@@ -94,21 +101,15 @@ export class Nest {
     );
   }
 
-  async run(task: string, returns: Json, received: readonly OutsideSource[] = []): Promise<unknown> {
-    const refused = this.#refusal();
-    if (refused !== undefined) throw new GoaldError("GOALD_SUBTASK", refused);
-    if (task.trim() === "" || task.length > MAX_TASK_CHARS)
-      throw new GoaldError(
-        "GOALD_SUBTASK",
-        `Expected a task of 1 to ${MAX_TASK_CHARS} characters, got ${task.length}.`,
-        {
-          hint: "Write long material to a file, and name the file in the task.",
-        },
-      );
-    if (JSON.stringify(returns).length > MAX_SCHEMA_CHARS)
-      throw new GoaldError("GOALD_SUBTASK", `The JSON Schema of a result may have ${MAX_SCHEMA_CHARS} characters.`);
+  /** The error of a rejection has its reason in `subtaskProblem`. */
+  async run(task: string, returns: Json, { form, received = [] }: RunHow = {}): Promise<unknown> {
+    this.#lastEarlier = undefined;
+    const refused = this.#refusal("run");
+    if (refused !== undefined) throw subtaskError({ code: "too-deep", text: refused });
+    checkSubtask(task, returns);
     const place = this.#nextPlace();
-    const event = await this.#inTurn("run", [task, returns], async (of, frame) => [
+    const told = form === undefined ? {} : { form };
+    const event = await this.#inTurn("run", [task, returns, ...Object.values(told)], async (of, frame) => [
       {
         type: "frame-pushed",
         kind: "run",
@@ -117,14 +118,29 @@ export class Nest {
         ...of,
         task,
         returns: sortKeys(returns),
+        ...told,
         ...outsideOf(received),
+        ...carriedBy(await this.carries?.()),
       },
     ]);
-    if (event.type === "frame-popped")
-      throw new GoaldError("GOALD_SUBTASK", `The sub-task has no result: ${event.problem?.text ?? "it ended early"}`);
-    const { text, outside = [] } = await this.#observationOf(event);
+    if (event.type === "frame-popped") {
+      const { code, text } = event.problem ?? { code: "no-result", text: "it ended early" };
+      throw subtaskError({ code, text: `The sub-task has no result: ${text}` });
+    }
+    const { text, value, outside = [] } = await this.#observationOf(event);
     this.#outside = addSources(this.#outside, outside);
-    return JSON.parse(await this.#journal.read(text));
+    return value === undefined ? JSON.parse(await this.#journal.read(text)) : value;
+  }
+
+  /**
+   * What cells inside the last piece of work changed in the namespace of that language, when it began before this run of the
+   * command: in this run they did not run, or not all of them.
+   */
+  async changeOfLast(language: CellLanguage): Promise<NamespaceChange | undefined> {
+    const last = this.#lastEarlier;
+    if (last?.from === undefined) return undefined;
+    const path = `${this.#callId}.${last.ordinal}`;
+    return changesWithin({ path, language, after: last.from, last: last.seq }, this.#journal);
   }
 
   /** Throws `Suspended`, or `Diverged` when an earlier run of the command asked for more than this one. */
@@ -158,6 +174,7 @@ export class Nest {
   async #runPiece(of: Identity, push: PushOf): Promise<RecordedEvent> {
     this.#stop.signal.throwIfAborted();
     const known = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
+    this.#lastEarlier = known;
     if (known) return isSame(known, of) ? this.#journal.eventAt(known.seq) : this.#stopWith(new Diverged());
     const { state } = this.#journal;
     const pending = pendingFrame(state, this.#callId)?.origin;
@@ -166,6 +183,7 @@ export class Nest {
     const entered = this.#enter(pending ? [] : await push(of, state.framesPushed + 1));
     if (!(await entered.catch((error: unknown) => this.#stopWith(error)))) this.#stopWith(new Suspended());
     const result = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
+    if (pending) this.#lastEarlier = result;
     return result ? this.#journal.eventAt(result.seq) : this.#stopWith(new Suspended());
   }
 
@@ -175,10 +193,12 @@ export class Nest {
   }
 
   /** Why no more work can be nested here. The same in every run of the command. */
-  #refusal(): string | undefined {
+  #refusal(kind: Kind): string | undefined {
     const { state } = this.#journal;
     const own = frameAt(state, this.#callId);
-    if (own && state.frames.indexOf(own) + 1 >= MAX_FRAMES)
+    // The innermost sub-task may use commands too.
+    const most = kind === "call" ? MAX_FRAMES + 1 : MAX_FRAMES;
+    if (own && state.frames.indexOf(own) + 1 >= most)
       return `Nested work may be ${MAX_FRAMES - 1} levels deep. Do this part here instead.`;
     if (this.#ordinal >= MAX_NESTED)
       return `A command may nest ${MAX_NESTED} calls and sub-tasks, and this one has done so.`;
@@ -186,8 +206,11 @@ export class Nest {
   }
 
   async #observationOf(event: RecordedEvent): Promise<Observation> {
-    if (event.type === "command-finished")
-      return { ...event.observation, text: await this.#journal.read(event.observation.text) };
+    if (event.type === "command-finished") {
+      const { text, value, ...observation } = event.observation;
+      const whole = { ...observation, text: await this.#journal.read(text) };
+      return value === undefined ? whole : { ...whole, value: await restoreValue(value, this.#journal.read) };
+    }
     if (event.type !== "command-denied") return fail("no-result", "The nested call has no result.");
     const source = event.by === "person" ? "person" : "goald";
     return { status: "denied", text: event.reason, source, artifacts: [] };
@@ -196,6 +219,8 @@ export class Nest {
 
 /** The store sorts keys. The prompt shows the schema, and must be the same before and after a restart. */
 const sortKeys = (schema: Json): Json => JSON.parse(canonicalJson(schema));
+
+const carriedBy = (carries: CarriedOrigin | undefined) => (carries ? { carries } : {});
 
 type PushOf = (of: Identity, frame: number) => Promise<readonly NewEvent[]>;
 

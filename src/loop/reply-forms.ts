@@ -1,32 +1,38 @@
 /**
  * reply-forms.ts -- the forms in which a model can answer: what its prompt says, and what the request carries.
  *
- * The output mode tells which form a request had, so the log needs no other field. Replies of every form are kept as
- * JSON with thoughts and a command, which one reader reads and any server can be shown.
+ * The output mode tells which form a request had, so the log needs no other field. Replies of the forms `json` and `tools` are
+ * kept as JSON with thoughts and a command, which one reader reads and any server can be shown. Replies of `react` and `code` are
+ * kept as the model wrote them; their code becomes a call of `run_code`.
  */
 import type { ReplyForm } from "#core/agent-settings.ts";
+import { RUN_CODE } from "#core/cells.ts";
 import type { OutputMode } from "#core/event.ts";
+import type { ActionForm } from "#core/frame.ts";
 import type { ModelRequest, ModelTerms } from "#core/ports/model.ts";
-import { type FormWords, JSON_WORDS, TOOL_WORDS } from "#prompt/system.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
+import { type FormWords, wordsOfMode } from "#prompt/form-words.ts";
+import { refuseReply } from "#reply/parsed-reply.ts";
 import { rephraseForTools } from "#reply/problems.ts";
 import type { ParsedReply } from "#reply/read.ts";
+import { readAction } from "#reply/read-action.ts";
 import type { CommandSet } from "./command-set.ts";
 
 interface FormStrategy {
   readonly words: FormWords;
   /** What the request carries beside the messages; it costs tokens too. */
-  attach(set: CommandSet, mode: OutputMode): Pick<ModelRequest, "replySchema" | "tools">;
-  read(set: CommandSet, text: string, finishReason: string): ParsedReply;
+  attach(set: CommandSet, mode: OutputMode): Pick<ModelRequest, "replySchema" | "tools" | "stop">;
+  read(set: CommandSet, text: string, finishReason: string, state: AgentState): ParsedReply;
 }
 
 const json: FormStrategy = {
-  words: JSON_WORDS,
+  words: wordsOfMode("plain"),
   attach: ({ replySchema }, mode) => (mode === "json_schema" ? { replySchema } : {}),
   read: (set, text, finishReason) => set.readReply(text, finishReason),
 };
 
 const tools: FormStrategy = {
-  words: TOOL_WORDS,
+  words: wordsOfMode("tools"),
   attach: (set) => ({ tools: set.tools }),
   read: (set, text, finishReason) => {
     const parsed = set.readToolCalls(text, finishReason);
@@ -34,10 +40,64 @@ const tools: FormStrategy = {
   },
 };
 
-/** Falls back to JSON for a server that is known to reject tools. */
-export const chooseMode = (
+/** The model must not invent what came of its action. Code that prints the word in a line is not cut. */
+const OBSERVATION = "\nOBSERVATION";
+
+const react: FormStrategy = {
+  words: wordsOfMode("react"),
+  attach: () => ({ stop: [OBSERVATION] }),
+  read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "react"),
+};
+
+const code: FormStrategy = {
+  words: wordsOfMode("code"),
+  attach: () => ({}),
+  read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "code"),
+};
+
+function readProse(
+  set: CommandSet,
+  text: string,
+  finishReason: string,
+  state: AgentState,
+  form: ActionForm,
+): ParsedReply {
+  const { kind, origin } = activeFrame(state);
+  const returns = kind === "run" && origin ? { returns: origin.returns } : {};
+  const parsed = readAction(text, finishReason, form, { command: CLOSING, ...returns });
+  if (parsed.kind === "problem" || parsed.call.name !== RUN_CODE) return parsed;
+  const problems = set.checkArguments(RUN_CODE, parsed.call.args);
+  return problems.length === 0 ? parsed : refuseReply(parsed.thoughts, ...problems);
+}
+
+const CLOSING = "task_complete";
+
+/** Falls back to JSON for a server that is known to reject tools, and when no code can run. */
+export function chooseMode(
   form: ReplyForm,
   { mode = "plain", takesTools = false }: Partial<ModelTerms> = {},
-): OutputMode => (form === "tools" && takesTools ? "tools" : mode);
+  set: Pick<CommandSet, "get">,
+): OutputMode {
+  switch (form) {
+    case "tools":
+      return takesTools ? "tools" : mode;
+    case "react":
+    case "code":
+      return set.get(RUN_CODE) ? form : mode;
+    case "json":
+      return mode;
+  }
+}
 
-export const formOf = (mode: OutputMode): FormStrategy => (mode === "tools" ? tools : json);
+export function formOf(mode: OutputMode): FormStrategy {
+  switch (mode) {
+    case "tools":
+      return tools;
+    case "react":
+      return react;
+    case "code":
+      return code;
+    default:
+      return json;
+  }
+}

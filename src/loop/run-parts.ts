@@ -1,4 +1,5 @@
 /** run-parts.ts -- what the main loop needs from outside. */
+import type { AskedScript } from "#core/asked-script.ts";
 import type { Rules } from "#core/decide.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -12,6 +13,8 @@ export interface RunParts extends JournalParts {
   readonly clock: Clock;
   /** Turns a move into an intent and an action. Changes nothing itself. */
   readonly prepare: Prepare;
+  /** Reads a file of the agent for a person who is asked whether its code may run. */
+  readScript?(file: string): Promise<Omit<AskedScript, "file">>;
   /** True when a recall may send a request. Results become durable before it. */
   remoteRecall(): boolean;
   /** Resolves to true when the time has come or a message has arrived, to false when this host does not wait for it. */

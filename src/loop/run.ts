@@ -16,25 +16,24 @@ import { listens } from "#core/inbox.ts";
 import { isBetweenCalls, type Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
+import { withScript } from "./ask-about-script.ts";
 import { doWork } from "./do-work.ts";
 import { leaveAfter } from "./isolate-call.ts";
-import { type Journal, openJournal } from "./journal.ts";
+import { type OpenRun, openRun } from "./lots.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
-  const journal = await openJournal(lease, parts);
-  await leaveAfter(
-    advance(journal, parts, () => false),
-    journal,
-    parts,
-  );
-  return journal.state;
+  const open = await openRun(lease, parts);
+  const running = advance(open, parts, () => false).finally(() => open.lots.close());
+  await leaveAfter(running, open.journal, parts);
+  return open.journal.state;
 }
 
 /** Moves the agent until `isOver` holds. Resolves to false when it rests, pauses or has to wait before. */
-async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentState) => boolean): Promise<boolean> {
+async function advance(open: OpenRun, parts: RunParts, isOver: (state: AgentState) => boolean): Promise<boolean> {
+  const { journal } = open;
   for (;;) {
     if (isOver(journal.state)) return true;
     if (listens(journal.state)) await journal.receiveInbox();
@@ -45,7 +44,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
     }
     switch (move.kind) {
       case "record":
-        journal.record({ events: move.events });
+        journal.record({ events: await withScript(move.events, journal, parts) });
         break;
       case "rest":
         await journal.commit(null);
@@ -58,7 +57,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
       case "read":
       case "execute":
       case "probe": {
-        const outcome = await doWork(move, journal, parts, enterAbove(move, journal, parts));
+        const outcome = await doWork(move, open, parts, enterAbove(move, open, parts));
         if (!outcome) return false;
         journal.record(outcome);
         break;
@@ -68,10 +67,10 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
 }
 
 /** Runs the loop until the frame of this move is the innermost one again. */
-function enterAbove(move: Move, journal: Journal, parts: RunParts): Enter {
-  const below = "callId" in move ? frameOfCall(journal.state, move.callId)?.id : undefined;
+function enterAbove(move: Move, open: OpenRun, parts: RunParts): Enter {
+  const below = "callId" in move ? frameOfCall(open.journal.state, move.callId)?.id : undefined;
   return async (push) => {
-    journal.record({ events: push });
-    return advance(journal, parts, ({ frames }) => frames.at(-1)?.id === below);
+    open.journal.record({ events: push });
+    return advance(open, parts, ({ frames }) => frames.at(-1)?.id === below);
   };
 }

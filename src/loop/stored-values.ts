@@ -18,6 +18,7 @@ export interface Storing {
 
 /** `mark`: how the value is stored (`EVENT_FIELDS`). */
 export function storeValue(value: unknown, mark: Mark | undefined, storing: Storing): unknown {
+  if (mark === "whole") return storeWhole(value, storing);
   if (typeof value === "string") return storeText(value, mark, storing);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => storeValue(item, markOf("", mark), storing));
@@ -26,6 +27,14 @@ export function storeValue(value: unknown, mark: Mark | undefined, storing: Stor
   const { scrub, spill } = storing;
   const whole = storeMembers(value, mark, { scrub });
   return spill ? { ...spill(JSON.stringify(whole)), json: true } : whole;
+}
+
+/** A value of many short parts can be long too: then it becomes one blob. */
+function storeWhole(value: unknown, { scrub, spill }: Storing): unknown {
+  const storing = { scrub, ...(spill ? { spill } : {}) };
+  if (typeof value !== "object" || value === null || !spill) return storeValue(value, "json", storing);
+  const json = JSON.stringify(storeValue(value, "json", { scrub }));
+  return isLong(json) ? { ...spill(json), json: true } : storeValue(value, "json", storing);
 }
 
 function storeText(text: string, mark: Mark | undefined, { scrub, spill }: Storing): unknown {

@@ -21,6 +21,7 @@ import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts
 import { readModelAnswer } from "./read-answer.ts";
 import { type CapName, measureText, type OverCapError, withMargin } from "./reply-cap.ts";
 import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
+import { cutAtStop } from "./stop-text.ts";
 import { createTermsKeeper } from "./terms.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
@@ -81,10 +82,11 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
         const maxTokens = withMargin(request.maxTokens ?? Number.POSITIVE_INFINITY);
         const received = await readModelAnswer(response, { ...reading, maxTokens, onText });
         signal.throwIfAborted();
-        const answer = readChatReply(received, asked);
-        if (answer.kind === "failed") return answer;
+        const whole = readChatReply(received, asked);
+        if (whole.kind === "failed") return whole;
         await terms.taken(model);
-        const tokens = answer.usage?.outputTokens ?? Math.ceil(measureText(answer.text));
+        const answer = cutAtStop(whole, request.stop);
+        const tokens = whole.usage?.outputTokens ?? Math.ceil(measureText(whole.text));
         if (tokens <= maxTokens) return answer;
         const isChanged = await learnIgnored(model, sent);
         return isChanged ? answer : { ...answer, capIgnored: describeIgnoredCap(request, sent, tokens, asked) };
@@ -148,7 +150,7 @@ async function explainAndLearn(
 
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
-  { mode: wanted = "plain", replySchema, tools = [], maxTokens }: ModelRequest,
+  { mode: wanted = "plain", replySchema, tools = [], maxTokens, stop = [] }: ModelRequest,
   { without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
@@ -159,17 +161,19 @@ function chooseParts(
   const reasoningEffort = settings.reasoningEffort !== undefined && !without.includes("reasoning_effort");
   const name = CAP_NAMES.find((each) => !without.includes(each));
   const cap = maxTokens !== undefined && name ? { name, tokens: maxTokens } : null;
-  const isBare = mode === "plain" && !stream && !temperature && !reasoningEffort && cap?.name !== CAP_NAMES[0];
+  const hasStop = stop.length > 0 && !without.includes("stop");
+  const isPlain = mode === "plain" || mode === "react" || mode === "code";
+  const isBare = isPlain && !hasStop && !stream && !temperature && !reasoningEffort && cap?.name !== CAP_NAMES[0];
   const toolChoice = mode === "tools" && !without.includes("tool_choice");
   const strictTools = mode === "tools" && !without.includes("strict") && tools.some(({ isStrict }) => isStrict);
   const ofTools = { toolChoice, strictTools };
-  return { mode, stream, streamOptions, temperature, ...ofTools, turns, reasoningEffort, cap, isBare };
+  return { mode, stream, streamOptions, temperature, ...ofTools, turns, reasoningEffort, stop: hasStop, cap, isBare };
 }
 
 const CAP_NAMES: readonly CapName[] = ["max_completion_tokens", "max_tokens"];
 
 function buildRequestBody(
-  { model, messages, replySchema, tools }: ModelRequest,
+  { model, messages, replySchema, tools, stop }: ModelRequest,
   sent: SentParts,
   { temperature, reasoningEffort }: OpenAIModelSettings,
 ) {
@@ -178,6 +182,7 @@ function buildRequestBody(
     messages: sent.turns ? mergeIntoTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
     ...(sent.temperature ? { temperature } : {}),
     ...(sent.reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
+    ...(sent.stop ? { stop } : {}),
     ...(sent.cap ? { [sent.cap.name]: sent.cap.tokens } : {}),
     ...buildResponseFormat(sent.mode, replySchema),
     ...buildTools(sent, tools),

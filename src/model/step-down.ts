@@ -10,7 +10,7 @@ import type { CapName } from "./reply-cap.ts";
 
 /** `tool_choice`: the demand for a call; `strict`: of the parameters of tools. */
 type ToolPart = "tools" | "tool_choice" | "strict";
-type OptionalPart = "stream" | "stream_options" | "temperature" | "reasoning_effort" | CapName | ToolPart;
+type OptionalPart = "stream" | "stream_options" | "temperature" | "reasoning_effort" | "stop" | CapName | ToolPart;
 
 export type JsonMode = Exclude<OutputMode, "tools" | "react" | "code">;
 
@@ -39,6 +39,8 @@ export interface SentParts {
   readonly strictTools: boolean;
   readonly turns: boolean;
   readonly reasoningEffort: boolean;
+  /** Texts before which the reply ends. */
+  readonly stop: boolean;
   /** The name and the tokens of the reply's cap; null if none was sent. */
   readonly cap: { readonly name: CapName; readonly tokens: number } | null;
   /** True if the request had none of these parts, and at most `max_tokens`. */
@@ -77,9 +79,10 @@ export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: 
   if (sent.cap && CAP_WORDS.test(words)) return changeTerms(withOtherCap(terms, sent.cap, words));
   if (sent.reasoningEffort && /reasoning[_ ]effort/i.test(words))
     return changeTerms(withoutPart(terms, "reasoning_effort"));
+  if (sent.stop && /\bstop(?:[_ ]sequences?)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stop"));
   const rejectedPart = sent.mode === "tools" ? findToolPart(sent, words) : undefined;
   if (rejectedPart) return changeTerms(withoutPart(terms, rejectedPart));
-  if (sent.mode !== "plain" && sent.mode !== "tools" && FORMAT_WORDS.test(words))
+  if ((sent.mode === "json_schema" || sent.mode === "json_object") && FORMAT_WORDS.test(words))
     return changeTerms({ ...terms, mode: lowerMode(terms.mode, chooseLowerMode(sent, words)) });
   if (status === 500) return { kind: "none" };
   if (sent.stream && /\bstream(s|ed|ing)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stream"));

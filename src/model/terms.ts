@@ -47,6 +47,7 @@ const BARE_TERMS: Pick<ServerTerms, "mode" | "without"> = {
     "stream_options",
     "temperature",
     "reasoning_effort",
+    "stop",
     "max_completion_tokens",
     "tools",
     "tool_choice",

@@ -3,6 +3,8 @@
  *
  *   system      name and role, goals, constraints, commands, resources, evaluation, response format
  *   user        only for a helper whose parent had read text from outside: its role and goals, as data
+ *   user and    only in a sub-task: the messages of the larger task up to the code that gave it, and the last sub-tasks with
+ *   assistant   their results
  *   user and    the messages of short-term memory, nine by default, oldest first
  *   assistant
  *   user        the time, files, limits and helpers, up to ten recalls, the request for the next command
@@ -15,14 +17,18 @@ import type { PromptMessage } from "#core/ports/model.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";
+import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { renderJob } from "./job.ts";
 import { renderMinimal } from "./messages.ts";
+import { numberMessages } from "./number-messages.ts";
+import { renderOuter } from "./outer.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
+import { type SizedMessage, userMessage } from "./sized-message.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
-import { type CommandOffer, type FormWords, JSON_WORDS, renderSections, renderSystemMessage } from "./system.ts";
+import { type CommandOffer, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
-import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
+import { estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
 
 export interface PromptInput extends CommandOffer, Situation {
   readonly state: AgentState;
@@ -53,8 +59,9 @@ export interface Prompt {
 
 /** Throws GOALD_PROMPT_TOO_LONG when the fixed parts leave too little room for the newest message. */
 export function buildPrompt(input: PromptInput): Prompt {
-  const { state, words, contextTokens, replyTokens } = input;
+  const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
   const window = activeFrame(state).window.slice(-longestWindow(state));
+  const numbers = numberMessages(activeFrame(state));
   const recalls = input.recalls.slice(0, MAX_RECALLS);
   const system = renderSystemMessage(input);
   const rows = renderRows(recalls, input.now, contextTokens);
@@ -63,26 +70,20 @@ export function buildPrompt(input: PromptInput): Prompt {
   const jobMessages = job === undefined ? [] : [userMessage(job)];
   const jobTokens = jobMessages.reduce((sum, { tokens }) => sum + tokens, 0);
   const fixedTokens = TOKENS_PER_REQUEST + system.tokens + jobTokens + request(0).tokens;
+  const outer = renderOuter(state, words, form);
   const fitted = fitPrompt({
+    outer,
     window,
     words,
+    style: { form, numberOf: numbers.of },
     roomTokens: contextTokens - replyTokens - fixedTokens,
     recallCount: rows.length,
     recallTokens: (count) => request(count).tokens - request(0).tokens,
   });
   if (!fitted) throw createTooLongError(input, fixedTokens);
-  return assemblePrompt(input, fitted, [system, ...jobMessages], request(fitted.recallCount));
+  const first = [system, ...jobMessages, ...outer.slice(outer.length - fitted.outerCount)];
+  return assemblePrompt(input, fitted, first, request(fitted.recallCount));
 }
-
-interface SizedMessage {
-  readonly prompt: PromptMessage;
-  readonly tokens: number;
-}
-
-const userMessage = (content: string): SizedMessage => ({
-  prompt: { role: "user", content },
-  tokens: estimateMessage(content),
-});
 
 function assemblePrompt(
   { state, recalls }: PromptInput,
@@ -108,29 +109,41 @@ function assemblePrompt(
 /** Returns a cached renderer of the last message with the best `count` rows. */
 function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: readonly string[]) {
   const { state, words, now, form = JSON_WORDS } = input;
-  const template = words[isFirst ? "first-command" : "next-command"];
+  const template = words[isFirst ? form.first : form.next];
   const origin = originOf(state);
-  const time = `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`;
-  const situation = renderSituation(state, input, words);
-  const answer = fillTemplate(words[form.answer], {});
+  const shared = {
+    time: `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`,
+    situation: renderSituation(state, input, words, form),
+    answer: "answer" in form ? fillTemplate(words[form.answer], {}) : "",
+    number: String(numberMessages(activeFrame(state)).next),
+    methods: renderMethods(input),
+  };
   const made: SizedMessage[] = [];
   return (count: number): SizedMessage => {
     const known = made[count];
     if (known) return known;
-    const values = { time, situation, answer, recalls: renderRecalls(rows.slice(0, count), words) };
-    const content = origin ? fillSubtask(origin, words, values) : fillTemplate(template, values);
+    const values = { ...shared, recalls: renderRecalls(rows.slice(0, count), words) };
+    const content = origin ? fillSubtask(origin, words, form, values) : fillTemplate(template, values);
     const sized = userMessage(content);
     made[count] = sized;
     return sized;
   };
 }
 
+/** Methods stand in the prompt only in the forms that call them in code. */
+function renderMethods({ words, form = JSON_WORDS, found }: PromptInput): string {
+  const isCode = form.form === "react" || form.form === "code";
+  const lines = isCode ? (found?.("python") ?? []) : [];
+  return lines.length === 0 ? "" : fillTemplate(words["react/methods"], { methods: lines.join("\n") });
+}
+
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
 function createTooLongError(input: PromptInput, fixedTokens: number): GoaldError {
-  const { state, words, contextTokens, replyTokens } = input;
+  const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
   const newest = activeFrame(state).window.at(-1);
-  const newestTokens = newest ? renderMinimal(newest, words).tokens : 0;
+  const style = { form, numberOf: () => 1 };
+  const newestTokens = newest ? renderMinimal(newest, words, style).tokens : 0;
   const sections = Object.entries(renderSections(input)).map(([name, text]) => ({
     name,
     tokens: estimateTokens(text),
@@ -155,4 +168,5 @@ const REMEDIES: Readonly<Record<string, string>> = {
   role: "shorten the agent's name and role",
   goals: "shorten the goals; long material belongs in a file of the workspace",
   commands: "offer fewer commands",
+  functions: "offer fewer commands",
 };

@@ -5,6 +5,7 @@
  * the text in a delimiter. Control characters are removed from text of any source.
  */
 
+import { isCellCommand } from "#core/cells.ts";
 import type { Message } from "#core/frame.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import { clip, headOf, isBlobRef } from "#core/text.ts";
@@ -12,6 +13,7 @@ import { clean } from "#util/clean.ts";
 import { delimitText } from "./delimit.ts";
 import { describeMessageSource } from "./describe-source.ts";
 import { formatName } from "./format-name.ts";
+import { JSON_STYLE, type MessageStyle, showReply } from "./show-reply.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, shrinkText } from "./tokens.ts";
 
@@ -22,40 +24,54 @@ export interface RenderedMessage {
   readonly isClipped: boolean;
 }
 
-/** Renders a whole message, once per message object and words: state keeps its objects between steps. */
-export function renderMessage(message: Message, words: Words): RenderedMessage {
-  const remembered = renderings.get(words) ?? new WeakMap<Message, RenderedMessage>();
+/** Renders a whole message, once per message object, words and style: state keeps its objects between steps. */
+export function renderMessage(message: Message, words: Words, style: MessageStyle = JSON_STYLE): RenderedMessage {
+  const remembered = renderings.get(words) ?? new WeakMap<Message, Remembered>();
   renderings.set(words, remembered);
   const known = remembered.get(message);
-  if (known) return known;
-  const rendered = renderWithin(message, words, Number.POSITIVE_INFINITY);
-  remembered.set(message, rendered);
+  const { form } = style.form;
+  const number = form === "react" ? style.numberOf(message) : 0;
+  if (known?.form === form && known.number === number) return known.rendered;
+  const rendered = renderWithin(message, words, style, Number.POSITIVE_INFINITY);
+  remembered.set(message, { form, number, rendered });
   return rendered;
 }
 
 /** Clips a message in the middle to at most `maxTokens`, or to its bare frame when that is larger. */
-export function renderClipped(whole: RenderedMessage, words: Words, maxTokens: number): RenderedMessage {
+export function renderClipped(
+  whole: RenderedMessage,
+  words: Words,
+  maxTokens: number,
+  style: MessageStyle = JSON_STYLE,
+): RenderedMessage {
   if (whole.tokens <= maxTokens) return whole;
-  const length = headOf(whole.message.text).length;
-  return shrinkText(length, whole.tokens, maxTokens, (limit) => renderWithin(whole.message, words, limit));
+  const { message } = whole;
+  const length = headOf(message.text).length;
+  return shrinkText(length, whole.tokens, maxTokens, (limit) => renderWithin(message, words, style, limit));
 }
 
 /** Renders the smallest form of a message: its frame and the gap mark. */
-export const renderMinimal = (message: Message, words: Words): RenderedMessage =>
-  renderClipped(renderMessage(message, words), words, 0);
+export const renderMinimal = (message: Message, words: Words, style: MessageStyle = JSON_STYLE): RenderedMessage =>
+  renderClipped(renderMessage(message, words, style), words, 0, style);
 
-const renderings = new WeakMap<Words, WeakMap<Message, RenderedMessage>>();
+interface Remembered {
+  readonly form: MessageStyle["form"]["form"];
+  readonly number: number;
+  readonly rendered: RenderedMessage;
+}
+const renderings = new WeakMap<Words, WeakMap<Message, Remembered>>();
 
 /** Room for the gap mark: a fully clipped text must not look like an empty one. */
 const GAP_CHARS = 48;
 
-function renderWithin(message: Message, words: Words, maxChars: number): RenderedMessage {
+function renderWithin(message: Message, words: Words, style: MessageStyle, maxChars: number): RenderedMessage {
   const cleaned = clean(headOf(message.text)).toWellFormed();
-  const clipped = clip(cleaned, Math.max(maxChars, GAP_CHARS));
+  const whole = message.kind === "reply" ? showReply(message, cleaned, style) : cleaned;
+  const clipped = clip(whole, Math.max(maxChars, GAP_CHARS));
   // The gap mark can be longer than the clipped text.
-  const isClipped = clipped.length < cleaned.length;
-  const shown = isClipped ? clipped : cleaned;
-  const prompt = toPromptMessage(message, completeText(message, shown, words), words);
+  const isClipped = clipped.length < whole.length;
+  const shown = isClipped ? clipped : whole;
+  const prompt = toPromptMessage(message, completeText(message, shown, words), words, style);
   return { message, prompt, tokens: estimateMessage(prompt.content), isClipped };
 }
 
@@ -64,7 +80,7 @@ function completeText({ text }: Message, shown: string, words: Words): string {
   return shown.trim() === "" ? fillTemplate(words["empty-text"], {}) : shown;
 }
 
-function toPromptMessage(message: Message, text: string, words: Words): PromptMessage {
+function toPromptMessage(message: Message, text: string, words: Words, style: MessageStyle): PromptMessage {
   const step = String(message.step);
   const from = formatName(message.from);
   switch (message.kind) {
@@ -79,7 +95,8 @@ function toPromptMessage(message: Message, text: string, words: Words): PromptMe
         source: describeMessageSource(message),
         data: delimitText("data", text),
       };
-      return { role: "user", content: fillTemplate(words.result, values) };
+      const number = String(style.numberOf(message));
+      return { role: "user", content: fillTemplate(words[resultWords(message, style)], { ...values, number }) };
     }
     case "task":
       return { role: "user", content: fillTemplate(words.task, { step, from, words: delimitText("words", text) }) };
@@ -97,4 +114,10 @@ function toPromptMessage(message: Message, text: string, words: Words): PromptMe
       return { role: "user", content: fillTemplate(template, { step, from, words: delimitText("words", text) }) };
     }
   }
+}
+
+/** In the form `react` every result is an observation; in the form `code` only that of code is shown as one. */
+function resultWords({ from }: Message, { form }: MessageStyle) {
+  if (!("result" in form)) return "result";
+  return form.form === "react" || isCellCommand(from) ? form.result : "result";
 }

@@ -6,9 +6,11 @@
  */
 import { spentByOthers, spentOf } from "#core/limits.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
-import type { AgentState, ChildAccount } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
+import type { ChildAccount } from "#core/subagents/subagent-event.ts";
 import { formatSize } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
+import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { formatName } from "./format-name.ts";
 import { formatAge } from "./recalls.ts";
 import { fillTemplate, type Words } from "./template.ts";
@@ -38,6 +40,7 @@ export function renderSituation(
   state: AgentState,
   { step = state.step + 1, folder = "" }: Situation,
   words: Words,
+  { lastSteps }: FormWords = JSON_WORDS,
 ): string {
   const left = listLimits(state, step);
   const helpers = listHelpers(state);
@@ -45,7 +48,7 @@ export function renderSituation(
     folder === "" ? "" : fillTemplate(words.folder, { files: delimitText("data", folder) }),
     left.length === 0 ? "" : fillTemplate(words["limits-left"], { left: left.join(", ") }),
     helpers === "" ? "" : fillTemplate(words["helpers-at-work"], { helpers }),
-    isEnding(state, step) ? fillTemplate(words["last-steps"], {}) : "",
+    isEnding(state, step) ? fillTemplate(words[lastSteps], {}) : "",
   ]
     .filter((line) => line !== "")
     .join("\n");

@@ -3,6 +3,7 @@ import type { FrameOrigin } from "#core/frame.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
+import type { FormWords } from "./form-words.ts";
 import { formatName } from "./format-name.ts";
 import { fillTemplate, type Words } from "./template.ts";
 
@@ -13,22 +14,25 @@ export function originOf(state: AgentState): FrameOrigin | undefined {
 }
 
 /** The goals of the agent, or the single goal of its sub-task. The same array at each step, which is a cache key. */
-export function goalsOf(state: AgentState, words: Words): readonly string[] {
+export function goalsOf(state: AgentState, words: Words, { subtask }: FormWords): readonly string[] {
   const origin = originOf(state);
   if (!origin) return state.goals;
-  const known = goals.get(origin) ?? [fillTemplate(words.subtask, { returns: JSON.stringify(origin.returns) })];
-  goals.set(origin, known);
-  return known;
+  const known = goals.get(origin);
+  if (known?.subtask === subtask) return known.goals;
+  const made = [fillTemplate(words[subtask], { returns: JSON.stringify(origin.returns) })];
+  goals.set(origin, { subtask, goals: made });
+  return made;
 }
 
-const goals = new WeakMap<FrameOrigin, readonly string[]>();
+const goals = new WeakMap<FrameOrigin, { readonly subtask: FormWords["subtask"]; readonly goals: readonly string[] }>();
 
 export const fillSubtask = (
   origin: FrameOrigin,
   words: Words,
-  values: Readonly<Record<"time" | "recalls" | "answer", string>>,
+  { subtaskNext }: FormWords,
+  values: Readonly<Record<"time" | "recalls", string>>,
 ) =>
-  fillTemplate(words["subtask-command"], {
+  fillTemplate(words[subtaskNext], {
     ...values,
     command: formatName(origin.command),
     words: delimitText("words", headOf(origin.task)),

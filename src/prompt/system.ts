@@ -6,22 +6,14 @@
  * imitate a section.
  */
 import type { PromptMessage } from "#core/ports/model.ts";
+import type { CellLanguage } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { hasOutsideGoals, hasOutsideRole } from "./job.ts";
 import { goalsOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage } from "./tokens.ts";
-
-/** The words of a form of reply. */
-export interface FormWords {
-  readonly format: "response-format" | "tool-format";
-  readonly answer: "json-answer" | "tool-answer";
-  /** In place of the list of commands, when the request has them elsewhere. */
-  readonly commands?: "tool-commands";
-}
-export const JSON_WORDS: FormWords = { format: "response-format", answer: "json-answer" };
-export const TOOL_WORDS: FormWords = { format: "tool-format", answer: "tool-answer", commands: "tool-commands" };
 
 /** The commands that an agent may use, as its prompt shows them. */
 export interface CommandOffer {
@@ -29,6 +21,10 @@ export interface CommandOffer {
   readonly commandList: string;
   /** True if a command of the list asks a person. */
   readonly asksPerson: boolean;
+  /** The same commands as functions of Python, one a line. Absent: there are none. */
+  listFunctions?(): string;
+  /** The methods that searches found, newest first, one a line. */
+  found?(language: CellLanguage): readonly string[];
 }
 
 interface SystemInput extends CommandOffer {
@@ -44,35 +40,36 @@ interface SystemMessage {
 }
 
 export function renderSystemMessage(input: SystemInput): SystemMessage {
-  const { state, commandList, asksPerson, words, form = JSON_WORDS } = input;
-  const goals = goalsOf(state, words);
+  const { state, asksPerson, words, form = JSON_WORDS } = input;
+  const goals = goalsOf(state, words, form);
+  const commandList = form.form === "code" ? (input.listFunctions?.() ?? "") : input.commandList;
   const known = rendered.get(goals);
   const isOutside = hasOutsideRole(state);
   if (known && known.name === state.name && known.role === state.role && known.isOutside === isOutside) {
     const isSame = known.commandList === commandList && known.asksPerson === asksPerson && known.words === words;
     if (isSame && known.form === form) return known.message;
   }
-  const content = fillTemplate(words.system, renderSections(input));
+  const content = fillTemplate(words[form.system], renderSections(input));
   const message: SystemMessage = { prompt: { role: "system", content }, tokens: estimateMessage(content) };
   const { name, role } = state;
   rendered.set(goals, { name, role, isOutside, commandList, asksPerson, words, form, message });
   return message;
 }
 
-/** Keyed by the placeholders of system.md. */
-export function renderSections({
-  state,
-  commandList,
-  asksPerson,
-  words,
-  form = JSON_WORDS,
-}: SystemInput): Readonly<Record<string, string>> {
+/** Keyed by the placeholders of the form's system message. */
+export function renderSections(input: SystemInput): Readonly<Record<string, string>> {
+  const { state, commandList, asksPerson, words, form = JSON_WORDS } = input;
   const assistance = fillTemplate(words[asksPerson ? "assistance" : "no-assistance"], {});
-  return {
+  const shared = {
     role: fillTemplate(words.role, roleOf(state, words)),
-    goals: shownGoals(state, words)
+    goals: shownGoals(state, words, form)
       .map((goal, index) => `${index + 1}. ${indentLines(goal)}`)
       .join("\n"),
+  };
+  if (form.form === "react") return { ...shared, assistance };
+  if (form.form === "code") return { ...shared, assistance, functions: input.listFunctions?.() ?? "" };
+  return {
+    ...shared,
     constraints: fillTemplate(words.constraints, { assistance }),
     commands: form.commands ? fillTemplate(words[form.commands], {}) : commandList,
     resources: fillTemplate(words.resources, {}),
@@ -102,8 +99,8 @@ function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role
   return { name: foldLines(state.name), role: foldLines(state.role) };
 }
 
-function shownGoals(state: AgentState, words: Words): readonly string[] {
-  const goals = goalsOf(state, words);
+function shownGoals(state: AgentState, words: Words, form: FormWords): readonly string[] {
+  const goals = goalsOf(state, words, form);
   return goals === state.goals && hasOutsideGoals(state) ? [fillTemplate(words["outside-goal"], {})] : goals;
 }
 

@@ -1,7 +1,8 @@
 /**
- * template.ts -- loads the words that the model reads from `prompts/*.md`, and fills their `{{name}}` placeholders.
+ * template.ts -- loads the words that the model reads from `prompts/`, and fills their `{{name}}` placeholders.
  *
- * The shipped folder has every file; a folder of the home overrides single files by name. Files are checked once at
+ * The shipped folder has every file; a folder of the home overrides single files by name. The forms `react` and `code` have a
+ * folder of their own below it. Files are checked once at
  * load, before any money is spent. Filling is one pass: a `{{goals}}` inside a value stays as it is.
  */
 import { readdir, readFile } from "node:fs/promises";
@@ -14,6 +15,9 @@ interface PromptTemplate {
   readonly file: string;
   readonly text: string;
 }
+
+/** The last message of a reply in prose has these too. */
+const NEXT_ACTION = ["situation", "recalls", "methods"] as const;
 
 /** Placeholders of each file. */
 const PROMPT_FILES = {
@@ -43,6 +47,8 @@ const PROMPT_FILES = {
   "last-steps": { required: [], optional: [] },
   subtask: { required: ["returns"], optional: [] },
   "subtask-command": { required: ["time", "words"], optional: ["answer", "situation", "recalls", "command"] },
+  "subtask-context": { required: ["earlier"], optional: [] },
+  "earlier-subtasks": { required: ["data"], optional: [] },
   recalls: { required: ["events"], optional: [] },
   result: { required: ["command", "status", "data"], optional: ["step", "source"] },
   denial: { required: ["words"], optional: ["step", "from"] },
@@ -59,6 +65,20 @@ const PROMPT_FILES = {
   "browse-website": { required: [], optional: [] },
   "improve-code": { required: [], optional: [] },
   "write-tests": { required: [], optional: [] },
+  "react/system": { required: ["role", "goals"], optional: ["assistance"] },
+  "react/first-action": { required: ["time", "number"], optional: NEXT_ACTION },
+  "react/next-action": { required: ["time", "number"], optional: NEXT_ACTION },
+  "react/subtask": { required: ["returns"], optional: [] },
+  "react/subtask-action": { required: ["time", "words", "number"], optional: [...NEXT_ACTION, "command"] },
+  "react/last-steps": { required: [], optional: [] },
+  "react/observation": { required: ["number", "data"], optional: ["status", "source"] },
+  "react/methods": { required: ["methods"], optional: [] },
+  "code/system": { required: ["role", "goals", "functions"], optional: ["assistance"] },
+  "code/next-code": { required: ["time"], optional: NEXT_ACTION },
+  "code/subtask": { required: ["returns"], optional: [] },
+  "code/subtask-code": { required: ["time", "words"], optional: [...NEXT_ACTION, "command"] },
+  "code/last-steps": { required: [], optional: [] },
+  "code/result": { required: ["data"], optional: ["step", "status", "source"] },
 } as const satisfies Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>;
 
 export type PromptFile = keyof typeof PROMPT_FILES;
@@ -103,7 +123,19 @@ export function fillTemplate(template: PromptTemplate, values: Readonly<Record<s
 
 const PLACEHOLDER = /^\{\{([^{}\n]*)\}\}(\n+)|\{\{([^{}\n]*)\}\}/gm;
 
+const FORM_FOLDERS: readonly string[] = ["react", "code"];
+
+/** Relative to the folder. */
 async function listFileNames(folder: string): Promise<readonly string[]> {
+  const names = await listNames(folder);
+  const listed = names.map(async (name) => {
+    if (!FORM_FOLDERS.includes(name)) return [name];
+    return (await listNames(join(folder, name))).map((file) => `${name}/${file}`);
+  });
+  return (await Promise.all(listed)).flat();
+}
+
+async function listNames(folder: string): Promise<readonly string[]> {
   try {
     const names = await readdir(folder);
     return names.filter((name) => !name.startsWith(".") && !name.endsWith("~")).sort();

@@ -39,8 +39,13 @@ export interface ReplyCatalogue {
 type CheckedCall =
   /** `thought`: see `arrangeArguments`. */
   | { readonly kind: "valid"; readonly call: CommandCall; readonly thought?: string | undefined }
-  /** `isTemplate`: no command was meant, since the name is unknown or a placeholder was not filled in. */
-  | { readonly kind: "invalid"; readonly problems: readonly string[]; readonly isTemplate: boolean };
+  /** `isTemplate`: no command was meant, since the name is unknown or a placeholder was not filled in. Else `name` was. */
+  | {
+      readonly kind: "invalid";
+      readonly problems: readonly string[];
+      readonly isTemplate: boolean;
+      readonly name?: string;
+    };
 
 export interface CallValidator {
   isName(written: string): boolean;
@@ -49,7 +54,7 @@ export interface CallValidator {
 }
 
 /** Schemas were checked when their command was loaded, so unknown keywords and formats are not errors here. */
-const AJV_OPTIONS = {
+export const AJV_OPTIONS = {
   strict: false,
   validateSchema: false,
   validateFormats: false,
@@ -82,15 +87,15 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
       const arranged = arrangeArguments(args, schema, aliases, source);
       switch (arranged.kind) {
         case "not-an-object":
-          return rejectCall(describeArgsNotAnObject(name, schema));
+          return rejectCall(name, describeArgsNotAnObject(name, schema));
         case "twice":
-          return rejectCall(describeRepeatedArgument(name, arranged.name));
+          return rejectCall(name, describeRepeatedArgument(name, arranged.name));
         case "placeholder":
           return rejectTemplate(describePlaceholder(name, arranged.name, arranged.value));
         case "args":
           if (deciding(name)(arranged.args))
             return { kind: "valid", call: { name, args: { ...arranged.args } }, thought: arranged.thought };
-          return rejectCall(...describeErrors(wording(name), deciding(name).errors, arranged.args, name, schema));
+          return rejectCall(name, ...describeErrors(wording(name), deciding(name).errors, arranged.args, name, schema));
       }
     },
   };
@@ -176,7 +181,12 @@ function countValues(value: unknown, counted = 0): number {
   return count;
 }
 
-const rejectCall = (...problems: readonly string[]): CheckedCall => ({ kind: "invalid", problems, isTemplate: false });
+const rejectCall = (name: string, ...problems: readonly string[]): CheckedCall => ({
+  kind: "invalid",
+  problems,
+  isTemplate: false,
+  name,
+});
 const rejectTemplate = (...problems: readonly string[]): CheckedCall => ({
   kind: "invalid",
   problems,

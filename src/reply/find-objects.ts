@@ -185,3 +185,20 @@ export function findLeadingReasoningEnd(text: string): number {
   }
   return 0;
 }
+
+/**
+ * Returns the end of the reasoning that a reply in prose begins with, else 0; -1 when it does not end. A closing mark without
+ * an opening ends reasoning too, unless it is in a block of code.
+ */
+export function findReasoningEnd(text: string): number {
+  let open = 0;
+  for (const mark of text.matchAll(MARK)) {
+    const before = text.slice(0, mark.index);
+    const isOpening = mark.groups?.open !== undefined;
+    if (open === 0 && isOpening && before.trim() !== "") return 0;
+    if (open === 0 && !isOpening && (before.match(/^[ \t]*```/gm)?.length ?? 0) % 2 === 1) return 0;
+    open += isOpening ? 1 : -1;
+    if (open <= 0) return mark.index + mark[0].length;
+  }
+  return open > 0 ? -1 : 0;
+}

@@ -17,6 +17,8 @@ export type ParsedReply =
       /** One to five sentences for the model, each with fault and remedy. */
       readonly problems: readonly string[];
       readonly thoughts: Thoughts | null;
+      /** The command that was meant, when only its arguments are at fault. */
+      readonly command?: string;
     };
 
 /** `thought`: its own argument; empty when it has none. */

@@ -32,7 +32,35 @@ export const PROBLEMS = {
   severalCommands:
     "The reply holds more than one command, and they differ. Send one command; the next one can follow after its result.",
   noName: "The command has no name. Put the name of one command from the list under command.name.",
+  damagedCode:
+    "A letter of the code arrived damaged (as U+FFFD), so nothing was run. Send the code again, with other letters or as \\u escapes.",
 } as const;
+
+const REACT_SHAPE = "Send one thought and one ACTION with a block of Python.";
+const CODE_SHAPE = "Send one block of code, or your answer without one.";
+const ONLY_REASONING = "The reply ended before the reasoning block did.";
+const CUT_CODE = "The reply was cut off before its code was complete, so nothing was run. Write less in one reply.";
+
+/** Problems with a reply in prose. */
+export const ACTION_PROBLEMS = {
+  react: {
+    onlyReasoning: `${ONLY_REASONING} ${REACT_SHAPE}`,
+    cutOff: CUT_CODE,
+    noCode: `The reply has no action. ${REACT_SHAPE} When the task is done, the action is stop().`,
+    emptyCode: `The action is empty. ${REACT_SHAPE}`,
+    otherLanguage: "Only Python runs as an action. Write the action in Python.",
+  },
+  code: {
+    onlyReasoning: `${ONLY_REASONING} ${CODE_SHAPE}`,
+    cutOff: CUT_CODE,
+    noCode: `The reply was empty. ${CODE_SHAPE}`,
+    emptyCode: `The block of code is empty. ${CODE_SHAPE}`,
+    otherLanguage: "",
+  },
+} as const;
+
+export const describeForeignCode = (name: string): string =>
+  `A block in ${quoteText(name)} cannot run: there is no shell here. Write Python, or use the functions that you have.`;
 
 const CALL_ALONE = "Call one tool; the next one can follow after its result.";
 const FOR_TOOLS: readonly (readonly [string, string])[] = [

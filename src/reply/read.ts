@@ -71,6 +71,8 @@ interface ReplySearch {
   hasCutCommand: boolean;
   /** See `noteBrokenCommand`. */
   hasBrokenCommand: boolean;
+  /** The command of the last call whose arguments are not valid. */
+  badCommand: string | undefined;
 }
 
 export function createReplyReader(
@@ -95,6 +97,7 @@ export function createReplyReader(
       hasSeveral: false,
       hasCutCommand: false,
       hasBrokenCommand: false,
+      badCommand: undefined,
     };
     return searchObjects(search, findLeadingReasoningEnd(reply)) ?? searchAgain(search) ?? concludeSearch(search);
   };
@@ -179,8 +182,10 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
     search.hasCutCommand = true;
     search.problems.unshift(PROBLEMS.cutOff);
   } else if (checked.kind === "invalid" && checked.isTemplate) search.problems.push(...checked.problems);
-  else if (checked.kind === "invalid") noteBrokenCommand(search, ...checked.problems);
-  else if (source.includes("\ufffd") && isDamaged(checked.call))
+  else if (checked.kind === "invalid") {
+    search.badCommand = checked.name;
+    noteBrokenCommand(search, ...checked.problems);
+  } else if (source.includes("\ufffd") && isDamaged(checked.call))
     noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
   else if (parsed.trust === "guessed") acceptGuessedCall(search, source, checked.call, hasSideEffect);
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
@@ -222,7 +227,8 @@ function concludeSearch(search: ReplySearch): ParsedReply {
       thoughts: thoughts ?? NO_THOUGHTS,
       repaired: found.every(({ repaired }) => repaired),
     };
-  if (problems.length > 0) return refuseReply(thoughts, ...problems);
+  const { badCommand: command } = search;
+  if (problems.length > 0) return { ...refuseReply(thoughts, ...problems), ...(command ? { command } : {}) };
   // The problem "no command" would make the model write an equally long reply again.
   if (search.isFull) return refuseReply(thoughts, PROBLEMS.cutOff);
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);

@@ -13,6 +13,7 @@ import type { Received } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
+import { CellView, createCellFinder } from "./cell-of-file.ts";
 import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
 import { isByPerson } from "./restore-version.ts";
 import { createSourceReader, Source } from "./sources.ts";
@@ -30,6 +31,7 @@ export const ToldVersion = open({
   sha256: nullable(text),
   goals: described(listOf(text), "The goals at that time."),
   command: described(nullable(Call), "Long arguments are cut. Null for a person's change."),
+  cell: described(nullable(CellView), "The cell of code that wrote it; null for none."),
   thought: described(text, "One line; empty for a person's change."),
   thoughts: described(nullable(ThoughtsView), "Null when the reply has none."),
   recalledSteps: described(listOf(count), "Earlier steps that were recalled into the prompt."),
@@ -67,7 +69,7 @@ export interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts
 const MAX_SOURCES = 30;
 const ARGUMENT_CHARS = 200;
 
-interface StepStory {
+interface StepStory extends Pick<VersionStory, "cell"> {
   goals: readonly string[];
   command: CommandCall | null;
   thought: string;
@@ -86,6 +88,7 @@ export async function traceVersions(
   const calls = new Map<string, CommandCall | null>(versions.map(({ callId }) => [callId, null]));
   const lastStep = Math.max(0, ...versions.map(({ step }) => step));
   const readSource = createSourceReader();
+  const cells = createCellFinder(versions);
   const sources: Source[] = [];
   const stepOfSeq: number[] = [];
   const received = new Map<string, readonly Received[]>();
@@ -98,6 +101,7 @@ export async function traceVersions(
     stepOfSeq[event.seq] = step;
     state = evolve(state, event);
     if ("callId" in event && calls.has(event.callId)) received.set(event.callId, state.received);
+    cells.add(event);
     const source = readSource(event);
     if (source) sources.push(source);
     if (event.type === "agent-created" || event.type === "goals-changed") goals = event.goals;
@@ -113,12 +117,14 @@ export async function traceVersions(
     const isRead = ({ step, outside }: Source): boolean =>
       step <= version.step && (step > before || (outside.length > 0 && step >= unclean));
     const story = { ...(steps.get(version.step) ?? emptyStory()), command: calls.get(version.callId) ?? null };
-    return storyOf(version, index + 1, story, { received: known, sources: sources.filter(isRead) });
+    const read = { received: known, sources: sources.filter(isRead) };
+    return storyOf(version, index + 1, { ...story, cell: cells.cellOf(version) }, read);
   });
 }
 
 const emptyStory = (): StepStory => ({
   goals: [],
+  cell: null,
   command: null,
   thought: "",
   reply: null,
@@ -173,6 +179,7 @@ function storyOf(
       by: "person",
       ...read,
       command: null,
+      cell: null,
       thought: "",
       reply: null,
       finishReason: "",

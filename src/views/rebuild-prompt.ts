@@ -11,7 +11,8 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
-import { type CommandOffer, JSON_WORDS, TOOL_WORDS } from "#prompt/system.ts";
+import { wordsOfMode } from "#prompt/form-words.ts";
+import type { CommandOffer } from "#prompt/system.ts";
 import type { Words } from "#prompt/template.ts";
 import { described, flag, listOf, oneOf, open, type Static, text } from "#util/schema.ts";
 import { hashRequest } from "./request-hash.ts";
@@ -46,8 +47,13 @@ export function rebuildPrompt(
   try {
     const at = new Date(asked.at);
     const rows = recalls.map((recall) => ({ ...recall, score: 0 }));
-    const form = asked.mode === "tools" ? TOOL_WORDS : JSON_WORDS;
-    const shown = { ...parts.commandsFor(state), form, state, step: asked.step, folder: asked.folder };
+    const shown = {
+      ...parts.commandsFor(state),
+      form: wordsOfMode(asked.mode),
+      state,
+      step: asked.step,
+      folder: asked.folder,
+    };
     const { messages } = buildPrompt({ ...parts, ...shown, recalls: rows, now: at });
     const sent = sentMessages(asked, messages, at);
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };

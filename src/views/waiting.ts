@@ -1,16 +1,27 @@
 /** waiting.ts -- approvals and answers that agents wait for, loaded from a store. */
 import type { CommandCall } from "#core/call.ts";
+import { isCellCommand } from "#core/cells.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { sourcesOfFile } from "#core/file-words.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { type AgentState, approvalOf, callForPerson, questionOf } from "#core/state.ts";
+import type { Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { stateOf } from "./load-agent.ts";
-import { openTexts } from "./long-text.ts";
+import { openTexts, wholeText } from "./long-text.ts";
 import { Call, OutsideSourceView, ReceivedView } from "./parts.ts";
 import { eventsBackward } from "./read-log.ts";
 import { tidyPath } from "./trusted-words.ts";
+
+const CodeView = open({
+  language: described(text, "`python` or `javascript`."),
+  file: described(nullable(text), "The file with the code; null when the call itself has it."),
+  sha256: described(nullable(text), "Of the file; null when there is no file, or it could not be read."),
+  text: described(text, "The whole code, as it was when the question was asked. The call runs only this."),
+});
+export type CodeView = Static<typeof CodeView>;
 
 export const WaitingView = open({
   agent: described(text, "Id of the agent."),
@@ -27,6 +38,7 @@ export const WaitingView = open({
     listOf(open({ path: text, outside: listOf(OutsideSourceView) })),
     "Files that the command names and that hold words from outside.",
   ),
+  code: described(nullable(CodeView), "The code that the command would run; null for none."),
   question: described(nullable(text), "The agent's question; null for an approval."),
 });
 export type WaitingView = Static<typeof WaitingView>;
@@ -39,18 +51,21 @@ export async function loadWaiting(row: AgentRow, reader: Reader): Promise<Waitin
   const approval = approvalOf(state);
   const open = approval ?? callForPerson(state);
   if (state.paused || !open) return null;
+  const asked = await findAsked(open.callId, row, reader);
+  const command = (await openTexts(open.call, reader)) as WaitingView["command"];
   return {
     agent: row.id,
     name: state.name || row.name,
     kind: approval ? "approval" : "question",
-    since: await beginningOf(open.callId, row, reader),
+    since: asked?.at ?? row.updatedAt,
     step: open.step,
     callId: open.callId,
-    command: (await openTexts(open.call, reader)) as WaitingView["command"],
+    command,
     reason: approval?.reason ?? null,
     until: approval?.until ?? null,
     received: state.received,
     files: approval ? await outsideFiles(row.id, state, open.call, reader) : [],
+    code: approval ? await codeOf(command, asked, reader) : null,
     question: approval ? null : (questionOf(state) ?? ""),
   };
 }
@@ -75,11 +90,24 @@ async function outsideFiles(
   return found;
 }
 
-/** Time of the event with which the wait began. */
-async function beginningOf(callId: string, row: AgentRow, reader: Reader): Promise<string> {
+type AskedEvent = Extract<RecordedEvent, { readonly type: "approval-asked" | "command-waiting" }>;
+
+/** The event with which the wait began. */
+async function findAsked(callId: string, row: AgentRow, reader: Reader): Promise<AskedEvent | undefined> {
   for await (const event of eventsBackward(reader, row.id, row.head)) {
     if (!("callId" in event) || event.callId !== callId) continue;
-    if (event.type === "approval-asked" || event.type === "command-waiting") return event.at;
+    if (event.type === "approval-asked" || event.type === "command-waiting") return event;
   }
-  return row.updatedAt;
+  return undefined;
+}
+
+async function codeOf(command: CommandCall, asked: AskedEvent | undefined, reader: Reader): Promise<CodeView | null> {
+  const script = asked?.type === "approval-asked" ? asked.script : undefined;
+  if (script) {
+    const code = wholeText((await openTexts(script.code, reader)) as Text);
+    return { language: "python", file: script.file, sha256: script.sha256, text: code };
+  }
+  const { language, code } = command.args;
+  if (!isCellCommand(command.name) || typeof code !== "string") return null;
+  return { language: String(language), file: null, sha256: null, text: code };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { CliContext } from "#cli/shared/context.ts";
 import { resumedSettings } from "#cli/shared/run-settings.ts";
-import { type AgentState, type ChildAccount, initialState } from "#core/state.ts";
+import { type AgentState, initialState } from "#core/state.ts";
+import type { ChildAccount } from "#core/subagents/subagent-event.ts";
 
 const NOW = new Date("2026-11-20T10:00:00Z");
 const context = {

@@ -63,6 +63,7 @@ describe("clone_repository", () => {
       text: `Cloned ${url} (commit ${commit}, branch main) into work/plain: 2 files, 12 bytes. 1 link became a plain file with the path it led to.`,
       source: "web",
       artifacts: ["work/plain"],
+      value: "work/plain",
     });
     expect(await readFile(join(desk.folder, "work/plain/README.md"), "utf8")).toBe("# Plain\n");
     expect(desk.changes).toEqual([{ path: "work/plain", operation: "place", bytes: 0, sha256: null, content: null }]);

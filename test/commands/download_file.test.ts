@@ -68,6 +68,7 @@ describe("download_file", () => {
       text: `Saved ${origin()}/data.csv as data/prices.csv (text/csv, 6 bytes); the file is new.`,
       source: "web",
       artifacts: ["data/prices.csv"],
+      value: "data/prices.csv",
     });
     expect(await readFile(join(desk.folder, "data/prices.csv"))).toEqual(bytes);
   });

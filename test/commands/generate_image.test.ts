@@ -52,6 +52,7 @@ describe("generate_image", () => {
       text: `Saved to images/c1.png (PNG, 64 x 32 pixels, ${picture.length} bytes).`,
       source: "model",
       artifacts: ["images/c1.png"],
+      value: "images/c1.png",
     });
     expect(new Uint8Array(await readFile(join(desk.folder, "images/c1.png")))).toEqual(picture);
     expect(server.images).toEqual([{ model: "gpt-image-1", prompt: "a red tennis ball", size: "1024x1024", n: 1 }]);

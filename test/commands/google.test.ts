@@ -27,7 +27,7 @@ describe("google", () => {
     const { asked, observation } = search({ results: [HIT, HIT] });
     const { text, ...rest } = await observation;
     expect(asked).toEqual([["tennis strings", 8]]);
-    expect(rest).toEqual({ status: "ok", source: "web", artifacts: [] });
+    expect(rest).toEqual({ status: "ok", source: "web", artifacts: [], value: [HIT, HIT] });
     const [head, ...list] = text.split("\n");
     expect(head).toBe("2 results from brave.");
     expect(JSON.parse(list.join("\n"))).toEqual([HIT, HIT]);

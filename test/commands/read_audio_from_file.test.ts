@@ -36,6 +36,7 @@ describe("read_audio_from_file", () => {
       text: "The audio says: hello world",
       source: "web",
       artifacts: [],
+      value: "hello world",
     });
     expect(server.recordings).toEqual([{ model: "whisper-1", name: "audio.wav", bytes: wav(), language: null }]);
     expect(server.violations).toEqual([]);

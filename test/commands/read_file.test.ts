@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import type { Observation } from "#core/call.ts";
 import readFile from "../../commands/read_file.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { call, contextOf, makeDesk, REFUSED_PATHS } from "./context.ts";
@@ -28,7 +29,17 @@ describe("read_file", () => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.txt", content);
     const result = await call(readFile, { file: "a.txt", ...range }, desk.context);
-    expect(result).toEqual({ status: "ok", text: expected, source: "workspace", artifacts: [] });
+    const value = expected === "a.txt is empty." ? "" : expected.slice(expected.indexOf("\n") + 1);
+    expect(result).toEqual({ status: "ok", text: expected, source: "workspace", artifacts: [], value });
+  });
+
+  it("gives code the whole of a file that the model reads in parts", async () => {
+    await using desk = await makeDesk();
+    const content = "a line\n".repeat(100_000);
+    await desk.workspace.write("a.txt", content);
+    const { text, value } = (await call(readFile, { file: "a.txt" }, desk.context)) as Observation;
+    expect(String(text).length).toBeLessThan(20_000);
+    expect(value).toBe(content);
   });
 
   it("returns parts that together are the file, each with the next first_line", async () => {

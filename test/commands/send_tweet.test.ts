@@ -35,6 +35,7 @@ describe("send_tweet", () => {
       text: "Posted as 1700000000000000001: https://x.com/i/web/status/1700000000000000001",
       source: "goald",
       artifacts: [],
+      value: "https://x.com/i/web/status/1700000000000000001",
     });
     expect(server.posts).toEqual([text]);
     expect(server.violations).toEqual([]);

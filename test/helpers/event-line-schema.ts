@@ -16,7 +16,7 @@ const settings = {
   budgetUsd: usdOrNull,
   commands: { type: ["string", "null"] },
   windowBatch: { type: "integer", minimum: 0, maximum: 40 },
-  form: { enum: ["json", "tools"] },
+  form: { enum: ["json", "tools", "react", "code"] },
   deadline: { anyOf: [string, { type: "null" }] },
   model: { anyOf: [string, { type: "null" }] },
   background: bool,
@@ -31,6 +31,7 @@ const sources = {
   type: "array",
   items: closed({ from: { enum: ["web", "agent"] }, name: string }, { file: string }),
 };
+const script = closed({ file: string, sha256: { type: ["string", "null"] }, code: text });
 const observation = closed(
   {
     status: { enum: ["ok", "failed", "denied", "cancelled", "unknown"] },
@@ -122,7 +123,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "command-requested": { required: { ...ofCall, thought: string, repaired: bool }, optional: { leaving } },
   "command-approved": { required: { ...ofCall, by: { enum: ["policy", "person", "earlier-approval"] } } },
   "command-denied": { required: { ...ofCall, by: { enum: ["policy", "person"] }, reason: string } },
-  "approval-asked": { required: { ...ofCall, reason: string } },
+  "approval-asked": { required: { ...ofCall, reason: string }, optional: { script } },
   "command-started": {
     required: {
       ...ofCall,

@@ -100,6 +100,7 @@ export function createFakeSandbox(
     // A nested cell shares the namespace of the cell around it, whatever was saved.
     const own = depth > 0 && current ? current : openSpace(current, cell.saved);
     live.set(space, own);
+    if (cell.redo) redoChange(own, cell.redo);
     try {
       const outcome = await runCell(behaviourOf(cell), cell, watchHost(host, own), own, signal, depth > 0);
       if (outcome.saved === null) live.delete(space);
@@ -220,6 +221,15 @@ function describeChange(before: SavedNamespace, after: SavedNamespace): Namespac
   return { definitions: [...gone, ...changed], values: Object.fromEntries(values) };
 }
 
+function redoChange({ names, definitions }: Live, change: NamespaceChange): void {
+  for (const [name, json] of Object.entries(change.values))
+    if (json === null) names.delete(name);
+    else names.set(name, JSON.parse(json));
+  for (const [name, source] of change.definitions)
+    if (source === null) definitions.delete(name);
+    else definitions.set(name, source);
+}
+
 interface WatchedHost extends CellHost {
   /** Never resolves; rejects with what a method of the host rejected with. */
   readonly rejected: Promise<never>;
@@ -241,12 +251,7 @@ function watchHost(host: CellHost, own: Live): WatchedHost {
     call: (name, args) => watch(host.call(name, args)),
     async run(task, returns, form) {
       const reply = await watch(host.run(task, returns, form));
-      for (const [name, json] of Object.entries(reply.change?.values ?? {}))
-        if (json === null) own.names.delete(name);
-        else own.names.set(name, JSON.parse(json));
-      for (const [name, source] of reply.change?.definitions ?? [])
-        if (source === null) own.definitions.delete(name);
-        else own.definitions.set(name, source);
+      if (reply.change) redoChange(own, reply.change);
       return reply;
     },
     listFiles: () => watch(host.listFiles()),

@@ -12,9 +12,12 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { LongTermMemory } from "#core/ports/recall.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
+import { readScript } from "#loop/ask-about-script.ts";
+import type { CellParts } from "#loop/cells.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import { run as runLoop } from "#loop/run.ts";
@@ -50,6 +53,9 @@ export interface LoopOptions {
   readonly services?: ServiceStates;
   /** The implementations of those services; none by default. */
   readonly serving?: Partial<Services>;
+  /** Runs cells of code. */
+  readonly sandbox?: Sandbox;
+  readonly cells?: Partial<CellParts>;
   readonly downloadLimitBytes?: number;
   readonly aliases?: Aliases;
   /** The setting web.askBeforeSending; true by default. */
@@ -96,7 +102,10 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   const files: Files = new Map();
   const model = scriptedModel(options.script);
   const clock = fakeClock({ auto: true });
-  const registry = withCommands(await loadRegistry(["commands"], options.services), options.commands ?? []);
+  const registry = withCommands(
+    await loadRegistry(["commands"], { ...(options.sandbox ? { cells: { ready: true } } : {}), ...options.services }),
+    options.commands ?? [],
+  );
   const words = await loadWords(["prompts"]);
   const shown: RecordedEvent[] = [];
   const spec = {
@@ -127,7 +136,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       agentId: agent,
       ...(options.asksBeforeSending === false
         ? {}
-        : { describeLeaving: createDescribeLeaving({ store, registry, settingTexts: options.settingTexts ?? "" }) }),
+        : createDescribeLeaving({ store, registry, settingTexts: options.settingTexts ?? "" })),
       subagents: subagentPartsIn(store, agent, options.subagents),
       folder: "/nowhere",
       model: options.model ?? model,
@@ -148,6 +157,11 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
       history: store,
       services: options.serving ?? {},
+      ...(options.sandbox
+        ? {
+            cells: { sandbox: options.sandbox, timeLimitMs: 10_000, imports: "safe", location: null, ...options.cells },
+          }
+        : {}),
       ...(options.downloadLimitBytes === undefined ? {} : { downloadLimitBytes: options.downloadLimitBytes }),
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,
@@ -161,6 +175,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       clock,
       wait: person.wait,
       prepare: change.prepare?.(prepare) ?? prepare,
+      readScript: (file) => readScript(file, new MemoryWorkspace({ files, onChange: () => undefined, lastVersion })),
       remoteRecall: () => false,
       ...(change.draining ? { draining: change.draining } : {}),
       rules: {

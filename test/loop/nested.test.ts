@@ -1,44 +1,16 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import type { CommandContext } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
 import { activeFrame, isFinished } from "#core/state.ts";
-import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { evaluate, type Piece, programCommand, replyTo } from "../helpers/nested-program.ts";
+import { loopWith, resultOf } from "../helpers/outer-command.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
-/** A command named `outer` that runs `act` and returns its value as JSON. */
-const outerCommand = (act: (context: CommandContext) => Promise<unknown>, more: Partial<Command> = {}): Command =>
-  ({
-    ...defineCommand({
-      name: "outer",
-      label: "Outer",
-      summary: "does other work.",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-      effect: "transactional",
-      run: async (_args, context) => succeed(JSON.stringify(await act(context)) ?? "nothing"),
-    }),
-    ...more,
-  }) as unknown as Command;
-
-const loopWith = (
-  act: (context: CommandContext) => Promise<unknown>,
-  options: Partial<LoopOptions> & { readonly effect?: Command["effect"] } = {},
-) => {
-  const { effect = "transactional", ...rest } = options;
-  return makeLoop({ script: [reply("outer"), done()], ...rest, commands: [outerCommand(act, { effect })] });
-};
 const typesOf = (events: readonly { readonly type: string; readonly callId?: string }[]) =>
   events.flatMap(({ type, callId }) => (callId?.startsWith("c1") ? [`${type} ${callId}`] : []));
-const resultOf = async (loop: Awaited<ReturnType<typeof makeLoop>>, callId = "c1") => {
-  const events = await loop.events();
-  return events.findLast((event) => event.type === "command-finished" && event.callId === callId) as unknown as {
-    readonly observation: { readonly status: string; readonly text: string; readonly code?: string };
-  };
-};
-
 describe("a command that calls another command", () => {
   const write = (context: CommandContext) => context.call("write_to_file", { file: "a.txt", text: "hello" });
 
@@ -112,7 +84,7 @@ describe("a command that calls another command", () => {
     await loop.run();
     expect(JSON.parse((await resultOf(loop)).observation.text)).toBe("too-deep");
     const pushed = (await loop.events()).filter(({ type }) => type === "frame-pushed");
-    expect(pushed).toHaveLength(MAX_FRAMES - 1);
+    expect(pushed).toHaveLength(MAX_FRAMES);
   });
 });
 
@@ -149,7 +121,7 @@ describe("a sub-task", () => {
     const wrong = answer("many");
     const caught = async (context: CommandContext) =>
       population(context).catch((error: unknown) => (error instanceof GoaldError ? error.code : "other"));
-    const loop = await loopWith(caught, { script: [reply("outer"), wrong, wrong, wrong, done()] });
+    const loop = await loopWith(caught, { script: [reply("outer"), wrong, wrong, done()] });
     const state = await loop.run();
     expect((await resultOf(loop)).observation.text).toBe('"GOALD_SUBTASK"');
     expect(isFinished(state)).toBe(true);
@@ -158,7 +130,7 @@ describe("a sub-task", () => {
 
   it("fails its command in words when the command does not catch the error", async () => {
     const wrong = answer("many");
-    const loop = await loopWith(population, { script: [reply("outer"), wrong, wrong, wrong, done()] });
+    const loop = await loopWith(population, { script: [reply("outer"), wrong, wrong, done()] });
     await loop.run();
     expect((await resultOf(loop)).observation).toMatchObject({ status: "failed", code: "subtask" });
   });

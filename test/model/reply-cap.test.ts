@@ -76,6 +76,7 @@ describe("the cap of a reply", () => {
     strictTools: false,
     turns: false,
     reasoningEffort: false,
+    stop: false,
     cap: { name: "max_completion_tokens", tokens: 100_000 },
     isBare: false,
   };

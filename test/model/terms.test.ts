@@ -23,6 +23,7 @@ const SENT: SentParts = {
   strictTools: false,
   turns: false,
   reasoningEffort: false,
+  stop: false,
   cap: null,
   isBare: false,
 };

@@ -11,11 +11,13 @@ const SHIPPED = join(import.meta.dirname, "../../prompts");
 
 /** The shipped words, read synchronously without `loadWords`: jest does not load modules with top-level await. */
 export const shippedWords = Object.fromEntries(
-  readdirSync(SHIPPED).map((name) => {
-    const file = join(SHIPPED, name);
-    const text = readFileSync(file, "utf8").replace(/^<!--.*?-->/s, "");
-    return [name.replace(/\.md$/, ""), { file, text: text.trim() }];
-  }),
+  readdirSync(SHIPPED, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => {
+      const file = join(SHIPPED, name);
+      const text = readFileSync(file, "utf8").replace(/^<!--.*?-->/s, "");
+      return [name.replace(/\.md$/, ""), { file, text: text.trim() }];
+    }),
 ) as Words;
 
 const COMMAND_LIST = [

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import type { AgentState, ChildAccount } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
+import type { ChildAccount } from "#core/subagents/subagent-event.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { describeFolder, renderSituation } from "#prompt/situation.ts";
 import { inputWith, shippedWords, stateWith } from "./fixtures.ts";

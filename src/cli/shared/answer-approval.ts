@@ -15,7 +15,7 @@ import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { nameCall } from "#views/next-step.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
-import { describeApproval } from "./describe-approval.ts";
+import { describeApproval, describeRest, MAX_QUESTION_LINES } from "./describe-approval.ts";
 import { loadQuestion } from "./reading.ts";
 import { isAwaitingApproval } from "./result.ts";
 import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "./steering.ts";
@@ -118,7 +118,10 @@ async function askAboutCommand(
 ): Promise<boolean | undefined> {
   const { output, redact } = context;
   const waiting = await loadQuestion(context, open.agent, open.callId);
-  const lines = waiting ? describeApproval(waiting) : [describeCall(open.call), open.reason];
+  const whole = formatCall(context.home, "show", open.agent);
+  const lines = waiting
+    ? [...describeApproval(waiting, MAX_QUESTION_LINES), ...describeRest(waiting, whole)]
+    : [describeCall(open.call), open.reason];
   output.say(redact(clean(lines.join("\n  "))));
   const more = count > 1 ? ` and the next ${count - 1} unseen` : "";
   return askYesNo(

@@ -6,7 +6,7 @@ import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/stat
 import { clean } from "#util/clean.ts";
 import type { AskPerson, AskWords, PersonSaid } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
-import { describeFacts } from "./describe-approval.ts";
+import { describeMore, describeRest } from "./describe-approval.ts";
 import { loadQuestion } from "./reading.ts";
 
 export interface QuestionsParts {
@@ -89,11 +89,14 @@ export class Questions {
     await this.#send(callId, said);
   }
 
-  /** Shows what the question in the log does not have: whose words the files hold, and when the question expires. */
+  /** Shows what the question in the log does not have: all of the code, sources of files, and when the question expires. */
   async #sayFacts(callId: string): Promise<void> {
     const { agent, context } = this.#parts;
     const waiting = await loadQuestion(context, agent, callId);
-    for (const line of waiting ? describeFacts(waiting) : []) context.output.say(context.redact(clean(line)));
+    const lines = waiting
+      ? [...describeMore(waiting), ...describeRest(waiting, formatCall(context.home, "show", agent))]
+      : [];
+    if (lines.length > 0) context.output.say(context.redact(clean(lines.join("\n"))));
   }
 
   async #sendTypedWords(): Promise<void> {

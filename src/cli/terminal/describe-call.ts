@@ -19,6 +19,9 @@ export function describeCall({ name, args }: CommandCall): string {
   return [name, ...Object.entries(args).flatMap(([key, value]) => describeArgument(key, value))].join("\n");
 }
 
+/** True when `describeCall` shows this argument from its beginning to its end. */
+export const isShownWhole = (text: string): boolean => headOfText(text) === text;
+
 /** True for texts that one line of JSON would make unreadable. */
 const isLongText = (value: unknown): boolean =>
   isBlobRef(value) || (typeof value === "string" && value.trimEnd().includes("\n"));

@@ -54,6 +54,8 @@ export interface Cell {
   readonly version: string;
   /** The namespace before this cell: null for an empty one. A live namespace of another version is discarded. */
   readonly saved: SavedNamespace | null;
+  /** What cells inside the same nested work did to the namespace before a crash, to be done before the code runs. */
+  readonly redo?: NamespaceChange;
   /** Seed of the language's random numbers, from 0 to 2^32 - 1. */
   readonly seed: number;
   /** ISO time at which the clock of the code starts. */

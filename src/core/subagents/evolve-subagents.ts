@@ -7,9 +7,9 @@
 import type { EventOf } from "../event.ts";
 import { type At, inEveryFrame, withMessageForAll } from "../fold.ts";
 import { receive, sourcesOf } from "../provenance.ts";
-import { type AgentState, type ChildAccount, NOTHING_SPENT } from "../state.ts";
+import { type AgentState, NOTHING_SPENT } from "../state.ts";
 import { oneLine } from "../text.ts";
-import type { Origin, Spending } from "./subagent-event.ts";
+import type { ChildAccount, Origin, Spending } from "./subagent-event.ts";
 
 /** Maximum number of files named in a report. */
 const MAX_MADE = 20;

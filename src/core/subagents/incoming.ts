@@ -7,7 +7,7 @@
 
 import type { ApprovalMode } from "../agent-settings.ts";
 import type { NewEvent, PauseCode } from "../event.ts";
-import { frameAt } from "../frames.ts";
+import { frameAt, isNestedCall } from "../frames.ts";
 import { type AgentState, isFinished, openCommand } from "../state.ts";
 import type { SubagentMessage } from "./subagent-event.ts";
 
@@ -89,7 +89,9 @@ function receiveReport(
       : undefined;
   if (!open) return [{ ...reported, observation }];
   const text = `${child.name} (key ${told.agent})${observation.status === "ok" ? " answers" : ""}:\n`;
-  const said = typeof observation.text === "string" ? { ...observation, text: text + observation.text } : observation;
+  const value = isNestedCall(child.callId) ? { value: { key: told.agent, answer: observation.text } } : {};
+  const said =
+    typeof observation.text === "string" ? { ...observation, text: text + observation.text, ...value } : observation;
   return [
     reported,
     { type: "command-finished", step: open.step, callId: child.callId, observation: said, durationMs: 0 },

@@ -6,10 +6,10 @@
  */
 import type { NewEvent } from "../event.ts";
 import { spentOf } from "../limits.ts";
-import type { AgentState, ChildAccount } from "../state.ts";
+import type { AgentState } from "../state.ts";
 import { oneLine } from "../text.ts";
 import { findUnseenMark } from "../unseen-marks.ts";
-import type { Child, Reach } from "./subagent-event.ts";
+import type { Child, ChildAccount, Reach } from "./subagent-event.ts";
 
 /** A command's request about a sub-agent. */
 export type SubagentRequest =

@@ -1,8 +1,8 @@
 /**
- * family-event.ts -- what happens between an agent and those that it starts, as data.
+ * subagent-event.ts -- events between an agent and the agents that it starts.
  *
- * What one agent sends another follows from an event of its own log, and rides in that event's commit (kin.ts): an agent is
- * started, told, asked to stop, and answers, exactly once, whatever dies in between.
+ * Each message follows from an event of the sender's log and is committed with it (outgoing.ts), so that it arrives exactly
+ * once, also after a crash.
  */
 import type { AgentSettings, ApprovalMode, GivenSettings } from "../agent-settings.ts";
 import type { Observation } from "../call.ts";
@@ -30,6 +30,26 @@ export interface Spending {
 
 /** An agent's total allowance; null for no limit. */
 export type Reach = Pick<AgentSettings, "stepLimit" | "tokenLimit" | "budgetUsd" | "deadline">;
+
+/** A sub-agent, as far as the parent's log knows it. */
+export interface ChildAccount {
+  readonly name: string;
+  /** One line. */
+  readonly task: string;
+  /** The call that last sent it a task. */
+  readonly callId: string;
+  /** Number of tasks sent to it. */
+  readonly told: number;
+  /** It has not finished its last task: its allowance counts as spent. */
+  readonly isWorking: boolean;
+  /** It has reported a pause, and works only when somebody continues it. */
+  readonly isPaused: boolean;
+  /** It was ended and has not confirmed it yet. */
+  readonly isEnding: boolean;
+  readonly reach: Reach;
+  /** Spending in its last report. */
+  readonly spent: Spending;
+}
 
 /** Definition of a new sub-agent. */
 export interface Child extends GivenSettings {

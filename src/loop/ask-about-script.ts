@@ -1,0 +1,40 @@
+/** ask-about-script.ts -- adds to a question the content of the file whose code the call would run. */
+import { createHash } from "node:crypto";
+import { type AskedScript, scriptOf } from "#core/asked-script.ts";
+import { isGoaldError } from "#core/errors.ts";
+import type { NewEvent } from "#core/event.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
+import { openCommand } from "#core/state.ts";
+import type { Journal } from "./journal.ts";
+import type { RunParts } from "./run-parts.ts";
+
+/** A call that is judged records one event, so that a question is always alone. */
+export async function withScript(
+  events: readonly NewEvent[],
+  journal: Journal,
+  { readScript }: Pick<RunParts, "readScript">,
+): Promise<readonly NewEvent[]> {
+  const [asked] = events;
+  if (!readScript || asked?.type !== "approval-asked") return events;
+  const call = openCommand(journal.state, asked.callId)?.call;
+  const file = call && scriptOf(call);
+  return file === undefined ? events : [{ ...asked, script: { file, ...(await readScript(file)) } }];
+}
+
+/** Larger files are not run. */
+const MAX_SCRIPT_BYTES = 1024 * 1024;
+
+export async function readScript(file: string, workspace: Pick<Workspace, "stat" | "read">): Promise<ReadScript> {
+  try {
+    const stat = await workspace.stat(file);
+    if (!stat || stat.bytes > MAX_SCRIPT_BYTES) return UNREADABLE;
+    const bytes = await workspace.read(file);
+    return { sha256: createHash("sha256").update(bytes).digest("hex"), code: Buffer.from(bytes).toString("utf8") };
+  } catch (error) {
+    if (isGoaldError(error)) return UNREADABLE;
+    throw error;
+  }
+}
+
+type ReadScript = Omit<AskedScript, "file">;
+const UNREADABLE: ReadScript = { sha256: null, code: "" };

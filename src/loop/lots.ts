@@ -1,0 +1,80 @@
+/**
+ * lots.ts -- commits the intents of pure calls in lots, so that 1,000 `read_file` of a cell are not 1,000 commits.
+ *
+ * A nested call that changes nothing and reaches nothing outside may run before its intent is durable: after a crash it was
+ * never made, and the code makes it again. Its events become durable with the next intent of any other call, or here: after
+ * 100 calls or one second. Nothing is shown before, and what the code does with the result needs an intent of its own.
+ */
+
+import type { Rules } from "#core/decide.ts";
+import { isNestedCall } from "#core/frames.ts";
+import type { Move } from "#core/move.ts";
+import type { Lease } from "#core/ports/agent.ts";
+import { openCommand } from "#core/state.ts";
+import { type Journal, type JournalParts, type Outcome, openJournal } from "./journal.ts";
+
+const MAX_LOT_CALLS = 100;
+const MAX_LOT_MS = 1_000;
+
+export interface Lots {
+  /** Returns false when the intent has to be durable now. */
+  defer(): boolean;
+  /** Waits for a commit of its own. What it could not commit stays in the journal's draft. */
+  close(): Promise<void>;
+}
+
+/** What all moves of one run share. */
+export interface OpenRun {
+  readonly journal: Journal;
+  readonly lots: Lots;
+}
+
+export async function openRun(lease: Lease, parts: JournalParts): Promise<OpenRun> {
+  const journal = await openJournal(lease, parts);
+  return { journal, lots: openLots(journal) };
+}
+
+function openLots(journal: Journal): Lots {
+  let calls = 0;
+  let durable = journal.durable;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let committing: Promise<unknown> = Promise.resolve();
+  let hasFailed = false;
+
+  const commitLot = (): void => {
+    timer = undefined;
+    committing = journal.commit().then(
+      () => undefined,
+      () => {
+        hasFailed = true;
+      },
+    );
+  };
+  return {
+    defer() {
+      if (durable !== journal.durable) calls = 0;
+      durable = journal.durable;
+      calls++;
+      // After a failure the loop commits itself, and so reads the reason.
+      if (hasFailed || calls >= MAX_LOT_CALLS) {
+        hasFailed = false;
+        return false;
+      }
+      timer ??= setTimeout(commitLot, MAX_LOT_MS);
+      return true;
+    },
+    async close() {
+      clearTimeout(timer);
+      await committing;
+    },
+  };
+}
+
+/** True for a nested call whose intent may become durable after the call has begun. */
+export function mayDefer(move: Move, { state }: Journal, { facts }: Rules, { files = [] }: Outcome): boolean {
+  if (move.kind !== "execute" || move.attempt > 1 || !isNestedCall(move.callId) || state.deaths > 0) return false;
+  const { call, intent } = openCommand(state, move.callId) ?? {};
+  const command = facts(call?.name ?? "");
+  const isInside = command?.effect === "pure" && command.annotations.openWorld !== true;
+  return isInside && intent?.reserved === undefined && files.length === 0;
+}

@@ -1,0 +1,88 @@
+/** form-words.ts -- which files of prompts/ a form of reply uses. */
+import type { ReplyForm } from "#core/agent-settings.ts";
+import type { OutputMode } from "#core/event.ts";
+import type { ActionForm } from "#core/frame.ts";
+
+interface SharedWords {
+  readonly first: "first-command" | "react/first-action" | "code/next-code";
+  readonly next: "next-command" | "react/next-action" | "code/next-code";
+  readonly subtask: "subtask" | "react/subtask" | "code/subtask";
+  readonly subtaskNext: "subtask-command" | "react/subtask-action" | "code/subtask-code";
+  readonly lastSteps: "last-steps" | "react/last-steps" | "code/last-steps";
+}
+
+/** Replies are JSON with a command. */
+interface CommandWords extends SharedWords {
+  readonly form: Exclude<ReplyForm, ActionForm>;
+  readonly system: "system";
+  readonly format: "response-format" | "tool-format";
+  readonly answer: "json-answer" | "tool-answer";
+  /** In place of the list of commands, when the request has them elsewhere. */
+  readonly commands?: "tool-commands";
+}
+
+/** Replies are prose with a piece of code. */
+interface ActionWords<F extends ActionForm> extends SharedWords {
+  readonly form: F;
+  readonly system: `${F}/system`;
+  readonly result: "react/observation" | "code/result";
+}
+
+export type FormWords = CommandWords | ActionWords<"react"> | ActionWords<"code">;
+
+const COMMAND_WORDS = {
+  system: "system",
+  first: "first-command",
+  next: "next-command",
+  subtask: "subtask",
+  subtaskNext: "subtask-command",
+  lastSteps: "last-steps",
+} as const;
+
+export const JSON_WORDS: FormWords = {
+  ...COMMAND_WORDS,
+  form: "json",
+  format: "response-format",
+  answer: "json-answer",
+};
+const TOOL_WORDS: FormWords = {
+  ...COMMAND_WORDS,
+  form: "tools",
+  format: "tool-format",
+  answer: "tool-answer",
+  commands: "tool-commands",
+};
+const REACT_WORDS: FormWords = {
+  form: "react",
+  system: "react/system",
+  first: "react/first-action",
+  next: "react/next-action",
+  subtask: "react/subtask",
+  subtaskNext: "react/subtask-action",
+  lastSteps: "react/last-steps",
+  result: "react/observation",
+};
+const CODE_WORDS: FormWords = {
+  form: "code",
+  system: "code/system",
+  first: "code/next-code",
+  next: "code/next-code",
+  subtask: "code/subtask",
+  subtaskNext: "code/subtask-code",
+  lastSteps: "code/last-steps",
+  result: "code/result",
+};
+
+/** The words of a request with this output mode. */
+export function wordsOfMode(mode: OutputMode): FormWords {
+  switch (mode) {
+    case "tools":
+      return TOOL_WORDS;
+    case "react":
+      return REACT_WORDS;
+    case "code":
+      return CODE_WORDS;
+    default:
+      return JSON_WORDS;
+  }
+}

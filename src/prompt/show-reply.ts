@@ -1,0 +1,111 @@
+/**
+ * show-reply.ts -- shows a reply of short-term memory in the form of the present request.
+ *
+ * The log keeps a reply as the model wrote it, and the form of an agent can change. A reply of another form is written anew, so
+ * that the model sees one pattern: its calls of commands as code, or its code as a command.
+ */
+import { RUN_CODE } from "#core/cells.ts";
+import type { Message } from "#core/frame.ts";
+import { splitAction } from "#reply/split-action.ts";
+import { type FormWords, JSON_WORDS } from "./form-words.ts";
+
+/** How messages are shown. */
+export interface MessageStyle {
+  readonly form: FormWords;
+  numberOf(message: Message): number;
+}
+export const JSON_STYLE: MessageStyle = { form: JSON_WORDS, numberOf: () => 1 };
+
+/** `text`: the text of the message, without control characters. */
+export function showReply(message: Message, text: string, { form, numberOf }: MessageStyle): string {
+  switch (form.form) {
+    case "json":
+    case "tools":
+      return message.form === undefined ? text : asCommand(message, text);
+    case "code":
+      return message.form === "code" ? splitAction(text, "code").shown : asProse(readReply(message, text));
+    case "react":
+      return asDialog(readReply(message, text), numberOf(message));
+  }
+}
+
+interface Shown {
+  readonly thought: string;
+  readonly code: string | null;
+  readonly language: string;
+}
+
+function readReply({ form }: Message, text: string): Shown {
+  return form === undefined ? readCommand(text) : splitAction(text, form);
+}
+
+/** Prose without code ended the work. */
+function asCommand(message: Message, text: string): string {
+  const { thought, code, language } = readReply(message, text);
+  const command =
+    code === null ? { name: "task_complete", args: { reason: thought } } : { name: RUN_CODE, args: { language, code } };
+  return JSON.stringify(code === null ? { command } : { thoughts: { text: thought }, command });
+}
+
+const asProse = ({ thought, code, language }: Shown): string =>
+  [thought, code === null ? "" : fenceCode(code, language)].filter((part) => part !== "").join("\n\n");
+
+const PREFIX = "Based on previous observations,";
+
+function asDialog({ thought, code, language }: Shown, number: number): string {
+  const isPrefixed = number === 1 || thought.toLowerCase().startsWith(PREFIX.toLowerCase());
+  const words = isPrefixed ? thought : `${PREFIX} ${thought}`;
+  return [`THOUGHT ${number}:\n${words}`, ...(code === null ? [] : [`ACTION ${number}:\n${fenceCode(code, language)}`])]
+    .join("\n\n")
+    .trim();
+}
+
+function fenceCode(code: string, language: string): string {
+  const longest = Math.max(2, ...[...code.matchAll(/^[ \t]*(`{3,})/gm)].map(([, marks = ""]) => marks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${code}\n${fence}`;
+}
+
+/** A reply in JSON. One that cannot be read is shown as a thought. */
+function readCommand(text: string): Shown {
+  const { thoughts, command, commands } = parseObject(text);
+  const calls = (Array.isArray(commands) ? commands : [command]).filter(isObject);
+  if (calls.length === 0) return { thought: text, code: null, language: "python" };
+  const { speak, text: told } = isObject(thoughts) ? thoughts : {};
+  const thought = [told, speak].find((words) => typeof words === "string" && words !== "");
+  const [{ name, args } = {}] = calls;
+  const { language, code } = isObject(args) ? args : {};
+  const own = name === RUN_CODE && typeof code === "string" && typeof language === "string" ? { language, code } : null;
+  return {
+    thought: typeof thought === "string" ? thought : "",
+    ...(own ?? { language: "python", code: calls.map(writeCall).join("\n") }),
+  };
+}
+
+function writeCall({ name, args }: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(isObject(args) ? args : {}).map(([key, value]) => `${key}=${writePython(value)}`);
+  return `${String(name)}(${given.join(", ")})`;
+}
+
+function writePython(value: unknown): string {
+  if (value === null || value === undefined) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(writePython).join(", ")}]`;
+  if (isObject(value))
+    return `{${Object.entries(value)
+      .map(([key, inner]) => `${JSON.stringify(key)}: ${writePython(inner)}`)
+      .join(", ")}}`;
+  return JSON.stringify(value);
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

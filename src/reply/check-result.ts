@@ -1,0 +1,76 @@
+/**
+ * check-result.ts -- checks the result of a sub-task against the JSON Schema that the code asked for.
+ *
+ * The schema comes from code of the model, so it may be wrong itself: `hasEndlessReference` and the checks of command schemas
+ * keep out what would make the validator throw or never end.
+ */
+import type { ErrorObject, ValidateFunction } from "ajv";
+import type { ArgsSchema, JsonSchema } from "#core/command.ts";
+import { decodePointer, findReferenced, isSchema } from "#core/json-schema.ts";
+import { oneLine } from "#core/text.ts";
+import { createAjv } from "#util/create-ajv.ts";
+import { AJV_OPTIONS } from "./check-call.ts";
+
+type Returns = Readonly<Record<string, unknown>>;
+
+/** The arguments of the command that returns the result. Definitions stay at the root, where references look for them. */
+export function argumentsForResult(returns: Returns): ArgsSchema {
+  const { $defs, definitions, $schema: _, ...result } = returns;
+  const defined = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) };
+  return { type: "object", properties: { result }, required: ["result"], ...defined };
+}
+
+/** Returns problems in words; none when the value is valid. */
+export function checkResult(returns: Returns, value: unknown): readonly string[] {
+  if (value === undefined) return ["There is no result."];
+  const validate = compile(returns);
+  if (validate({ result: value })) return [];
+  return [...new Set((validate.errors ?? []).map(describeError))].slice(0, MAX_PROBLEMS);
+}
+
+const MAX_PROBLEMS = 5;
+const compiled = new WeakMap<Returns, ValidateFunction>();
+
+/** Compiled once per schema object. */
+function compile(returns: Returns): ValidateFunction {
+  const known = compiled.get(returns);
+  if (known) return known;
+  const validate = createAjv(AJV_OPTIONS).compile(argumentsForResult(returns));
+  compiled.set(returns, validate);
+  return validate;
+}
+
+function describeError({ instancePath, keyword, params, message = "is not valid" }: ErrorObject): string {
+  const place = instancePath.split("/").slice(2).map(decodePointer).join(".");
+  const what = place === "" ? "The result" : `In the result, ${JSON.stringify(oneLine(place, 60))}`;
+  const values = keyword === "enum" ? `: ${oneLine(String(params.allowedValues), 200)}` : "";
+  return `${what} ${oneLine(message, 160)}${values}.`;
+}
+
+/** Keywords whose schemas apply to the same value: one schema, a list, a record. */
+const SAME_VALUE = ["not", "if", "then", "else"];
+const SAME_VALUE_GROUPS = ["allOf", "anyOf", "oneOf", "dependentSchemas"];
+const MAX_FOLLOWED = 2_000;
+
+/** True when references lead back to a schema without a step into the value, or to too many schemas: a check would never end. */
+export function hasEndlessReference(root: JsonSchema): boolean {
+  return listObjects(root).some((start) => {
+    const left: unknown[] = [start];
+    let followed = 0;
+    while (left.length > 0) {
+      const schema = left.pop();
+      if (!isSchema(schema)) continue;
+      if (++followed > MAX_FOLLOWED) return true;
+      left.push(...SAME_VALUE.map((key) => schema[key]));
+      left.push(...SAME_VALUE_GROUPS.flatMap((key) => Object.values(schema[key] ?? {})));
+      if (typeof schema.$ref === "string") left.push(findReferenced(schema.$ref, root));
+    }
+    return false;
+  });
+}
+
+/** Also those that are not schemas. */
+function listObjects(value: unknown): readonly object[] {
+  if (typeof value !== "object" || value === null) return [];
+  return [value, ...Object.values(value).flatMap(listObjects)];
+}

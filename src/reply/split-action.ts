@@ -1,0 +1,176 @@
+/**
+ * split-action.ts -- splits a reply in prose into its thought and its code.
+ *
+ * In the form `react` the code is in the first ACTION, in a fence or not; in the form `code` it is the first block that names
+ * Python, JavaScript or TypeScript, else the first one that names nothing. Reasoning before the reply is dropped. A fence within
+ * a text of several lines belongs to the text: code often writes Markdown.
+ */
+import type { ActionForm } from "#core/frame.ts";
+import type { CellLanguage } from "#core/ports/sandbox.ts";
+import { findReasoningEnd } from "./find-objects.ts";
+import { endsInsideText } from "./scan-code.ts";
+
+export interface SplitAction {
+  /** The prose before the code, without headings; all of it when there is no code. */
+  readonly thought: string;
+  /** Null: the reply has no code. */
+  readonly code: string | null;
+  readonly language: CellLanguage;
+  /** The reply up to the end of the code, without the reasoning. */
+  readonly shown: string;
+  /** False when the end of the code is missing. */
+  readonly isClosed: boolean;
+  /** Number of further actions, or blocks of code. */
+  readonly others: number;
+  /** The language of a block that cannot run here, when there is no other one; else empty. */
+  readonly foreign: string;
+  /** The reply ends within its reasoning. */
+  readonly isOnlyReasoning: boolean;
+}
+
+interface Block {
+  readonly language: CellLanguage | null;
+  /** As the reply names it, in small letters. */
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+  readonly code: string;
+  readonly isClosed: boolean;
+}
+
+const LANGUAGES: ReadonlyMap<string, CellLanguage> = new Map([
+  ...["python", "py", "python3", "ipython"].map((name) => [name, "python"] as const),
+  ...["javascript", "js", "typescript", "ts", "mjs", "node"].map((name) => [name, "javascript"] as const),
+]);
+/** A model that writes one of these wants it run. Blocks in other languages are text. */
+const SHELLS = /^(?:bash|sh|shell|zsh|console|terminal|powershell|ps1|cmd|bat)$/;
+
+export function splitAction(text: string, form: ActionForm): SplitAction {
+  const begin = findReasoningEnd(text);
+  const reply = begin < 0 ? "" : text.slice(begin).replaceAll("\r\n", "\n");
+  const split = form === "react" ? splitReact(reply) : splitCode(reply);
+  return { ...split, isOnlyReasoning: begin < 0 };
+}
+
+type Split = Omit<SplitAction, "isOnlyReasoning">;
+
+function splitCode(reply: string): Split {
+  const blocks = findBlocks(reply);
+  const able = blocks.filter(({ language, name }) => language !== null || name === "");
+  const chosen = able.find(({ language }) => language !== null) ?? able[0];
+  const foreign = blocks.find(({ name }) => SHELLS.test(name))?.name ?? "";
+  if (!chosen) return { ...withoutCode(reply), foreign };
+  return {
+    ...fromBlock(chosen),
+    thought: reply.slice(0, chosen.start).trim(),
+    shown: reply.slice(0, chosen.end).trim(),
+    others: able.filter(({ start }) => start > chosen.start).length,
+  };
+}
+
+const HEADING =
+  /^[ \t>]*(?:#{1,6}[ \t]*|\*{1,2})?(thought|action|observation)[ \t]*\d*[ \t]*(?:\*{1,2})?[ \t]*:(?:\*{1,2})?[ \t]*/gim;
+
+interface Part {
+  readonly name: string;
+  readonly text: string;
+  readonly end: number;
+}
+
+function splitReact(reply: string): Split {
+  const parts = splitAtHeadings(reply);
+  const actions = parts.filter(({ name }) => name === "action");
+  const [action] = actions;
+  if (!action) {
+    // Without headings the form is that of prose with a block.
+    const split = splitCode(reply);
+    return { ...split, thought: dropHeadings(split.thought) };
+  }
+  const before = parts.slice(0, parts.indexOf(action)).filter(({ name }) => name !== "observation");
+  const thought = before
+    .map(({ text }) => text.trim())
+    .join("\n")
+    .trim();
+  const inside = splitCode(action.text);
+  const others = inside.others + actions.length - 1;
+  if (inside.code !== null || inside.foreign !== "")
+    return { ...inside, thought: [thought, inside.thought].filter((part) => part !== "").join("\n"), others };
+  const code = action.text.trim();
+  return { ...withoutCode(reply), thought, code: code === "" ? null : code, others };
+}
+
+function splitAtHeadings(reply: string): readonly Part[] {
+  const blocks = findBlocks(reply);
+  const isOutside = (place: number): boolean => !blocks.some(({ start, end }) => place > start && place < end);
+  const headings = [...reply.matchAll(HEADING)].filter(({ index }) => isOutside(index));
+  const first = { name: "thought", text: reply.slice(0, headings[0]?.index ?? reply.length), end: 0 };
+  return [
+    first,
+    ...headings.map((heading, place): Part => {
+      const end = headings[place + 1]?.index ?? reply.length;
+      const [whole, name = ""] = heading;
+      return { name: name.toLowerCase(), text: reply.slice(heading.index + whole.length, end), end };
+    }),
+  ];
+}
+
+const dropHeadings = (text: string): string => text.replace(HEADING, "").trim();
+
+const withoutCode = (reply: string): Split => ({
+  thought: reply.trim(),
+  code: null,
+  language: "python",
+  shown: reply.trim(),
+  isClosed: true,
+  others: 0,
+  foreign: "",
+});
+
+const fromBlock = ({ code, language, isClosed }: Block) => ({
+  code,
+  language: language ?? ("python" as const),
+  isClosed,
+  foreign: "",
+});
+
+/** Each may be the end of a long block, which is then scanned. */
+const MAX_FENCES = 200;
+const FENCE = /^([ \t]*)(`{3,}|~{3,})[ \t]*([^\s`{]*)[^\n`]*$/gm;
+
+function findBlocks(reply: string): readonly Block[] {
+  const fences = [...reply.matchAll(FENCE)].slice(0, MAX_FENCES);
+  const blocks: Block[] = [];
+  let place = 0;
+  while (place < fences.length) {
+    const opening = fences[place] as RegExpExecArray;
+    const [line, indent = "", marks = "", name = ""] = opening;
+    const language = LANGUAGES.get(name.toLowerCase()) ?? null;
+    const codeStart = opening.index + line.length + 1;
+    const ends = fences.slice(place + 1).filter(([, , own = "", named = ""]) => named === "" && own.startsWith(marks));
+    const isText = ({ index }: RegExpExecArray): boolean =>
+      language === "python" && endsInsideText(reply.slice(codeStart, index));
+    const closing = ends.find((each) => !isText(each));
+    const codeEnd = closing?.index ?? reply.length;
+    const code = dedent(reply.slice(codeStart, codeEnd).replace(/\n$/, ""), indent);
+    const end = closing ? closing.index + closing[0].length : reply.length;
+    blocks.push({
+      language,
+      name: name.toLowerCase(),
+      start: opening.index,
+      end,
+      code,
+      isClosed: closing !== undefined,
+    });
+    place = closing ? fences.indexOf(closing) + 1 : fences.length;
+  }
+  return blocks;
+}
+
+/** Removes the indentation of the fence from each line, as Markdown does. */
+const dedent = (code: string, indent: string): string =>
+  indent === ""
+    ? code
+    : code
+        .split("\n")
+        .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
+        .join("\n");

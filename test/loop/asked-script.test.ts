@@ -1,0 +1,106 @@
+import { describe, expect, it } from "@jest/globals";
+import { describeCode, type ShownCode } from "#cli/terminal/describe-code.ts";
+import { succeed } from "#core/command.ts";
+import type { Services } from "#core/services.ts";
+import { loadWaiting } from "#views/waiting.ts";
+import type { Answer } from "../helpers/answering-person.ts";
+import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+
+/** Runs no code: returns what it was given. */
+const cells = {
+  begin: () => ({ seed: 1, startedAt: "2026-11-20T08:00:00.000Z", namespaceSeq: null }),
+  run: async ({ code }) => succeed(`ran ${code.slice(0, 40)}`),
+  changes: () => new Map(),
+} satisfies Partial<Services["cells"]> as unknown as Services["cells"];
+
+const FILE = "count.py";
+const runFile = reply("execute_python_file", { file: FILE });
+const start = (script: LoopOptions["script"], options: Partial<LoopOptions> = {}): Promise<Loop> =>
+  makeLoop({
+    script,
+    services: { cells: { ready: true } },
+    serving: { cells },
+    settings: { approve: "always" },
+    ...options,
+  });
+const put = ({ files }: Loop, text: string): void => void files.set(FILE, new TextEncoder().encode(text));
+const yes: Answer = { kind: "approved", count: 1 };
+const results = async (loop: Loop) =>
+  (await loop.events()).flatMap((event) => (event.type === "command-finished" ? [event.observation] : []));
+const waitingIn = async ({ row, store }: Loop) => loadWaiting((await store.agent(row.id)) ?? row, store);
+
+describe("a person who is asked about the code of a file", () => {
+  it("sees the whole file as it was at the question, and an unchanged file runs", async () => {
+    const loop = await start([runFile, done()]);
+    const code = Array.from({ length: 4_000 }, (_, at) => `x${at} = ${at}  # line ${at + 1}`).join("\n");
+    put(loop, code);
+    await loop.run();
+    const waiting = await waitingIn(loop);
+    expect(waiting?.code).toMatchObject({ language: "python", file: FILE, text: code });
+    expect(waiting?.code?.sha256).toMatch(/^[0-9a-f]{64}$/);
+    await loop.run({ ask: async () => yes });
+    expect((await results(loop))[0]).toMatchObject({ status: "ok", text: `ran ${code.slice(0, 40)}` });
+  });
+
+  it("is asked again when the file has changed since: the new content does not run unseen", async () => {
+    const loop = await start([runFile, runFile, done()]);
+    put(loop, "print(1)");
+    const seen: unknown[] = [];
+    await loop.run({
+      ask: async ({ name }) => {
+        if (name === "execute_python_file") seen.push((await waitingIn(loop))?.code?.text);
+        if (seen.length === 1) put(loop, "print(2)");
+        return yes;
+      },
+    });
+    expect(seen).toEqual(["print(1)", "print(2)"]);
+    const [refused, ran] = await results(loop);
+    expect(refused).toMatchObject({ status: "failed", code: "file-changed" });
+    expect(refused?.text).toContain("it has changed since a person was asked about its code");
+    expect(ran).toMatchObject({ status: "ok", text: "ran print(2)" });
+  });
+
+  it("is told that a missing file will not run, and a file that appears then does not run", async () => {
+    const loop = await start([runFile, done()]);
+    await loop.run();
+    expect((await waitingIn(loop))?.code).toEqual({ language: "python", file: FILE, sha256: null, text: "" });
+    put(loop, "print(3)");
+    await loop.run({ ask: async () => yes });
+    expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "file-changed" });
+  });
+});
+
+describe("an agent whose commands need no person", () => {
+  it("runs a file that changed since the reply, because nobody was shown its content", async () => {
+    const loop = await start([runFile, done()], { settings: { approve: "never" } });
+    put(loop, "print(1)");
+    await loop.run();
+    expect((await results(loop))[0]).toMatchObject({ status: "ok", text: "ran print(1)" });
+    expect((await loop.events()).some(({ type }) => type === "approval-asked")).toBe(false);
+  });
+});
+
+describe("the code of a question", () => {
+  const code = (text: string, more: Partial<ShownCode> = {}): ShownCode => ({
+    ...{ language: "python", file: null, sha256: null, text },
+    ...more,
+  });
+
+  it("has numbered lines, and its control and unseen characters are written out", () => {
+    const text = "a = 1\n\u001b[2Kb = 2 # \u202e\u200b\nif a:\r\tprint(a)\n";
+    expect(describeCode(code(text))).toEqual([
+      "The code that would run (python, 3 lines):",
+      "  1 | a = 1",
+      "  2 | \\u{1b}[2Kb = 2 # \\u{202e}\\u{200b}",
+      "  3 | if a:\\u{d}\tprint(a)",
+    ]);
+  });
+
+  it("is whole unless a limit is given, which counts the lines that are left out", () => {
+    const text = Array.from({ length: 1_200 }, (_, at) => `line ${at + 1}`).join("\n");
+    expect(describeCode(code(text))).toHaveLength(1_201);
+    const cut = describeCode(code(text, { file: "a.py", sha256: "ab".repeat(32) }), 500);
+    expect(cut[0]).toBe('The code that would run of "a.py" (python, 1200 lines, sha256 abababababab):');
+    expect(cut.slice(-2)).toEqual(["   500 | line 500", "  … 700 more lines"]);
+  });
+});
