@@ -92,7 +92,10 @@ export class CellProcess {
   kill(problem: CellProblem): void {
     this.#gone ??= problem;
     this.#killed.resolve(undefined);
-    if (!this.#hasEnded) this.#process.kill();
+    if (this.#hasEnded) return;
+    // Whoever waits for its end has nothing else that keeps this process alive.
+    this.#hold();
+    this.#process.kill();
   }
 
   /** `loads`: the process has no namespace yet. Rejects with the signal's reason, or what a method of `host` rejected with. */
@@ -114,7 +117,7 @@ export class CellProcess {
       running.clock.stop();
       signal.removeEventListener("abort", onAbort);
       this.#cells -= 1;
-      if (this.#cells === 0) this.#release();
+      if (this.#cells === 0 && !this.isGone) this.#release();
     }
   }
 
