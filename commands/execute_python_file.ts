@@ -1,13 +1,21 @@
-/** execute_python_file -- runs a Python file of the workspace in the sandbox, which can access only the workspace. */
+/** execute_python_file -- runs a Python file of the workspace as a cell, in the same namespace as run_code. */
 import { createHash } from "node:crypto";
 import { defineCommand, fail } from "#core/command.ts";
 import type { CellStart } from "#core/services.ts";
+
+interface Prepared {
+  readonly start: CellStart;
+  /** Read once: the code may change its own file, and a second run must run the same code. */
+  readonly code: string;
+  /** Of the bytes of the file. */
+  readonly sha256: string;
+}
 
 export default defineCommand({
   name: "execute_python_file",
   label: "Execute Python File",
   group: "code",
-  summary: "runs a Python file of the workspace and returns what it printed.",
+  summary: "runs a Python file of the workspace in the namespace of run_code.",
   args: {
     type: "object",
     properties: {
@@ -20,17 +28,20 @@ export default defineCommand({
   timeoutMs: 3_600_000,
   needs: ["cells"],
 
-  prepare: async (_args, { use }) => use("cells").begin("python"),
+  async prepare({ file }, { workspace, use }): Promise<Prepared> {
+    const bytes = await workspace.read(file);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return { start: use("cells").begin("python"), code: Buffer.from(bytes).toString("utf8"), sha256 };
+  },
 
   async run({ file }, context, prepared) {
-    const bytes = await context.workspace.read(file);
+    const { start, code, sha256 } = prepared as Prepared;
     const { script } = context;
-    if (script && script.sha256 !== createHash("sha256").update(bytes).digest("hex"))
+    if (script && script.sha256 !== sha256)
       return fail(
         "file-changed",
         `${file} was not run: it has changed since a person was asked about its code. Call execute_python_file again, and the person is asked about the new code.`,
       );
-    const code = Buffer.from(bytes).toString("utf8");
-    return context.use("cells").run({ language: "python", code, name: file, ...(prepared as CellStart) }, context);
+    return context.use("cells").run({ language: "python", code, name: file, ...start }, context);
   },
 });

@@ -6,7 +6,8 @@ import { namespaceOf } from "#core/memory.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
 import type { Egress } from "#egress/egress.ts";
-import type { DescribeLeaving } from "#loop/describe-leaving.ts";
+import type { LeavingParts } from "#loop/describe-leaving.ts";
+import type { Journal } from "#loop/journal.ts";
 
 export interface EgressSources {
   readonly store: Pick<StoreReader, "memory">;
@@ -15,10 +16,9 @@ export interface EgressSources {
 }
 
 /** For one agent. Nothing is loaded before the first call that matters. */
-export function createDescribeLeaving({ store, registry, settingTexts }: EgressSources): DescribeLeaving {
+export function createDescribeLeaving({ store, registry, settingTexts }: EgressSources): LeavingParts {
   let opened: Egress | undefined;
-  return async (calls, journal) => {
-    if (!isTainted(journal.state)) return [];
+  const open = async (journal: Pick<Journal, "read">): Promise<Egress> => {
     const { openEgress } = await import("#egress/egress.ts");
     opened ??= openEgress({
       facts: (name) => registry.get(name),
@@ -32,7 +32,13 @@ export function createDescribeLeaving({ store, registry, settingTexts }: EgressS
       },
       settingTexts,
     });
-    return opened.describe(calls, journal);
+    return opened;
+  };
+  return {
+    describeLeaving: async (calls, journal, received) =>
+      isTainted(journal.state) ? (await open(journal)).describe(calls, journal, received) : [],
+    findCarried: async (given, journal) =>
+      isTainted(journal.state) ? (await open(journal)).findOrigin(given, journal) : undefined,
   };
 }
 
@@ -47,9 +53,9 @@ export function describeLeavingFor(host: {
   readonly settings: Settings;
   readonly store: EgressSources["store"];
   readonly catalogue: Pick<EgressSources, "registry">;
-}): { readonly describeLeaving?: DescribeLeaving } {
+}): Partial<LeavingParts> {
   const { settings, store, catalogue } = host;
   if (!settings.web.askBeforeSending) return {};
   const sources = { store, registry: catalogue.registry, settingTexts: settingTextsOf(settings) };
-  return { describeLeaving: createDescribeLeaving(sources) };
+  return createDescribeLeaving(sources);
 }

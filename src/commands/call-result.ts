@@ -7,6 +7,7 @@ import { isCellCommand } from "#core/cells.ts";
 import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { findNamespaceProblem } from "./check-namespace.ts";
 
 interface ReturningCommand {
   readonly name: string;
@@ -88,6 +89,16 @@ export function checkWrite(name: string, write: CommandWrite): void {
     throw new GoaldError("GOALD_COMMAND_INVALID", `${name} staged an invalid write: ${problem}.`);
   };
   switch (write.kind) {
+    case "namespace": {
+      if (!isCellCommand(name)) refuse("a namespace, which only a cell has");
+      const problem = findNamespaceProblem(write);
+      if (problem !== undefined) refuse(problem);
+      return;
+    }
+    case "methods-found":
+      if (!Array.isArray(write.names) || write.names.length > MAX_METHODS || !write.names.every(isText))
+        refuse(`method names that are not up to ${MAX_METHODS} texts`);
+      return;
     case "memory":
       if (typeof write.text !== "string") refuse("a memory without text");
       if (!(write.importance >= 0 && write.importance <= 1))
@@ -146,5 +157,7 @@ function isJson(value: unknown): boolean {
 /** Limits text for another agent to the size of one event. */
 const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MAX_WORDS_CHARS;
 const MAX_WORDS_CHARS = 10_000;
+/** Methods that one search finds. */
+const MAX_METHODS = 100;
 
 const formatClipped = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);

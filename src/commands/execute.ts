@@ -226,11 +226,11 @@ function toFailure(error: unknown, { name, annotations }: RegisteredCommand, tra
   const { message, hint, words } = error;
   const said = words === "" ? "" : `\nThe other side said, in its own words: “${words}”`;
   const source = words !== "" && tracker.sources.length === 0 ? "web" : "goald";
-  return fail(formatErrorCode(error), `${hint === "" ? message : `${message} ${hint}`}${said}`, { source });
+  return fail(codeOfError(error), `${hint === "" ? message : `${message} ${hint}`}${said}`, { source });
 }
 
 /** GOALD_FILE_MISSING -> file-missing */
-const formatErrorCode = (error: GoaldError): string =>
+export const codeOfError = (error: GoaldError): string =>
   error.code
     .replace(/^GOALD_/, "")
     .toLowerCase()

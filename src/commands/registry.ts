@@ -56,6 +56,7 @@ const ORDER = [
   "evaluate_code",
   "improve_code",
   "write_tests",
+  "run_code",
   "execute_python_file",
   "generate_image",
   "send_tweet",

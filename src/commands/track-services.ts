@@ -13,6 +13,7 @@ type Note = <T>(asked: Promise<T>, whose: (answer: T) => readonly string[], addr
 
 /** Returns the service with each answer noted. Services of goald's own model servers stay as they are. */
 export function trackService<N extends keyof Services>(name: N, service: Services[N], tracker: SourceTracker) {
+  if (name === "cells") return trackCells(service as Services["cells"], tracker) as Services[N];
   const wrap = TRACKED[name] as ((service: Services[N], note: Note) => Services[N]) | undefined;
   if (!wrap) return service;
   const note: Note = async (asked, whose, address = "") => {
@@ -27,6 +28,17 @@ export function trackService<N extends keyof Services>(name: N, service: Service
   };
   return wrap(service, note);
 }
+
+/** A cell has received all that its namespace has. */
+const trackCells = (cells: Services["cells"], tracker: SourceTracker): Services["cells"] => ({
+  begin: (language) => {
+    tracker.add(cells.receivedBy(language));
+    return cells.begin(language);
+  },
+  receivedBy: (language) => cells.receivedBy(language),
+  run: (cell, context) => cells.run(cell, context),
+  changes: () => cells.changes(),
+});
 
 const TRACKED: { readonly [N in keyof Services]?: (service: Services[N], note: Note) => Services[N] } = {
   search: (search, note) => ({

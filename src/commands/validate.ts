@@ -10,7 +10,7 @@ import type { ArgsSchema, Command } from "#core/command.ts";
 import { COMMAND_GROUPS, type CommandGroup } from "#core/command-profile.ts";
 import { GoaldError } from "#core/errors.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
-import { checkArgs, describeExpected, formatValue } from "./args-schema.ts";
+import { checkArgs, checkShownSchema, describeExpected, formatValue } from "./args-schema.ts";
 import { findProblemLine } from "./load-file.ts";
 
 /** A checked command with all defaults filled in. */
@@ -30,7 +30,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 type CommandFields = Readonly<Record<string, unknown>>;
 
 const WORDS =
-  "name label summary group args returns listed annotations sends writes destroys effect timeoutMs needs closesTurn".split(
+  "name label summary group args returns listed annotations sends writes destroys effect timeoutMs needs closesTurn isInternal".split(
     " ",
   );
 const FUNCTIONS = ["prepare", "run", "probe"];
@@ -80,13 +80,15 @@ const NO_ARGS: ArgsSchema = { type: "object", properties: {} };
 /** `post_note` becomes `Post note`. */
 const createLabel = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
-function checkName(name: string, { name: own, closesTurn }: CommandFields): string[] {
+function checkName(name: string, { name: own, closesTurn, isInternal }: CommandFields): string[] {
   if (!COMMAND_NAME.test(name)) return [describeExpected("a file name of small letters, digits and underscores", name)];
   if (own !== name) return [describeExpected(`name: ${formatValue(name)}, the file name`, own)];
   const closes = name === "task_complete";
   if (closes && closesTurn !== true)
     return [describeExpected("closesTurn: true, since no other command ends the work", closesTurn)];
   if (!closes && closesTurn === true) return ["closesTurn is only for task_complete"];
+  // The policy judges no such command.
+  if (isInternal !== undefined && name !== "save_files") return ["isInternal is only for save_files"];
   return [];
 }
 
@@ -110,13 +112,8 @@ function checkWords(command: CommandFields): string[] {
   return problems;
 }
 
-/** Checks the schema as if it were that of an argument. */
 const checkReturns = ({ returns }: CommandFields): string[] =>
-  returns === undefined
-    ? []
-    : checkArgs({ type: "object", properties: { returns } }).map((problem) =>
-        problem.replaceAll("args.properties.returns", "returns"),
-      );
+  returns === undefined ? [] : checkShownSchema(returns, "returns");
 
 function checkListed({ listed, closesTurn }: CommandFields): string[] {
   if (listed !== undefined && typeof listed !== "boolean") return [describeExpected("listed: true or false", listed)];

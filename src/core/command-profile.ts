@@ -14,12 +14,14 @@ interface GroupedCommand {
   readonly name: string;
   readonly group: CommandGroup;
   readonly closesTurn?: boolean;
+  readonly isInternal?: boolean;
 }
 
 const ALL = "all";
 
-export function offersCommand(profile: string | null, { name, group, closesTurn }: GroupedCommand): boolean {
-  if (profile === null || closesTurn === true) return true;
+export function offersCommand(profile: string | null, command: GroupedCommand): boolean {
+  const { name, group } = command;
+  if (profile === null || command.closesTurn === true || command.isInternal === true) return true;
   const parts = profile.split(",");
   return parts.includes(name) || parts.includes(group);
 }

@@ -159,7 +159,7 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly listed?: boolean;
   /**
    * A step of other commands. Neither the model nor code may call it by name, no search finds it, and every profile has it. It
-   * belongs to a call that was judged, so it asks nobody; only the files that others run (`writes`) are judged.
+   * belongs to a call that was judged, so the policy allows it.
    */
   readonly isInternal?: boolean;
   /** Default: at-most-once. */

@@ -2,6 +2,7 @@
 import type { ReplyForm } from "./agent-settings.ts";
 import type { CommandCall, Observation, WaitFor } from "./call.ts";
 import type { OutputMode } from "./event.ts";
+import type { CarriedOrigin } from "./leaving.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
@@ -101,6 +102,8 @@ export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
   readonly returns: Readonly<Record<string, unknown>>;
   /** How the model answers in this run. Absent: as in the frame below. */
   readonly form?: ReplyForm;
+  /** Code that has text of this origin wrote the task, in which no search finds it. */
+  readonly carries?: CarriedOrigin;
 }
 
 /** The recorded end of nested work. The result itself is in the log. */

@@ -8,6 +8,8 @@ export interface CarriedText {
   readonly chars: number;
   /** The beginning of the text. */
   readonly excerpt: string;
+  /** Code sends it after it received such text, which it could send in any form. `chars` and `excerpt` are of what it sends. */
+  readonly isByCode?: true;
 }
 
 /** Where such text came from. */
@@ -50,7 +52,8 @@ export const refuseLeaving = ({ to, carries }: Leaving & { readonly carries: Car
 
 const WHOSE = { folder: "the folder", memory: "memory", person: "a person", agent: "another agent" } as const;
 
-function describeCarried({ from, where, chars }: CarriedText): string {
+function describeCarried({ from, where, chars, isByCode }: CarriedText): string {
   const place = where === "" ? "" : ` (${JSON.stringify(where)})`;
+  if (isByCode) return `${chars} characters from code that has text of ${WHOSE[from]}${place}`;
   return `${chars} characters of text from ${WHOSE[from]}${place}`;
 }

@@ -22,6 +22,8 @@ export type NestedEvent =
       readonly form?: ReplyForm;
       /** Sources of the outside words that the command had received when it asked. */
       readonly outside?: readonly OutsideSource[];
+      /** Code that has text of this origin wrote the task. */
+      readonly carries?: CarriedOrigin;
     } & OfCall)
   | ({
       readonly type: "frame-popped";

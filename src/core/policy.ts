@@ -26,6 +26,10 @@ export interface JudgedCommand {
   readonly annotations: Annotations;
   readonly writes?: WrittenArgs;
   readonly destroys?: string;
+  /** A step of a command that was judged. */
+  readonly isInternal?: boolean;
+  /** Why a call is risky, as a sentence. Default: what its annotations say. */
+  readonly risk?: string;
 }
 
 /** `command` is undefined when it does not exist (any more); the call is denied. `leaving`: what it would send out. */
@@ -36,6 +40,7 @@ export function judge(
   leaving?: Leaving,
 ): Verdict {
   if (!command) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
+  if (command.isInternal) return { kind: "allow", by: "policy" };
   const { writes, destroys } = command;
   const isForGood = destroys !== undefined && call.args[destroys] === true;
   const facts = isForGood ? { ...command.annotations, destructive: true, restorable: false } : command.annotations;
@@ -51,7 +56,7 @@ export function judge(
   // A person who approved ahead did not know what the agent would read meanwhile.
   const isUnforeseen = leaves !== undefined || (isTainted(state) && isRisky(facts));
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
-  const why = approve === "always" ? "Every command needs your approval." : riskOf(facts);
+  const why = approve === "always" ? "Every command needs your approval." : (command.risk ?? riskOf(facts));
   return ask(leaves ? describeLeaving(leaves) : why, state, leaves);
 }
 

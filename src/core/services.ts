@@ -8,7 +8,9 @@
 import type { Observation } from "./call.ts";
 import type { CommandContext } from "./command.ts";
 import type { Usage } from "./event.ts";
+import type { MethodSearch } from "./ports/methods.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
+import type { OutsideSource } from "./provenance.ts";
 
 // ---------------------------------------------------------------- web
 
@@ -160,6 +162,8 @@ export interface CellStart {
 export interface Cells {
   /** Values for `prepare`. */
   begin(language: CellLanguage): CellStart;
+  /** Sources of the outside words that the namespace has received. */
+  receivedBy(language: CellLanguage): readonly OutsideSource[];
   /**
    * Runs code in the agent's namespace of that language, and stages what the namespace then holds. `name`: what an error
    * calls the code. Resolves to the cell's observation.
@@ -218,6 +222,7 @@ export interface Services {
   readonly posts: Posts;
   readonly agents: AgentDirectory;
   readonly cells: Cells;
+  readonly methods: MethodSearch;
 }
 export type ServiceName = keyof Services;
 export const SERVICES: readonly ServiceName[] = [
@@ -231,6 +236,7 @@ export const SERVICES: readonly ServiceName[] = [
   "posts",
   "agents",
   "cells",
+  "methods",
 ];
 
 /** For each service: ready, or what to do to set it up. */

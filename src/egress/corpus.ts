@@ -146,7 +146,7 @@ export class Corpus {
     // A command that does not say what it sends may as well read something of the folder.
     const sends = (facts?.sends?.length ?? 0) > 0;
     const isOutside = sends && facts?.annotations.openWorld === true;
-    const isOpenFile = status === "ok" && args.length > 0 && args.every((arg) => this.#isOpenPath(arg));
+    const isOpenFile = status === "ok" && args.length > 0 && args.every((arg) => this.isOpenPath(arg));
     const isOpen = isOutside || isOpenFile;
     // A folder of the web that the agent changes may hold anything from then on.
     for (const path of artifacts) for (const folder of foldersOf(path)) this.#openPaths.delete(folder);
@@ -161,7 +161,7 @@ export class Corpus {
   }
 
   /** A file of the web that was not changed since, or that is in a folder of the web. */
-  #isOpenPath(given: string): boolean {
+  isOpenPath(given: string): boolean {
     const path = given.replace(/^(?:\.\/+)+/, "");
     return !path.split("/").includes("..") && foldersOf(path).some((folder) => this.#openPaths.has(folder));
   }

@@ -6,8 +6,10 @@
  */
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { type Leaving, MAX_OWN_CHARS } from "#core/leaving.ts";
+import { type CarriedOrigin, type CarriedText, type Leaving, MAX_OWN_CHARS } from "#core/leaving.ts";
 import type { AgentState } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
 import { countUnmarked, findCarriedText } from "./carried-text.ts";
 import { type CommandFacts, Corpus, type CorpusParts, type SentCall } from "./corpus.ts";
 import { foldText } from "./fold-text.ts";
@@ -34,8 +36,20 @@ export interface EgressLog {
 }
 
 export interface Egress {
-  /** One entry for each call; undefined when there is nothing to say. */
-  describe(calls: readonly CommandCall[], log: EgressLog): Promise<readonly (Leaving | undefined)[]>;
+  /**
+   * One entry for each call; undefined when there is nothing to say. `received`: the origin of text that the code has which makes
+   * the calls.
+   */
+  describe(
+    calls: readonly CommandCall[],
+    log: EgressLog,
+    received?: CarriedOrigin,
+  ): Promise<readonly (Leaving | undefined)[]>;
+  /** The origin of the first kept text in texts of the model, or of the first file that is not from the web as it is. */
+  findOrigin(
+    given: { readonly texts: readonly string[]; readonly files: readonly string[] },
+    log: EgressLog,
+  ): Promise<CarriedOrigin | undefined>;
 }
 
 export function openEgress(parts: EgressParts): Egress {
@@ -61,7 +75,7 @@ export function openEgress(parts: EgressParts): Egress {
 
   const factsOf = ({ name }: CommandCall): CommandFacts | undefined => parts.facts(name);
   return {
-    describe: async (calls, log) => {
+    describe: async (calls, log, received) => {
       const isOutgoing = (call: CommandCall): boolean => isSending(factsOf(call), log.state);
       if (!calls.some(isOutgoing)) return calls.map(() => undefined);
       const known = await catchUp(log);
@@ -70,10 +84,21 @@ export function openEgress(parts: EgressParts): Egress {
         const facts = factsOf(call);
         if (!facts || !isSending(facts, log.state)) return undefined;
         const sent = listSentText(call, facts.sends);
-        const leaving = describeSent({ sent, facts, inReply, known, state: log.state, settings: parts.settingTexts });
+        const { state } = log;
+        const leaving = describeSent({ sent, facts, inReply, known, state, settings: parts.settingTexts, received });
         inReply.push(sent);
         return leaving;
       });
+    },
+    findOrigin: async ({ texts, files }, log) => {
+      const known = await catchUp(log);
+      const file = files.find((path) => !known.isOpenPath(path));
+      if (file !== undefined) return { from: "folder", where: file };
+      const { open, own, kept } = known;
+      const parts = texts.map((value): SentPart => ({ slot: "code", value }));
+      const sources = [...wordsOfTask(log.state), ...kept.all()];
+      const found = findCarriedText({ kept: sources, open, own, parts, earlier: [], isExempt: () => false });
+      return found && { from: found.from, where: found.where };
     },
   };
 }
@@ -92,10 +117,11 @@ interface Judged {
   readonly known: Corpus;
   readonly state: AgentState;
   readonly settings: string;
+  readonly received: CarriedOrigin | undefined;
 }
 
 function describeSent(judged: Judged): Leaving | undefined {
-  const { sent, facts, inReply, known, state, settings } = judged;
+  const { sent, facts, inReply, known, state, settings, received } = judged;
   if (sent.parts.length === 0) return undefined;
   const told = wordsOfTask(state);
   const people = [...told, ...known.kept.all()].filter(({ from }) => from === "person");
@@ -106,11 +132,12 @@ function describeSent(judged: Judged): Leaving | undefined {
   // An encoded form of these words is not exempt, because a search has no reason to encode them.
   const wordsSent = foldText([...earlier.map((call) => call.sent.words), sent.words].join(" "));
   const isQuery = facts.annotations.openWorld && facts.annotations.readOnly && sent.addresses.length === 0;
-  const carries = findCarriedText({
+  const chosen = ownParts(sent, addresses);
+  const found = findCarriedText({
     kept: [...told, ...known.kept.all()],
     open: known.open,
     own: known.own,
-    parts: ownParts(sent, addresses),
+    parts: chosen,
     earlier,
     isExempt: (letters, readStretch) =>
       isQuery &&
@@ -118,6 +145,7 @@ function describeSent(judged: Judged): Leaving | undefined {
       people.some((words) => words.letters.includes(letters)) &&
       isPlainWords(readStretch()),
   });
+  const carries = found ?? sentByCode(chosen, received);
   if (!facts.annotations.openWorld) return carries && { to: sent.to, carries, isWithin: true };
   const ownChars = addresses.reduce((sum, one) => sum + one.ownChars, countOwn(sent.words, known));
   const isApprovedHost = earlier.some((call) => call.isApproved && call.sent.to === sent.to);
@@ -131,6 +159,15 @@ function describeSent(judged: Judged): Leaving | undefined {
     ...(isUnknownHost ? { isUnknownHost } : {}),
   };
 }
+
+/** An address as a page gives it has no part that code chose. */
+function sentByCode(parts: readonly SentPart[], received: CarriedOrigin | undefined): CarriedText | undefined {
+  const text = parts.map(({ value }) => value).join(" ");
+  if (!received || text.trim() === "") return undefined;
+  return { ...received, chars: text.length, excerpt: oneLine(clean(text), EXCERPT_CHARS), isByCode: true };
+}
+
+const EXCERPT_CHARS = 60;
 
 const isTo =
   ({ destinations }: SentText) =>

@@ -68,10 +68,9 @@ async function advance(open: OpenRun, parts: RunParts, isOver: (state: AgentStat
 
 /** Runs the loop until the frame of this move is the innermost one again. */
 function enterAbove(move: Move, open: OpenRun, parts: RunParts): Enter {
-  const { journal } = open;
-  const below = "callId" in move ? frameOfCall(journal.state, move.callId)?.id : undefined;
+  const below = "callId" in move ? frameOfCall(open.journal.state, move.callId)?.id : undefined;
   return async (push) => {
-    journal.record({ events: push });
+    open.journal.record({ events: push });
     return advance(open, parts, ({ frames }) => frames.at(-1)?.id === below);
   };
 }

@@ -173,7 +173,7 @@ const INSIDE: readonly Row[] = [
 const WITHOUT: readonly Row[] = [
   ["message_agent", [], () => ({ key: "nobody", message: "hi" }), /nobody/],
   ["delete_agent", [], () => ({ key: "nobody" }), /nobody/],
-  ["execute_python_file", ["run_python_file"], () => ({ file: "a.py" }), /sandbox/],
+  ["execute_python_file", ["run_python_file"], () => ({ file: "none.py" }), /none\.py/],
 ];
 const ALL = [...OUTSIDE, ...INSIDE, ...WITHOUT];
 

@@ -100,6 +100,7 @@ export function createFakeSandbox(
     // A nested cell shares the namespace of the cell around it, whatever was saved.
     const own = depth > 0 && current ? current : openSpace(current, cell.saved);
     live.set(space, own);
+    if (cell.redo) redoChange(own, cell.redo);
     try {
       const outcome = await runCell(behaviourOf(cell), cell, watchHost(host, own), own, signal, depth > 0);
       if (outcome.saved === null) live.delete(space);
@@ -148,7 +149,6 @@ async function runCell(
   signal: AbortSignal,
   isNested: boolean,
 ): Promise<CellOutcome> {
-  if (cell.redo) applyChange(own, cell.redo);
   const before = saveSpace(own, cell.version);
   const printed: string[] = [];
   const aborted = Promise.withResolvers<never>();
@@ -221,7 +221,7 @@ function describeChange(before: SavedNamespace, after: SavedNamespace): Namespac
   return { definitions: [...gone, ...changed], values: Object.fromEntries(values) };
 }
 
-function applyChange({ names, definitions }: Live, change: NamespaceChange): void {
+function redoChange({ names, definitions }: Live, change: NamespaceChange): void {
   for (const [name, json] of Object.entries(change.values))
     if (json === null) names.delete(name);
     else names.set(name, JSON.parse(json));
@@ -251,7 +251,7 @@ function watchHost(host: CellHost, own: Live): WatchedHost {
     call: (name, args) => watch(host.call(name, args)),
     async run(task, returns, form) {
       const reply = await watch(host.run(task, returns, form));
-      if (reply.change) applyChange(own, reply.change);
+      if (reply.change) redoChange(own, reply.change);
       return reply;
     },
     listFiles: () => watch(host.listFiles()),

@@ -4,23 +4,29 @@
  * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
 import { createDescribeLeaving } from "#app/egress.ts";
+import type { PythonModule } from "#commands/python-modules.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import type { MethodIndex } from "#core/ports/methods.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { LongTermMemory } from "#core/ports/recall.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { readScript } from "#loop/ask-about-script.ts";
+import type { CellParts } from "#loop/cells.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import { run as runLoop } from "#loop/run.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
+import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { loadWords } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { freeSlug } from "#store/slug.ts";
@@ -38,6 +44,10 @@ export interface LoopOptions {
   readonly commands?: readonly Command[];
   readonly contextTokens?: number;
   readonly memory?: LongTermMemory;
+  /** Default: words and spelling. */
+  readonly methods?: MethodIndex;
+  /** Python helpers of the home; none by default. */
+  readonly modules?: readonly PythonModule[];
   readonly embeddingModel?: string;
   readonly goals?: readonly string[];
   readonly priceOf?: PerformParts["priceOf"];
@@ -51,6 +61,9 @@ export interface LoopOptions {
   readonly services?: ServiceStates;
   /** The implementations of those services; none by default. */
   readonly serving?: Partial<Services>;
+  /** Runs cells of code. */
+  readonly sandbox?: Sandbox;
+  readonly cells?: Partial<CellParts>;
   readonly downloadLimitBytes?: number;
   readonly aliases?: Aliases;
   /** The setting web.askBeforeSending; true by default. */
@@ -90,6 +103,8 @@ export interface Loop {
   runAll(change?: RunChange): Promise<void>;
 }
 
+const METHODS = createMethodIndex({ embedder: openHashEmbedder(), report: () => undefined });
+
 const NO_MEMORY: LongTermMemory = { remote: false, recall: async () => [] };
 
 export async function makeLoop(options: LoopOptions): Promise<Loop> {
@@ -97,7 +112,10 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   const files: Files = new Map();
   const model = scriptedModel(options.script);
   const clock = fakeClock({ auto: true });
-  const registry = withCommands(await loadRegistry(["commands"], options.services), options.commands ?? []);
+  const registry = withCommands(
+    await loadRegistry(["commands"], { ...(options.sandbox ? { cells: { ready: true } } : {}), ...options.services }),
+    options.commands ?? [],
+  );
   const words = await loadWords(["prompts"]);
   const shown: RecordedEvent[] = [];
   const spec = {
@@ -108,7 +126,11 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     stepLimit: 100,
   } as const;
   const row = await store.create({ ...spec, ...options.settings }, "test", clock.now().toISOString());
-  const commandsFor = createCommandSets(registry.all, options.aliases ?? { commands: {}, args: {} });
+  const commandsFor = createCommandSets(
+    registry.all,
+    options.aliases ?? { commands: {}, args: {} },
+    options.modules ?? [],
+  );
 
   const filesOf = new Map<string, Files>([[row.id, files]]);
 
@@ -128,13 +150,14 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       agentId: agent,
       ...(options.asksBeforeSending === false
         ? {}
-        : { describeLeaving: createDescribeLeaving({ store, registry, settingTexts: options.settingTexts ?? "" }) }),
+        : createDescribeLeaving({ store, registry, settingTexts: options.settingTexts ?? "" })),
       subagents: subagentPartsIn(store, agent, options.subagents),
       folder: "/nowhere",
       model: options.model ?? model,
       fallbackModel: options.fallbackModel ?? null,
       modelName: "test-model",
       memory: options.memory ?? NO_MEMORY,
+      methods: options.methods ?? METHODS,
       ...(options.embeddingModel ? { embeddingModel: options.embeddingModel } : {}),
       recallCount: 10,
       commandsFor,
@@ -149,6 +172,11 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
       history: store,
       services: options.serving ?? {},
+      ...(options.sandbox
+        ? {
+            cells: { sandbox: options.sandbox, timeLimitMs: 10_000, imports: "safe", location: null, ...options.cells },
+          }
+        : {}),
       ...(options.downloadLimitBytes === undefined ? {} : { downloadLimitBytes: options.downloadLimitBytes }),
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,

@@ -1,0 +1,17 @@
+/** cell-hint.ts -- what a model can do about code that failed, as a sentence. */
+import type { CellProblem } from "#core/ports/sandbox.ts";
+import type { ReportParts } from "./report-cell.ts";
+
+export function hintFor({ kind, command, missingName }: CellProblem, { timeLimitMs }: ReportParts): string | undefined {
+  switch (kind) {
+    case "timeout":
+      return `Code may take ${Math.round(timeLimitMs / 1000)} s. Do less at once, or in several cells.`;
+    case "memory":
+      return "Read and keep less at once.";
+    case "died":
+      return "Do it in another way.";
+    default:
+      if (command) return `The command failed with code ${JSON.stringify(command.code)}; code can catch CommandError.`;
+      return missingName === undefined ? undefined : `There is no name ${missingName}.`;
+  }
+}

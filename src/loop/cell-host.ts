@@ -1,0 +1,187 @@
+/**
+ * cell-host.ts -- what the code of a cell reaches: commands and sub-tasks as nested work of its call, and the agent's files.
+ *
+ * Files are read through the workspace of the call. What the code changed is saved by one nested call of `save_files`. A file
+ * that others run is saved by `write_to_file`, which asks as it does for the model.
+ */
+import { createHash } from "node:crypto";
+import { codeOfError } from "#commands/execute.ts";
+import type { ReplyForm } from "#core/agent-settings.ts";
+import { listAsked } from "#core/asked-files.ts";
+import type { Observation } from "#core/call.ts";
+import type { CommandContext } from "#core/command.ts";
+import { isGoaldError } from "#core/errors.ts";
+import { MIN_CARRIED_CHARS } from "#core/leaving.ts";
+import type { CellFile, CellFileChange, CellHost, CellLanguage, CellReply } from "#core/ports/sandbox.ts";
+import { headOf } from "#core/text.ts";
+import { findAskedRow } from "#core/what-others-run.ts";
+import type { CarriedByCode } from "./carried-by-code.ts";
+import type { CellParts } from "./cells.ts";
+import type { CommandSet } from "./command-set.ts";
+import type { Journal } from "./journal.ts";
+import type { Nest } from "./nest.ts";
+import { subtaskProblem } from "./subtask.ts";
+
+const MAX_LISTED_FILES = 10_000;
+
+/** What the cell has saved so far. */
+export interface SavedFiles {
+  readonly paths: Set<string>;
+  /** Sentences for the cell's result. */
+  readonly notes: string[];
+}
+
+interface HostParts {
+  readonly context: CommandContext;
+  readonly commands: CommandSet;
+  readonly language: CellLanguage;
+  readonly carried: CarriedByCode;
+  readonly files: SavedFiles;
+  readonly nest: Nest | undefined;
+  readonly cells: CellParts;
+  readonly journal: Journal;
+}
+
+export function openCellHost(parts: HostParts): CellHost {
+  const { context, commands, language, carried, nest } = parts;
+  const { workspace } = context;
+  const functions = commands.functionsFor(language);
+  return {
+    call: async (name, args) => {
+      const call = functions.callOf(name, args);
+      if (!call) return { error: noSuchCommand(name), changesFiles: false };
+      const observation = await context.call(call.name, call.args);
+      const facts = commands.get(call.name);
+      noteResult(carried, observation, call.args, facts?.annotations.openWorld === true);
+      return { ...replyOf(observation), changesFiles: facts?.annotations.readOnly !== true };
+    },
+    run: async (task, returns, form) => {
+      carried.add(task);
+      try {
+        const value = await context.run(task, returns, (form ?? undefined) as ReplyForm | undefined);
+        carried.add(typeof value === "string" ? value : JSON.stringify(value));
+        const change = await nest?.changeOfLast(language);
+        return { value, ...(change ? { change } : {}) };
+      } catch (error) {
+        const problem = subtaskProblem(error);
+        if (!problem) throw error;
+        const change = await nest?.changeOfLast(language);
+        return { error: problem, ...(change ? { change } : {}) };
+      }
+    },
+    listFiles: async () => {
+      const files: CellFile[] = [];
+      for await (const { path, bytes, modifiedAt } of workspace.list("", isShown)) {
+        if (files.length === MAX_LISTED_FILES) return { files, isComplete: false };
+        files.push({ path, bytes, stamp: `${modifiedAt} ${bytes}` });
+      }
+      return { files, isComplete: true };
+    },
+    readFile: (path) =>
+      asReply(async () => {
+        const content = await workspace.read(path);
+        if (content.length >= MIN_CARRIED_CHARS) carried.addFile(workspace.plainPath(path));
+        return content;
+      }),
+    saveFiles: (changes) => saveFiles(changes, parts),
+  };
+}
+
+const noSuchCommand = (name: string) => ({ code: "no-such-command", text: `There is no command ${name}.` });
+
+/** goald's own files, but the long outputs of commands, are not for code. */
+const isShown = (folder: string): boolean =>
+  folder === "_goald" || folder === OUTPUTS || folder.startsWith(`${OUTPUTS}/`) || !folder.startsWith("_goald/");
+const OUTPUTS = "_goald/outputs";
+
+function replyOf({ status, code, text, value }: Observation): CellReply<unknown> {
+  if (status === "ok") return { value: value ?? headOf(text) };
+  return { error: { code: code ?? status, text: headOf(text) } };
+}
+
+/** A result of the folder, a person or another agent. What a model said may quote any of them. */
+function noteResult(carried: CarriedByCode, { source, text }: Observation, args: object, isOutside: boolean): void {
+  const said = headOf(text);
+  if (said.length < MIN_CARRIED_CHARS || isOutside) return;
+  const [where = ""] = Object.values(args).filter((arg) => typeof arg === "string" && arg !== "" && arg.length <= 200);
+  if (source === "person") carried.note({ from: "person", where: "an answer" });
+  else if (source === "agent") carried.note({ from: "agent", where });
+  else if (source === "workspace" && where !== "") carried.addFile(where);
+  else if (source === "workspace") carried.note({ from: "folder", where: "" });
+  else if (source === "model") carried.add(said);
+}
+
+const problemOf = (error: unknown) => {
+  const { message, hint } = error as { readonly message: string; readonly hint?: string };
+  return { code: codeOfError(error as never), text: hint ? `${message} ${hint}` : message };
+};
+
+async function asReply<T>(act: () => Promise<T>): Promise<CellReply<T>> {
+  try {
+    return { value: await act() };
+  } catch (error) {
+    if (!isGoaldError(error) || error.code === "GOALD_STORE_FULL") throw error;
+    return { error: problemOf(error) };
+  }
+}
+
+// ---------------------------------------------------------------- saving
+
+type Changes = ReadonlyMap<string, Uint8Array | null>;
+/** What cells hand to their nested calls of `save_files`, by the id of the cell's call. */
+const HANDED_OVER = new WeakMap<CellParts, Map<string, Changes>>();
+
+/** For the call c7.2 of the cell c7. */
+export const changesFor = (callId: string, parts: CellParts): Changes =>
+  HANDED_OVER.get(parts)?.get(callId.replace(/\.\d+$/, "")) ?? new Map();
+
+async function saveFiles(changes: readonly CellFileChange[], parts: HostParts): Promise<CellReply<null>> {
+  const asked = changes.flatMap((change) => askedChange(change) ?? []);
+  const plain = changes.filter((change) => !asked.some(({ path }) => path === change.path));
+  let error = plain.length === 0 ? undefined : await savePlain(plain, parts);
+  for (const { path, text } of asked) {
+    if (text === undefined)
+      error ??= {
+        code: "path-refused",
+        text: `${path} was not written: others run it, so a person decides about it, and it is no text that a person can read.`,
+      };
+    else error ??= noteSaved(await parts.context.call("write_to_file", { file: path, text }), parts.files);
+  }
+  return error ? { error } : { value: null };
+}
+
+/** A file that a person must be asked about, with its text. */
+function askedChange({ path, bytes }: CellFileChange): { readonly path: string; readonly text?: string } | undefined {
+  if (bytes === null || !findAskedRow(path)) return undefined;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return listAsked({ path, text }, { path: "text" }).length > 0 ? { path, text } : undefined;
+  } catch {
+    return { path };
+  }
+}
+
+async function savePlain(changes: readonly CellFileChange[], { context, cells, files }: HostParts) {
+  const handed = HANDED_OVER.get(cells) ?? new Map<string, Changes>();
+  HANDED_OVER.set(cells, handed);
+  handed.set(context.callId, new Map(changes.map(({ path, bytes }) => [path, bytes])));
+  try {
+    const listed = changes.map(({ path, bytes }) =>
+      bytes === null
+        ? { path, removed: true }
+        : { path, sha256: createHash("sha256").update(bytes).digest("hex"), bytes: bytes.length },
+    );
+    return noteSaved(await context.call("save_files", { files: listed }), files);
+  } finally {
+    handed.delete(context.callId);
+  }
+}
+
+/** Returns the error for the code. */
+function noteSaved(observation: Observation, { paths, notes }: SavedFiles) {
+  for (const path of observation.artifacts) paths.add(path);
+  const [, ...further] = headOf(observation.text).split("\n");
+  if (observation.status === "ok") notes.push(...further);
+  const reply = replyOf(observation);
+  return "error" in reply ? reply.error : undefined;
+}

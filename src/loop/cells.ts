@@ -1,0 +1,147 @@
+/**
+ * cells.ts -- runs cells of code: the service `Cells` of one call.
+ *
+ * A cell acts only through nested work, so it may run again after a crash: from the namespace that `begin` recorded, with the
+ * same seed and start time. What the namespace then holds is staged with the result.
+ */
+
+import { formOfFrame } from "#core/cells.ts";
+import type { CommandContext, NamespaceWrite } from "#core/command.ts";
+import type { EventOf } from "#core/event.ts";
+import { frameOfCall } from "#core/frames.ts";
+import type { Cell, CellLanguage, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cells } from "#core/services.ts";
+import { openCommand } from "#core/state.ts";
+import { type CarriedByCode, carriedByNamespace } from "./carried-by-code.ts";
+import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";
+import type { Journal } from "./journal.ts";
+import type { Nest } from "./nest.ts";
+import { changesToRedo } from "./redo-changes.ts";
+import { reportCell } from "./report-cell.ts";
+import type { CommandParts } from "./run-command.ts";
+import { restoreValue } from "./stored-values.ts";
+
+export interface CellParts {
+  readonly sandbox: Sandbox;
+  /** Time that the code of one cell may take. */
+  readonly timeLimitMs: number;
+  readonly imports: ImportRule;
+  /** What `get_user_location()` returns; null: not known. */
+  readonly location: Readonly<Record<string, unknown>> | null;
+}
+
+/** `nest`: absent while the command is prepared. */
+interface CellCall {
+  readonly callId: string;
+  readonly journal: Journal;
+  readonly parts: CommandParts & { readonly cells: CellParts };
+  readonly nest?: Nest;
+}
+
+export function openCells(call: CellCall): Cells {
+  const { callId, journal, parts } = call;
+  const { random = Math.random, clock } = parts;
+  return {
+    begin: (language) => ({
+      seed: Math.floor(random() * 2 ** 32),
+      startedAt: clock.now().toISOString(),
+      namespaceSeq: journal.state.namespaces[language]?.seq ?? null,
+    }),
+    receivedBy: (language) => journal.state.namespaces[language]?.outside ?? [],
+    changes: () => changesFor(callId, parts.cells),
+    run: async (cell, context) => {
+      const { language } = cell;
+      const before = await loadNamespace(cell.namespaceSeq, journal);
+      const carried = carriedByNamespace(parts, language, callId, before?.carries);
+      try {
+        return await runCell({ ...call, language, before, carried }, cell, context);
+      } finally {
+        carried.leave(callId);
+      }
+    },
+  };
+}
+
+interface OpenCell extends CellCall {
+  readonly language: CellLanguage;
+  readonly before: EventOf<"namespace-saved"> | undefined;
+  readonly carried: CarriedByCode;
+}
+
+async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], context: CommandContext) {
+  const { callId, journal, parts, nest, language, before, carried } = open;
+  const { sandbox } = parts.cells;
+  const { state } = journal;
+  const version = `${callId}#${openCommand(state, callId)?.intent?.attempt ?? 1}`;
+  const commands = parts.commandsFor(state);
+  const files: SavedFiles = { paths: new Set(), notes: [] };
+  carried.add(given.code);
+  if (nest) nest.carries = () => carried.find(journal);
+  const redo = await changesToRedo(callId, language, journal);
+  const cell: Cell = {
+    agent: parts.agentId,
+    language,
+    code: given.code,
+    name: given.name,
+    version,
+    saved: before ? savedBy(before) : null,
+    ...(redo ? { redo } : {}),
+    seed: given.seed,
+    startedAt: given.startedAt,
+    timeLimitMs: parts.cells.timeLimitMs,
+    functions: commands.functionsFor(language).all,
+    modules: [],
+    ...rulesOf(open),
+  };
+  const host = openCellHost({ context, commands, language, carried, files, nest, cells: parts.cells, journal });
+  const outcome = await sandbox.run(cell, host, context.signal);
+  const carries = await carried.find(journal);
+  if (outcome.saved) {
+    const write: NamespaceWrite = {
+      kind: "namespace",
+      language,
+      version,
+      definitions: outcome.saved.definitions,
+      values: outcome.saved.values,
+      lost: outcome.lost,
+      ...(outcome.change ? { change: outcome.change } : {}),
+      ...(carries ? { carries: { from: carries.from, where: carries.where } } : {}),
+    };
+    context.stage(write);
+  }
+  return reportCell(outcome, {
+    language,
+    files,
+    commands,
+    form: formOfFrame(state),
+    frame: frameOfCall(state, callId)?.kind ?? "agent",
+    lostBefore: before?.lost ?? [],
+    timeLimitMs: cell.timeLimitMs,
+  });
+}
+
+/** The first and the last cell of a command differ from those in sub-tasks only by what is recorded, so these follow from the log. */
+function rulesOf({ callId, journal, parts }: CellCall): Pick<Cell, "imports" | "location" | "hasStop"> {
+  const { imports, location } = parts.cells;
+  const isReact = formOfFrame(journal.state) === "react";
+  // Code that was called by code has no work of its own to end.
+  const hasStop = frameOfCall(journal.state, callId)?.kind !== "call";
+  return {
+    imports: isReact ? "none" : imports,
+    hasStop,
+    ...(isReact || location ? { location } : {}),
+  };
+}
+
+async function loadNamespace(seq: number | null, journal: Journal): Promise<EventOf<"namespace-saved"> | undefined> {
+  if (seq === null) return undefined;
+  const event = await journal.eventAt(seq);
+  if (event.type !== "namespace-saved") return undefined;
+  return (await restoreValue(event, journal.read)) as EventOf<"namespace-saved">;
+}
+
+const savedBy = ({ version, definitions, values }: EventOf<"namespace-saved">): SavedNamespace => ({
+  version,
+  definitions,
+  values,
+});

@@ -1,0 +1,323 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Command } from "#core/command.ts";
+import { defineCommand, succeed } from "#core/command.ts";
+import type { EventOf } from "#core/event.ts";
+import type { CellHost } from "#core/ports/sandbox.ts";
+import { isFinished } from "#core/state.ts";
+import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
+import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+
+const cell = (code: string, language = "python"): string => reply("run_code", { language, code });
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+async function makeCells(
+  behaviours: Readonly<Record<string, CellBehaviour>>,
+  codes: readonly string[],
+  options: Partial<LoopOptions> = {},
+) {
+  const sandbox = createFakeSandbox(behaviours);
+  const script = [...codes.map((code) => cell(code)), done()];
+  return { sandbox, loop: await makeLoop({ script, sandbox, ...options }) };
+}
+
+/** Results of all calls of the model, in order. */
+async function results(loop: Loop): Promise<readonly EventOf<"command-finished">["observation"][]> {
+  const events = await loop.events();
+  return events.flatMap((event) =>
+    event.type === "command-finished" && /^c\d+$/.test(event.callId) ? [event.observation] : [],
+  );
+}
+const textsOf = async (loop: Loop): Promise<readonly string[]> => (await results(loop)).map(({ text }) => String(text));
+
+describe("the result of a cell", () => {
+  it("is the last expression, else what was printed, else a hint to show something", async () => {
+    const { loop } = await makeCells(
+      {
+        "1 + 1": () => ({ value: cellValue(2) }),
+        "print(3)": (_cell, _host, { print }) => print("3"),
+        "x = 4": () => undefined,
+      },
+      ["1 + 1", "print(3)", "x = 4"],
+    );
+    expect(isFinished(await loop.run())).toBe(true);
+    const [value, printed, nothing] = await results(loop);
+    expect(value).toMatchObject({ status: "ok", text: "2", source: "workspace" });
+    expect(printed?.text).toBe("3");
+    expect(nothing?.text).toContain("showed nothing");
+  });
+
+  it("puts the whole of a long output into a file", async () => {
+    const long = "0123456789".repeat(5_000);
+    const { loop } = await makeCells({ long: (_cell, _host, { print }) => print(long) }, ["long"]);
+    await loop.run();
+    const [result] = await results(loop);
+    expect(String(result?.text).length).toBeLessThanOrEqual(20_000);
+    expect(loop.text("_goald/outputs/c1.txt")).toBe(long);
+  });
+
+  it("shows the line that failed, the message and what had been printed", async () => {
+    const problem = { type: "ZeroDivisionError", message: "division by zero", line: 2, source: "  y = 1 / 0" };
+    const { loop } = await makeCells(
+      {
+        bad: (_cell, _host, { print }) => {
+          print("before");
+          return failedCell(problem);
+        },
+      },
+      ["bad"],
+    );
+    await loop.run();
+    expect((await results(loop))[0]).toMatchObject({
+      status: "failed",
+      code: "cell-failed",
+      text: "ZeroDivisionError: division by zero\nLine 2: y = 1 / 0\nIt had printed:\nbefore",
+    });
+  });
+
+  it("names only names that were not lost before", async () => {
+    const lost = [{ name: "gen", reason: "a generator cannot be kept" }];
+    const { loop } = await makeCells({ one: () => ({ lost }), two: () => ({ lost }) }, ["one", "two"]);
+    await loop.run();
+    const [first, second] = await textsOf(loop);
+    expect(first).toContain("gen (a generator cannot be kept)");
+    expect(second).not.toContain("gen");
+  });
+
+  it("ends the work when the code calls stop", async () => {
+    const { loop } = await makeCells({ end: () => ({ stop: {}, value: cellValue("All done.") }) }, ["end"]);
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+    expect(loop.model.requests).toHaveLength(1);
+  });
+});
+
+describe("cells that fail", () => {
+  it("pause the agent when three in a row failed", async () => {
+    const bad: CellBehaviour = () => failedCell({});
+    const { loop } = await makeCells({ a: bad, b: bad, c: bad, d: bad }, ["a", "b", "c", "d"]);
+    const state = await loop.run();
+    expect(state.paused).toMatchObject({ code: "failing-cells" });
+    expect(loop.model.requests).toHaveLength(3);
+  });
+
+  it("do not pause it when one in between worked", async () => {
+    const bad: CellBehaviour = () => failedCell({});
+    const good: CellBehaviour = () => ({ value: cellValue(1) });
+    const { loop } = await makeCells({ a: bad, b: bad, ok: good, c: bad, d: bad }, ["a", "b", "ok", "c", "d"]);
+    expect(isFinished(await loop.run())).toBe(true);
+  });
+});
+
+describe("a namespace", () => {
+  const counting: CellBehaviour = (_cell, _host, { names }) => {
+    names.set("x", Number(names.get("x") ?? 40) + 1);
+    return { value: cellValue(names.get("x")) };
+  };
+
+  it("lasts from cell to cell, also when the process has ended", async () => {
+    const { sandbox, loop } = await makeCells(
+      {
+        count: counting,
+        end: () => undefined,
+        again: (cell, host, scope) => counting(cell, host, scope),
+      },
+      ["count", "end", "again"],
+    );
+    await loop.run({
+      prepare: (prepare) => (move, journal) => {
+        sandbox.endProcesses();
+        return prepare(move, journal);
+      },
+    });
+    expect((await textsOf(loop))[2]).toBe("42");
+    expect(sandbox.cells.map(({ saved }) => saved?.version ?? null)).toEqual([null, "c1#1", "c2#1"]);
+  });
+
+  it("is one for each language", async () => {
+    const sandbox = createFakeSandbox({ count: counting });
+    const script = [cell("count"), cell("count", "javascript"), done()];
+    const loop = await makeLoop({ script, sandbox });
+    await loop.run();
+    expect(await textsOf(loop)).toEqual(["41", "41", expect.anything()]);
+  });
+
+  it("is that from before a cell whose process died", async () => {
+    const { loop } = await makeCells(
+      { count: counting, die: () => ({ ...failedCell({ kind: "died" }), saved: null }), again: counting },
+      ["count", "die", "again"],
+    );
+    await loop.run();
+    const texts = await textsOf(loop);
+    expect(texts[1]).toContain("The names are those from before this code.");
+    expect(texts[2]).toBe("42");
+  });
+});
+
+describe("a call from code", () => {
+  it("is a call of its own in the log, and code gets its value", async () => {
+    const { loop } = await makeCells(
+      {
+        write: async (_cell, _host, { call }) => {
+          const answer = await call("write_to_file", { file: "a.txt", text: "abc" });
+          return { value: cellValue(typeof answer) };
+        },
+      },
+      ["write"],
+    );
+    await loop.run();
+    expect(loop.text("a.txt")).toBe("abc");
+    const events = await loop.events();
+    const nested = events.filter((event) => "callId" in event && event.callId === "c1.1").map(({ type }) => type);
+    expect(nested).toEqual([
+      "frame-pushed",
+      "command-requested",
+      "command-approved",
+      "command-started",
+      "command-finished",
+      "frame-popped",
+    ]);
+  });
+
+  it("raises an error with the command's code, which code may catch", async () => {
+    const caught: unknown[] = [];
+    const { loop } = await makeCells(
+      {
+        read: async (_cell, _host, { call }) => {
+          await call("read_file", { file: "none.txt" }).catch((error) => caught.push(error.command));
+          return { value: cellValue("went on") };
+        },
+      },
+      ["read"],
+    );
+    await loop.run();
+    expect(caught).toEqual([{ code: "file-missing", text: expect.stringContaining("none.txt") }]);
+    expect((await textsOf(loop))[0]).toBe("went on");
+  });
+
+  it.each(["save_files", "task_complete", "nothing"])("does not reach %s", async (name) => {
+    let told: unknown;
+    const { loop } = await makeCells(
+      {
+        go: async (_cell, host) => {
+          told = await host.call(name, { files: [] });
+        },
+      },
+      ["go"],
+    );
+    await loop.run();
+    expect(told).toMatchObject({ error: { code: "no-such-command" } });
+  });
+
+  it("may be made 1,000 times by one cell, and then fails in words", async () => {
+    const answers: string[] = [];
+    const { loop } = await makeCells(
+      {
+        many: async (_cell, host) => {
+          for (let made = 0; made < 1_001; made++) {
+            const answer = await host.call("do_nothing", {});
+            answers.push("error" in answer ? answer.error.text : "ok");
+          }
+        },
+      },
+      ["many"],
+    );
+    await loop.run();
+    expect(answers.filter((answer) => answer === "ok")).toHaveLength(1_000);
+    expect(answers.at(-1)).toContain("A command may nest 1000 calls");
+  });
+});
+
+describe("save_files", () => {
+  it("is not offered to the model, and is refused when a reply names it", async () => {
+    const { loop } = await makeCells({}, [], { script: [reply("save_files", { files: [] }), done()] });
+    await loop.run();
+    expect(JSON.stringify(loop.model.requests[0])).not.toContain("save_files");
+    expect((await loop.events()).some(({ type }) => type === "reply-rejected")).toBe(true);
+  });
+
+  it("does nothing for a command that is not a cell", async () => {
+    const sneak = defineCommand({
+      name: "sneak",
+      label: "Sneak",
+      summary: "removes a file.",
+      args: { type: "object", properties: {} },
+      annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+      effect: "transactional",
+      run: async (_args, { call }) => {
+        const { text } = await call("save_files", { files: [{ path: "a.txt", removed: true }] });
+        return succeed(String(text));
+      },
+    }) as unknown as Command;
+    const { loop } = await makeCells({}, [], { script: [reply("sneak"), done()], commands: [sneak] });
+    loop.files.set("a.txt", Buffer.from("kept"));
+    await loop.run();
+    expect((await textsOf(loop))[0]).toContain("a step of a cell");
+    expect(loop.text("a.txt")).toBe("kept");
+  });
+});
+
+describe("files that a cell changes", () => {
+  const save =
+    (path: string, text: string | null): CellBehaviour =>
+    async (_cell, host: CellHost) => {
+      const saved = await host.saveFiles([{ path, bytes: text === null ? null : bytes(text) }]);
+      return { value: cellValue("error" in saved ? saved.error : "saved") };
+    };
+
+  it.each(["never", "risky", "always"] as const)("are saved without a further question in %s", async (approve) => {
+    const { loop } = await makeCells({ save: save("out/a.txt", "new") }, ["save"], { settings: { approve } });
+    loop.files.set("out/a.txt", Buffer.from("old"));
+    const state = await loop.run({ ask: async () => ({ kind: "approved", count: 1 }) });
+    expect(loop.text("out/a.txt")).toBe("new");
+    const asked = (await loop.events()).filter((event) => event.type === "approval-asked");
+    expect(asked.map((event) => "callId" in event && event.callId)).toEqual(approve === "always" ? ["c1", "c2"] : []);
+    expect(isFinished(state)).toBe(true);
+    const versions = await loop.store.files(loop.row.id);
+    expect(versions.map(({ operation }) => operation)).toEqual(["found", "write"]);
+  });
+
+  it("are artifacts, and a picture is named", async () => {
+    const { loop } = await makeCells({ plot: save("chart.svg", "<svg/>") }, ["plot"]);
+    await loop.run();
+    expect((await results(loop))[0]).toMatchObject({
+      artifacts: ["chart.svg"],
+      text: expect.stringContaining("Pictures: chart.svg."),
+    });
+  });
+
+  it("are removed when code removes them", async () => {
+    const { loop } = await makeCells({ remove: save("a.txt", null) }, ["remove"]);
+    loop.files.set("a.txt", Buffer.from("old"));
+    await loop.run();
+    expect(loop.text("a.txt")).toBeUndefined();
+  });
+
+  it("ask a person when others run them, and are refused when nobody can be asked", async () => {
+    const { loop } = await makeCells({ save: save(".envrc", "rm -rf /") }, ["save"]);
+    await loop.run();
+    expect(loop.text(".envrc")).toBeUndefined();
+    expect((await textsOf(loop))[0]).toContain("direnv");
+
+    const asking = await makeCells({ save: save(".envrc", "export A=1") }, ["save"], {
+      settings: { approve: "risky" },
+    });
+    await asking.loop.run();
+    const asked = (await asking.loop.events()).find((event) => event.type === "approval-asked");
+    expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });
+  });
+
+  it("keep what they held, up to 64 MB, and the result says what cannot be restored", async () => {
+    const { loop } = await makeCells(
+      {
+        save: async (_cell, host) => {
+          await host.saveFiles(["a.bin", "b.bin", "c.bin"].map((path) => ({ path, bytes: bytes("new") })));
+        },
+      },
+      ["save"],
+    );
+    for (const path of ["a.bin", "b.bin", "c.bin"]) loop.files.set(path, Buffer.alloc(30 * 1024 * 1024, path));
+    await loop.run();
+    expect((await textsOf(loop))[0]).toContain("What it held before cannot be restored: c.bin.");
+    expect(loop.text("c.bin")).toBe("new");
+  });
+});
