@@ -17,6 +17,9 @@ export interface NodeProgram {
   readonly memoryMegabytes: number;
   readonly cpuSeconds: number;
   readonly stdio: CagedCommand["stdio"];
+  readonly args?: readonly string[];
+  /** Absolute paths of further files that the program may read. */
+  readonly files?: readonly string[];
 }
 
 /** The folder with all of goald's rooms: `src` of a checkout, `dist/src` of the published package. */
@@ -29,9 +32,10 @@ const STACK_KILOBYTES = 3_900;
 /** The files of node itself. */
 export const nodeFiles = (): readonly string[] => [process.execPath, ...readMachine().libraries];
 
-export function nodeCommand({ program, memoryMegabytes, cpuSeconds, stdio }: NodeProgram): CagedCommand {
+export function nodeCommand(given: NodeProgram): CagedCommand {
+  const { program, memoryMegabytes, cpuSeconds, stdio, args = [] } = given;
   const file = fileURLToPath(program);
-  const files = programFiles(file);
+  const files = [...programFiles(file), ...(given.files ?? [])];
   return {
     command: process.execPath,
     args: [
@@ -43,6 +47,7 @@ export function nodeCommand({ program, memoryMegabytes, cpuSeconds, stdio }: Nod
       ...(process.allowedNodeEnvironmentFlags.has("--disable-sigusr1") ? ["--disable-sigusr1"] : []),
       ...[`--max-old-space-size=${memoryMegabytes}`, `--stack-size=${STACK_KILOBYTES}`],
       file,
+      ...args,
     ],
     readOnly: [...nodeFiles(), ...files],
     folder: "/",

@@ -44,12 +44,17 @@ export type FromGuest =
   | { readonly type: "ready" }
   | Question
   /**
+   * A cell came with a saved namespace, which is loaded now: the limit of its code starts. Loading takes at most MAX_SAVING_MS
+   * before. At most once per cell, and no reply follows.
+   */
+  | { readonly type: "loaded" }
+  /**
    * The code of the innermost cell has ended, at its own or at its time limit. The process saves files and the namespace from
    * now on, for at most MAX_SAVING_MS; the limit of the code no longer applies. At most once per cell, and no reply follows.
    */
   | { readonly type: "ended" }
-  /** The end of the innermost cell. */
-  | { readonly type: "done"; readonly outcome: CellOutcome };
+  /** The end of the innermost cell. `isSpent`: the process can run no further one, and `saved` has what is left of it. */
+  | { readonly type: "done"; readonly outcome: CellOutcome; readonly isSpent?: boolean };
 
 export type Question =
   | {
@@ -83,6 +88,8 @@ export interface FileList {
 /** What a language brings: it runs one cell, and may ask its host meanwhile. */
 export interface Engine {
   run(cell: Omit<Cell, "agent" | "saved">, saved: SavedNamespace | null | undefined): CellOutcome;
+  /** True: something in the process is broken for good, such as its memory. The next cell gets another one. */
+  readonly isSpent?: boolean;
 }
 
 /** What an engine has of its host. Each call blocks. */
@@ -90,14 +97,20 @@ export interface EngineHost {
   ask(question: Question, bytes?: Uint8Array): { readonly reply: Reply; readonly bytes: Uint8Array };
   /** Milliseconds that the innermost cell has left; waits for the host do not count. */
   timeLeftMs(): number;
+  /** The saved namespace of the innermost cell is loaded: the time of its code starts. */
+  startCode(): void;
+  /** The code of the innermost cell has ended. `timeLeftMs` is the time for saving from now on. Only the first call counts. */
+  endCode(): void;
 }
 
-/** Time from `ended` to `done`, without waits for the host. */
+/** Time from `ended` to `done`, without waits for the host; and time until `loaded`. */
 export const MAX_SAVING_MS = 5_000;
 
 /** Limits of one cell. */
 export const MAX_OUTPUT_CHARS = 65_536;
 export const MAX_VALUE_CHARS = 65_536;
+/** JSON of a value. The host keeps only the text of one whose JSON is longer. */
+export const MAX_VALUE_JSON_CHARS = 1_048_576;
 /** Longest frame in either direction, and the JSON of one: the host parses it in one go. */
 export const MAX_FRAME_BYTES = 80 * 1024 * 1024;
 export const MAX_FRAME_JSON_BYTES = 16 * 1024 * 1024;

@@ -1,0 +1,112 @@
+/**
+ * guest-conversation.ts -- the process's end of the conversation: reads cells, asks the host, and measures the time of code.
+ *
+ * All of it blocks. While the process waits for a reply, the host may send another cell, which runs inside that wait.
+ */
+import { readFrame, writeFrame } from "#cage/frames.ts";
+import {
+  type Engine,
+  type EngineHost,
+  type FromGuest,
+  MAX_SAVING_MS,
+  type Question,
+  type Reply,
+  type ToGuest,
+} from "./protocol.ts";
+
+/** The process stops saving itself, before the host's limit kills it. */
+const OWN_SAVING_MS = 0.6 * MAX_SAVING_MS;
+const NOTHING = new Uint8Array();
+const now = performance.now.bind(performance);
+/** An engine closes node's ways out, this one too. */
+const exit: (code?: number) => never = process.exit.bind(process);
+
+/** The time of one cell. It stands still while `since` is undefined. */
+interface Clock {
+  leftMs: number;
+  since: number | undefined;
+  phase: "loading" | "code" | "saving";
+  readonly timeLimitMs: number;
+}
+
+/** Serves cells until the host closes the channel. */
+export async function serveCells(openEngine: (host: EngineHost) => Promise<Engine>): Promise<void> {
+  const conversation = new GuestConversation();
+  const engine = await openEngine(conversation);
+  conversation.serve(engine);
+  exit();
+}
+
+class GuestConversation implements EngineHost {
+  readonly #clocks: Clock[] = [];
+  #engine: Engine | undefined;
+
+  serve(engine: Engine): void {
+    this.#engine = engine;
+    send({ type: "ready" });
+    for (let heard = hear(); heard; heard = hear()) if (heard.message.type === "cell") this.#runCell(heard.message);
+  }
+
+  ask(question: Question, bytes: Uint8Array = NOTHING): { readonly reply: Reply; readonly bytes: Uint8Array } {
+    const clock = this.#clocks.at(-1);
+    if (clock) stop(clock);
+    send(question, bytes);
+    for (let heard = hear(); heard; heard = hear()) {
+      if (heard.message.type === "cell") {
+        this.#runCell(heard.message);
+        continue;
+      }
+      if (clock) start(clock);
+      return { reply: heard.message, bytes: heard.bytes };
+    }
+    return exit();
+  }
+
+  timeLeftMs(): number {
+    const clock = this.#clocks.at(-1);
+    return clock ? clock.leftMs - elapsedMs(clock) : Infinity;
+  }
+
+  startCode(): void {
+    const clock = this.#clocks.at(-1);
+    if (clock?.phase !== "loading") return;
+    Object.assign(clock, { leftMs: clock.timeLimitMs, since: now(), phase: "code" });
+    send({ type: "loaded" });
+  }
+
+  endCode(): void {
+    const clock = this.#clocks.at(-1);
+    if (!clock || clock.phase === "saving") return;
+    Object.assign(clock, { leftMs: OWN_SAVING_MS, since: now(), phase: "saving" });
+    send({ type: "ended" });
+  }
+
+  #runCell({ cell, saved }: Extract<ToGuest, { type: "cell" }>): void {
+    const { timeLimitMs } = cell;
+    const first = saved
+      ? ({ leftMs: MAX_SAVING_MS, phase: "loading" } as const)
+      : ({ leftMs: timeLimitMs, phase: "code" } as const);
+    this.#clocks.push({ ...first, since: now(), timeLimitMs });
+    const outcome = this.#engine?.run(cell, saved);
+    this.#clocks.pop();
+    if (outcome) send({ type: "done", outcome, ...(this.#engine?.isSpent ? { isSpent: true } : {}) });
+  }
+}
+
+const elapsedMs = ({ since }: Clock): number => (since === undefined ? 0 : now() - since);
+
+function stop(clock: Clock): void {
+  clock.leftMs -= elapsedMs(clock);
+  clock.since = undefined;
+}
+
+function start(clock: Clock): void {
+  clock.since = now();
+}
+
+const send = (message: FromGuest, bytes: Uint8Array = NOTHING): void => writeFrame(message, bytes);
+
+function hear(): { readonly message: ToGuest; readonly bytes: Uint8Array } | undefined {
+  const frame = readFrame();
+  return frame && { message: frame.value as ToGuest, bytes: frame.bytes };
+}

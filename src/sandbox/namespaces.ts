@@ -1,0 +1,89 @@
+/**
+ * namespaces.ts -- the live namespaces: which process has which version, and which cell runs where.
+ *
+ * A process loads one namespace in its life. One whose version is not the wanted one is ended, and a new process loads what
+ * was saved.
+ */
+import type { Cell, CellHost, CellOutcome } from "#core/ports/sandbox.ts";
+import { closedProblem, goneOutcome } from "./cell-problems.ts";
+import type { CellProcess } from "./cell-process.ts";
+import { type PoolOptions, ProcessPool } from "./process-pool.ts";
+
+interface Live {
+  readonly agent: string;
+  readonly process: CellProcess;
+  /** Of the namespace that the process has; undefined when it cannot be told. */
+  version: string | null | undefined;
+  isLoaded: boolean;
+}
+
+export class Namespaces {
+  readonly #pool: ProcessPool;
+  readonly #live = new Map<string, Live>();
+
+  constructor(options: PoolOptions) {
+    this.#pool = new ProcessPool(options);
+  }
+
+  get isCrowded(): boolean {
+    return this.#pool.isCrowded;
+  }
+
+  async run(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+    const key = `${cell.agent}\n${cell.language}`;
+    const live = this.#live.get(key);
+    if (live?.process.canNest) return this.#runIn(live, cell, host, signal);
+    if (live?.process.isBusy && !live.process.isGone) throw new Error("A cell of this namespace runs already.");
+    const found = this.#resume(live, cell) ?? (await this.#load(key, cell, signal));
+    if (!found) return goneOutcome(closedProblem(), 0);
+    try {
+      return await this.#runIn(found, cell, host, signal);
+    } finally {
+      this.#forgetGone();
+      this.#pool.rest(found.process, cell.language);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  async #runIn(live: Live, cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+    const loads = !live.isLoaded;
+    live.isLoaded = true;
+    live.version = undefined;
+    const outcome = await live.process.run(cell, host, signal, loads);
+    if (outcome.saved) live.version = cell.version;
+    return outcome;
+  }
+
+  /** Returns undefined when the live namespace is not the wanted one. It is then gone. */
+  #resume(live: Live | undefined, { saved }: Cell): Live | undefined {
+    if (!live || live.process.isGone) return undefined;
+    if (live.version === (saved?.version ?? null)) {
+      this.#pool.resume(live.process);
+      return live;
+    }
+    live.process.kill(closedProblem());
+    return undefined;
+  }
+
+  async #load(key: string, { agent, language }: Cell, signal: AbortSignal): Promise<Live | undefined> {
+    const process = await this.#pool.take(language, this.#waitsForItself(agent), signal);
+    if (!process) return undefined;
+    const live: Live = { agent, process, version: undefined, isLoaded: false };
+    this.#live.set(key, live);
+    return live;
+  }
+
+  #forgetGone(): void {
+    for (const [key, { process }] of this.#live) if (process.isGone) this.#live.delete(key);
+  }
+
+  /** True if a process of the agent waits for the cell that needs a process: together with others it could wait for ever. */
+  #waitsForItself(agent: string): boolean {
+    return [...this.#live.values()].some(
+      ({ agent: one, process }) => one === agent && process.isBusy && !process.isGone,
+    );
+  }
+}

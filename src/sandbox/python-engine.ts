@@ -1,0 +1,169 @@
+/** python-engine.ts -- runs cells of Python by Pyodide: closes what it could reach, and connects it to its host. */
+import { readFileSync } from "node:fs";
+import type { CellOutcome } from "#core/ports/sandbox.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
+import { FileView } from "./file-view.ts";
+import { freezeIntrinsics } from "./freeze-intrinsics.ts";
+import { limitStoredBytes } from "./limit-stored-bytes.ts";
+import { loadPython } from "./load-python.ts";
+import type { Engine, EngineHost, GuestOptions, Question } from "./protocol.ts";
+import type { Fs, Python } from "./pyodide.ts";
+import { withoutDigest } from "./snapshot-digest.ts";
+
+interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+  grow(this: WasmMemory, pages: number): number;
+}
+
+const WASM_PAGE_BYTES = 65_536;
+/** SIGINT: Python raises KeyboardInterrupt. */
+const INTERRUPT = 2;
+/** Code that goes on after an interrupt gets another one after this time. */
+const NEXT_INTERRUPT_MS = 40;
+/** Python asks this often. Reading the clock takes longer than asking. */
+const ASKS_PER_LOOK = 8;
+const now = performance.now.bind(performance);
+
+export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<Engine> {
+  limitMemory(memoryMegabytes * MEBIBYTE);
+  const setClock = replaceClock();
+  const bytes = snapshot === null ? null : withoutDigest(readFileSync(snapshot));
+  const python = await loadPython({ snapshot: bytes });
+  const { FS } = python;
+  limitStoredBytes(FS, python.ERRNO_CODES);
+  const files = new FileView(FS, python.ERRNO_CODES, host);
+  closePython(python);
+  const { watchTime, buffer } = watchClock(host);
+  python.setInterruptBuffer(buffer);
+  const cells = python.pyimport("goald_cells.cells");
+  connect(python, host, files, watchTime);
+  freezeIntrinsics();
+  return {
+    run(cell, saved) {
+      setClock(cell.startedAt);
+      files.expectChanges();
+      return JSON.parse(String(cells.run?.(JSON.stringify({ cell, saved })))) as CellOutcome;
+    },
+  };
+}
+
+/** Growth of Python's memory beyond the limit fails, which raises MemoryError. */
+function limitMemory(maxBytes: number): void {
+  const { Memory } = Reflect.get(globalThis, "WebAssembly") as { readonly Memory: { readonly prototype: WasmMemory } };
+  const { grow } = Memory.prototype;
+  Memory.prototype.grow = function (pages: number): number {
+    if (this.buffer.byteLength + pages * WASM_PAGE_BYTES > maxBytes)
+      throw new RangeError("The limit of memory is reached.");
+    return grow.call(this, pages);
+  };
+}
+
+/** Python's clock starts at a given time for each cell, so that code that runs again reads about the same. */
+function replaceClock(): (startedAt: string) => void {
+  const parse = Date.parse.bind(Date);
+  let [start, since] = [Date.now(), now()];
+  Date.now = () => Math.floor(start + now() - since);
+  return (startedAt) => {
+    [start, since] = [parse(startedAt), now()];
+  };
+}
+
+/** Python reads the buffer between its instructions. */
+function watchClock(host: EngineHost) {
+  let isWatched = false;
+  let asked = 0;
+  let notBefore = 0;
+  const buffer = {
+    length: 1,
+    get 0(): number {
+      asked += 1;
+      if (!isWatched || asked % ASKS_PER_LOOK !== 0 || host.timeLeftMs() > 0 || now() < notBefore) return 0;
+      notBefore = now() + NEXT_INTERRUPT_MS;
+      return INTERRUPT;
+    },
+    set 0(_: number) {
+      // Python takes the signal by writing 0.
+    },
+  };
+  /** Returns what was so before. */
+  const watchTime = (value: boolean): boolean => {
+    const before = isWatched;
+    isWatched = value;
+    return before;
+  };
+  return { watchTime, buffer };
+}
+
+/** Functions for Python. They are all that it has of JavaScript. */
+function connect(python: Python, host: EngineHost, files: FileView, watchTime: (value: boolean) => boolean): void {
+  const { connect: setFunctions } = python.pyimport("goald_cells.host");
+  const cells = python.pyimport("goald_cells.cells");
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  const wait = Atomics.wait;
+  const ask = (text: string): string => {
+    const unsaved = files.save();
+    if (unsaved !== undefined) return JSON.stringify({ unsaved });
+    const question = { ...(JSON.parse(text) as object), type: "ask" } as Question;
+    const { reply } = host.ask(question);
+    if (reply.changesFiles || question.what === "run") files.expectChanges();
+    if ("change" in reply && reply.change) cells.apply?.(JSON.stringify(reply.change));
+    return JSON.stringify("error" in reply ? { error: reply.error } : { value: reply.value });
+  };
+  const endCode = (): string => {
+    host.endCode();
+    return files.save() ?? "";
+  };
+  const pause = (milliseconds: number): void => {
+    wait(sleeper, 0, 0, milliseconds);
+  };
+  const functions = [
+    ask,
+    () => host.startCode(),
+    endCode,
+    (value: boolean) => watchTime(value),
+    () => host.timeLeftMs(),
+    pause,
+    () => files.takeRefusal(),
+  ];
+  setFunctions?.(...functions.map(harden));
+  cells.start?.();
+}
+
+/** Python gets an object without a prototype, and no stack of this process with an error. */
+function harden(call: (...args: never[]) => unknown): object {
+  const hardened = (...args: never[]): unknown => {
+    try {
+      return call(...args);
+    } catch {
+      throw Object.assign(new Error("The sandbox has failed."), { stack: "" });
+    }
+  };
+  Object.setPrototypeOf(hardened, null);
+  return Object.freeze(hardened);
+}
+
+/** Takes away what of JavaScript and of Emscripten's file systems Python could reach. */
+function closePython(python: Python): void {
+  const { FS } = python;
+  const sink = { write: (bytes: Uint8Array): number => bytes.length, isatty: false };
+  python.setStdout(sink);
+  python.setStderr(sink);
+  python.setStdin({ stdin: () => null, isatty: false });
+  closeFileSystems(FS, python.ERRNO_CODES.EPERM ?? 1);
+  python.runPython(`
+import os, sys
+for name in [name for name in sys.modules if name.partition(".")[0] in ("js", "pyodide_js", "_pyodide_core") or name in ("pyodide.http", "pyodide.code")]:
+    del sys.modules[name]
+sys.meta_path[:] = [finder for finder in sys.meta_path if "JsFinder" not in type(finder).__name__]
+os.chdir("/workspace")
+`);
+}
+
+function closeFileSystems(FS: Fs, errno: number): void {
+  const refuse = (): never => {
+    throw new FS.ErrnoError(errno);
+  };
+  FS.mount = refuse;
+  FS.unmount = refuse;
+  for (const name of Object.keys(FS.filesystems)) Reflect.deleteProperty(FS.filesystems, name);
+}

@@ -1,0 +1,235 @@
+"""cells.py -- runs one cell of code, and reports what came of it."""
+
+import ast
+import datetime
+import io
+import json
+import random
+import sys
+import types
+
+from . import clock, functions, host
+from .definitions import find_definitions
+from .errors import CellFiles, CommandError, StopCell, describe_error, describe_timeout
+from .imports import ImportRule
+from .namespace import Namespace, difference, install
+from .output import Output, cut_middle
+from .plain import NotPlain, to_plain
+
+MAX_JSON_CHARS = 1_000_000
+
+namespace = Namespace()
+files = CellFiles()
+imports = ImportRule(namespace.names)
+_functions = {}
+_modules = {}
+_depth = 0
+
+
+def start():
+    """Called once, before the first cell."""
+    install(namespace)
+    clock.install()
+
+
+def run(text):
+    """Runs a cell. Takes and returns JSON: see `Engine` in protocol.ts."""
+    global _depth
+    message = json.loads(text)
+    cell, loads = message["cell"], message.get("saved")
+    outer = (sys.stdout, sys.stderr, sys.stdin, random.getstate(), imports.rule)
+    _depth += 1
+    output = Output()
+    sys.stdout = sys.stderr = output
+    sys.stdin = io.StringIO()
+    try:
+        with host.watched(False):
+            lost = _prepare(cell, loads)
+            before = namespace.save() if _depth > 1 else None
+            host.start_code()
+            return _finish(_execute(cell), output, lost, before)
+    finally:
+        _depth -= 1
+        sys.stdout, sys.stderr, sys.stdin = outer[:3]
+        random.setstate(outer[3])
+        imports.rule = outer[4]
+
+
+def apply(text):
+    """Applies the change that came with a reply."""
+    namespace.apply(json.loads(text))
+
+
+# ---------------------------------------------------------------- before the code
+
+
+def _prepare(cell, saved):
+    imports.rule = "all"
+    namespace.names["__builtins__"] = __builtins__
+    namespace.offer(_offered(cell))
+    lost = namespace.load(saved["definitions"], saved["values"]) if saved else []
+    if cell.get("redo"):
+        lost += namespace.apply(cell["redo"])
+    imports.rule = cell["imports"]
+    random.seed(cell["seed"])
+    return lost
+
+
+def _offered(cell):
+    offered = {
+        "agent": functions.agent,
+        "CommandError": CommandError,
+        "datetime": datetime.datetime,
+        "date": datetime.date,
+        "timedelta": datetime.timedelta,
+    }
+    for spec in cell["functions"]:
+        offered[spec["name"]] = _function_of(spec)
+    if "location" in cell:
+        offered["get_user_location"] = functions.make_get_user_location(cell["location"])
+    if cell.get("hasStop"):
+        offered["stop"] = functions.stop
+    for module in cell["modules"]:
+        offered |= _names_of(module, offered)
+    return offered
+
+
+def _function_of(spec):
+    """The same function as before, so that a name that still means it is seen to."""
+    key = json.dumps(spec)
+    known = _functions.get(spec["name"])
+    if not known or known[0] != key:
+        _functions[spec["name"]] = known = (key, functions.make_function(spec))
+    return known[1]
+
+
+def _names_of(module, offered):
+    """The public names that a file of helpers defines."""
+    known = _modules.get(module["file"])
+    if not known or known[0] != module["source"]:
+        _modules[module["file"]] = known = (module["source"], _load_module(module))
+    made = known[1]
+    if made is None:
+        return {}
+    made.__dict__.update({name: value for name, value in offered.items() if name not in made.__goald_names__})
+    return {name: made.__dict__[name] for name in made.__goald_names__}
+
+
+def _load_module(module):
+    name = module["file"].removesuffix(".py")
+    made = types.ModuleType(name)
+    sys.modules[name] = made
+    file = files.add(module["file"], module["source"])
+    try:
+        exec(compile(module["source"], file, "exec"), made.__dict__)
+    except BaseException as error:
+        problem = describe_error(error, file, files)
+        where = f", line {problem['line']}" if problem["line"] else ""
+        print(f"{module['file']}{where} could not be loaded: {problem['type']}: {problem['message']}")
+        return None
+    made.__goald_names__ = [
+        key for key, one in made.__dict__.items() if not key.startswith("_") and getattr(one, "__module__", None) == name
+    ]
+    return made
+
+
+# ---------------------------------------------------------------- the code
+
+
+def _execute(cell):
+    """Runs the code. Returns what the outcome says of it. Never raises."""
+    file = files.add(cell["name"], cell["code"])
+    code = _Code(cell["code"], file)
+    try:
+        with host.watched(True):
+            outcome = code.run()
+    except BaseException as error:
+        outcome = {"kind": "failed", "problem": _problem_of(error, file, cell)}
+    for name, source, value in code.definitions():
+        namespace.define(name, source, value)
+    return outcome
+
+
+class _Code:
+    """The code of one cell: statements, and perhaps an expression at its end."""
+
+    def __init__(self, source, file):
+        self.source, self.file = source, file
+        self.tree, self.compiled = None, []
+
+    def run(self):
+        tree = ast.parse(self.source, self.file)
+        last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        statements = ast.Module(tree.body[:-1] if last else tree.body, [])
+        self.compiled = [compile(statements, self.file, "exec")]
+        if last:
+            self.compiled.append(compile(ast.Expression(last.value), self.file, "eval"))
+        self.tree = tree
+        try:
+            exec(self.compiled[0], namespace.names)
+            value = eval(self.compiled[1], namespace.names) if last else None
+            return {"kind": "done", "value": _value_of(value), "stop": None}
+        except StopCell as stopped:
+            return {"kind": "done", "value": None, "stop": _stop_of(stopped.value)}
+        except SystemExit as ended:
+            if ended.code:
+                raise
+            return {"kind": "done", "value": None, "stop": None}
+
+    def definitions(self):
+        return find_definitions(self.tree, self.source, self.compiled, namespace.names) if self.tree else ()
+
+
+def _value_of(value):
+    """A text stands for itself."""
+    if value is None:
+        return None
+    return {"text": cut_middle(value if type(value) is str else repr(value)), **_json_of("json", value)}
+
+
+def _stop_of(value):
+    if value is None:
+        return {}
+    return _json_of("value", value) or {"value": cut_middle(repr(value))}
+
+
+def _json_of(key, value):
+    try:
+        plain = to_plain(value)
+    except NotPlain:
+        return {}
+    return {key: plain} if len(json.dumps(plain)) <= MAX_JSON_CHARS else {}
+
+
+def _problem_of(error, file, cell):
+    if isinstance(error, KeyboardInterrupt) and host.time_left_ms() <= 0:
+        return describe_timeout(error, file, cell["timeLimitMs"] / 1000)
+    try:
+        problem = describe_error(error, file, files)
+        if isinstance(error, OSError) and (refusal := host.take_refusal()):
+            problem["message"] += f": {refusal}"
+        return problem
+    except BaseException:
+        return {"kind": "error", "type": "Exception", "message": "", "line": None, "source": None}
+
+
+# ---------------------------------------------------------------- after the code
+
+
+def _finish(outcome, output, lost, before):
+    namespace.flush_files()
+    if unsaved := host.end_code():
+        outcome = _with_unsaved(outcome, unsaved)
+    text, is_cut = output.text(), output.is_cut
+    after = namespace.save()
+    saved = {"definitions": list(after[0].items()), "values": after[1]}
+    change = {} if before is None else {"change": difference(before, after)}
+    return json.dumps({**outcome, "output": text, "isCut": is_cut, "saved": saved, "lost": lost + after[2], **change})
+
+
+def _with_unsaved(outcome, text):
+    if outcome["kind"] == "done":
+        problem = {"kind": "error", "type": "PermissionError", "message": text, "line": None, "source": None}
+    else:
+        problem = {**outcome["problem"], "message": f"{outcome['problem']['message']}\n{text}"}
+    return {"kind": "failed", "problem": problem}

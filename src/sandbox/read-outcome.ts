@@ -1,0 +1,120 @@
+/**
+ * read-outcome.ts -- reads the outcome of a cell from what its process sent, which hostile code may have taken over.
+ *
+ * Text for the model and for people is cleaned of control characters and cut. The saved namespace is passed on as it is: only
+ * a process in the same cage reads it.
+ */
+import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import type { CellOutcome, CellProblem, LostName, NamespaceChange, SavedNamespace } from "#core/ports/sandbox.ts";
+import { clip, oneLine, wellFormed } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { isFields, isText } from "./guest-message.ts";
+import { MAX_OUTPUT_CHARS, MAX_SAVED_BYTES, MAX_VALUE_CHARS, MAX_VALUE_JSON_CHARS } from "./protocol.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Definition = readonly [name: string, content: string];
+export interface OutcomeOptions {
+  readonly version: string;
+  readonly isNested: boolean;
+  readonly durationMs: number;
+}
+
+const MAX_NAME_CHARS = 200;
+const MAX_MESSAGE_CHARS = 8_000;
+const MAX_SOURCE_CHARS = 1_000;
+const MAX_LOST = 1_000;
+const MAX_NAMES = 20_000;
+/** The process may count a little differently. */
+const MAX_BYTES = 1.25 * MAX_SAVED_BYTES;
+const KINDS: readonly CellProblem["kind"][] = ["syntax", "error", "timeout", "memory", "died"];
+
+/** Returns undefined when it is malformed. */
+export function readOutcome(
+  given: unknown,
+  { version, isNested, durationMs }: OutcomeOptions,
+): CellOutcome | undefined {
+  if (!isFields(given) || !isText(given.output) || !Array.isArray(given.lost)) return undefined;
+  const saved = given.saved === null ? null : readSaved(given.saved, version);
+  const change = isNested && saved !== null ? readChange(given.change) : {};
+  if (saved === undefined || change === undefined) return undefined;
+  const output = cleanText(given.output, MAX_OUTPUT_CHARS);
+  const end = {
+    output,
+    isCut: given.isCut === true || given.output.length > MAX_OUTPUT_CHARS,
+    saved,
+    lost: given.lost.slice(0, MAX_LOST).filter(isFields).map(readLost),
+    ...change,
+    durationMs,
+  };
+  if (given.kind === "done") return { ...end, kind: "done", value: readValue(given.value), stop: readStop(given.stop) };
+  return given.kind === "failed" ? { ...end, kind: "failed", problem: readProblem(given.problem) } : undefined;
+}
+
+function readSaved(given: unknown, version: string): SavedNamespace | undefined {
+  if (!isFields(given) || !isFields(given.values) || !Array.isArray(given.definitions)) return undefined;
+  const { definitions } = given;
+  const entries: readonly unknown[] = Object.entries(given.values);
+  if (!definitions.every(isDefinition) || !entries.every(isDefinition)) return undefined;
+  if (definitions.length + entries.length > MAX_NAMES) return undefined;
+  if (countBytes([...definitions, ...entries]) > MAX_BYTES) return undefined;
+  return { version, definitions, values: Object.fromEntries(entries) };
+}
+
+function readChange(given: unknown): { readonly change?: NamespaceChange } | undefined {
+  if (given === undefined) return {};
+  if (!isFields(given) || !isFields(given.values) || !Array.isArray(given.definitions)) return undefined;
+  const { definitions } = given;
+  const entries: readonly unknown[] = Object.entries(given.values);
+  if (!definitions.every(isNamed) || !entries.every(isNamed)) return undefined;
+  if (definitions.length + entries.length > MAX_NAMES) return undefined;
+  if (countBytes([...definitions, ...entries].filter(isDefinition)) > MAX_BYTES) return undefined;
+  return { change: { definitions, values: Object.fromEntries(entries) } };
+}
+
+const isDefinition = (value: unknown): value is Definition => isNamed(value) && value[1] !== null;
+const isNamed = (value: unknown): value is readonly [name: string, content: string | null] =>
+  Array.isArray(value) &&
+  value.length === 2 &&
+  isText(value[0], MAX_NAME_CHARS) &&
+  (value[1] === null || isText(value[1]));
+const countBytes = (entries: readonly Definition[]): number =>
+  entries.reduce((sum, [name, content]) => sum + Buffer.byteLength(name) + Buffer.byteLength(content), 0);
+
+function readValue(given: unknown) {
+  if (!isFields(given) || !isText(given.text)) return null;
+  return { text: cleanText(given.text, MAX_VALUE_CHARS), ...("json" in given ? keepJson("json", given.json) : {}) };
+}
+
+function readStop(given: unknown) {
+  if (!isFields(given)) return null;
+  return "value" in given ? keepJson("value", given.value) : {};
+}
+
+/** Leaves out a value that is too deep or too long to be kept. */
+const keepJson = <K extends string>(key: K, json: unknown): { readonly [N in K]?: unknown } =>
+  depthOf(json) <= MAX_JSON_DEPTH && JSON.stringify(json).length <= MAX_VALUE_JSON_CHARS
+    ? ({ [key]: json } as { readonly [N in K]: unknown })
+    : {};
+
+function readProblem(given: unknown): CellProblem {
+  const { kind, type, message, line, source, missingName, command } = isFields(given) ? given : ({} as Fields);
+  return {
+    kind: KINDS.find((one) => one === kind) ?? "error",
+    type: cleanLine(type, MAX_NAME_CHARS) || "Error",
+    message: isText(message) ? cleanText(message, MAX_MESSAGE_CHARS) : "",
+    line: Number.isSafeInteger(line) && (line as number) > 0 ? (line as number) : null,
+    source: isText(source) ? cleanText(source, MAX_SOURCE_CHARS) : null,
+    ...(isText(missingName, MAX_NAME_CHARS) ? { missingName: cleanLine(missingName, MAX_NAME_CHARS) } : {}),
+    ...(isFields(command) && isText(command.code, MAX_NAME_CHARS) && isText(command.text)
+      ? { command: { code: command.code, text: cleanText(command.text, MAX_VALUE_CHARS) } }
+      : {}),
+  };
+}
+
+const readLost = ({ name, reason }: Fields): LostName => ({
+  name: cleanLine(name, MAX_NAME_CHARS),
+  reason: cleanLine(reason, MAX_NAME_CHARS),
+});
+const cleanText = (text: string, limit: number): string => clip(clean(wellFormed(text)), limit);
+const cleanLine = (text: unknown, limit: number): string =>
+  isText(text) ? oneLine(clean(wellFormed(text)), limit) : "";

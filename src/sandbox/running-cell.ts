@@ -1,0 +1,58 @@
+/** running-cell.ts -- one cell that runs: its host, and its times for loading the namespace, for the code, and for saving. */
+import type { Cell, CellHost, CellProblem } from "#core/ports/sandbox.ts";
+import { CellClock } from "./cell-clock.ts";
+import { savingProblem, timeoutProblem } from "./cell-problems.ts";
+import { MAX_SAVING_MS } from "./protocol.ts";
+
+/** The process stops code itself at the limit; the host kills it this much later. */
+const GRACE_MS = 30;
+
+export class RunningCell {
+  readonly cell: Cell;
+  readonly host: CellHost;
+  /** Stands still while the code waits for its host. */
+  readonly clock: CellClock;
+  /** Position among the cells that run in the process, from 1. */
+  readonly depth: number;
+  #phase: "loading" | "code" | "saving";
+  #loadMs = 0;
+  #codeMs: number | undefined;
+
+  /** `loads`: a saved namespace is loaded before the code runs. `onLimit` gets the problem when a time is over. */
+  constructor(cell: Cell, host: CellHost, depth: number, loads: boolean, onLimit: (problem: CellProblem) => void) {
+    this.cell = cell;
+    this.host = host;
+    this.depth = depth;
+    this.#phase = loads ? "loading" : "code";
+    this.clock = new CellClock(loads ? MAX_SAVING_MS : this.#codeLimitMs, () =>
+      onLimit(this.#phase === "code" ? timeoutProblem(cell.timeLimitMs) : savingProblem()),
+    );
+  }
+
+  /** Time of the code itself. */
+  get codeMs(): number {
+    return this.#codeMs ?? this.clock.usedMs - this.#loadMs;
+  }
+
+  /** The namespace is loaded. Returns false when that is not expected. */
+  startCode(): boolean {
+    if (this.#phase !== "loading") return false;
+    this.#phase = "code";
+    this.#loadMs = this.clock.usedMs;
+    this.clock.replaceLimit(this.#codeLimitMs);
+    return true;
+  }
+
+  /** The code has ended. Returns false when that is not expected. */
+  endCode(): boolean {
+    if (this.#phase === "saving") return false;
+    this.#codeMs = this.codeMs;
+    this.#phase = "saving";
+    this.clock.replaceLimit(MAX_SAVING_MS);
+    return true;
+  }
+
+  get #codeLimitMs(): number {
+    return this.cell.timeLimitMs + GRACE_MS;
+  }
+}

@@ -1,0 +1,309 @@
+/**
+ * sandbox.ts -- what every sandbox does, whatever runs the cells.
+ *
+ * The suite is written in words of a language: `words` has the code for each of them. A fake has a behaviour for each code.
+ */
+import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
+import type {
+  Cell,
+  CellHost,
+  CellLanguage,
+  CellOutcome,
+  NamespaceChange,
+  Sandbox,
+  SavedNamespace,
+} from "#core/ports/sandbox.ts";
+
+/** Code for each thing that the suite does. */
+export interface CellWords {
+  readonly language: CellLanguage;
+  /** Sets x to 41. */
+  readonly setX: string;
+  /** Sets x to 1, then fails in line 2 of 3 with an error `boo` of the program. */
+  readonly setXAndFail: string;
+  /** x plus 1. */
+  readonly readX: string;
+  /** Defines a function that doubles. */
+  readonly defineDouble: string;
+  /** Doubles 21 by that function. */
+  readonly callDouble: string;
+  /** Prints `hello` and has no value. */
+  readonly print: string;
+  /** Prints 100,000 characters and, at the end, an escape sequence around the word `red`. */
+  readonly printMuch: string;
+  /** Calls the command `echo` with the text `hi`; its value. */
+  readonly echo: string;
+  /** Calls the command `refuse`. */
+  readonly refuse: string;
+  /** Calls the command `refuse`, catches its error, and has the list of its code and text as value. */
+  readonly catchRefusal: string;
+  /** Gives the model the task `count` with a number as result, and adds 1. */
+  readonly runCount: string;
+  /** Sets x to 1, gives the model the task `nest`, and has x as value. */
+  readonly runNest: string;
+  /** Uses the name `send_discord`, which does not exist. */
+  readonly useMissing: string;
+  readonly loopForEver: string;
+  /** Ends the work with `{"done": true}`. */
+  readonly stop: string;
+  /** A list of a random number and the time in milliseconds since 1970. */
+  readonly readDice: string;
+  /** Sets x to 41 and g to something that cannot be kept. */
+  readonly setUnkept: string;
+}
+
+type Commands = Partial<CellHost>;
+const ALL_COMMANDS: CellHost = {
+  call: async (name, args) =>
+    name === "echo"
+      ? { value: args.text, changesFiles: false }
+      : { error: { code: "refused", text: "It was refused." }, changesFiles: false },
+  run: async () => ({ value: 41 }),
+  listFiles: async () => ({ files: [], isComplete: true }),
+  readFile: async () => ({ error: { code: "file-missing", text: "There is no such file." } }),
+  saveFiles: async () => ({ value: null }),
+};
+const parameter = (name: string) => ({ name, isRequired: true });
+const FUNCTIONS = [
+  { name: "echo", parameters: [parameter("text")], signature: "echo(text: str) -> str", doc: "Returns the text." },
+  { name: "refuse", parameters: [], signature: "refuse() -> str", doc: "Fails." },
+];
+
+/** `open` returns a sandbox of at most two processes. */
+export function describeSandbox(title: string, words: CellWords, open: () => Sandbox | Promise<Sandbox>): void {
+  describe(title, () => {
+    let sandbox: Sandbox;
+    let number = 0;
+    const opened: Sandbox[] = [];
+    const { signal } = new AbortController();
+    const reopen = async (): Promise<void> => {
+      sandbox = await open();
+      opened.push(sandbox);
+    };
+    const cell = (code: string, saved: SavedNamespace | null, more: Partial<Cell> = {}): Cell => {
+      number += 1;
+      return {
+        ...{ agent: "alice", language: words.language, code, name: `cell c${number}`, version: `c${number}.1` },
+        ...{ saved, seed: 7, startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: FUNCTIONS },
+        ...{ modules: [], imports: "safe", hasStop: true, ...more },
+      };
+    };
+    /** What the last cell saved, so that most tests need no new process. */
+    let latest: SavedNamespace | null = null;
+    const run = async (code: string, saved = latest, more: Partial<Cell> = {}, host: Commands = {}) => {
+      const outcome = await sandbox.run(cell(code, saved, more), { ...ALL_COMMANDS, ...host }, signal);
+      if (more.agent === undefined) latest = outcome.saved ?? latest;
+      return outcome;
+    };
+    /** Runs code that must end well. */
+    const done = async (...given: Parameters<typeof run>) => {
+      const outcome = await run(...given);
+      if (outcome.kind !== "done") throw new Error(`${outcome.problem.type}: ${outcome.problem.message}`);
+      return outcome;
+    };
+    const resultOf = async (...given: Parameters<typeof run>) => (await done(...given)).value?.json;
+    const failed = async (...given: Parameters<typeof run>) => {
+      const outcome = await run(...given);
+      if (outcome.kind !== "failed") throw new Error(`Expected a failure, not ${outcome.value?.text}.`);
+      return outcome;
+    };
+
+    beforeEach(async () => {
+      number += 100;
+      if (opened.length === 0) await reopen();
+    });
+    afterAll(() => Promise.all(opened.map((one) => one.close())));
+
+    it("keeps names from cell to cell", async () => {
+      const first = await done(words.setX);
+      expect(first.value).toBeNull();
+      const second = await done(words.readX, first.saved);
+      expect(second.value).toEqual({ text: "42", json: 42 });
+      expect(second.output).toBe("");
+    });
+
+    it("keeps functions, and values, after the end of every process", async () => {
+      const first = await done(words.setX);
+      const second = await done(words.defineDouble, first.saved);
+      await sandbox.close();
+      await reopen();
+      expect(await resultOf(words.readX, second.saved)).toBe(42);
+      expect(await resultOf(words.callDouble, second.saved)).toBe(42);
+    });
+
+    it("starts with an empty namespace when nothing was saved", async () => {
+      await done(words.setX);
+      expect((await failed(words.readX, null)).problem.missingName).toBe("x");
+    });
+
+    it("gives each agent a namespace of its own", async () => {
+      const { saved } = await done(words.setX);
+      expect((await failed(words.readX, null, { agent: "bob" })).problem.missingName).toBe("x");
+      expect(await resultOf(words.readX, saved)).toBe(42);
+    });
+
+    it("goes back to the namespace that it is given", async () => {
+      const before = await done(words.setX);
+      const after = await failed(words.setXAndFail, before.saved);
+      expect(await resultOf(words.readX, after.saved)).toBe(2);
+      expect(await resultOf(words.readX, before.saved)).toBe(42);
+    });
+
+    it("returns what code printed", async () => {
+      const outcome = await done(words.print);
+      expect([outcome.value, outcome.output, outcome.isCut]).toEqual([null, "hello\n", false]);
+    });
+
+    it("cuts a long output, and cleans it of control characters", async () => {
+      const { output, isCut } = await done(words.printMuch);
+      expect(isCut).toBe(true);
+      expect(output.length).toBeLessThanOrEqual(65_536);
+      expect(output.trimEnd().endsWith("red")).toBe(true);
+      expect(output).not.toContain("\u001b");
+    });
+
+    it("tells which line failed and how, and keeps what was set before", async () => {
+      const { problem, saved } = await failed(words.setXAndFail);
+      expect(problem).toMatchObject({ kind: "error", message: "boo", line: 2 });
+      expect(problem.source).toContain("boo");
+      expect(await resultOf(words.readX, saved)).toBe(2);
+    });
+
+    it("names a name that does not exist", async () => {
+      expect((await failed(words.useMissing)).problem.missingName).toBe("send_discord");
+    });
+
+    it("calls commands as functions", async () => {
+      expect(await resultOf(words.echo)).toBe("hi");
+    });
+
+    it("raises the failure of a command, which code may catch", async () => {
+      const refusal = { code: "refused", text: "It was refused." };
+      const { problem } = await failed(words.refuse);
+      expect(problem).toMatchObject({ type: "CommandError", message: refusal.text, command: refusal });
+      expect(await resultOf(words.catchRefusal)).toEqual([refusal.code, refusal.text]);
+    });
+
+    it("gives the model a task with a typed result", async () => {
+      const asked: unknown[] = [];
+      const host: Commands = {
+        run: async (...given) => {
+          asked.push(given);
+          return { value: 41 };
+        },
+      };
+      expect(await resultOf(words.runCount, latest, {}, host)).toBe(42);
+      expect(asked).toEqual([["count", expect.objectContaining({ type: "number" }), null]]);
+    });
+
+    it("runs a nested cell in the same namespace, and tells what it changed", async () => {
+      let nested: CellOutcome | undefined;
+      const host: Commands = {
+        run: async () => {
+          nested = await run(words.setX);
+          return { value: 0 };
+        },
+      };
+      const outer = await done(words.runNest, latest, {}, host);
+      expect(outer.value?.json).toBe(41);
+      expect(outer.change).toBeUndefined();
+      expect(Object.keys(nested?.change?.values ?? {})).toEqual(["x"]);
+      expect(await resultOf(words.readX, outer.saved)).toBe(42);
+    });
+
+    it("redoes in a repeated cell what nested cells had changed", async () => {
+      let change: NamespaceChange | undefined;
+      const nest: Commands = {
+        run: async () => {
+          change = (await run(words.setX)).change;
+          return { value: 0 };
+        },
+      };
+      await done(words.runNest, latest, {}, nest);
+      await sandbox.close();
+      await reopen();
+      const redo: Commands = { run: async () => ({ value: 0, ...(change ? { change } : {}) }) };
+      expect(await resultOf(words.runNest, null, {}, redo)).toBe(41);
+      expect(await resultOf(words.runNest, latest, {}, { run: async () => ({ value: 0 }) })).toBe(1);
+    });
+
+    it("stops code at its time limit, and the next cell works", async () => {
+      const first = await done(words.setX);
+      const { problem, saved } = await failed(words.loopForEver, first.saved, { timeLimitMs: 300 });
+      expect(problem.kind).toBe("timeout");
+      expect(problem.message).toContain("0.3 s");
+      expect(await resultOf(words.readX, saved ?? first.saved)).toBe(42);
+    });
+
+    it("does not count the time of commands", async () => {
+      const call: CellHost["call"] = async (_name, { text }) => {
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        return { value: text, changesFiles: false };
+      };
+      const first = await done(words.setX);
+      expect(await resultOf(words.echo, first.saved, { timeLimitMs: 1_000 }, { call })).toBe("hi");
+    });
+
+    it("passes on what a method of the host rejects with, and the next cell works", async () => {
+      const first = await done(words.setX);
+      const reason = new Error("The store is gone.");
+      await expect(run(words.echo, first.saved, {}, { call: () => Promise.reject(reason) })).rejects.toBe(reason);
+      expect(await resultOf(words.readX, first.saved)).toBe(42);
+    });
+
+    it("ends a cell when its signal is aborted", async () => {
+      const abort = new AbortController();
+      const call = (): Promise<never> => {
+        abort.abort(new Error("Enough."));
+        return new Promise(() => undefined);
+      };
+      const host = { ...ALL_COMMANDS, call };
+      await expect(sandbox.run(cell(words.echo, latest), host, abort.signal)).rejects.toThrow("Enough.");
+      expect(await resultOf(words.echo)).toBe("hi");
+    });
+
+    it("gives code the same random numbers and clock for the same seed and start", async () => {
+      const [first, again, other] = [
+        await resultOf(words.readDice),
+        await resultOf(words.readDice),
+        await resultOf(words.readDice, latest, { seed: 8 }),
+      ] as [number, number][];
+      const start = Date.parse("2026-11-20T08:00:00.000Z");
+      expect(first?.[0]).toBe(again?.[0]);
+      expect(first?.[0]).not.toBe(other?.[0]);
+      expect(first?.[1]).toBeGreaterThanOrEqual(start);
+      expect(first?.[1]).toBeLessThan(start + 10_000);
+    });
+
+    it("reports that code asks to end the work", async () => {
+      expect((await done(words.stop)).stop).toEqual({ value: { done: true } });
+      expect((await done(words.print)).stop).toBeNull();
+    });
+
+    it("names what it cannot keep", async () => {
+      const { lost, saved } = await done(words.setUnkept);
+      expect(lost).toEqual([{ name: "g", reason: expect.stringMatching(/\w/) }]);
+      expect(await resultOf(words.readX, saved)).toBe(42);
+    });
+
+    it("lets cells wait for a free process, and says so", async () => {
+      const released = Promise.withResolvers<void>();
+      const running = Promise.withResolvers<void>();
+      let started = 0;
+      const call: CellHost["call"] = async () => {
+        started += 1;
+        if (started === 2) running.resolve();
+        await released.promise;
+        return { value: "hi", changesFiles: false };
+      };
+      const busy = ["bob", "carol"].map((agent) => resultOf(words.echo, null, { agent }, { call }));
+      await running.promise;
+      const waiting = resultOf(words.echo, null, { agent: "dave" });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(sandbox.isCrowded).toBe(true);
+      released.resolve();
+      expect(await Promise.all([...busy, waiting])).toEqual(["hi", "hi", "hi"]);
+      expect(sandbox.isCrowded).toBe(false);
+    });
+  });
+}
