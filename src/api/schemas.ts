@@ -96,7 +96,7 @@ const settings: SchemasOf<AgentSettings> = {
   tokenLimit: { type: ["integer", "null"], minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   commands: { type: ["string", "null"], minLength: 1, maxLength: 1_000, pattern: "^[a-z0-9_, ]+$" },
   windowBatch: { type: "integer", minimum: 0, maximum: MAX_WINDOW_BATCH },
-  form: oneOf("json", "tools"),
+  form: oneOf("json", "tools", "react", "code"),
   budgetUsd: { type: ["number", "null"], minimum: 0, maximum: 1_000_000_000 },
   deadline: nullable(time),
   model: { type: ["string", "null"], minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },

@@ -1,7 +1,10 @@
 /** checks.ts -- the checks of what a person asks for an agent. */
 import type { Registry } from "#commands/registry.ts";
 import { validateAgent } from "#config/agent-spec.ts";
+import type { ReplyForm } from "#core/agent-settings.ts";
+import { isActionForm, RUN_CODE } from "#core/cells.ts";
 import { checkProfile } from "#core/command-profile.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { HostControlParts } from "#host/host-control.ts";
 
 type Checks = Pick<HostControlParts, "checkAgent" | "checkSettings">;
@@ -10,9 +13,19 @@ type Checks = Pick<HostControlParts, "checkAgent" | "checkSettings">;
 export const createChecks = (registry: () => Pick<Registry, "all" | "unavailable">): Checks => ({
   checkAgent: validateAgent,
   checkSettings(settings) {
-    const { commands } = settings;
+    const { commands, form } = settings;
+    if (form !== undefined) checkForm(form, registry());
     if (commands === undefined) return settings;
     const { all, unavailable } = registry();
     return { ...settings, commands: checkProfile(commands, [...all, ...unavailable.map(({ command }) => command)]) };
   },
 });
+
+/** Throws GOALD_USAGE for a form whose replies are code when code cannot run. */
+function checkForm(form: ReplyForm, { all, unavailable }: Pick<Registry, "all" | "unavailable">): void {
+  if (!isActionForm(form) || all.some(({ name }) => name === RUN_CODE)) return;
+  const { toDo = [] } = unavailable.find(({ command }) => command.name === RUN_CODE) ?? {};
+  throw new GoaldError("GOALD_USAGE", `The form ${form} runs code, and code cannot run here.`, {
+    hint: [...toDo, "Or choose another form: --form json or --form tools."].join(" "),
+  });
+}

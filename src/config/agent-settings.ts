@@ -21,9 +21,9 @@ export const AGENT_SETTINGS = [
   {
     name: "form",
     environment: ["GOALD_FORM"],
-    ...choice("json", "tools"),
+    ...choice("json", "tools", "react", "code"),
     meaning:
-      "How the model answers: a JSON object (`json`) or a native tool call (`tools`). A server that rejects tools is asked for JSON. Applies to new agents.",
+      "How the model answers: a JSON object (`json`), a native tool call (`tools`), a thought and an action in Python (`react`), or prose with a block of code (`code`). A server that rejects tools is asked for JSON. Applies to new agents.",
   },
   {
     name: "commands",

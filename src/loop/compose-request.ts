@@ -11,6 +11,7 @@ import type { FolderSight } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource } from "#core/provenance.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import { outerMessages } from "#prompt/outer.ts";
 import { describeFolder } from "#prompt/situation.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Words } from "#prompt/template.ts";
@@ -83,7 +84,7 @@ async function composePrompt(
       others: parts.others ?? [SHARED_MEMORY],
       ...describeWork(state),
       count: parts.recallCount,
-      excludeSteps: new Set(window.map((message) => message.step)),
+      excludeSteps: new Set([...outerMessages(state), ...window].map((message) => message.step)),
       purse: parts.purse,
     },
     parts.signal,

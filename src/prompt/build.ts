@@ -3,6 +3,8 @@
  *
  *   system      name and role, goals, constraints, commands, resources, evaluation, response format
  *   user        only for a helper whose parent had read text from outside: its role and goals, as data
+ *   user and    only in a sub-task: the messages of the larger task up to the code that gave it, and the last sub-tasks with
+ *   assistant   their results
  *   user and    the messages of short-term memory, nine by default, oldest first
  *   assistant
  *   user        the time, files, limits and helpers, up to ten recalls, the request for the next command
@@ -19,12 +21,14 @@ import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { renderJob } from "./job.ts";
 import { renderMinimal } from "./messages.ts";
 import { numberMessages } from "./number-messages.ts";
+import { renderOuter } from "./outer.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
+import { type SizedMessage, userMessage } from "./sized-message.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
 import { type CommandOffer, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
-import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
+import { estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
 
 export interface PromptInput extends CommandOffer, Situation {
   readonly state: AgentState;
@@ -66,7 +70,9 @@ export function buildPrompt(input: PromptInput): Prompt {
   const jobMessages = job === undefined ? [] : [userMessage(job)];
   const jobTokens = jobMessages.reduce((sum, { tokens }) => sum + tokens, 0);
   const fixedTokens = TOKENS_PER_REQUEST + system.tokens + jobTokens + request(0).tokens;
+  const outer = renderOuter(state, words, form);
   const fitted = fitPrompt({
+    outer,
     window,
     words,
     style: { form, numberOf: numbers.of },
@@ -75,18 +81,9 @@ export function buildPrompt(input: PromptInput): Prompt {
     recallTokens: (count) => request(count).tokens - request(0).tokens,
   });
   if (!fitted) throw createTooLongError(input, fixedTokens);
-  return assemblePrompt(input, fitted, [system, ...jobMessages], request(fitted.recallCount));
+  const first = [system, ...jobMessages, ...outer.slice(outer.length - fitted.outerCount)];
+  return assemblePrompt(input, fitted, first, request(fitted.recallCount));
 }
-
-interface SizedMessage {
-  readonly prompt: PromptMessage;
-  readonly tokens: number;
-}
-
-const userMessage = (content: string): SizedMessage => ({
-  prompt: { role: "user", content },
-  tokens: estimateMessage(content),
-});
 
 function assemblePrompt(
   { state, recalls }: PromptInput,
@@ -116,7 +113,7 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
   const origin = originOf(state);
   const shared = {
     time: `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`,
-    situation: renderSituation(state, input, words, form),
+    situation: renderSituation(state, { ...input, foundLines: listFound(input) }, words, form),
     answer: "answer" in form ? fillTemplate(words[form.answer], {}) : "",
     number: String(numberMessages(activeFrame(state)).next),
     methods: renderMethods(input),
@@ -131,6 +128,12 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
     made[count] = sized;
     return sized;
   };
+}
+
+/** What searches found that the list of commands lacks, for replies with a command. */
+function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
+  const parts = "found" in form ? form.found.map((part) => input[part] ?? "") : [];
+  return parts.filter((lines) => lines !== "").join("\n");
 }
 
 /** Methods stand in the prompt only in the forms that call them in code. */

@@ -3,8 +3,6 @@
  *
  * Nothing runs by what it finds: remarks for the model, and which line ends a block of code.
  */
-import type { CellLanguage } from "#core/ports/sandbox.ts";
-
 export interface CodeToken {
   readonly kind: "name" | "number" | "string" | "sign" | "line-end";
   /** Of a string: its value; empty when it is put together from parts. */
@@ -62,17 +60,14 @@ const ESCAPED: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", "
 const unescapeText = (text: string, isRaw: boolean): string =>
   isRaw ? text : text.replace(/\\([\s\S])/g, (_match, char: string) => ESCAPED[char] ?? char);
 
-const LONG_TEXTS: Readonly<Record<CellLanguage, RegExp>> = {
-  python: /#[^\n]*|"""|'''|(["'])(?:\\[\s\S]|(?!\1)[^\n])*\1?/g,
-  javascript: /\/\/[^\n]*|\/\*[\s\S]*?\*\/|`|(["'])(?:\\[\s\S]|(?!\1)[^\n])*\1?/g,
-};
+const TEXTS = /#[^\n]*|"""|'''|(["'])(?:\\[\s\S]|(?!\1)[^\n])*\1?/g;
 
-/** True when the code ends within a text of several lines: what follows is a part of it, even if it looks like a fence. */
-export function endsInsideText(code: string, language: CellLanguage): boolean {
-  const pattern = new RegExp(LONG_TEXTS[language]);
+/** True when Python ends within a text of several lines: what follows is a part of it, even if it looks like a fence. */
+export function endsInsideText(code: string): boolean {
+  const pattern = new RegExp(TEXTS);
   for (let found = pattern.exec(code); found; found = pattern.exec(code)) {
     const [mark] = found;
-    if (mark !== '"""' && mark !== "'''" && mark !== "`") continue;
+    if (mark !== '"""' && mark !== "'''") continue;
     const end = findLongEnd(code, pattern.lastIndex, mark);
     if (end === undefined) return true;
     pattern.lastIndex = end + mark.length;

@@ -148,8 +148,8 @@ function findBlocks(reply: string): readonly Block[] {
     const codeStart = opening.index + line.length + 1;
     const ends = fences.slice(place + 1).filter(([, , own = "", named = ""]) => named === "" && own.startsWith(marks));
     const isText = ({ index }: RegExpExecArray): boolean =>
-      endsInsideText(reply.slice(codeStart, index), language ?? "python");
-    const closing = ends.find((each) => !isText(each)) ?? (language === null ? ends[0] : undefined);
+      language === "python" && endsInsideText(reply.slice(codeStart, index));
+    const closing = ends.find((each) => !isText(each));
     const codeEnd = closing?.index ?? reply.length;
     const code = dedent(reply.slice(codeStart, codeEnd).replace(/\n$/, ""), indent);
     const end = closing ? closing.index + closing[0].length : reply.length;

@@ -28,5 +28,3 @@ const closed = {
   /** For random numbers. */
   randomFillSync: (view: Uint8Array): Uint8Array => crypto.getRandomValues(view),
 };
-
-export { closed as default };

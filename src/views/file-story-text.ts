@@ -31,8 +31,9 @@ export function describeFileStory({ agent, name, path, workspace, trusted, versi
   return lines.join("\n");
 }
 
-function headOf({ version, step, at, operation, by, command }: Version, count: number): string {
-  const what = by === "agent" ? `${operation} by ${command?.name ?? "a command"}` : PERSON_DID[operation];
+function headOf({ version, step, at, operation, by, command, cell }: Version, count: number): string {
+  const did = cell?.command ?? command?.name ?? "a command";
+  const what = by === "agent" ? `${operation} by ${did}` : PERSON_DID[operation];
   return `Version ${version} of ${count}: step ${step}, ${at}, ${what}`;
 }
 
@@ -46,12 +47,16 @@ const PERSON_DID: Readonly<Record<Version["operation"], string>> = {
 };
 
 function bodyOf(story: Version): readonly string[] {
-  const { command, thought, thoughts, recalledSteps, outside, received, sources, sourcesLeftOut, version } = story;
+  const { command, cell, thought, thoughts, recalledSteps, outside, received, sources, sourcesLeftOut, version } =
+    story;
   const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
   const since = version > 1 ? `since version ${version - 1}` : "before it";
   const earlier = version > 1 && received.length > 0 ? `, and from outside since step ${received[0]?.step}` : "";
   return [
-    ...(command ? [`  Command: ${command.name} ${escapeUnseenInJson(JSON.stringify(command.args))}`] : []),
+    ...(command && command.name !== SAVES_FILES
+      ? [`  Command: ${command.name} ${escapeUnseenInJson(JSON.stringify(command.args))}`]
+      : []),
+    ...(cell ? [`  Cell: ${describeCell(cell)}`] : []),
     ...said.map(([name, text]) => `  ${name}: ${text.replaceAll("\n", "\n    ")}`),
     ...(recalledSteps.length > 0 ? [`  Recalled: what happened in step ${recalledSteps.join(", ")}`] : []),
     ...(outside.length > 0 ? [`  Holds words from outside: ${listSources(outside, 5)}`] : []),
@@ -60,6 +65,14 @@ function bodyOf(story: Version): readonly string[] {
     ...(sourcesLeftOut > 0 ? [`    ${sourcesLeftOut} older ones`] : []),
     ...sources.flatMap(sourceLines).map((line) => `    ${line}`),
   ];
+}
+
+/** A step of a cell, which names many files. */
+const SAVES_FILES = "save_files";
+
+function describeCell({ callId, command, file, line, source }: NonNullable<Version["cell"]>): string {
+  const name = file === null ? `${command} ${callId}` : `${command} ${callId} of ${file}`;
+  return line === null ? name : `${name}, line ${line}: ${source}`;
 }
 
 function sourceLines({ step, at, command, what, kind, outside, kept, answer }: Source): readonly string[] {

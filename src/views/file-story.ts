@@ -5,7 +5,7 @@
  * since the agent's last clean state. Which of them the model used is unknown.
  */
 import type { CommandCall } from "#core/call.ts";
-import type { RecordedEvent } from "#core/event.ts";
+import type { OutputMode, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
@@ -13,6 +13,7 @@ import type { Received } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
+import { CellView, createCellFinder } from "./cell-of-file.ts";
 import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
 import { isByPerson } from "./restore-version.ts";
 import { createSourceReader, Source } from "./sources.ts";
@@ -30,6 +31,7 @@ export const ToldVersion = open({
   sha256: nullable(text),
   goals: described(listOf(text), "The goals at that time."),
   command: described(nullable(Call), "Long arguments are cut. Null for a person's change."),
+  cell: described(nullable(CellView), "The cell of code that wrote it; null for none."),
   thought: described(text, "One line; empty for a person's change."),
   thoughts: described(nullable(ThoughtsView), "Null when the reply has none."),
   recalledSteps: described(listOf(count), "Earlier steps that were recalled into the prompt."),
@@ -62,17 +64,19 @@ export type FileStory = Static<typeof FileStory>;
 export interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts"> {
   readonly reply: Text | null;
   readonly finishReason: string;
+  readonly mode: OutputMode;
 }
 
 const MAX_SOURCES = 30;
 const ARGUMENT_CHARS = 200;
 
-interface StepStory {
+interface StepStory extends Pick<VersionStory, "cell"> {
   goals: readonly string[];
   command: CommandCall | null;
   thought: string;
   reply: Text | null;
   finishReason: string;
+  mode: OutputMode;
   recalledSteps: readonly number[];
 }
 
@@ -86,6 +90,7 @@ export async function traceVersions(
   const calls = new Map<string, CommandCall | null>(versions.map(({ callId }) => [callId, null]));
   const lastStep = Math.max(0, ...versions.map(({ step }) => step));
   const readSource = createSourceReader();
+  const cells = createCellFinder(versions);
   const sources: Source[] = [];
   const stepOfSeq: number[] = [];
   const received = new Map<string, readonly Received[]>();
@@ -98,6 +103,7 @@ export async function traceVersions(
     stepOfSeq[event.seq] = step;
     state = evolve(state, event);
     if ("callId" in event && calls.has(event.callId)) received.set(event.callId, state.received);
+    cells.add(event);
     const source = readSource(event);
     if (source) sources.push(source);
     if (event.type === "agent-created" || event.type === "goals-changed") goals = event.goals;
@@ -113,16 +119,19 @@ export async function traceVersions(
     const isRead = ({ step, outside }: Source): boolean =>
       step <= version.step && (step > before || (outside.length > 0 && step >= unclean));
     const story = { ...(steps.get(version.step) ?? emptyStory()), command: calls.get(version.callId) ?? null };
-    return storyOf(version, index + 1, story, { received: known, sources: sources.filter(isRead) });
+    const read = { received: known, sources: sources.filter(isRead) };
+    return storyOf(version, index + 1, { ...story, cell: cells.cellOf(version) }, read);
   });
 }
 
 const emptyStory = (): StepStory => ({
   goals: [],
+  cell: null,
   command: null,
   thought: "",
   reply: null,
   finishReason: "",
+  mode: "plain",
   recalledSteps: [],
 });
 
@@ -143,6 +152,7 @@ function addToStory(
       const recalled = event.recallIds.map(stepOf);
       story.recalledSteps = [...new Set(recalled.filter((step) => step > 0))].sort((a, b) => a - b);
       story.goals = goals;
+      story.mode = event.mode;
       break;
     }
     case "model-replied":
@@ -173,9 +183,11 @@ function storyOf(
       by: "person",
       ...read,
       command: null,
+      cell: null,
       thought: "",
       reply: null,
       finishReason: "",
+      mode: "plain",
       recalledSteps: [],
     };
   return { ...of, by: "agent", ...story, ...read };

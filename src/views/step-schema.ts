@@ -16,6 +16,7 @@ import {
   time,
   typed,
 } from "#util/schema.ts";
+import { NestedView } from "./nested-rows.ts";
 import { Call, FileVersionView, usageMembers } from "./parts.ts";
 
 const stamp = { at: time, seq: ordinal };
@@ -69,12 +70,6 @@ const Result = open({
   reconciled: described(flag, "A crash interrupted the call, and its effect was found done."),
 });
 
-const OtherCall = open({
-  callId: text,
-  command: text,
-  status: described(nullable(text), "Null while it has not ended."),
-});
-
 const Spent = open({ usage: open(usageMembers), costUsd: nullable(amount), modelCalls: ordinal });
 
 export const stepMembers = {
@@ -95,7 +90,7 @@ export const stepMembers = {
   interruptions: count,
   result: nullable(Result),
   spent: described(nullable(Spent), "What the command spent on models; null for nothing."),
-  otherCalls: described(listOf(OtherCall), "Further calls of the reply, and calls that commands made, in order."),
+  nested: described(NestedView, "What happened inside the calls of the step."),
   files: listOf(FileVersionView),
 };
 const StepView = open(stepMembers);

@@ -3,6 +3,7 @@ import type { ModelSpending } from "#core/event.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
 import { dollars } from "./limits-left.ts";
 import { wholeText } from "./long-text.ts";
+import { nestedLines } from "./nested-text.ts";
 import type { RebuiltPrompt } from "./rebuild-prompt.ts";
 import { isByPerson } from "./restore-version.ts";
 import type { Attempt } from "./step-schema.ts";
@@ -18,7 +19,7 @@ export function describeStep(step: WholeStep): string {
     replyLines(step),
     thoughtLines(step),
     commandLines(step),
-    otherCallLines(step),
+    nestedLines(step.nested),
     resultLines(step),
     fileLines(step),
   ];
@@ -84,12 +85,6 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
     ...starts.map(({ at, attempt, effect }) => `Started ${at}, attempt ${attempt}, effect ${effect}`),
     ...(interruptions > 0 ? [`Interrupted by a crash, times: ${interruptions}`] : []),
   ];
-}
-
-function otherCallLines({ otherCalls }: WholeStep): readonly string[] {
-  if (otherCalls.length === 0) return [];
-  const lines = otherCalls.map(({ callId, command, status }) => `${callId}  ${command}: ${status ?? "under way"}`);
-  return ["Other calls", ...lines];
 }
 
 function resultLines({ result, spent }: WholeStep): readonly string[] {

@@ -2,6 +2,8 @@ import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { type AgentState, initialState } from "#core/state.ts";
+import { listNested } from "./nested-rows.ts";
+import { NestedWork } from "./nested-work.ts";
 import type { Attempt, StepView } from "./step-schema.ts";
 
 type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
@@ -11,6 +13,7 @@ interface Gathered {
   callId: string | undefined;
   asked: AskedEvent | undefined;
   before: AgentState;
+  readonly work: NestedWork;
   view: { -readonly [K in keyof StepView]: StepView[K] };
 }
 
@@ -28,15 +31,20 @@ export async function findStep(
   files: readonly FileVersion[],
 ): Promise<FoundStep | undefined> {
   let state = initialState;
-  const found: Gathered = { callId: undefined, asked: undefined, before: initialState, view: emptyView(step) };
+  const found: Gathered = {
+    ...{ callId: undefined, asked: undefined, before: initialState },
+    ...{ work: new NestedWork(step), view: emptyView(step) },
+  };
   for await (const event of events) {
     // A sub-task takes steps of its own before its command ends.
     if (event.type === "model-asked" && event.step > step && event.frame === 0) break;
     if ("step" in event && event.step === step) gather(found, event, state);
+    if (found.asked) found.work.add(event);
     state = evolve(state, event);
   }
-  const { asked, before, view } = found;
-  return asked && { asked, before, view: { ...view, files: files.filter((file) => file.step === step) } };
+  const { asked, before, view, work } = found;
+  const nested = listNested(work.roots);
+  return asked && { asked, before, view: { ...view, nested, files: files.filter((file) => file.step === step) } };
 }
 
 const emptyView = (step: number): Gathered["view"] => ({
@@ -49,7 +57,7 @@ const emptyView = (step: number): Gathered["view"] => ({
     interruptions: 0,
     result: null,
     spent: null,
-    otherCalls: [],
+    nested: listNested([]),
     files: [],
   },
   approval: { asked: null, verdict: null, by: null, reason: null },
@@ -63,25 +71,14 @@ function gather(found: Gathered, event: OfStep, before: AgentState): void {
   if (event.type === "model-asked") gatherRequest(found, event, before);
   else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
     gatherReply(found.view, event);
-  else if (isOtherCall(found, event)) gatherOtherCall(found.view, event);
-  else gatherCommand(found.view, event);
+  else if (!isOtherCall(found, event)) gatherCommand(found.view, event);
 }
 
-/** The first call of a step is shown in full; the others are further calls of the reply, or made by a command. */
+/** The first call of a step is shown in full. The others, further calls of the reply or made by a command, are `nested`. */
 function isOtherCall(found: Gathered, event: OfStep): boolean {
   if (!("callId" in event)) return false;
   if (event.type === "command-requested") found.callId ??= event.callId;
   return event.callId !== found.callId;
-}
-
-function gatherOtherCall(view: Gathered["view"], event: OfStep): void {
-  if (event.type === "command-requested") {
-    view.otherCalls = [...view.otherCalls, { callId: event.callId, command: event.call.name, status: null }];
-    return;
-  }
-  if (event.type !== "command-finished" && event.type !== "command-denied") return;
-  const status = event.type === "command-denied" ? "denied" : event.observation.status;
-  view.otherCalls = view.otherCalls.map((call) => (call.callId === event.callId ? { ...call, status } : call));
 }
 
 function gatherRequest(found: Gathered, event: AskedEvent, before: AgentState): void {

@@ -38,7 +38,10 @@ describe("a person's own commands that nest work", () => {
     expect(why.stdout).toMatch(/Version 2 of 3: step 2, .*, append by append_to_file/);
     const step = endedWith(0, await goald.ask(["show", "t", "--step", "1"]));
     expect(step.stdout).toContain('"name": "outer"');
-    expect(step.stdout).toContain("Other calls\n  c1.1  append_to_file: ok\n  c1.3  append_to_file: ok");
+    expect(step.stdout).toMatch(/Other calls: 5 calls, 2 steps, \d+ tokens/);
+    expect(step.stdout).toMatch(
+      /\n {2}c1\.2 {2}sub-task "Use inner once\. Then return 5\.": ok.*\n {4}c1\.2\.m1 {2}step 2: ok.*\n {6}c1\.2\.c1 {2}inner: ok.*\n {8}c1\.2\.c1\.1 {2}append_to_file .*: ok/,
+    );
     expect(step.stdout).toContain("The sub-task returned 5.");
     const second = endedWith(0, await goald.ask(["show", "t", "--step", "2"]));
     expect(second.stdout).toContain("exactly as sent");

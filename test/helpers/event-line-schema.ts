@@ -16,7 +16,7 @@ const settings = {
   budgetUsd: usdOrNull,
   commands: { type: ["string", "null"] },
   windowBatch: { type: "integer", minimum: 0, maximum: 40 },
-  form: { enum: ["json", "tools"] },
+  form: { enum: ["json", "tools", "react", "code"] },
   deadline: { anyOf: [string, { type: "null" }] },
   model: { anyOf: [string, { type: "null" }] },
   background: bool,

@@ -9,6 +9,7 @@ export interface ChatRequest {
   readonly max_tokens?: number;
   readonly max_completion_tokens?: number;
   readonly reasoning_effort?: string;
+  readonly stop?: string | readonly string[];
   readonly stream?: boolean;
   readonly stream_options?: { readonly include_usage: true };
   readonly response_format?: { readonly type: string; readonly json_schema?: { readonly schema: object } };

@@ -64,6 +64,7 @@ const waiting = orNull(
   closed({
     ...{ agent: string, name: string, kind: { enum: ["approval", "question"] }, since: time, step: count },
     ...{ callId: string, command: call, reason: orNull(string), question: orNull(string), until: orNull(time) },
+    code: orNull(closed({ language: string, file: orNull(string), sha256: orNull(string), text: string })),
     ...{ received, files: list(closed({ path: string, outside: outside })) },
   }),
 );
@@ -123,7 +124,18 @@ const SCHEMAS = {
       }),
     ),
     spent: orNull(closed({ usage: closed(usage), costUsd: orNull(number), modelCalls: positive })),
-    otherCalls: list(closed({ callId: string, command: string, status: orNull(string) })),
+    nested: closed({
+      rows: list(
+        closed({
+          ...{ callId: string, lastCallId: string, parent: orNull(string), depth: count, step: positive },
+          ...{ kind: { enum: ["call", "sub-task", "step"] }, command: string, about: string, times: positive },
+          ...{ status: orNull(string), problem: string, startedAt: time, durationMs: orNull(count) },
+          ...{ tokens: count, costUsd: orNull(number) },
+        }),
+      ),
+      leftOut: list(closed({ command: string, times: positive })),
+      ...{ calls: count, steps: count, tokens: count, costUsd: orNull(number) },
+    }),
     files: list(fileVersion),
   }),
   report: closed({
@@ -165,6 +177,12 @@ const SCHEMAS = {
           sha256: orNull(sha256),
           goals: strings,
           command: orNull(call),
+          cell: orNull(
+            closed({
+              ...{ callId: string, command: string, file: orNull(string) },
+              ...{ line: orNull(positive), source: string },
+            }),
+          ),
           thought: string,
           thoughts: orNull(thoughts),
         },

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { NewEvent } from "#core/event.ts";
 import { traceVersions } from "#views/file-story.ts";
+import { describeFileStory } from "#views/file-story-text.ts";
 import { asked, created, finished, log, observed, replied, requested } from "../helpers/events.ts";
 import { historyOf } from "../helpers/file-history.ts";
 
@@ -89,5 +90,58 @@ describe("the story of a file", () => {
       from([created(), ...failed, ...write(2, "other.md"), ...write(3, "out.md")]),
     );
     expect(story?.sources).toEqual([]);
+  });
+});
+
+describe("the story of a file that a cell wrote", () => {
+  const code = 'import json\nwith open("out/plot.svg", "w") as f:\n    f.write("<svg/>")';
+  const cell = (args: Readonly<Record<string, unknown>>, name = "run_code"): readonly NewEvent[] => [
+    asked(1),
+    replied(1, "reply 1"),
+    { ...requested(name, 1), call: { name, args }, thought: "I plot it" },
+    {
+      ...requested("save_files", 1),
+      ...{ callId: "c1.1", call: { name: "save_files", args: { files: [] } }, thought: "" },
+    },
+    { ...finished(1, observed("Saved 1 file.")), callId: "c1.1" },
+    finished(1, observed("done")),
+  ];
+  const storyOf = async (events: readonly NewEvent[], path: string, callId = "c1.1") => {
+    const { versions } = historyOf([[1, path, "write", "<svg/>"]]);
+    const written = versions.map((version) => ({ ...version, callId }));
+    const traced = await traceVersions("foo", written, from([created(), ...events]));
+    return traced[0];
+  };
+
+  it("names the cell and the line of its code that names the file", async () => {
+    const story = await storyOf(cell({ language: "python", code }), "out/plot.svg");
+    const source = 'with open("out/plot.svg", "w") as f:';
+    expect(story?.cell).toEqual({ callId: "c1", command: "run_code", file: null, line: 2, source });
+    expect(story?.thought).toBe("I plot it");
+  });
+
+  it("names the cell without a line when its code does not name the file, and the file that was run", async () => {
+    const elsewhere = await storyOf(cell({ language: "python", code }), "other.txt");
+    expect(elsewhere?.cell).toEqual({ callId: "c1", command: "run_code", file: null, line: null, source: "" });
+    const run = await storyOf(cell({ file: "plot.py" }, "execute_python_file"), "out/plot.svg");
+    expect(run?.cell).toMatchObject({ command: "execute_python_file", file: "plot.py", line: null });
+  });
+
+  it("names no cell when another command wrote the file", async () => {
+    expect((await storyOf(cell({ language: "python", code }), "out/plot.svg", "c1"))?.cell).toBeNull();
+    expect((await storyOf(cell({}, "work"), "out/plot.svg"))?.cell).toBeNull();
+  });
+
+  it("is told to a person with the line, and without the names of all saved files", async () => {
+    const story = await storyOf(cell({ language: "python", code }), "out/plot.svg");
+    if (!story) throw new Error("no story");
+    const { reply: _, finishReason: __, ...version } = story;
+    const text = describeFileStory({
+      ...{ agent: "foo", name: "Foo", path: "out/plot.svg", workspace: "/w", trusted: [] },
+      versions: [{ ...version, thoughts: null }],
+    });
+    expect(text).toContain("write by run_code");
+    expect(text).toContain('  Cell: run_code c1, line 2: with open("out/plot.svg", "w") as f:');
+    expect(text).not.toContain("save_files");
   });
 });

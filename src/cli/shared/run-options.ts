@@ -7,7 +7,7 @@ import type { VerbOption } from "../verb.ts";
 const formOption: VerbOption<ReplyForm> = {
   flags: "--form <form>",
   about: "let the model answer in this form (default: setting form)",
-  choices: ["json", "tools"],
+  choices: ["json", "tools", "react", "code"],
 };
 
 export const RUN_OPTIONS = {

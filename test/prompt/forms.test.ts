@@ -1,0 +1,205 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Message } from "#core/frame.ts";
+import { initialState } from "#core/state.ts";
+import { buildPrompt, type PromptInput } from "#prompt/build.ts";
+import { wordsOfMode } from "#prompt/form-words.ts";
+import { inputWith, replyMessage, resultMessage, stateWith } from "./fixtures.ts";
+
+const REACT = wordsOfMode("react");
+const CODE = wordsOfMode("code");
+const FOUND = ["`measure(name: str) -> dict`: Measures a thing."];
+
+const action = (step: number, text: string): Message => ({ ...replyMessage(2 * step - 1, text), step, form: "react" });
+const block = (step: number, text: string): Message => ({ ...action(step, text), form: "code" });
+const outcome = (step: number, text: string, changes: Partial<Message> = {}): Message =>
+  resultMessage(2 * step, text, { step, from: "run_code", source: "goald", ...changes });
+
+/** `asked`: model calls so far. */
+function prompt(form: PromptInput["form"], window: readonly Message[], asked: number, more: Partial<PromptInput> = {}) {
+  const state = stateWith([], { frames: [{ ...initialState.frames[0], window, asked }] });
+  const shown = form ? { form } : {};
+  return buildPrompt({ ...inputWith({ state, ...shown, found: () => FOUND }), ...more }).messages;
+}
+const contents = (...given: Parameters<typeof prompt>): readonly string[] =>
+  prompt(...given).map(({ content }) => content);
+const last = (...given: Parameters<typeof prompt>): string => contents(...given).at(-1) ?? "";
+
+const STEP_1 = action(1, 'I search.\n\nACTION 1:\n```python\nmethod_search("a thing")\n```');
+const STEP_2 = action(2, " `measure` does it.\nACTION 2:\n```python\nprint(measure('x'))\n```");
+
+describe("the prompt of the form react", () => {
+  it("has the dialog format with an example that begins with a search, then the task", () => {
+    const [system = ""] = contents(REACT, [], 0);
+    const order = [
+      "TASK:",
+      "THOUGHT 1:",
+      "ACTION 1:\n```python\nmethod_search(",
+      "OBSERVATION 1:",
+      "THOUGHT 2:\nBased on previous observations,",
+      "ACTION 2:",
+      "OBSERVATION 2:",
+      "ACTION N:\n```python\nstop()",
+      "word for word",
+      "get_user_location()",
+      "TASK:\n1. Find three strings",
+    ];
+    const places = order.map((words) => system.lastIndexOf(words));
+    expect(places.slice(1)).toEqual(places.slice(1).sort((a, b) => a - b));
+    expect(Math.min(...places)).toBeGreaterThan(0);
+    expect(system).not.toContain("write_to_file");
+  });
+
+  it("asks for a search first, without the words about observations", () => {
+    expect(last(REACT, [], 0)).toMatch(/first action must be a call of `method_search`[^]*\n\nTHOUGHT 1:$/);
+  });
+
+  it("ends with the number of the thought and the words that it begins with", () => {
+    expect(last(REACT, [STEP_1, outcome(1, "`measure`: …")], 1)).toMatch(
+      /\n\nTHOUGHT 2:\nBased on previous observations,$/,
+    );
+  });
+
+  it("shows replies and results as thoughts, actions and observations with their numbers", () => {
+    const [, one, two, three, four] = prompt(REACT, [STEP_1, outcome(1, "found"), STEP_2, outcome(2, "42")], 2);
+    expect(one).toEqual({
+      role: "assistant",
+      content: 'THOUGHT 1:\nI search.\n\nACTION 1:\n```python\nmethod_search("a thing")\n```',
+    });
+    expect(two).toMatchObject({
+      role: "user",
+      content: expect.stringMatching(/^OBSERVATION 1:\n[^]*\nfound\n<\/data/),
+    });
+    expect(three?.content).toBe(
+      "THOUGHT 2:\nBased on previous observations, `measure` does it.\n\nACTION 2:\n```python\nprint(measure('x'))\n```",
+    );
+    expect(four?.content).toMatch(/^OBSERVATION 2:/);
+  });
+
+  it("goes on with the numbers when the window has moved on", () => {
+    const window = [outcome(20, "old"), { ...STEP_1, step: 21 }, outcome(21, "a"), { ...STEP_2, step: 22 }];
+    const shown = contents(REACT, window, 22);
+    expect(shown.slice(1).map((text) => /^\w+ \d+:/.exec(text)?.[0] ?? "")).toEqual([
+      "OBSERVATION 20:",
+      "THOUGHT 21:",
+      "OBSERVATION 21:",
+      "THOUGHT 22:",
+      "",
+    ]);
+    expect(shown.at(-1)).toContain("THOUGHT 23:\n");
+  });
+
+  it("counts the actions of a sub-task on their own", () => {
+    const root = initialState.frames[0];
+    const origin = {
+      callId: "c9",
+      command: "run_code",
+      step: 9,
+      ordinal: 1,
+      hash: "",
+      seq: 5,
+      task: "Count.",
+      returns: {},
+    };
+    const run = { ...root, id: 1, kind: "run" as const, path: "c9.1", origin, window: [{ ...STEP_1, step: 10 }] };
+    const state = stateWith([], {
+      frames: [
+        { ...root, asked: 9 },
+        { ...run, asked: 1 },
+      ],
+    });
+    const shown = buildPrompt(inputWith({ state, form: REACT })).messages.map(({ content }) => content);
+    expect(shown).toContainEqual(expect.stringMatching(/^THOUGHT 1:/));
+    expect(shown.at(-1)).toMatch(/Count\.[^]*stop\(result\)[^]*THOUGHT 2:\nBased on previous observations,$/);
+  });
+
+  it("shows only the first action of a reply with several", () => {
+    const several = action(1, "Go.\nACTION 1:\n```python\na()\n```\nACTION 2:\n```python\nb()\n```");
+    expect(contents(REACT, [several], 1)[1]).toBe("THOUGHT 1:\nGo.\n\nACTION 1:\n```python\na()\n```");
+  });
+
+  it("lists the methods that were found, and no command", () => {
+    expect(last(REACT, [STEP_1, outcome(1, "x")], 1)).toContain(`found:\n${FOUND[0]}\n`);
+    expect(contents(REACT, [], 0, { found: () => [] }).join()).not.toContain("searches found:");
+    expect(contents(wordsOfMode("plain"), [], 0).join()).not.toContain(FOUND[0]);
+  });
+
+  it("has the same size with 1,000 more commands", () => {
+    const commandList = Array.from({ length: 1_000 }, (_, at) => `${at}. Do it: "do_${at}"`).join("\n");
+    const listFunctions = () => commandList;
+    expect(contents(REACT, [], 0, { commandList, listFunctions })).toEqual(contents(REACT, [], 0));
+    expect(contents(CODE, [], 0, { listFunctions }).join().length).toBeGreaterThan(10_000);
+  });
+
+  it("shows replies of other forms as actions", () => {
+    const args = { file: "a.md", text: 'say "hi"', permanently: true, lines: null };
+    const json = JSON.stringify({ thoughts: { text: "I write." }, command: { name: "write_to_file", args } });
+    const window = [replyMessage(1, json), { ...block(2, "Sum.\n```js\n1+1\n```\nMore."), step: 2 }];
+    const [, one, two] = contents(REACT, window, 2);
+    expect(one).toBe(
+      'THOUGHT 1:\nI write.\n\nACTION 1:\n```python\nwrite_to_file(file="a.md", text="say \\"hi\\"", permanently=True, lines=None)\n```',
+    );
+    expect(two).toBe("THOUGHT 2:\nBased on previous observations, Sum.\n\nACTION 2:\n```javascript\n1+1\n```");
+  });
+});
+
+describe("the prompt of the form code", () => {
+  const listFunctions = () => "- `read_file(file: str) -> str`: Reads a file.\n- `write_to_file(…)`: Writes.";
+
+  it("has each function with signature and words, and explains agent.run with types", () => {
+    const [system = ""] = contents(CODE, [], 0, { listFunctions });
+    expect(system).toContain(`Functions:\n${listFunctions()}`);
+    expect(system).toMatch(/agent\.run\(task, return_type\)[^]*agent\.run\(f?"[^]*, int\)/);
+    expect(system).toContain("Task:\n1. Find three strings");
+    expect(contents(wordsOfMode("plain"), [], 0, { listFunctions })[0]).not.toContain("Functions:");
+  });
+
+  it("shows a reply up to its code, and the result behind it as data of the user", () => {
+    const reply = block(1, "I compute.\n\n```python\n0.99 ** 1000\n```\nThe result is 7.");
+    const [, one, two] = prompt(CODE, [reply, outcome(1, "4.317124741065786e-05", { source: "web" })], 1);
+    expect(one).toEqual({ role: "assistant", content: "I compute.\n\n```python\n0.99 ** 1000\n```" });
+    expect(two?.role).toBe("user");
+    expect(two?.content).toMatch(
+      /^Your code of step 1 was run[^]*result, text from web:\n<data-(\w+)>\n4\.317124741065786e-05\n<\/data-\1>$/,
+    );
+  });
+
+  it("shows the results of other commands as usual", () => {
+    const [, , two] = contents(CODE, [block(1, "Done."), outcome(1, "Not yet.", { from: "task_complete" })], 1);
+    expect(two).toMatch(/^Command task_complete/);
+  });
+
+  it("tells a sub-task to do its part itself, and how to answer", () => {
+    const root = initialState.frames[0];
+    const returns = { type: "integer" };
+    const origin = {
+      callId: "c1",
+      command: "run_code",
+      step: 1,
+      ordinal: 1,
+      hash: "",
+      seq: 5,
+      task: "Extract it.",
+      returns,
+    };
+    const state = stateWith([], { frames: [root, { ...root, id: 1, kind: "run", path: "c1.1", origin }] });
+    const shown = buildPrompt(inputWith({ state, form: CODE })).messages.map(({ content }) => content);
+    expect(shown[0]).toMatch(/do not pass it on as a whole to agent\.run[^]*\{"type":"integer"\}/);
+    expect(shown.at(-1)).toMatch(/Extract it\.[^]*If you know the result, send it alone/);
+  });
+});
+
+describe("a reply that was code, in the form json", () => {
+  it("is shown as a command", () => {
+    const [, one, two, three] = contents(
+      wordsOfMode("plain"),
+      [STEP_2, block(2, "All done."), replyMessage(5, "{}")],
+      3,
+    );
+    expect(JSON.parse(one ?? "")).toEqual({
+      thoughts: { text: "`measure` does it." },
+      command: { name: "run_code", args: { language: "python", code: "print(measure('x'))" } },
+    });
+    expect(JSON.parse(two ?? "")).toEqual({ command: { name: "task_complete", args: { reason: "All done." } } });
+    expect(three).toBe("{}");
+  });
+});
