@@ -9,7 +9,7 @@
 import { askApproval, awaitApproval } from "./approvals.ts";
 import { type Effect, stricterEffect } from "./call.ts";
 import { modelCallId } from "./call-ids.ts";
-import { cellTrouble } from "./cells.ts";
+import { cellTrouble, formOfFrame, isActionForm } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import { giveUp, pop, requestCompletion } from "./end-frame.ts";
 import type { Frame, Phase } from "./frame.ts";
@@ -110,7 +110,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
     return giveUp(
       frame,
       "bad-replies",
-      `${frame.badReplies} replies in a row could not be read as one command in JSON.`,
+      `${frame.badReplies} replies in a row could not be read as one command${isActionForm(formOfFrame(state)) ? "" : " in JSON"}.`,
     );
   if (frame.kind === "run" && frame.asked >= MAX_RUN_STEPS)
     return giveUp(
