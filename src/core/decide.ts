@@ -52,6 +52,14 @@ export const MAX_TRIES = 8;
 export function decide(state: AgentState, rules: Rules, now: Date): Move {
   if (state.paused) return { kind: "rest" };
   const frame = frameToMove(state, rules);
+  const move = moveOf(frame, state, rules, now);
+  if (move.kind !== "execute" || frame === activeFrame(state)) return move;
+  // What waits inside an interrupted command goes on waiting. The command runs again when there is something to do.
+  const inside = moveOf(activeFrame(state), state, rules, now);
+  return inside.kind === "wait" ? inside : move;
+}
+
+function moveOf(frame: Frame, state: AgentState, rules: Rules, now: Date): Move {
   const { phase } = frame;
   switch (phase.kind) {
     case "thinking":

@@ -1,25 +1,18 @@
 import { describe, expect, it } from "@jest/globals";
 import { describeCode, type ShownCode } from "#cli/terminal/describe-code.ts";
-import { succeed } from "#core/command.ts";
-import type { Services } from "#core/services.ts";
 import { loadWaiting } from "#views/waiting.ts";
 import type { Answer } from "../helpers/answering-person.ts";
+import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-
-/** Runs no code: returns what it was given. */
-const cells = {
-  begin: () => ({ seed: 1, startedAt: "2026-11-20T08:00:00.000Z", namespaceSeq: null }),
-  run: async ({ code }) => succeed(`ran ${code.slice(0, 40)}`),
-  changes: () => new Map(),
-} satisfies Partial<Services["cells"]> as unknown as Services["cells"];
 
 const FILE = "count.py";
 const runFile = reply("execute_python_file", { file: FILE });
+const LONG = Array.from({ length: 4_000 }, (_, at) => `x${at} = ${at}  # line ${at + 1}`).join("\n");
+const shows = (text: string) => () => ({ value: { text } });
 const start = (script: LoopOptions["script"], options: Partial<LoopOptions> = {}): Promise<Loop> =>
   makeLoop({
     script,
-    services: { cells: { ready: true } },
-    serving: { cells },
+    sandbox: createFakeSandbox({ "print(1)": shows("one"), "print(2)": shows("two"), [LONG]: shows("long") }),
     settings: { approve: "always" },
     ...options,
   });
@@ -32,14 +25,13 @@ const waitingIn = async ({ row, store }: Loop) => loadWaiting((await store.agent
 describe("a person who is asked about the code of a file", () => {
   it("sees the whole file as it was at the question, and an unchanged file runs", async () => {
     const loop = await start([runFile, done()]);
-    const code = Array.from({ length: 4_000 }, (_, at) => `x${at} = ${at}  # line ${at + 1}`).join("\n");
-    put(loop, code);
+    put(loop, LONG);
     await loop.run();
     const waiting = await waitingIn(loop);
-    expect(waiting?.code).toMatchObject({ language: "python", file: FILE, text: code });
+    expect(waiting?.code).toMatchObject({ language: "python", file: FILE, text: LONG });
     expect(waiting?.code?.sha256).toMatch(/^[0-9a-f]{64}$/);
     await loop.run({ ask: async () => yes });
-    expect((await results(loop))[0]).toMatchObject({ status: "ok", text: `ran ${code.slice(0, 40)}` });
+    expect((await results(loop))[0]).toMatchObject({ status: "ok", text: "long" });
   });
 
   it("is asked again when the file has changed since: the new content does not run unseen", async () => {
@@ -57,7 +49,7 @@ describe("a person who is asked about the code of a file", () => {
     const [refused, ran] = await results(loop);
     expect(refused).toMatchObject({ status: "failed", code: "file-changed" });
     expect(refused?.text).toContain("it has changed since a person was asked about its code");
-    expect(ran).toMatchObject({ status: "ok", text: "ran print(2)" });
+    expect(ran).toMatchObject({ status: "ok", text: "two" });
   });
 
   it("is told that a missing file will not run, and a file that appears then does not run", async () => {
@@ -68,6 +60,13 @@ describe("a person who is asked about the code of a file", () => {
     await loop.run({ ask: async () => yes });
     expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "file-changed" });
   });
+
+  it("sees the code of run_code, also when it is too long for an event", async () => {
+    const code = `${"y = 1\n".repeat(10_000)}print(y)`;
+    const loop = await start([reply("run_code", { language: "javascript", code }), done()]);
+    await loop.run();
+    expect((await waitingIn(loop))?.code).toEqual({ language: "javascript", file: null, sha256: null, text: code });
+  });
 });
 
 describe("an agent whose commands need no person", () => {
@@ -75,7 +74,7 @@ describe("an agent whose commands need no person", () => {
     const loop = await start([runFile, done()], { settings: { approve: "never" } });
     put(loop, "print(1)");
     await loop.run();
-    expect((await results(loop))[0]).toMatchObject({ status: "ok", text: "ran print(1)" });
+    expect((await results(loop))[0]).toMatchObject({ status: "ok", text: "one" });
     expect((await loop.events()).some(({ type }) => type === "approval-asked")).toBe(false);
   });
 });
