@@ -120,7 +120,7 @@ interface PrepareParts extends OpenOptions {
 function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signal, onText }: PrepareParts): Prepare {
   const { settings, store } = host;
   const { commandsFor, words } = host.catalogue;
-  const { model, memory, services } = shared;
+  const { model, memory, methods, services } = shared;
   const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
   const quota = createQuota(host, row);
   const staging = join(host.home.privateFolder, "clones");
@@ -134,6 +134,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     fastModel: settings.models.fast,
     fallbackModel: settings.models.fallback,
     memory,
+    methods,
     embeddingModel: settings.models.embedding,
     recallCount: settings.recall.count,
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],

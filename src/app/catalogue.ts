@@ -4,7 +4,10 @@
  * Files of the home may be wrong, so all are read and checked before anything is created or reloaded.
  */
 import { dirname, join } from "node:path";
+import { describeFoundCommand } from "#commands/describe.ts";
+import { loadPythonModules, type PythonModule } from "#commands/python-modules.ts";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
+import { createCodeFunctions } from "#commands/stubs.ts";
 import type { Home } from "#config/home.ts";
 import { requireOwned, requireOwnedFile } from "#config/owners.ts";
 import { readTextFile } from "#config/private-file.ts";
@@ -42,9 +45,10 @@ export interface Catalogue extends CommandSet {
  */
 export async function loadCatalogue(home: Home, services: ServiceStates): Promise<Catalogue> {
   const registry = await loadRegistryOf(home, services);
+  const modules = await loadModulesOf(home, registry);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
   const aliases = (await readShippedJson("config/aliases.json")) as Aliases;
-  const commandsFor = createCommandSets(registry.all, aliases);
+  const commandsFor = createCommandSets(registry.all, aliases, modules);
   return {
     registry,
     commandsFor,
@@ -63,6 +67,16 @@ export async function loadRegistryOf(home: Home, services: ServiceStates): Promi
     if (dirname(file) === home.commandsFolder) requireOwnedFile(file);
   };
   return loadRegistry(shippedAndOwn("commands", home.commandsFolder), services, judge);
+}
+
+/** The Python helpers of the home. Throws as `loadRegistryOf`. */
+export function loadModulesOf(home: Home, registry: Registry): Promise<readonly PythonModule[]> {
+  requireOwned(home);
+  const { all, unavailable } = registry;
+  const commands = [...all, ...unavailable.map(({ command }) => command)];
+  const functions = createCodeFunctions(commands, "python").all;
+  const taken = new Set(functions.map(({ name }) => name));
+  return loadPythonModules(home.methodsFolder, requireOwnedFile, (name) => taken.has(name));
 }
 
 /** The catalogue for reading earlier replies: all services count as ready. */
@@ -118,6 +132,7 @@ export function serviceStates(settings: Settings): ServiceStates {
     advisor: { ready: true },
     // Each agent has its own service (agent.ts).
     agents: { ready: true },
+    methods: { ready: true },
     pages: { ready: true },
     repositories: readyIf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
     search: readyIf(
@@ -171,10 +186,12 @@ export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
 
 // ---------------------------------------------------------------- what a recording depends on
 
-/** Hash of the commands and prompt texts. A run with another hash sends other requests. */
-export function catalogueHash({ commandList, words }: Pick<Catalogue, "commandList" | "words">): string {
+/** Hash of commands, Python helpers and prompt texts. A run with another hash sends other requests. */
+export function catalogueHash({ commandList, words, registry, modules }: Catalogue): string {
   const texts = Object.entries(words).map(([name, { text }]) => [name, text]);
-  return sha256(JSON.stringify([commandList, texts.sort()]));
+  const unlisted = registry.all.filter(({ listed }) => listed === false).map(describeFoundCommand);
+  const helpers = modules.map(({ file, source }) => [file, source]);
+  return sha256(JSON.stringify([commandList, texts.sort(), unlisted, helpers]));
 }
 
 /** Settings that a recording leaves out: they do not affect what happens in a run. */

@@ -1,21 +1,57 @@
 /**
- * lazy-memory.ts -- opens long-term memory at the first recall that can find something.
+ * lazy-memory.ts -- opens long-term memory at the first recall that can find something, and the index of methods at the first
+ * search for one.
  *
- * The first request of a new agent then loads no search, and waits for no embeddings.
+ * The first request of a new agent then loads no search, and waits for no embeddings. Both use one embedder.
  */
 import { SHARED_MEMORY } from "#core/memory.ts";
+import type { MethodIndex } from "#core/ports/methods.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { MemoryParts } from "./memory.ts";
 
-export function openMemoryLate(parts: MemoryParts): RecallingMemory {
+export function openSearchLate(parts: MemoryParts): {
+  readonly memory: RecallingMemory;
+  readonly methods: MethodIndex;
+} {
+  let made: Embedder | undefined;
+  const embedder = async (): Promise<Embedder> => {
+    const { openEmbedder } = await import("./memory.ts");
+    made ??= openEmbedder(parts);
+    return made;
+  };
+  return { memory: openMemoryLate(parts, embedder), methods: openMethodsLate(parts, embedder) };
+}
+
+/** True for settings with which a search may send requests. */
+const isRemote = ({ embedder }: MemoryParts["settings"]): boolean => !/^(?:offline|transformers)$/.test(embedder);
+
+function openMethodsLate(parts: MemoryParts, embedder: () => Promise<Embedder>): MethodIndex {
+  let opening: Promise<MethodIndex> | undefined;
+  let index: MethodIndex | undefined;
+  return {
+    get remote() {
+      return index?.remote ?? isRemote(parts.settings);
+    },
+    async search(...given) {
+      opening ??= import("#memory/methods/method-index.ts").then(async ({ createMethodIndex }) => {
+        index = createMethodIndex({ embedder: await embedder(), report: parts.report });
+        return index;
+      });
+      return (await opening).search(...given);
+    },
+  };
+}
+
+export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embedder>): RecallingMemory {
   const { settings, store } = parts;
   let opening: Promise<RecallingMemory> | undefined;
   let memory: RecallingMemory | undefined;
 
   function open(): Promise<RecallingMemory> {
-    opening ??= import("./memory.ts").then(({ openMemory }) => {
-      memory = openMemory(parts);
+    opening ??= import("./memory.ts").then(async ({ openMemory }) => {
+      memory = openMemory(parts, await embedder?.());
       return memory;
     });
     return opening;
@@ -33,7 +69,7 @@ export function openMemoryLate(parts: MemoryParts): RecallingMemory {
   if (opensAtOnce) void open();
   return {
     get remote() {
-      return memory?.remote ?? (opensAtOnce || !/^(?:offline|transformers)$/.test(settings.embedder));
+      return memory?.remote ?? (opensAtOnce || isRemote(settings));
     },
     async recall(query, signal) {
       if (!opening && !(await hasRows(query))) return [];

@@ -37,9 +37,8 @@ export interface MemoryParts {
   readonly keeper?: Keeper;
 }
 
-export function openMemory(parts: MemoryParts): RecallingMemory {
+export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder(parts)): RecallingMemory {
   const { settings, store, keeper, report, embeddings, tape } = parts;
-  const embedder = chooseEmbedder(parts, embeddings);
   // A recorded run uses no clock, because a replay takes no time.
   const clock = tape ? {} : { clock: systemClock };
   const pinecone = openRemote(parts);
@@ -123,8 +122,10 @@ function openRemote({ settings, server, keeper, report, tape }: MemoryParts): Pi
   });
 }
 
+type EmbedderParts = Pick<MemoryParts, "home" | "settings" | "server" | "report" | "embeddings" | "tape">;
+
 /** Chooses a server's embedder if one is set, else the offline embedder. Reports a fallback once. */
-function chooseEmbedder({ home, settings, server, report, tape }: MemoryParts, meter: EmbeddingMeter): Embedder {
+export function openEmbedder({ home, settings, server, report, embeddings: meter, tape }: EmbedderParts): Embedder {
   const { embedder, embedderPath, models } = settings;
   const offline = openHashEmbedder();
   if (embedder === "offline") return offline;

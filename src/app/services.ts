@@ -8,6 +8,7 @@ import type { Home } from "#config/home.ts";
 import { type JsonCache, openJsonCache } from "#config/private-file.ts";
 import type { Settings } from "#config/settings.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import type { MethodIndex } from "#core/ports/methods.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
@@ -29,13 +30,14 @@ import { systemClock } from "#util/clock.ts";
 import type { Redact } from "#util/redact.ts";
 import { readVersion } from "../shipped.ts";
 import { type Catalogue, mediaServerOf, xKeysOf } from "./catalogue.ts";
-import { openMemoryLate } from "./lazy-memory.ts";
+import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
 export interface Shared {
   readonly http: Http;
   readonly model: LanguageModel;
   readonly gate: ModelGate;
   readonly memory: RecallingMemory;
+  readonly methods: MethodIndex;
   readonly embeddings: Pick<EmbeddingMeter, "read">;
   /** Services that do not depend on the agent. */
   readonly services: Partial<Services>;
@@ -70,12 +72,13 @@ export function openShared(parts: SharedParts): Shared {
   const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
   const embeddings = openMeter(home, settings, tape);
   const ofMemory = { home, settings, server, store, keeper: store, report, embeddings };
-  const memory = openMemoryLate({ ...ofMemory, ...(tape ? { tape } : {}) });
+  const { memory, methods } = openSearchLate({ ...ofMemory, ...(tape ? { tape } : {}) });
   return {
     http,
     gate,
     model,
     memory,
+    methods,
     embeddings,
     // A recording holds the same redacted texts as the log.
     services: openServices({

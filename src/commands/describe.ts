@@ -12,9 +12,13 @@ import type { RegisteredCommand } from "./registry.ts";
 export const describeForPrompt = (all: readonly RegisteredCommand[]): string =>
   all.map((command, index) => describePromptLine(command, index + 1)).join("\n");
 
-function describePromptLine(command: RegisteredCommand, number: number): string {
-  const list = describeMembers(command.args);
-  return `${number}. ${command.label}: "${command.name}", args:${list === "" ? "" : ` ${list}`} -- ${command.summary}`;
+const describePromptLine = (command: RegisteredCommand, number: number): string =>
+  `${number}. ${command.label}: ${describeFoundCommand(command)}`;
+
+/** Renders a command that the list does not have, without a number and a label. */
+export function describeFoundCommand({ name, args, summary }: RegisteredCommand): string {
+  const list = describeMembers(args);
+  return `"${name}", args:${list === "" ? "" : ` ${list}`} -- ${summary}`;
 }
 
 /** For the tables of commands. describeCommand has the same in sentences. */

@@ -5,6 +5,7 @@ import type { CommandGroup } from "#core/command-profile.ts";
 import { followReference, typesOf } from "#core/json-schema.ts";
 import type { ServiceName } from "#core/services.ts";
 import { describeRisk } from "./describe.ts";
+import type { PythonModule } from "./python-modules.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";
 
 /** JSON element of `goald commands --json`. */
@@ -15,6 +16,8 @@ export interface CommandLine {
   /** The profile that offers it, as in `--commands files,web`. */
   readonly group: CommandGroup;
   readonly state: "ready" | "not-set-up";
+  /** False: prompts do not list it, and method search finds it. */
+  readonly listed: boolean;
   /** One sentence per missing step; empty when the command is ready. */
   readonly toDo: readonly string[];
   readonly args: readonly {
@@ -50,13 +53,14 @@ function buildCommandLine(
   file: string,
   origin: CommandLine["origin"],
 ): CommandLine {
-  const { name, label, summary, group, args, effect, needs, timeoutMs } = command;
+  const { name, label, summary, group, listed, args, effect, needs, timeoutMs } = command;
   return {
     name,
     label,
     summary,
     group,
     state: toDo.length === 0 ? "ready" : "not-set-up",
+    listed: listed !== false,
     toDo,
     args: Object.entries(args.properties).map(([argument, schema]) => ({
       name: argument,
@@ -73,6 +77,19 @@ function buildCommandLine(
   };
 }
 
+/** JSON element of `methods` in `goald commands --json`. */
+export interface MethodLine {
+  readonly name: string;
+  readonly signature: string;
+  readonly doc: string;
+  readonly file: string;
+}
+
+export const listMethods = (modules: readonly PythonModule[]): readonly MethodLine[] =>
+  modules.flatMap(({ path, functions }) =>
+    functions.map(({ name, signature, doc }) => ({ name, signature, doc, file: path })),
+  );
+
 /** Renders one command as text for people. */
 export function describeCommand(line: CommandLine): string {
   const args = line.args.map(
@@ -81,6 +98,7 @@ export function describeCommand(line: CommandLine): string {
   );
   return [
     `${line.name} (${line.label}): ${line.summary}`,
+    ...(line.listed ? [] : ["Not listed in prompts: method_search finds it."]),
     ...(line.toDo.length > 0 ? [`Not set up, so hidden from models. ${line.toDo.join(" ")}`] : []),
     args.length > 0 ? `Arguments:\n${args.join("\n")}` : "It takes no arguments.",
     `After a crash: ${CRASH_SENTENCES[line.effect]}`,

@@ -21,6 +21,8 @@ interface StubCommand {
 /** Commands as functions of one language. */
 export interface CodeFunctions {
   readonly all: readonly CellFunction[];
+  /** The function of a command; undefined for an unknown command. */
+  ofCommand(name: string): CellFunction | undefined;
   /** Returns the call for a use of the function, with the command's own names; undefined for an unknown function. */
   callOf(name: string, args: Readonly<Record<string, unknown>>): CommandCall | undefined;
 }
@@ -65,12 +67,15 @@ interface Stub {
 
 export function createCodeFunctions(commands: readonly StubCommand[], language: CellLanguage): CodeFunctions {
   const stubs = new Map<string, Stub>();
+  const byCommand = new Map<string, CellFunction>();
   for (const command of commands) {
     const stub = createStub(command, language, (name) => stubs.has(name));
     stubs.set(stub.shown.name, stub);
+    byCommand.set(command.name, stub.shown);
   }
   return {
     all: [...stubs.values()].map(({ shown }) => shown),
+    ofCommand: (name) => byCommand.get(name),
     callOf: (name, given) => {
       const stub = stubs.get(name);
       return stub && { name: stub.command.name, args: nameArguments(stub, given) };
@@ -101,7 +106,7 @@ function createStub(command: StubCommand, language: CellLanguage, isTaken: (name
   const result = renderType(returns, returns, language);
   const arrow = language === "python" ? ` -> ${result}` : `: ${result}`;
   const signature = `${name}(${shown.join(", ")})${arrow}`;
-  return { command, argumentOf, shown: { name, parameters, signature, doc: renderDoc(command, argumentOf) } };
+  return { command, argumentOf, shown: { name, parameters, signature, doc: renderDoc(command, argumentOf, language) } };
 }
 
 function renderParameter(name: string, isRequired: boolean, type: string, language: CellLanguage): string {
@@ -121,29 +126,41 @@ function freeName(name: string, isTaken: (name: string) => boolean): string {
   return free;
 }
 
-/** The summary, then each argument that the schema describes. */
-function renderDoc({ summary, args }: StubCommand, argumentOf: ReadonlyMap<string, string>): string {
+/** The summary, each argument that the schema describes, and what is in the result. */
+function renderDoc(
+  { summary, args, returns = {} }: StubCommand,
+  argumentOf: ReadonlyMap<string, string>,
+  language: CellLanguage,
+): string {
   const told = [...argumentOf].flatMap(([name, argument]) => {
-    const description = describeSchema(args.properties[argument] as JsonSchema, args);
+    const description = describeSchema(args.properties[argument] as JsonSchema, args, language);
     return description === "" ? [] : [`${name}: ${description}`];
   });
   const first = oneLine(summary, 300);
   const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.!?…]$/.test(first) ? "" : "."}`;
-  return oneLine(told.length === 0 ? sentence : `${sentence} Arguments: ${told.join("; ")}.`, MAX_DOC_CHARS);
+  const result = describeSchema(returns, returns, language);
+  const parts = [
+    sentence,
+    ...(told.length === 0 ? [] : [`Arguments: ${told.join("; ")}.`]),
+    ...(result === "" ? [] : [`Returns ${result}.`]),
+  ];
+  return oneLine(parts.join(" "), MAX_DOC_CHARS);
 }
 
-/** The description, and the members of an object, whose type may not name them. */
-function describeSchema(schema: JsonSchema, root: JsonSchema): string {
+/** The description, and the members of an object, which a type of Python does not name. */
+function describeSchema(schema: JsonSchema, root: JsonSchema, language: CellLanguage): string {
   const followed = followReference(schema, root);
   const description = followed.description === undefined ? "" : oneLine(followed.description, MAX_DESCRIPTION_CHARS);
+  if (language === "javascript") return description;
   const item = typesOf(followed).includes("array") && typeof followed.items === "object" ? followed.items : followed;
   const { properties = {}, required = [] } = followReference(item, root);
+  const noun = item === followed ? "a dict" : "dicts";
   const members = Object.entries(properties).map(([name, { description: told }]) => {
     const mark = required.includes(name) ? "" : " (optional)";
     return `${name}${mark}${told === undefined ? "" : `: ${oneLine(told, MAX_DESCRIPTION_CHARS)}`}`;
   });
   if (members.length === 0) return description;
-  return `${description === "" ? "" : `${description}, `}with ${members.join(", ")}`;
+  return `${description === "" ? noun : `${description},`} with ${members.join(", ")}`;
 }
 
 /** Gives the arguments their own names. Null for an argument that cannot be null leaves it out, as its default says. */

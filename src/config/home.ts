@@ -20,6 +20,8 @@ export interface Home {
   readonly workspaceFolder: string;
   readonly configFolder: string;
   readonly commandsFolder: string;
+  /** Python helpers for code of agents; a home need not have it. */
+  readonly methodsFolder: string;
   readonly promptsFolder: string;
   readonly envFile: string;
   /** `.goald`, mode 0700. */
@@ -71,6 +73,7 @@ function homeAt(root: string, chosenBy: Home["chosenBy"]): Home {
     workspaceFolder: join(root, WORKSPACE_FOLDER),
     configFolder: join(root, "config"),
     commandsFolder: join(root, "commands"),
+    methodsFolder: join(root, "methods"),
     promptsFolder: join(root, "prompts"),
     envFile: join(root, ".env"),
     privateFolder,

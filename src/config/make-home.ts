@@ -61,6 +61,7 @@ const README = `# A home of goald
 | \`config/goald.json\` | settings: \`goald config set\`, \`goald config list --show-origin\` |
 | \`config/example-agent.yaml\` | an example of an agent file: \`goald run --from config/example-agent.yaml\` |
 | \`commands/\` | your own commands, one file each; they are programs and run with your permissions |
+| \`methods/\` | your own Python helpers (\`*.py\`), for code that agents run in the sandbox; make the folder when you have one |
 | \`prompts/\` | your own prompts, which replace goald's prompts of the same name |
 | \`.goald/\` | goald's data: the event log, the lock, the daemon's socket; do not edit it |
 `;
@@ -104,7 +105,7 @@ async function realPathOf(path: string): Promise<string> {
 /** Whether the folder holds files that goald would run or obey, so that a person must trust them first. */
 export async function holdsHomeFiles(home: Home): Promise<boolean> {
   for (const path of [home.privateFolder, home.envFile, settingsPath(home)]) if (await exists(path)) return true;
-  for (const folder of [home.commandsFolder, home.promptsFolder])
+  for (const folder of [home.commandsFolder, home.methodsFolder, home.promptsFolder])
     if ((await readdir(folder).catch(() => [])).length > 0) return true;
   return false;
 }

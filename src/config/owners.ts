@@ -40,9 +40,9 @@ export function requireOwnedFile(path: string): void {
 }
 
 export function findOwnerFaults(home: Home): readonly OwnerFault[] {
-  const { root, privateFolder, configFolder, envFile, commandsFolder, promptsFolder } = home;
+  const { root, privateFolder, configFolder, envFile, commandsFolder, methodsFolder, promptsFolder } = home;
   const single = [root, privateFolder, configFolder, envFile, settingsPath(home), join(configFolder, "prices.json")];
-  return [...single, ...listBelow(commandsFolder), ...listBelow(promptsFolder)].flatMap(judgePath);
+  return [...single, ...[commandsFolder, methodsFolder, promptsFolder].flatMap(listBelow)].flatMap(judgePath);
 }
 
 function untrusted(faults: readonly OwnerFault[], what: string): GoaldError {

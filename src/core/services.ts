@@ -8,6 +8,7 @@
 import type { Observation } from "./call.ts";
 import type { CommandContext } from "./command.ts";
 import type { Usage } from "./event.ts";
+import type { MethodSearch } from "./ports/methods.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 
@@ -221,6 +222,7 @@ export interface Services {
   readonly posts: Posts;
   readonly agents: AgentDirectory;
   readonly cells: Cells;
+  readonly methods: MethodSearch;
 }
 export type ServiceName = keyof Services;
 export const SERVICES: readonly ServiceName[] = [
@@ -234,6 +236,7 @@ export const SERVICES: readonly ServiceName[] = [
   "posts",
   "agents",
   "cells",
+  "methods",
 ];
 
 /** For each service: ready, or what to do to set it up. */

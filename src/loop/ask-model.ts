@@ -20,12 +20,13 @@ import { type ComposeParts, composeRequest } from "./compose-request.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
+import { type MethodParts, suggestForReply } from "./method-search.ts";
 import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room } from "./reply-cap.ts";
 import { replied, reserve, spentOnCut } from "./reply-cost.ts";
 import { formOf } from "./reply-forms.ts";
 import { effectless, type Work } from "./work.ts";
 
-export interface AskParts extends Room, ComposeParts {
+export interface AskParts extends Room, ComposeParts, MethodParts {
   readonly model: LanguageModel;
   /** Model of agents without a model of their own. */
   readonly modelName: string;
@@ -140,7 +141,8 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   if (reading.kind === "problem") {
     const isResult = frame.kind === "run" && commands.get(reading.command ?? "")?.closesTurn === true;
     const bad = isResult ? { isBadResult: true as const } : {};
-    return effectless({ events: [{ type: "reply-rejected", step, problems: reading.problems, ...bad }] });
+    const problems = [...reading.problems, ...(await suggestForReply(reading, journal.state, parts))];
+    return effectless({ events: [{ type: "reply-rejected", step, problems, ...bad }] });
   }
   const { call, further = [], repaired, thoughts } = reading;
   const calls = [{ call, thought: thoughts.speak || thoughts.text }, ...further];

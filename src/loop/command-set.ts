@@ -1,25 +1,25 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
-import { describeForPrompt } from "#commands/describe.ts";
+import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
-import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { BAD_RESULT, formOfFrame, isActionForm, isCellCommand, RUN_CODE } from "#core/cells.ts";
+import { BAD_RESULT, formOfFrame, isActionForm, RUN_CODE } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
-import type { CellLanguage } from "#core/ports/sandbox.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
 import { argumentsForResult, checkResult } from "#reply/check-result.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { buildReplySchema } from "#reply/reply-schema.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
-import { buildTools } from "#reply/tools.ts";
+import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
+import { renderFound, renderOffer } from "./render-offer.ts";
 
-export interface CommandSet extends CommandOffer {
+export interface CommandSet
+  extends Omit<CommandOffer, "listFunctions">,
+    Pick<CallableMethods, "functionsFor" | "listFunctions"> {
   get(name: string): RegisteredCommand | undefined;
   /** For servers that bind a reply to a schema. */
   readonly replySchema: ReplySchema;
@@ -31,21 +31,27 @@ export interface CommandSet extends CommandOffer {
   readToolCalls(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
-  /** The commands that code may call, listed or not. The command that ends the turn is not one of them. */
-  functionsFor(language: CellLanguage): CodeFunctions;
-  listFunctions(): string;
+  /** What code may call: commands, listed or not, and Python helpers. The command that ends the turn is not one of them. */
+  readonly callable: CallableMethods;
+  /** The Python helpers of the home, which each Python namespace defines. */
+  readonly modules: readonly PythonModule[];
 }
 
 /** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
 export type CommandsFor = (state: AgentState) => CommandSet;
 
-export function createCommandSets(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
+/** `modules`: the Python helpers of the home. */
+export function createCommandSets(
+  all: readonly RegisteredCommand[],
+  aliases: Aliases,
+  modules: readonly PythonModule[] = [],
+): CommandsFor {
   const ofProfiles = new Map<string | null, CommandsFor>();
   const ofRuns = new WeakMap<FrameOrigin, { readonly profile: string | null; readonly sets: CommandsFor }>();
   const open = (profile: string | null, change = (command: RegisteredCommand) => command): CommandsFor => {
     const offered = all.filter((command) => offersCommand(profile, command));
     const closed = all.flatMap((command) => (offered.includes(command) ? [] : [command.name]));
-    return createVariants(offered.map(change), closed, aliases);
+    return createVariants(offered.map(change), { closed, aliases, modules });
   };
   return (state) => {
     const { kind, origin } = activeFrame(state);
@@ -96,18 +102,80 @@ const MAX_PROFILES = 32;
 
 const ASKS_PERSON = "ask_user";
 
+interface Around {
+  /** Names of the commands outside the profile. */
+  readonly closed: readonly string[];
+  readonly aliases: Aliases;
+  readonly modules: readonly PythonModule[];
+}
+
 /**
- * An agent with `--approve never` is not offered to ask a person: it was started so that nobody is asked. It can still
- * read and run that command, since a call may be older than a change of the settings.
+ * An agent with `--approve never` is not offered to ask a person: it was started so that nobody is asked. Method search is
+ * offered while it can find something that the prompt lacks. The agent can still read and run such a command, since a call may
+ * be older than a change of the settings.
  */
-function createVariants(all: readonly RegisteredCommand[], closed: readonly string[], aliases: Aliases): CommandsFor {
+function createVariants(all: readonly RegisteredCommand[], around: Around): CommandsFor {
+  const isUnlisted = ({ listed }: RegisteredCommand): boolean => listed === false;
+  const hasUnlisted = around.modules.length > 0 || all.some(isUnlisted);
+  const parts = createReaders(all, around);
+  const made = new Map<string, OfferVariant>();
+
+  function variantFor(state: AgentState): OfferVariant {
+    const form = formOfFrame(state);
+    const asksPerson = state.settings.approve !== "never" && parts.get(ASKS_PERSON) !== undefined;
+    const searches = hasUnlisted || isActionForm(form);
+    const key = `${asksPerson} ${searches}`;
+    const known = made.get(key);
+    if (known) return known;
+    const offered = all
+      .filter(({ isInternal }) => isInternal !== true)
+      .filter(({ name }) => (asksPerson || name !== ASKS_PERSON) && (searches || name !== METHOD_SEARCH));
+    const callable = createCallableMethods(
+      offered.filter(({ closesTurn }) => closesTurn !== true),
+      around.modules,
+    );
+    const listed = offered.filter((command) => !isUnlisted(command));
+    const { functionsFor, listFunctions } = callable;
+    const fixed = { ...parts, callable, functionsFor, listFunctions, modules: around.modules, asksPerson };
+    const variant: OfferVariant = {
+      set: { ...fixed, ...renderOffer(listed, []) },
+      // The state keeps its list of found methods until a search finds others.
+      ofFound: new WeakMap(),
+      render: (names) => {
+        const found = names.flatMap((name) =>
+          offered.filter((command) => isUnlisted(command) && command.name === name),
+        );
+        return { ...fixed, ...renderOffer(listed, found), ...renderFound(names, found, callable) };
+      },
+    };
+    made.set(key, variant);
+    return variant;
+  }
+
+  return (state) => {
+    const { set, ofFound, render } = variantFor(state);
+    const { foundMethods } = state;
+    if (foundMethods.length === 0) return set;
+    const known = ofFound.get(foundMethods) ?? render(foundMethods);
+    ofFound.set(foundMethods, known);
+    return known;
+  };
+}
+
+interface OfferVariant {
+  /** For an agent that found no methods. */
+  readonly set: CommandSet;
+  readonly ofFound: WeakMap<readonly string[], CommandSet>;
+  render(foundMethods: readonly string[]): CommandSet;
+}
+
+function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: Around) {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
-  const forModel = all.filter(({ isInternal }) => isInternal !== true);
   const schemasOf = (commands: readonly RegisteredCommand[]) =>
     Object.fromEntries(commands.map((command) => [command.name, command.args]));
   const catalogue = {
-    schemas: schemasOf(forModel),
+    schemas: schemasOf(all.filter(({ isInternal }) => isInternal !== true)),
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
     isLonely: (name: string) =>
       get(name)?.annotations.readOnly !== true || get(name)?.closesTurn === true || name === ASKS_PERSON,
@@ -119,59 +187,5 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
   const readToolCalls: CommandSet["readToolCalls"] = (text, finishReason) =>
     readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
   const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all) });
-  const made = new Map<boolean, CommandSet>();
-  return ({ settings }) => {
-    const asksPerson = settings.approve !== "never" && byName.has(ASKS_PERSON);
-    const offered = forModel.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
-    const set = made.get(asksPerson) ?? {
-      get,
-      readReply,
-      readToolCalls,
-      checkArguments,
-      asksPerson,
-      ...renderFunctions(offered, get),
-      ...renderOffer(offered),
-    };
-    made.set(asksPerson, set);
-    return set;
-  };
-}
-
-/** Written at the first cell. */
-function createFunctions(offered: readonly RegisteredCommand[]): CommandSet["functionsFor"] {
-  const made = new Map<CellLanguage, CodeFunctions>();
-  return (language) => {
-    const known = made.get(language);
-    if (known) return known;
-    const callable = offered.filter(({ closesTurn }) => closesTurn !== true);
-    const functions = createCodeFunctions(callable, language);
-    made.set(language, functions);
-    return functions;
-  };
-}
-
-/** The functions, and the listed ones in words for the prompt, written at the first use. */
-function renderFunctions(
-  offered: readonly RegisteredCommand[],
-  get: CommandSet["get"],
-): Pick<CommandSet, "functionsFor" | "listFunctions"> {
-  const functionsFor = createFunctions(offered);
-  let list: string | undefined;
-  const listFunctions = (): string => {
-    const { all, callOf } = functionsFor("python");
-    const isShown = (name: string): boolean =>
-      !isCellCommand(name) && get(callOf(name, {})?.name ?? "")?.listed !== false;
-    list ??= all
-      .filter(({ name }) => isShown(name))
-      .map((each) => `- ${describeFunction(each)}`)
-      .join("\n");
-    return list;
-  };
-  return { functionsFor, listFunctions };
-}
-
-function renderOffer(offered: readonly RegisteredCommand[]) {
-  const [replySchema, tools] = [buildReplySchema(offered), buildTools(offered)];
-  const formatChars = { replySchema: JSON.stringify(replySchema).length, tools: JSON.stringify(tools).length };
-  return { commandList: describeForPrompt(offered), replySchema, tools, formatChars };
+  return { get, readReply, readToolCalls, checkArguments };
 }

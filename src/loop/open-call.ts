@@ -9,6 +9,7 @@ import { sourcesOfInterrupted } from "#core/unknown-outcome.ts";
 import { openCells } from "./cells.ts";
 import { openFileSources } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
+import { openMethodSearch } from "./method-search.ts";
 import type { Nest } from "./nest.ts";
 import type { CommandParts } from "./run-command.ts";
 import { restoreValue } from "./stored-values.ts";
@@ -25,6 +26,7 @@ export async function openCall(
   const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallFrame["args"];
   const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
   const services = {
+    methods: openMethodSearch(callId, state, parts),
     ...parts.services,
     ...(subagents ? { agents: openDirectory(state, subagents, clock) } : {}),
     ...cellsFor(callId, journal, parts),

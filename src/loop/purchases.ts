@@ -4,9 +4,10 @@ import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
 import { type Allowance, bothAllowed, bothSpent, leftOf, NOTHING, within } from "./allowance.ts";
+import { type EmbeddingParts, openPaidSearch } from "./buy-search.ts";
 import { type MediaParts, mediaAllowance, openMedia, PAID_SERVICES } from "./media.ts";
 
-export type PurchaseParts = AdviceParts & MediaParts;
+export type PurchaseParts = AdviceParts & MediaParts & EmbeddingParts;
 
 export interface Purchases {
   /** Maximum cost, durable before the first request. */
@@ -19,10 +20,12 @@ export interface Purchases {
 
 /** Undefined when the command needs no paid service. */
 export function openPurchases(
+  callId: string,
   needs: readonly (keyof Services)[],
   state: AgentState,
   parts: PurchaseParts,
 ): Purchases | undefined {
+  if (needs.includes("methods")) return openPaidSearch(callId, state, parts);
   const media = PAID_SERVICES.filter((name) => needs.includes(name));
   const isAdvised = needs.includes("advisor");
   if (media.length === 0 && !isAdvised) return undefined;

@@ -13,12 +13,12 @@ import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { differed, outcomeUnknown } from "#core/unknown-outcome.ts";
 import type { CellParts } from "./cells.ts";
-import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving, FindCarried } from "./describe-leaving.ts";
 import { type FileHistory, markFiles } from "./file-sources.ts";
 import { finishCall } from "./finish-call.ts";
 import type { Journal } from "./journal.ts";
 import { meterDownloads } from "./meter-downloads.ts";
+import type { MethodParts } from "./method-search.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { cellsFor, notThere, openCall } from "./open-call.ts";
 import { openPurchases, type PurchaseParts } from "./purchases.ts";
@@ -27,11 +27,10 @@ import type { SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** Parts of each call; paid services are created per call. */
-export interface CommandParts extends PurchaseParts {
+export interface CommandParts extends PurchaseParts, MethodParts {
   readonly agentId: string;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
-  readonly commandsFor: CommandsFor;
   readonly openWorkspace: OpenWorkspace;
   /** Opens a workspace that may also write below `_goald/`. */
   readonly openOwnWorkspace: OpenWorkspace;
@@ -77,7 +76,7 @@ export async function execute(
   const { prepared } = ready;
   const { annotations } = command;
   const { epoch } = journal.lease;
-  const purchases = openPurchases(command.needs, journal.state, { ...parts, scrub: journal.scrub });
+  const purchases = openPurchases(callId, command.needs, journal.state, { ...parts, scrub: journal.scrub });
   const started: NewEvent = {
     type: "command-started",
     ...of,

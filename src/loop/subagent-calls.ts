@@ -80,9 +80,12 @@ export async function grant(
   of: { readonly step: number; readonly callId: string },
   parts: SubagentParts | undefined,
 ): Promise<Granted> {
-  const staged = written.filter((write) => !isSubagentRequest(write)) as readonly StagedWrite[];
+  const found = written.flatMap((write) => (write.kind === "methods-found" ? [write.names] : []));
+  const staged = written.filter(
+    (write) => !isSubagentRequest(write) && write.kind !== "methods-found",
+  ) as readonly StagedWrite[];
   const [wish, ...more] = written.filter(isSubagentRequest);
-  if (!wish) return { events: [], staged };
+  if (!wish) return { events: found.map((names) => ({ type: "methods-found", ...of, names })), staged };
   const refusal = parts ? parts.refusal : "There are no other agents here.";
   if (!parts || refusal !== null) return { refused: fail("no-agents", refusal ?? "") };
   if (more.length > 0)

@@ -113,7 +113,7 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
   const origin = originOf(state);
   const shared = {
     time: `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`,
-    situation: renderSituation(state, input, words, form),
+    situation: renderSituation(state, { ...input, foundLines: listFound(input) }, words, form),
     answer: "answer" in form ? fillTemplate(words[form.answer], {}) : "",
     number: String(numberMessages(activeFrame(state)).next),
     methods: renderMethods(input),
@@ -128,6 +128,12 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
     made[count] = sized;
     return sized;
   };
+}
+
+/** What searches found that the list of commands lacks, for replies with a command. */
+function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
+  const parts = "found" in form ? form.found.map((part) => input[part] ?? "") : [];
+  return parts.filter((lines) => lines !== "").join("\n");
 }
 
 /** Methods stand in the prompt only in the forms that call them in code. */

@@ -19,6 +19,8 @@ interface CommandWords extends SharedWords {
   readonly answer: "json-answer" | "tool-answer";
   /** In place of the list of commands, when the request has them elsewhere. */
   readonly commands?: "tool-commands";
+  /** What the last message shows of the methods that searches found. */
+  readonly found: readonly ("foundCommands" | "foundHelpers")[];
 }
 
 /** Replies are prose with a piece of code. */
@@ -44,6 +46,7 @@ export const JSON_WORDS: FormWords = {
   form: "json",
   format: "response-format",
   answer: "json-answer",
+  found: ["foundCommands", "foundHelpers"],
 };
 const TOOL_WORDS: FormWords = {
   ...COMMAND_WORDS,
@@ -51,6 +54,8 @@ const TOOL_WORDS: FormWords = {
   format: "tool-format",
   answer: "tool-answer",
   commands: "tool-commands",
+  // Found commands are tools.
+  found: ["foundHelpers"],
 };
 const REACT_WORDS: FormWords = {
   form: "react",

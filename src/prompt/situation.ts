@@ -20,6 +20,8 @@ export interface Situation {
   readonly step?: number | undefined;
   /** The files in the folder, by `describeFolder`; empty for none. */
   readonly folder?: string | undefined;
+  /** Methods that searches found, one line each; empty for none. */
+  readonly foundLines?: string | undefined;
 }
 
 const MAX_HELPERS = 5;
@@ -38,13 +40,14 @@ export function describeFolder({ newest, others, isPartial }: FolderSight, now: 
 /** Returns "" when there is nothing to say. */
 export function renderSituation(
   state: AgentState,
-  { step = state.step + 1, folder = "" }: Situation,
+  { step = state.step + 1, folder = "", foundLines = "" }: Situation,
   words: Words,
   { lastSteps }: FormWords = JSON_WORDS,
 ): string {
   const left = listLimits(state, step);
   const helpers = listHelpers(state);
   return [
+    foundLines === "" ? "" : fillTemplate(words["found-methods"], { methods: foundLines }),
     folder === "" ? "" : fillTemplate(words.folder, { files: delimitText("data", folder) }),
     left.length === 0 ? "" : fillTemplate(words["limits-left"], { left: left.join(", ") }),
     helpers === "" ? "" : fillTemplate(words["helpers-at-work"], { helpers }),

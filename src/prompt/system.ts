@@ -25,6 +25,10 @@ export interface CommandOffer {
   listFunctions?(): string;
   /** The methods that searches found, newest first, one a line. */
   found?(language: CellLanguage): readonly string[];
+  /** Found commands that the list lacks, newest first; absent: none. */
+  readonly foundCommands?: string;
+  /** Found Python helpers, as functions; absent: none. */
+  readonly foundHelpers?: string;
 }
 
 interface SystemInput extends CommandOffer {

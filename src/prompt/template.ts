@@ -42,6 +42,7 @@ const PROMPT_FILES = {
   "first-command": { required: ["time"], optional: ["answer", "recalls", "situation"] },
   "next-command": { required: ["time", "recalls"], optional: ["answer", "situation"] },
   folder: { required: ["files"], optional: [] },
+  "found-methods": { required: ["methods"], optional: [] },
   "limits-left": { required: ["left"], optional: [] },
   "helpers-at-work": { required: ["helpers"], optional: [] },
   "last-steps": { required: [], optional: [] },

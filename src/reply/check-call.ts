@@ -45,6 +45,8 @@ type CheckedCall =
       readonly problems: readonly string[];
       readonly isTemplate: boolean;
       readonly name?: string;
+      /** Set when there is no command of this name. */
+      readonly unknownName?: string;
     };
 
 export interface CallValidator {
@@ -81,7 +83,8 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
       const name = findCommandName(written, names, aliases);
       if (name === null) {
         const other = findCommandName(written, closedNames, aliases);
-        return rejectTemplate(other ? describeClosedCommand(other, names) : describeUnknownCommand(written, names));
+        if (other) return rejectTemplate(describeClosedCommand(other, names));
+        return { ...rejectTemplate(describeUnknownCommand(written, names)), unknownName: written };
       }
       const schema = schemas[name] as ArgsSchema;
       const arranged = arrangeArguments(args, schema, aliases, source);

@@ -19,6 +19,8 @@ export type ParsedReply =
       readonly thoughts: Thoughts | null;
       /** The command that was meant, when only its arguments are at fault. */
       readonly command?: string;
+      /** A name that the reply calls and that no command has. */
+      readonly unknownName?: string;
     };
 
 /** `thought`: its own argument; empty when it has none. */

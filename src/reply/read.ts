@@ -67,6 +67,7 @@ interface ReplySearch {
   readonly doubts: CommandCall[];
   readonly problems: string[];
   thoughts: Thoughts | null;
+  unknownName?: string | undefined;
   hasSeveral: boolean;
   hasCutCommand: boolean;
   /** See `noteBrokenCommand`. */
@@ -181,8 +182,10 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
   if (!isComplete(search, parsed, hasSideEffect)) {
     search.hasCutCommand = true;
     search.problems.unshift(PROBLEMS.cutOff);
-  } else if (checked.kind === "invalid" && checked.isTemplate) search.problems.push(...checked.problems);
-  else if (checked.kind === "invalid") {
+  } else if (checked.kind === "invalid" && checked.isTemplate) {
+    search.problems.push(...checked.problems);
+    search.unknownName ??= checked.unknownName;
+  } else if (checked.kind === "invalid") {
     search.badCommand = checked.name;
     noteBrokenCommand(search, ...checked.problems);
   } else if (source.includes("\ufffd") && isDamaged(checked.call))
@@ -227,8 +230,13 @@ function concludeSearch(search: ReplySearch): ParsedReply {
       thoughts: thoughts ?? NO_THOUGHTS,
       repaired: found.every(({ repaired }) => repaired),
     };
-  const { badCommand: command } = search;
-  if (problems.length > 0) return { ...refuseReply(thoughts, ...problems), ...(command ? { command } : {}) };
+  const { badCommand: command, unknownName } = search;
+  if (problems.length > 0)
+    return {
+      ...refuseReply(thoughts, ...problems),
+      ...(command ? { command } : {}),
+      ...(unknownName ? { unknownName } : {}),
+    };
   // The problem "no command" would make the model write an equally long reply again.
   if (search.isFull) return refuseReply(thoughts, PROBLEMS.cutOff);
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);

@@ -41,7 +41,8 @@ export function readSeveralCalls(
     return validator.checkCall({ name, args }, text);
   });
   const invalid = checked.flatMap((each) => (each.kind === "invalid" ? each.problems : []));
-  if (invalid.length > 0) return refuse(...invalid);
+  const unknownName = checked.flatMap((each) => (each.kind === "invalid" ? (each.unknownName ?? []) : []))[0];
+  if (invalid.length > 0) return { ...refuse(...invalid), ...(unknownName === undefined ? {} : { unknownName }) };
   const calls: FurtherCall[] = [];
   for (const each of checked) {
     if (each.kind === "invalid" || calls.some(({ call }) => isSameCall(call, each.call))) continue;

@@ -65,7 +65,11 @@ describe("a command as a function", () => {
 
   it("names the members of an object in its docstring, since a Python type cannot", () => {
     const [python] = createCodeFunctions([NESTED], "python").all;
-    expect(python?.doc).toBe("Does it. Arguments: points: with x, label (optional).");
+    expect(python?.doc).toBe("Does it. Arguments: points: dicts with x, label (optional).");
+    const returns = { type: "object", properties: { celsius: { type: "number" } }, required: ["celsius"] } as const;
+    const weather = command("weather", {}, { returns });
+    expect(createCodeFunctions([weather], "python").all[0]?.doc).toBe("Does it. Returns a dict with celsius.");
+    expect(createCodeFunctions([weather], "javascript").all[0]?.doc).toBe("Does it.");
   });
 
   it("returns what the command says, or text", () => {

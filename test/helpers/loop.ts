@@ -4,12 +4,14 @@
  * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
 import { createDescribeLeaving } from "#app/egress.ts";
+import type { PythonModule } from "#commands/python-modules.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import type { MethodIndex } from "#core/ports/methods.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { LongTermMemory } from "#core/ports/recall.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
@@ -22,7 +24,9 @@ import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import { run as runLoop } from "#loop/run.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
+import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { loadWords } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { freeSlug } from "#store/slug.ts";
@@ -40,6 +44,10 @@ export interface LoopOptions {
   readonly commands?: readonly Command[];
   readonly contextTokens?: number;
   readonly memory?: LongTermMemory;
+  /** Default: words and spelling. */
+  readonly methods?: MethodIndex;
+  /** Python helpers of the home; none by default. */
+  readonly modules?: readonly PythonModule[];
   readonly embeddingModel?: string;
   readonly goals?: readonly string[];
   readonly priceOf?: PerformParts["priceOf"];
@@ -95,6 +103,8 @@ export interface Loop {
   runAll(change?: RunChange): Promise<void>;
 }
 
+const METHODS = createMethodIndex({ embedder: openHashEmbedder(), report: () => undefined });
+
 const NO_MEMORY: LongTermMemory = { remote: false, recall: async () => [] };
 
 export async function makeLoop(options: LoopOptions): Promise<Loop> {
@@ -116,7 +126,11 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     stepLimit: 100,
   } as const;
   const row = await store.create({ ...spec, ...options.settings }, "test", clock.now().toISOString());
-  const commandsFor = createCommandSets(registry.all, options.aliases ?? { commands: {}, args: {} });
+  const commandsFor = createCommandSets(
+    registry.all,
+    options.aliases ?? { commands: {}, args: {} },
+    options.modules ?? [],
+  );
 
   const filesOf = new Map<string, Files>([[row.id, files]]);
 
@@ -143,6 +157,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       fallbackModel: options.fallbackModel ?? null,
       modelName: "test-model",
       memory: options.memory ?? NO_MEMORY,
+      methods: options.methods ?? METHODS,
       ...(options.embeddingModel ? { embeddingModel: options.embeddingModel } : {}),
       recallCount: 10,
       commandsFor,

@@ -24,7 +24,10 @@ let all: readonly RegisteredCommand[];
 let set: CommandSet;
 beforeAll(async () => {
   ({ all } = await loadRegistry(["commands"], ALL_READY));
-  set = createCommandSets(all, { commands: {}, args: {} })(initialState);
+  // The prompt lists method_search while there is something to find.
+  const helper = { name: "double", signature: "double(x)", doc: "", line: 1 };
+  const modules = [{ file: "own.py", path: "/own.py", source: "", functions: [helper] }];
+  set = createCommandSets(all, { commands: {}, args: {} }, modules)(initialState);
 });
 
 /** The request that a server gets in this mode, without the network. */

@@ -1,9 +1,9 @@
 /** commands.ts -- `goald commands`: lists the commands of agents in this home, and the settings that are missing. */
 import { join } from "node:path";
-import { loadRegistryOf, serviceStates } from "#app/catalogue.ts";
+import { loadModulesOf, loadRegistryOf, serviceStates } from "#app/catalogue.ts";
 import { renderTable } from "#cli/terminal/table.ts";
 import { AFTER_CRASH } from "#commands/describe.ts";
-import { type CommandLine, describeCommand, listCommands } from "#commands/list.ts";
+import { type CommandLine, describeCommand, listCommands, listMethods, type MethodLine } from "#commands/list.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
@@ -26,6 +26,7 @@ export async function commands(name: string | undefined, options: GlobalOptions)
   try {
     const registry = await loadRegistryOf(home, serviceStates(settings));
     const lines = listCommands(registry, join(ROOT_FOLDER, "commands"));
+    const methods = listMethods(await loadModulesOf(home, registry));
     if (name !== undefined) {
       const found = lines.find((line) => line.name === name);
       if (!found) throw unknown(name, lines);
@@ -33,8 +34,8 @@ export async function commands(name: string | undefined, options: GlobalOptions)
       else output.say(clean(describeCommand(found)));
       return EXIT.ok;
     }
-    if (output.json) output.data(JSON.stringify({ commands: lines }));
-    else output.say(clean(tableOf(lines)));
+    if (output.json) output.data(JSON.stringify({ commands: lines, methods }));
+    else output.say(clean([tableOf(lines), ...describeMethods(methods), "", SEE_ALSO].join("\n")));
     return EXIT.ok;
   } finally {
     output.close();
@@ -45,7 +46,7 @@ function tableOf(lines: readonly CommandLine[]): string {
   const argumentsOf = ({ args }: CommandLine) => args.map(({ name, required }) => (required ? name : `${name}?`));
   const rows = lines.map((line) => [
     line.name,
-    line.state === "ready" ? "ready" : "not set up",
+    line.state !== "ready" ? "not set up" : line.listed ? "ready" : "unlisted",
     argumentsOf(line).join(", "),
     AFTER_CRASH[line.effect],
     line.risk,
@@ -56,10 +57,15 @@ function tableOf(lines: readonly CommandLine[]): string {
   return [
     renderTable(["COMMAND", "STATE", "ARGUMENTS", "AFTER A CRASH", "RISK", "FROM"], rows),
     ...(toDo.length > 0 ? ["", "Hidden from models until they are set up:", ...toDo] : []),
-    "",
-    "Show one in full: goald commands NAME   Create your own: goald new command NAME",
   ].join("\n");
 }
+
+const SEE_ALSO = "Show one in full: goald commands NAME   Create your own: goald new command NAME";
+
+const describeMethods = (methods: readonly MethodLine[]): readonly string[] =>
+  methods.length === 0
+    ? []
+    : ["", "Python helpers for code of agents:", ...methods.map(({ file, signature }) => `  ${signature}  (${file})`)];
 
 const unknown = (name: string, lines: readonly CommandLine[]): GoaldError =>
   new GoaldError("GOALD_NOT_FOUND", `There is no command ${JSON.stringify(name)} in this home.`, {

@@ -124,8 +124,10 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
 /** Agents cannot run while a command, prompt or price of the home is invalid. */
 async function checkCatalogue(home: Home): Promise<Finding> {
   try {
-    const { registry } = await loadWholeCatalogue(home);
-    return fine("commands", `${countNoun(registry.all.length, "command")}, prompts and prices can be read`);
+    const { registry, modules } = await loadWholeCatalogue(home);
+    const methods = modules.reduce((sum, { functions }) => sum + functions.length, 0);
+    const helpers = methods === 0 ? "" : `, ${countNoun(methods, "Python helper")}`;
+    return fine("commands", `${countNoun(registry.all.length, "command")}${helpers}, prompts and prices can be read`);
   } catch (thrown) {
     return problem("commands", toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");
   }

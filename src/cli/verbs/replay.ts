@@ -78,8 +78,8 @@ async function ownHome(visited: CliContext, options: GlobalOptions): Promise<Cli
   if (options.home !== undefined) return context;
   const root = await mkdtemp(join(tmpdir(), "goald-replay-"));
   const { home } = await findContext({ ...options, input: false, home: root });
-  const { commandsFolder, promptsFolder, configFolder } = visited.home;
-  return { ...context, home: { ...home, commandsFolder, promptsFolder, configFolder } };
+  const { commandsFolder, methodsFolder, promptsFolder, configFolder } = visited.home;
+  return { ...context, home: { ...home, commandsFolder, methodsFolder, promptsFolder, configFolder } };
 }
 
 interface Sum {

@@ -1,0 +1,41 @@
+/** methods.ts -- search among the functions that code can call. */
+import type { EmbeddingPurse } from "./vectors.ts";
+
+export interface MethodText {
+  readonly name: string;
+  /** Signature and docstring. */
+  readonly text: string;
+}
+
+export interface MethodQuery {
+  readonly description: string;
+  /** Maximum number of results. Methods that fit much worse than the best one are left out. */
+  readonly count: number;
+  /** Methods that may be found. Default: all. */
+  isAllowed?(name: string): boolean;
+  /** Pays for a server's embeddings. Absent: nothing is sent, and words and spelling decide. */
+  readonly purse?: EmbeddingPurse;
+}
+
+export interface MethodIndex {
+  /** True when a search with a purse may send requests. */
+  readonly remote: boolean;
+  /**
+   * Names of the methods that fit, best first. Never fails: without an embedder it uses words alone. The index of a list is kept
+   * while the list exists.
+   */
+  search(methods: readonly MethodText[], query: MethodQuery, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+export interface FoundMethod {
+  /** Name of the command, or of the Python function. */
+  readonly name: string;
+  /** In the language of the code that searches; Python when no code does. */
+  readonly signature: string;
+  readonly doc: string;
+}
+/** Search among the functions that the agent may call. */
+export interface MethodSearch {
+  /** Best first; empty when none fits. */
+  find(description: string, signal: AbortSignal): Promise<readonly FoundMethod[]>;
+}

@@ -1,0 +1,88 @@
+/**
+ * method-search.ts -- searches the methods that an agent may call, for the command method_search and for names that do not
+ * exist.
+ *
+ * In the forms json and tools the prompt lists most commands, so a search finds the others. In react and code form it finds all.
+ */
+import { describeFunction } from "#commands/stubs.ts";
+import { formOfFrame, isActionForm, isCellCommand } from "#core/cells.ts";
+import type { MethodIndex, MethodSearch } from "#core/ports/methods.ts";
+import type { CellLanguage } from "#core/ports/sandbox.ts";
+import type { EmbeddingPurse } from "#core/ports/vectors.ts";
+import { type AgentState, openCommand } from "#core/state.ts";
+import type { ParsedReply } from "#reply/parsed-reply.ts";
+import type { CommandsFor } from "./command-set.ts";
+
+export interface MethodParts {
+  readonly commandsFor: CommandsFor;
+  /** Absent: no method is found. */
+  readonly methods?: MethodIndex;
+}
+
+const MAX_FOUND = 6;
+const MAX_SUGGESTED = 3;
+const MAX_NAME_CHARS = 200;
+
+/** `callId`: the search. `purse`: see `MethodQuery`. */
+export function openMethodSearch(
+  callId: string,
+  state: AgentState,
+  { commandsFor, methods }: MethodParts,
+  purse?: EmbeddingPurse,
+): MethodSearch {
+  return {
+    async find(description, signal) {
+      const { callable } = commandsFor(state);
+      const finds = searchedBy(state);
+      const query = { description, count: MAX_FOUND, isAllowed: (name: string) => finds(callable.isUnlisted(name)) };
+      const names = await methods?.search(callable.texts, purse ? { ...query, purse } : query, signal);
+      return callable.describe(names ?? [], languageOf(callId, state));
+    },
+  };
+}
+
+/** Whether a search in this form finds a method that the prompt lists, or does not list. */
+function searchedBy(state: AgentState): (isUnlisted: boolean) => boolean {
+  return isActionForm(formOfFrame(state)) ? () => true : (isUnlisted) => isUnlisted;
+}
+
+/** The language of the cell that the search is a part of. */
+function languageOf(callId: string, state: AgentState): CellLanguage {
+  for (let end = callId.lastIndexOf("."); end > 0; end = callId.lastIndexOf(".", end - 1)) {
+    const { name = "", args } = openCommand(state, callId.slice(0, end))?.call ?? {};
+    if (isCellCommand(name)) return args?.language === "javascript" ? "javascript" : "python";
+  }
+  return "python";
+}
+
+/**
+ * Lines that describe what a name may have meant that does not exist, best first. Sends nothing: the search goes by words and
+ * spelling.
+ */
+export async function suggestMethods(
+  missing: string,
+  state: AgentState,
+  { commandsFor, methods }: MethodParts,
+  language: CellLanguage,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { callable } = commandsFor(state);
+  const names = await methods?.search(callable.texts, { description: missing, count: MAX_SUGGESTED }, signal);
+  return callable.describe(names ?? [], language).map(describeFunction);
+}
+
+/** A sentence with the methods that an unknown name may have meant and that the prompt does not list; none when there are none. */
+export async function suggestForReply(
+  reply: Pick<Extract<ParsedReply, { kind: "problem" }>, "unknownName">,
+  state: AgentState,
+  { commandsFor, methods, signal }: MethodParts & { readonly signal: AbortSignal },
+): Promise<readonly string[]> {
+  const { callable } = commandsFor(state);
+  if (reply.unknownName === undefined || !methods) return [];
+  const isAllowed = (name: string): boolean => callable.isUnlisted(name);
+  if (!callable.texts.some(({ name }) => isAllowed(name))) return [];
+  const description = reply.unknownName.slice(0, MAX_NAME_CHARS);
+  const names = await methods.search(callable.texts, { description, count: MAX_SUGGESTED, isAllowed }, signal);
+  const lines = callable.describe(names, "python").map(describeFunction);
+  return lines.length === 0 ? [] : [`Methods that a search finds for this name: ${lines.join(" ")}`];
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from "@jest/globals";
+import { readPythonFunctions } from "#commands/read-python.ts";
+import { loadRegistry } from "#commands/registry.ts";
+import { defineCommand, succeed } from "#core/command.ts";
+import type { EventOf } from "#core/event.ts";
+import { evolve } from "#core/evolve.ts";
+import type { MethodIndex } from "#core/ports/methods.ts";
+import { initialState } from "#core/state.ts";
+import { createCommandSets } from "#loop/command-set.ts";
+import { suggestMethods } from "#loop/method-search.ts";
+import { createMethodIndex } from "#memory/methods/method-index.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { REACT_METHODS } from "../helpers/react-methods/methods.ts";
+import { stateWith } from "../prompt/fixtures.ts";
+
+const unlisted = (name: string, summary: string, more: { readonly listed?: boolean } = {}) =>
+  defineCommand({
+    name,
+    label: name,
+    group: "own",
+    summary,
+    listed: false,
+    args: { type: "object", properties: { text: { type: "string", description: "what to say" } }, required: ["text"] },
+    annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+    effect: "pure",
+    run: async ({ text }) => succeed(`${name} said ${text}`, { value: text }),
+    ...more,
+  });
+const WHISPER = unlisted("whisper_softly", "says a text in a low voice.");
+const SHOUT = unlisted("shout_loudly", "cries a text out.");
+const HELPER = 'def add_commas(text: str) -> str:\n    """Puts commas between the words of a text."""\n    return text';
+const MODULES = [
+  { file: "words.py", path: "/h/methods/words.py", source: HELPER, functions: readPythonFunctions(HELPER) },
+];
+
+async function runAgent(options: LoopOptions & { readonly script: readonly string[] }) {
+  const loop = await makeLoop({ services: { methods: { ready: true } }, commands: [WHISPER, SHOUT], ...options });
+  const state = await loop.run();
+  const requests = loop.model.requests.map(({ messages }) => messages.map(({ content }) => content).join("\n"));
+  const events = await loop.events();
+  const of = <T extends (typeof events)[number]["type"]>(type: T) =>
+    events.filter((event): event is Extract<typeof event, { type: T }> => event.type === type);
+  const results = of("command-finished").map(({ observation }) => observation);
+  return { loop, state, requests, of, results };
+}
+const search = (description: string): string => reply("method_search", { description });
+
+describe("an unlisted command", () => {
+  it("is not in the prompt until a search finds it, and then stands near the end, with the same system message", async () => {
+    const { requests, loop, results, state } = await runAgent({
+      script: [search("speak in a low voice"), reply("whisper_softly", { text: "hello" }), done()],
+    });
+    const [first = "", second = ""] = requests;
+    expect(first).toContain('"method_search"');
+    expect(first).not.toContain("whisper_softly");
+    expect(second).toContain('"whisper_softly", args: "text": "<what to say>" -- says a text in a low voice.');
+    expect(second).not.toContain("shout_loudly");
+    const [system, , last] = [0, 1, -1].map((at) => loop.model.requests[1]?.messages.at(at)?.content);
+    expect(system).toBe(loop.model.requests[0]?.messages[0]?.content);
+    expect(last).toContain("whisper_softly");
+    expect(results[0]).toMatchObject({ status: "ok" });
+    expect(results[0]?.text).toBe(
+      "`whisper_softly(text: str) -> str`: Says a text in a low voice. Arguments: text: what to say.",
+    );
+    expect(results[1]?.text).toBe("whisper_softly said hello");
+    expect(state.foundMethods).toEqual(["whisper_softly"]);
+  });
+
+  it("runs when the model calls it by a name that it has not searched for", async () => {
+    const { results } = await runAgent({ script: [reply("shout_loudly", { text: "hello" }), done()] });
+    expect(results[0]?.text).toBe("shout_loudly said hello");
+  });
+
+  it("is in the schema and among the tools only after it was found", async () => {
+    const { all } = await loadRegistry(["commands"], { methods: { ready: true } });
+    const commandsFor = createCommandSets([...all, { effect: "pure", timeoutMs: 1, needs: [], ...WHISPER }] as never, {
+      commands: {},
+      args: {},
+    });
+    const before = commandsFor(initialState);
+    const found = stateWith([], { foundMethods: ["whisper_softly", "gone_by_now"] });
+    const after = commandsFor(found);
+    for (const part of ["replySchema", "tools"] as const) {
+      expect(JSON.stringify(before[part])).not.toContain("whisper_softly");
+      expect(JSON.stringify(after[part])).toContain("whisper_softly");
+      expect(after.formatChars[part]).toBe(JSON.stringify(after[part]).length);
+    }
+    expect(after.commandList).toBe(before.commandList);
+    expect(commandsFor({ ...found, step: 7 })).toBe(after);
+    expect(commandsFor(initialState)).toBe(before);
+    expect(after.callable).toBe(before.callable);
+  });
+
+  it("stays out of reach of an agent whose profile lacks it", async () => {
+    const { requests, results, of } = await runAgent({
+      script: [reply("shout_loudly", { text: "a" }), search("cry out"), done()],
+      settings: { commands: "files,code" },
+    });
+    expect(of("reply-rejected")[0]?.problems[0]).toMatch(/You may not use shout_loudly/);
+    expect(requests.at(-1)).not.toContain("cries a text");
+    expect(results[0]?.text).toMatch(/No method fits/);
+  });
+});
+
+describe("method_search", () => {
+  it("is not offered while the prompt lists everything", async () => {
+    const listed = [WHISPER, SHOUT].map(({ name, summary }) => unlisted(name, summary, { listed: true }));
+    const { requests } = await runAgent({ script: [done()], commands: listed });
+    expect(requests[0]).toContain("whisper_softly");
+    expect(requests[0]).not.toContain("method_search");
+  });
+
+  it("finds the Python helpers of the home, which are not commands", async () => {
+    const { requests, results, of } = await runAgent({
+      script: [search("commas between words"), reply("add_commas", { text: "a b" }), done()],
+      commands: [],
+      modules: MODULES,
+    });
+    expect(results[0]?.text).toBe("`add_commas(text: str) -> str`: Puts commas between the words of a text.");
+    expect(requests[1]).toMatch(/\n`add_commas\(text: str\) -> str`: Puts commas/);
+    expect(of("reply-rejected")[0]?.problems[0]).toMatch(/There is no command "add_commas"/);
+  });
+
+  it("keeps the twenty methods that were found last", async () => {
+    const event = (names: readonly string[]): EventOf<"methods-found"> => ({
+      type: "methods-found",
+      step: 1,
+      callId: "c1",
+      names,
+    });
+    const names = Array.from({ length: 18 }, (_, at) => `m${at}`);
+    const at = { seq: 1, at: "2026-11-23T00:00:00.000Z", frame: 0 };
+    const state = [event(names), event(["m3", "x", "y", "z"])].reduce(
+      (before, one) => evolve(before, { ...one, ...at } as never),
+      initialState,
+    );
+    expect(state.foundMethods).toHaveLength(20);
+    expect(state.foundMethods.slice(0, 5)).toEqual(["m3", "x", "y", "z", "m0"]);
+  });
+
+  it("pays for embeddings within the agent's limits", async () => {
+    const bought: number[] = [];
+    const methods: MethodIndex = {
+      remote: true,
+      async search(_methods, { purse }) {
+        purse?.take(40);
+        purse?.settle(40, 25);
+        bought.push(25);
+        return ["whisper_softly"];
+      },
+    };
+    const script = [search("low voice"), done()];
+    const priceOf = () => ({ input: 2, cachedInput: 1, output: 8 });
+    const { of } = await runAgent({ script, methods, embeddingModel: "e", priceOf });
+    expect(bought).toEqual([25]);
+    const [started] = of("command-started");
+    expect(started?.reserved?.tokens).toBeGreaterThan(25);
+    const [finished] = of("command-finished");
+    expect(finished?.spent).toMatchObject({ usage: { inputTokens: 25, outputTokens: 0 }, modelCalls: 0 });
+    expect(finished?.spent?.costUsd).toBeCloseTo(0.00005);
+  });
+});
+
+describe("a name that does not exist", () => {
+  it("is answered with what the search finds for it", async () => {
+    const { of, requests } = await runAgent({ script: [reply("whisper", { text: "a" }), done()] });
+    const [rejected] = of("reply-rejected");
+    expect(rejected?.problems[0]).toMatch(/There is no command "whisper"/);
+    expect(rejected?.problems[1]).toMatch(/`whisper_softly\(text: str\) -> str`: Says a text in a low voice/);
+    expect(requests[1]).toContain("`whisper_softly(text: str) -> str`");
+  });
+
+  it("is answered with the nearest names alone when everything is listed", async () => {
+    const { of } = await runAgent({ script: [reply("writefile", { text: "a" }), done()], commands: [] });
+    expect(of("reply-rejected")[0]?.problems).toHaveLength(1);
+  });
+
+  it("in code is answered in the language of the code", async () => {
+    const { all } = await loadRegistry(["commands", REACT_METHODS], { methods: { ready: true } });
+    const commandsFor = createCommandSets(all, { commands: {}, args: {} }, MODULES);
+    const methods = createMethodIndex({ embedder: openHashEmbedder(), report: () => undefined });
+    const { signal } = new AbortController();
+    const suggest = (name: string, language: "python" | "javascript") =>
+      suggestMethods(name, initialState, { commandsFor, methods }, language, signal);
+    expect((await suggest("send_discord", "python"))[0]).toMatch(
+      /^`send_message_discord\(msg: str, image: str \| None/,
+    );
+    expect((await suggest("sendDiscord", "javascript"))[0]).toMatch(
+      /^`send_message_discord\(msg: string, image\?: string/,
+    );
+    expect((await suggest("commas", "python"))[0]).toMatch(/^`add_commas/);
+    expect(await suggest("commas", "javascript")).toEqual([]);
+    expect(await suggest("x1", "python")).toEqual([]);
+  });
+});
