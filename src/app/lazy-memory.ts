@@ -4,6 +4,7 @@
  *
  * The first request of a new agent then loads no search, and waits for no embeddings. Both use one embedder.
  */
+import { openJsonCache } from "#config/private-file.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { MethodIndex } from "#core/ports/methods.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
@@ -27,6 +28,9 @@ export function openSearchLate(parts: MemoryParts): {
 /** True for settings with which a search may send requests. */
 const isRemote = ({ embedder }: MemoryParts["settings"]): boolean => !/^(?:offline|transformers)$/.test(embedder);
 
+const VECTOR_FILE = "method-vectors.json";
+const MAX_VECTOR_BYTES = 32 * 1024 * 1024;
+
 function openMethodsLate(parts: MemoryParts, embedder: () => Promise<Embedder>): MethodIndex {
   let opening: Promise<MethodIndex> | undefined;
   let index: MethodIndex | undefined;
@@ -36,7 +40,11 @@ function openMethodsLate(parts: MemoryParts, embedder: () => Promise<Embedder>):
     },
     async search(...given) {
       opening ??= import("#memory/methods/method-index.ts").then(async ({ createMethodIndex }) => {
-        index = createMethodIndex({ embedder: await embedder(), report: parts.report });
+        // A recording holds what was bought.
+        const cache = parts.tape
+          ? {}
+          : { cache: openJsonCache(parts.home.privateFolder, VECTOR_FILE, MAX_VECTOR_BYTES) };
+        index = createMethodIndex({ embedder: await embedder(), report: parts.report, ...cache });
         return index;
       });
       return (await opening).search(...given);

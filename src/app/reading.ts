@@ -109,7 +109,7 @@ function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Sett
       const { roomOf } = await import("./catalogue.ts");
       return { commandsFor, words, ...roomOf(model, settings(), windows) };
     },
-    readThoughts: async (reply, finishReason) => (await loadCatalogue()).readReply(reply, finishReason).thoughts,
+    readThoughts: async (...reply) => (await loadCatalogue()).readThoughts(...reply),
   };
 }
 

@@ -1,11 +1,11 @@
 /**
  * node-program.ts -- the command that runs one of goald's own programs by node in a cage.
  *
- * The program sees node, goald's compiled or source files, and the packages beside them. Node's permission model refuses
+ * The program sees node, goald's compiled or source files, and the packages beside them, or the parts that it needs. Node's permission model refuses
  * everything else, also where the cage is not strict. It does not limit the network: see close-network.ts.
  */
 import { existsSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CagedCommand } from "./cage.ts";
 import { NODE_RESERVE_MEGABYTES } from "./limits.ts";
@@ -20,6 +20,15 @@ export interface NodeProgram {
   readonly args?: readonly string[];
   /** Absolute paths of further files that the program may read. */
   readonly files?: readonly string[];
+  /** What the program sees of goald. Default: all rooms, and all installed packages. */
+  readonly sees?: ProgramSight;
+}
+
+export interface ProgramSight {
+  /** Rooms, and files without extension, such as `cage/frames`. */
+  readonly sources: readonly string[];
+  /** Names of packages. All are seen where one of them is not found beside goald. */
+  readonly packages: readonly string[];
 }
 
 /** The folder with all of goald's rooms: `src` of a checkout, `dist/src` of the published package. */
@@ -35,7 +44,7 @@ export const nodeFiles = (): readonly string[] => [process.execPath, ...readMach
 export function nodeCommand(given: NodeProgram): CagedCommand {
   const { program, memoryMegabytes, cpuSeconds, stdio, args = [] } = given;
   const file = fileURLToPath(program);
-  const files = [...programFiles(file), ...(given.files ?? [])];
+  const files = [...programFiles(file, given.sees), ...(given.files ?? [])];
   return {
     command: process.execPath,
     args: [
@@ -63,13 +72,29 @@ export function nodeCommand(given: NodeProgram): CagedCommand {
   };
 }
 
-/** goald's files, the nearest package.json above them, and each node_modules above them, also where a link leads. */
-function programFiles(program: string): readonly string[] {
+/** The program, goald's files, the nearest package.json above them, and packages, also where a link leads. */
+function programFiles(program: string, sees: ProgramSight | undefined): readonly string[] {
   const above = foldersAbove(SOURCES);
   const manifest = above.map((folder) => join(folder, "package.json")).find(existsSync);
   const packages = above.map((folder) => join(folder, "node_modules")).filter(existsSync);
-  const paths = [SOURCES, program, ...(manifest ? [manifest] : []), ...packages];
+  const paths = [
+    program,
+    ...(sees ? sees.sources.map(findSource) : [SOURCES]),
+    ...(manifest ? [manifest] : []),
+    ...((sees && findPackages(sees.packages, packages)) ?? packages),
+  ];
   return [...new Set([...paths, ...paths.map((path) => realpathSync(path))])];
+}
+
+/** A file has this file's extension: .ts in a checkout, .js in the published package. */
+function findSource(name: string): string {
+  const path = join(SOURCES, name);
+  return existsSync(path) ? path : `${path}${extname(import.meta.url)}`;
+}
+
+function findPackages(names: readonly string[], folders: readonly string[]): readonly string[] | undefined {
+  const found = names.map((name) => folders.map((folder) => join(folder, name)).find(existsSync));
+  return found.every((path) => path !== undefined) ? found : undefined;
 }
 
 function foldersAbove(folder: string): readonly string[] {

@@ -56,6 +56,16 @@ export function checkArgs(args: unknown): string[] {
   return hasOnlyPlainArguments(schema) ? checkRequired(schema) : checkWithAjv(schema);
 }
 
+/** The same for a schema that is only shown: no value is checked against it, so it needs no ajv. */
+export function checkShownSchema(schema: unknown, at: string): string[] {
+  if (!isSchema(schema)) return [describeExpected(`${at}: a schema`, schema)];
+  const strange = findStrangeValue(schema, at);
+  if (strange) return [strange];
+  const bytes = Buffer.byteLength(JSON.stringify(schema));
+  if (bytes > MAX_BYTES) return [`expected ${at}: at most ${MAX_BYTES} bytes of JSON; got ${bytes}`];
+  return checkSchema(schema, at, schema, 1).slice(0, MAX_PROBLEMS);
+}
+
 const checkNames = (properties: object): string[] =>
   Object.keys(properties)
     .filter((name) => !ARGUMENT.test(name))

@@ -10,7 +10,7 @@ import type { ArgsSchema, Command } from "#core/command.ts";
 import { COMMAND_GROUPS, type CommandGroup } from "#core/command-profile.ts";
 import { GoaldError } from "#core/errors.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
-import { checkArgs, describeExpected, formatValue } from "./args-schema.ts";
+import { checkArgs, checkShownSchema, describeExpected, formatValue } from "./args-schema.ts";
 import { findProblemLine } from "./load-file.ts";
 
 /** A checked command with all defaults filled in. */
@@ -112,13 +112,8 @@ function checkWords(command: CommandFields): string[] {
   return problems;
 }
 
-/** Checks the schema as if it were that of an argument. */
 const checkReturns = ({ returns }: CommandFields): string[] =>
-  returns === undefined
-    ? []
-    : checkArgs({ type: "object", properties: { returns } }).map((problem) =>
-        problem.replaceAll("args.properties.returns", "returns"),
-      );
+  returns === undefined ? [] : checkShownSchema(returns, "returns");
 
 function checkListed({ listed, closesTurn }: CommandFields): string[] {
   if (listed !== undefined && typeof listed !== "boolean") return [describeExpected("listed: true or false", listed)];

@@ -144,12 +144,12 @@ export interface JsonCache {
   write(content: unknown): Promise<void>;
 }
 
-export function openJsonCache(folder: string, name: string): JsonCache {
+export function openJsonCache(folder: string, name: string, maxBytes: number = MAX_CACHE_BYTES): JsonCache {
   const path = join(folder, name);
   return {
     async read() {
       try {
-        return JSON.parse((await readTextFile(path, MAX_CACHE_BYTES))?.text ?? "null") as unknown;
+        return JSON.parse((await readTextFile(path, maxBytes))?.text ?? "null") as unknown;
       } catch {
         return undefined;
       }

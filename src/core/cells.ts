@@ -1,7 +1,7 @@
 /** cells.ts -- cells of code: which commands run them, what a namespace leaves in the state, and when they fail too often. Pure. */
 import type { ReplyForm } from "./agent-settings.ts";
 import type { Observation } from "./call.ts";
-import type { EventOf } from "./event.ts";
+import type { EventOf, OutputMode } from "./event.ts";
 import { type At, inFrame } from "./fold.ts";
 import type { ActionForm, Frame } from "./frame.ts";
 import type { CarriedOrigin } from "./leaving.ts";
@@ -72,7 +72,7 @@ export function formOfFrame({ frames, settings }: AgentState): ReplyForm {
 }
 
 /** The forms in which a reply is text with a piece of code. */
-export const isActionForm = (form: ReplyForm): form is ActionForm => form === "react" || form === "code";
+export const isActionForm = (form: ReplyForm | OutputMode): form is ActionForm => form === "react" || form === "code";
 
 /** Why the frame must give up; undefined while it may go on. */
 export function cellTrouble({ failedCells, badResults }: Frame) {

@@ -9,7 +9,7 @@
 import { askApproval, awaitApproval } from "./approvals.ts";
 import { type Effect, stricterEffect } from "./call.ts";
 import { modelCallId } from "./call-ids.ts";
-import { cellTrouble } from "./cells.ts";
+import { cellTrouble, formOfFrame, isActionForm } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import { giveUp, pop, requestCompletion } from "./end-frame.ts";
 import type { Frame, Phase } from "./frame.ts";
@@ -52,6 +52,14 @@ export const MAX_TRIES = 8;
 export function decide(state: AgentState, rules: Rules, now: Date): Move {
   if (state.paused) return { kind: "rest" };
   const frame = frameToMove(state, rules);
+  const move = moveOf(frame, state, rules, now);
+  if (move.kind !== "execute" || frame === activeFrame(state)) return move;
+  // What waits inside an interrupted command goes on waiting. The command runs again when there is something to do.
+  const inside = moveOf(activeFrame(state), state, rules, now);
+  return inside.kind === "wait" ? inside : move;
+}
+
+function moveOf(frame: Frame, state: AgentState, rules: Rules, now: Date): Move {
   const { phase } = frame;
   switch (phase.kind) {
     case "thinking":
@@ -102,7 +110,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
     return giveUp(
       frame,
       "bad-replies",
-      `${frame.badReplies} replies in a row could not be read as one command in JSON.`,
+      `${frame.badReplies} replies in a row could not be read as one command${isActionForm(formOfFrame(state)) ? "" : " in JSON"}.`,
     );
   if (frame.kind === "run" && frame.asked >= MAX_RUN_STEPS)
     return giveUp(

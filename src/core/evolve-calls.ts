@@ -41,7 +41,7 @@ export function commandStarted(
 export function commandFinished(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
   const { step, callId, observation, closesTurn, reconciled, spent } = event;
   const { status, source, text, code, outside } = observation;
-  const { call, leaving } = openCommand(state, callId) ?? {};
+  const { call, leaving, thought = "" } = openCommand(state, callId) ?? {};
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
@@ -50,7 +50,7 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
   const ended = endCall(countDownload(made, event), event, told);
   const finished = countCell(ended, event, call?.name ?? "", observation);
   if (observation.asksToEnd && status === "ok")
-    return inPhase(finished, event, { kind: "ending", reason: headOf(text) });
+    return inPhase(finished, event, { kind: "ending", reason: headOf(text).trim() || thought });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };

@@ -50,8 +50,6 @@ export const frameAt = (state: AgentState, callId: string): Frame | undefined =>
 export const pendingFrame = (state: AgentState, callId: string): Frame | undefined =>
   state.frames.find(({ origin }) => origin?.callId === callId);
 
-export const isNested = ({ frames }: AgentState): boolean => frames.length > 1;
-
 export function pushFrame(state: AgentState, event: EventOf<"frame-pushed"> & At): AgentState {
   const { frame: id, kind, callId, step, ordinal, hash, task = "", returns = {}, form, carries, seq } = event;
   const parent = state.frames.at(-1)?.phase;

@@ -6,14 +6,13 @@
  */
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
-import { isNested } from "#core/frames.ts";
 import type { AgentState } from "#core/state.ts";
 import { pauseAgent } from "#loop/pause-agent.ts";
 import { run } from "#loop/run.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import type { OpenedAgent, PauseReason, RunnerParts } from "./opened-agent.ts";
+import { type Patience, patienceFor } from "./patience.ts";
 
-const LONGEST_WAIT_MS = 10_000;
 const MAX_FAILURES = 3;
 const MAX_BACKOFF_MS = 300_000;
 
@@ -155,21 +154,23 @@ export class AgentRunner {
         onCommitted(this.#id, events, state);
       },
       onSent: (agents) => onSent?.(agents),
-      // A command with nested work stays in memory: leaving it would interrupt it.
-      wait: ({ waitFor, until }, state) =>
-        this.#wait(until, isNested(state) ? Infinity : (opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS)),
+      wait: ({ waitFor, until }, state) => this.#wait(until, patienceFor(waitFor, state, opened)),
     };
     return opened.through?.(parts) ?? parts;
   }
 
-  async #wait(until: string | null, longestMs: number): Promise<boolean> {
+  async #wait(until: string | null, { longestMs, leave }: Patience): Promise<boolean> {
     const { clock, draining } = this.#parts;
     this.#wakeAt = until;
     this.#waiting = new AbortController();
-    const leftMs = until === null ? Number.POSITIVE_INFINITY : Date.parse(until) - clock.now().getTime();
-    if (!this.#isWoken) {
-      if (draining.aborted || leftMs > longestMs) return false;
-      await clock.sleep(leftMs, AbortSignal.any([this.#waiting.signal, draining, this.#cutOff.signal]));
+    const ended = AbortSignal.any([this.#waiting.signal, draining, this.#cutOff.signal]);
+    const beganAt = clock.now().getTime();
+    const dueAt = until === null ? Number.POSITIVE_INFINITY : Date.parse(until);
+    for (let now = beganAt; !this.#isWoken; now = clock.now().getTime()) {
+      if (draining.aborted || dueAt - now > longestMs) return false;
+      if (dueAt > now && leave?.when(now - beganAt)) return false;
+      await clock.sleep(Math.min(dueAt - now, leave?.everyMs ?? Number.POSITIVE_INFINITY), ended);
+      if (!leave || ended.aborted || clock.now().getTime() >= dueAt) break;
     }
     this.#isWoken = false;
     this.#cutOff.signal.throwIfAborted();

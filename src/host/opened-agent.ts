@@ -23,6 +23,8 @@ export interface OpenedAgent extends AsyncDisposable {
   /** Called with the last state when the loop has returned. */
   ended?(state: AgentState): Promise<void>;
   readonly longestWaitMs?: LongestWait;
+  /** True while cells of other agents wait for a process. Absent: never. */
+  isSandboxCrowded?(): boolean;
 }
 
 export interface RunnerParts {

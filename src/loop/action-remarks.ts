@@ -6,7 +6,7 @@
  */
 
 import type { Observation } from "#core/call.ts";
-import { RUN_CODE } from "#core/cells.ts";
+import { CELL_FAILED, RUN_CODE } from "#core/cells.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Frame, Message } from "#core/frame.ts";
 import { frameOfCall } from "#core/frames.ts";
@@ -64,24 +64,25 @@ function findAction(callId: string, { state }: Log): Action | undefined {
 
 async function listRemarks(
   { callId, frame, message }: Action,
-  { status, text }: Observation,
+  { status, code, text }: Observation,
   log: Log,
   { commandsFor, clock }: RemarkParts,
 ): Promise<readonly string[]> {
-  const { code, others } = splitAction(headOf(message.text), "react");
-  if (code === null) return [];
+  const { code: action, others } = splitAction(headOf(message.text), "react");
+  if (action === null) return [];
   const functions = new Map(
     commandsFor(log.state)
       .functionsFor("python")
       .all.map((each) => [each.name, each]),
   );
-  const { calls, literals } = findUses(code, new Set(functions.keys()));
+  const { calls, literals } = findUses(action, new Set(functions.keys()));
   const isFirst = !frame.window.some(({ kind }) => kind === "result");
   const shown = [clock.now().toISOString(), ...wordsShown(log, functions)];
   const specific = listSpecificValues(literals, functions);
   const unseen = await findUnseen(specific, shown, log, `${callId}.`);
   return [
     ...(status === "ok" && headOf(text).trim() === "" ? [NOTHING_PRINTED] : []),
+    ...(code === CELL_FAILED && !headOf(text).includes(SEARCH) ? [MEND_OR_SEARCH] : []),
     ...(others > 0 ? [describeOthers(others)] : []),
     ...(isFirst && log.state.foundMethods.length === 0 && !calls.includes(SEARCH) ? [NO_SEARCH] : []),
     ...(calls.length > 1 ? [describeCalls(calls)] : []),
@@ -90,6 +91,7 @@ async function listRemarks(
 }
 
 const NOTHING_PRINTED = "Nothing was printed. Use print(name) to show a value in the observation.";
+const MEND_OR_SEARCH = `Mend the action, or find another method with ${SEARCH}("…").`;
 const NO_SEARCH = `Remark: the first action must be a search. Call ${SEARCH}("…") with a description of the first step, then use a method that it finds.`;
 const describeOthers = (others: number): string =>
   `Remark: the reply had ${others + 1} actions, and only the first was run. Send one action; the next one can follow after its observation.`;

@@ -5,6 +5,7 @@ import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { BAD_RESULT, formOfFrame, isActionForm, RUN_CODE } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
+import type { OutputMode } from "#core/event.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
@@ -12,7 +13,8 @@ import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
 import { argumentsForResult, checkResult } from "#reply/check-result.ts";
-import { createReplyReader, type ParsedReply } from "#reply/read.ts";
+import { createReplyReader, type ParsedReply, type Thoughts } from "#reply/read.ts";
+import { readActionThoughts } from "#reply/read-action.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
 import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
 import { renderFound, renderOffer } from "./render-offer.ts";
@@ -27,6 +29,8 @@ export interface CommandSet
   /** Characters of these two in a request. */
   readonly formatChars: Readonly<Record<"replySchema" | "tools", number>>;
   readReply(text: string, finishReason: string): ParsedReply;
+  /** The thoughts of a reply to a request of that mode, for people; null when it has none. */
+  readThoughts(text: string, finishReason: string, mode: OutputMode): Thoughts | null;
   /** The same for native tool calls: several that only read are accepted. */
   readToolCalls(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
@@ -187,5 +191,7 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
   const readToolCalls: CommandSet["readToolCalls"] = (text, finishReason) =>
     readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
   const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all) });
-  return { get, readReply, readToolCalls, checkArguments };
+  const readThoughts: CommandSet["readThoughts"] = (text, finishReason, mode) =>
+    isActionForm(mode) ? readActionThoughts(text, mode) : readReply(text, finishReason).thoughts;
+  return { get, readReply, readThoughts, readToolCalls, checkArguments };
 }

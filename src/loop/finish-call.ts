@@ -6,6 +6,7 @@ import type { CommandWrite, NamespaceWrite } from "#core/command.ts";
 import type { NewEvent } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { addSources, type OutsideSource, outsideOf, plainSources, withSources } from "#core/provenance.ts";
+import { remarkOnAction } from "./action-remarks.ts";
 import { markFiles, markStaged } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import type { DownloadMeter } from "./meter-downloads.ts";
@@ -68,7 +69,8 @@ export async function finishCall(
     const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
     return finished({ status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] });
   }
-  if (result.status !== "waiting") return finished(result, { events, staged });
+  if (result.status !== "waiting")
+    return finished(await remarkOnAction(result, of.callId, journal, parts), { events, staged });
   const { waitFor, until } = result;
   const waiting: NewEvent = {
     type: "command-waiting",

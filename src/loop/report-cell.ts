@@ -40,8 +40,8 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
   }
   const { value, stop } = outcome;
   const shown = [outcome.output.trimEnd(), value?.text ?? ""].filter((text) => text !== "");
-  // The forms of code show a hint of their own.
-  const isSilent = shown.length === 0 && about.length === 0 && !stop && form !== "react" && form !== "code";
+  // In the dialog format the observation stays empty, and has a remark (action-remarks.ts).
+  const isSilent = shown.length === 0 && about.length === 0 && !stop && form !== "react";
   const text = [...shown, ...about, ...(isSilent ? [HINT_TO_PRINT[parts.language]] : [])].join("\n");
   const json = stop && frame === "run" ? stop.value : value?.json;
   return succeed(text, {

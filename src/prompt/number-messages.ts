@@ -10,7 +10,8 @@ export interface MessageNumbers {
 
 /** Each model call leaves one reply, and the calls of the frame are counted: the numbers go on when the window moves. */
 export function numberMessages({ asked, phase, window }: Frame): MessageNumbers {
-  const next = asked + (phase.kind === "thinking" ? 1 : 0);
+  const isAsking = phase.kind === "asking" || phase.kind === "retrying";
+  const next = asked + (isAsking ? 0 : 1);
   const steps = [...new Set(window.filter(({ kind }) => kind === "reply").map(({ step }) => step))];
   return {
     next,

@@ -24,7 +24,7 @@ export function renderOuter(state: AgentState, words: Words, form: FormWords): r
   if (!originOf(state)) return [];
   const messages = outerFrames(state).flatMap(({ frame, shown }) => {
     // The reply whose code runs has been asked for.
-    const { of } = numberMessages({ ...frame, phase: { kind: "thinking" } });
+    const { of } = numberMessages(frame);
     return shown.map((message) => renderMessage(message, words, { form, numberOf: of }));
   });
   const text = fillTemplate(words["subtask-context"], { earlier: renderEarlier(state, words) });

@@ -13,6 +13,7 @@ import type { Cell, CellHost, CellOutcome, CellProblem } from "#core/ports/sandb
 import { answerQuestion } from "./answer-question.ts";
 import { brokenProblem, closedProblem, endProblem, goneOutcome, startProblem } from "./cell-problems.ts";
 import { checkMessage, type GuestMessage } from "./guest-message.ts";
+import { guestSight } from "./guest-sight.ts";
 import { type GuestOptions, MAX_FRAME_BYTES, MAX_FRAME_JSON_BYTES, type Question, type ToGuest } from "./protocol.ts";
 import { readOutcome } from "./read-outcome.ts";
 import { RunningCell } from "./running-cell.ts";
@@ -57,6 +58,7 @@ export class CellProcess {
         cpuSeconds: CPU_SECONDS,
         stdio: ["ignore", "ignore", "ignore", "pipe"],
         args: [JSON.stringify(options)],
+        sees: guestSight(options.language),
         files: options.snapshot === null ? [] : [options.snapshot],
       }),
     );
@@ -90,7 +92,10 @@ export class CellProcess {
   kill(problem: CellProblem): void {
     this.#gone ??= problem;
     this.#killed.resolve(undefined);
-    if (!this.#hasEnded) this.#process.kill();
+    if (this.#hasEnded) return;
+    // Whoever waits for its end has nothing else that keeps this process alive.
+    this.#hold();
+    this.#process.kill();
   }
 
   /** `loads`: the process has no namespace yet. Rejects with the signal's reason, or what a method of `host` rejected with. */
@@ -112,7 +117,7 @@ export class CellProcess {
       running.clock.stop();
       signal.removeEventListener("abort", onAbort);
       this.#cells -= 1;
-      if (this.#cells === 0) this.#release();
+      if (this.#cells === 0 && !this.isGone) this.#release();
     }
   }
 

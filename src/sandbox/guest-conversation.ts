@@ -16,6 +16,8 @@ import {
 
 /** The process stops saving itself, before the host's limit kills it. */
 const OWN_SAVING_MS = 0.6 * MAX_SAVING_MS;
+/** The process stops code itself this much before its limit, so that it is heard before the host's limit. */
+const EARLY_MS = 50;
 const NOTHING = new Uint8Array();
 const now = performance.now.bind(performance);
 /** An engine closes node's ways out, this one too. */
@@ -26,7 +28,7 @@ interface Clock {
   leftMs: number;
   since: number | undefined;
   phase: "loading" | "code" | "saving";
-  readonly timeLimitMs: number;
+  readonly codeMs: number;
 }
 
 /** Serves cells until the host closes the channel. */
@@ -70,7 +72,7 @@ class GuestConversation implements EngineHost {
   startCode(): void {
     const clock = this.#clocks.at(-1);
     if (clock?.phase !== "loading") return;
-    Object.assign(clock, { leftMs: clock.timeLimitMs, since: now(), phase: "code" });
+    Object.assign(clock, { leftMs: clock.codeMs, since: now(), phase: "code" });
     send({ type: "loaded" });
   }
 
@@ -82,11 +84,11 @@ class GuestConversation implements EngineHost {
   }
 
   #runCell({ cell, saved }: Extract<ToGuest, { type: "cell" }>): void {
-    const { timeLimitMs } = cell;
+    const codeMs = Math.max(0.9 * cell.timeLimitMs, cell.timeLimitMs - EARLY_MS);
     const first = saved
       ? ({ leftMs: MAX_SAVING_MS, phase: "loading" } as const)
-      : ({ leftMs: timeLimitMs, phase: "code" } as const);
-    this.#clocks.push({ ...first, since: now(), timeLimitMs });
+      : ({ leftMs: codeMs, phase: "code" } as const);
+    this.#clocks.push({ ...first, since: now(), codeMs });
     const outcome = this.#engine?.run(cell, saved);
     this.#clocks.pop();
     if (outcome) send({ type: "done", outcome, ...(this.#engine?.isSpent ? { isSpent: true } : {}) });

@@ -8,12 +8,13 @@ interface EngineModule {
 }
 
 /** An engine is loaded only in its own process. */
-const ENGINES: { readonly [L in CellLanguage]?: () => Promise<EngineModule> } = {
+const ENGINES: { readonly [L in CellLanguage]: () => Promise<EngineModule> } = {
   python: () => import("./python-engine.ts"),
+  javascript: () => import("./javascript-engine.ts"),
 };
 
 if (import.meta.main) {
   const options = JSON.parse(process.argv[2] ?? "") as GuestOptions;
-  const engine = await ENGINES[options.language]?.();
-  if (engine) await serveCells((host) => engine.openEngine(options, host));
+  const { openEngine } = await ENGINES[options.language]();
+  await serveCells((host) => openEngine(options, host));
 }

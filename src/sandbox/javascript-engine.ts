@@ -75,8 +75,8 @@ class JavascriptEngine implements Engine {
     const isNested = this.#outputs.length > 0;
     this.#outputs.push(output);
     try {
+      const undefinedNames = [saved, cell.redo].flatMap((given) => (given ? this.#namespace.load(given) : []));
       const before = isNested ? this.#namespace.save("") : undefined;
-      const undefinedNames = saved ? this.#namespace.load(saved) : [];
       this.#host.startCode();
       const { ending, stop } = this.#runCode(cell);
       const after = this.#save(cell.version);

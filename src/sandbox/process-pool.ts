@@ -8,6 +8,7 @@ import type { Cage } from "#cage/cage.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
 import { closedProblem } from "./cell-problems.ts";
 import { CellProcess } from "./cell-process.ts";
+import { prepareSnapshot } from "./snapshot.ts";
 
 export interface PoolOptions {
   readonly findCage: () => Promise<Cage>;
@@ -167,7 +168,8 @@ export class ProcessPool {
   }
 
   async #makeStart(language: CellLanguage): Promise<Start> {
-    const cage = await this.#options.findCage();
-    return { language, cage, snapshot: null };
+    const { findCage, cacheFolder } = this.#options;
+    const cage = await findCage();
+    return { language, cage, snapshot: language === "python" ? await prepareSnapshot(cage, cacheFolder) : null };
   }
 }

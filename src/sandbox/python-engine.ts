@@ -20,8 +20,6 @@ const WASM_PAGE_BYTES = 65_536;
 const INTERRUPT = 2;
 /** Code that goes on after an interrupt gets another one after this time. */
 const NEXT_INTERRUPT_MS = 40;
-/** Python asks this often. Reading the clock takes longer than asking. */
-const ASKS_PER_LOOK = 8;
 const now = performance.now.bind(performance);
 
 export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<Engine> {
@@ -67,16 +65,14 @@ function replaceClock(): (startedAt: string) => void {
   };
 }
 
-/** Python reads the buffer between its instructions. */
+/** Python reads the buffer between its instructions, at each fiftieth jump or call. */
 function watchClock(host: EngineHost) {
   let isWatched = false;
-  let asked = 0;
   let notBefore = 0;
   const buffer = {
     length: 1,
     get 0(): number {
-      asked += 1;
-      if (!isWatched || asked % ASKS_PER_LOOK !== 0 || host.timeLeftMs() > 0 || now() < notBefore) return 0;
+      if (!isWatched || host.timeLeftMs() > 0 || now() < notBefore) return 0;
       notBefore = now() + NEXT_INTERRUPT_MS;
       return INTERRUPT;
     },

@@ -5,7 +5,7 @@ import { savingProblem, timeoutProblem } from "./cell-problems.ts";
 import { MAX_SAVING_MS } from "./protocol.ts";
 
 /** The process stops code itself at the limit; the host kills it this much later. */
-const GRACE_MS = 30;
+const GRACE_MS = 80;
 
 export class RunningCell {
   readonly cell: Cell;

@@ -5,7 +5,7 @@
  * since the agent's last clean state. Which of them the model used is unknown.
  */
 import type { CommandCall } from "#core/call.ts";
-import type { RecordedEvent } from "#core/event.ts";
+import type { OutputMode, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
@@ -64,6 +64,7 @@ export type FileStory = Static<typeof FileStory>;
 export interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts"> {
   readonly reply: Text | null;
   readonly finishReason: string;
+  readonly mode: OutputMode;
 }
 
 const MAX_SOURCES = 30;
@@ -75,6 +76,7 @@ interface StepStory extends Pick<VersionStory, "cell"> {
   thought: string;
   reply: Text | null;
   finishReason: string;
+  mode: OutputMode;
   recalledSteps: readonly number[];
 }
 
@@ -129,6 +131,7 @@ const emptyStory = (): StepStory => ({
   thought: "",
   reply: null,
   finishReason: "",
+  mode: "plain",
   recalledSteps: [],
 });
 
@@ -149,6 +152,7 @@ function addToStory(
       const recalled = event.recallIds.map(stepOf);
       story.recalledSteps = [...new Set(recalled.filter((step) => step > 0))].sort((a, b) => a - b);
       story.goals = goals;
+      story.mode = event.mode;
       break;
     }
     case "model-replied":
@@ -183,6 +187,7 @@ function storyOf(
       thought: "",
       reply: null,
       finishReason: "",
+      mode: "plain",
       recalledSteps: [],
     };
   return { ...of, by: "agent", ...story, ...read };

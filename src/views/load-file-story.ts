@@ -22,10 +22,10 @@ export async function loadFileStory(
   if (versions.length === 0) throw neverWritten(row.id, path, all);
   const told = await traceVersions(row.id, versions, allEvents(reader, row.id));
   const withThoughts: FileStory["versions"][number][] = [];
-  for (const { reply, finishReason, ...version } of told) {
+  for (const { reply, finishReason, mode, ...version } of told) {
     const bytes = typeof reply === "object" && reply !== null ? await reader.blob(reply.blob) : undefined;
     const text = bytes ? Buffer.from(bytes).toString("utf8") : reply;
-    const thoughts = typeof text === "string" ? await readThoughts(text, finishReason) : null;
+    const thoughts = typeof text === "string" ? await readThoughts(text, finishReason, mode) : null;
     withThoughts.push({ ...version, thoughts });
   }
   const { trustedSeq } = await stateOf(reader, row);

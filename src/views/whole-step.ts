@@ -1,5 +1,6 @@
 /** whole-step.ts -- one step as `goald show --step` prints it, loaded from a store. */
 import { GoaldError } from "#core/errors.ts";
+import type { OutputMode } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
@@ -38,7 +39,7 @@ export type WholeStep = Static<typeof WholeStep>;
 export interface StepParts {
   promptParts(model: string): Promise<RebuildParts>;
   /** Null for a reply without thoughts. */
-  readThoughts(reply: string, finishReason: string): Promise<Thoughts | null>;
+  readThoughts(reply: string, finishReason: string, mode: OutputMode): Promise<Thoughts | null>;
 }
 
 type Reader = Pick<StoreReader, "read" | "files" | "memory" | "blob" | "load">;
@@ -52,7 +53,8 @@ export async function loadStep(row: AgentRow, step: number, reader: Reader, part
   const prompt = rebuildPrompt(asked, before, recalls, await parts.promptParts(asked.model));
   const view = (await openTexts(found.view, reader)) as StepView;
   const { reply } = view;
-  const thoughts = typeof reply?.text === "string" ? await parts.readThoughts(reply.text, reply.finishReason) : null;
+  const read = (words: string, finishReason: string) => parts.readThoughts(words, finishReason, asked.mode);
+  const thoughts = typeof reply?.text === "string" ? await read(reply.text, reply.finishReason) : null;
   const shown = recalls.map(({ id, step, at, kind, trust, text }) => ({ id, step, at, kind, trust, text }));
   return { agent: row.id, name: row.name, ...view, prompt, recalls: shown, thoughts };
 }

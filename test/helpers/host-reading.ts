@@ -33,7 +33,7 @@ export async function readingOf({ store, clock, files }: World, { control }: Tes
       contextTokens: 32_000,
       replyTokens: 1_000,
     }),
-    readThoughts: async (reply, finishReason) => commandsFor(initialState).readReply(reply, finishReason).thoughts,
+    readThoughts: async (...reply) => commandsFor(initialState).readThoughts(...reply),
     recall: async (namespace, query, count) => {
       const rows = await store.memories(namespace, 0, 1_000);
       return rows

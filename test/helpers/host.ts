@@ -33,6 +33,8 @@ export interface WorldOptions {
   readonly services?: ServiceStates;
   /** Approvals expire after this time; by default never. */
   readonly approvalExpiresMs?: number;
+  /** True while the sandbox has no process left; by default never. */
+  readonly isSandboxCrowded?: () => boolean;
 }
 
 export interface World {
@@ -139,6 +141,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
             remember: (before, event) => rememberStep(before, event, id),
             scrub: (text) => text,
           },
+          ...(options.isSandboxCrowded ? { isSandboxCrowded: options.isSandboxCrowded } : {}),
           [Symbol.asyncDispose]: async () => {
             const isThere = (await store.agent(id)) !== undefined;
             const events = isThere ? await store.read(id, 0, 10_000) : [];

@@ -78,6 +78,10 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
   });
 });
 
+const fail = (problem: string): never => {
+  throw new Error(problem);
+};
+
 /** An embedder that knows that a chat is Slack: a dimension for each topic. */
 function topicEmbedder(changes: Partial<Embedder> = {}) {
   const topics = [/discord/i, /slack|chat/i, /weather/i, /stock/i];
@@ -116,6 +120,63 @@ describe("a search with a server's embedder", () => {
     await Promise.all([methods.search(more, query, signal), methods.search(more, query, signal)]);
     expect(requests.map(({ length }) => length)).toEqual([1, 15, 1, 1, 1]);
     expect(await find(description, fifteen)).toEqual([]);
+  });
+
+  it("buys no vector that another process has bought, and each that changed", async () => {
+    let content: unknown;
+    const cache = {
+      read: async () => JSON.parse(JSON.stringify(content ?? null)),
+      write: async (written: object) => {
+        content = written;
+      },
+    };
+    const query = { description, count: 3, purse: FREE };
+    const searchAgain = async (methods: readonly MethodText[], id = "topics@5") => {
+      const { embedder, requests } = topicEmbedder({ id });
+      const found = await createMethodIndex({ embedder, cache, report: fail }).search(methods, query, signal);
+      return { found, bought: requests.map(({ length }) => length) };
+    };
+    const first = await searchAgain(fifteen);
+    expect(first.bought).toEqual([1, 15]);
+    expect(await searchAgain(fifteen)).toEqual({ ...first, bought: [1] });
+    expect((await searchAgain([...fifteen, { name: "wave", text: "waves" }])).bought).toEqual([1, 1]);
+    expect((await searchAgain(fifteen, "others@5")).bought).toEqual([1, 15]);
+    for (const damaged of [
+      "x",
+      { embedder: "topics@5", vectors: [7] },
+      { embedder: "topics@5", vectors: { a: "AAAA" } },
+    ]) {
+      content = damaged;
+      expect(await searchAgain(fifteen)).toEqual(first);
+    }
+  });
+
+  it("keeps what it bought before the agent's limits ended the purchase", async () => {
+    const many = Array.from({ length: 200 }, (_, at) => ({ name: `m${at}`, text: `method ${at} for the weather` }));
+    const { embedder, requests } = topicEmbedder();
+    let left = 100;
+    const paying: Embedder = {
+      ...embedder,
+      embed: async (texts, given, purse) => {
+        purse?.take(texts.length);
+        return embedder.embed(texts, given);
+      },
+    };
+    const purse = {
+      ...FREE,
+      get isShort() {
+        return left < 0;
+      },
+      take: (tokens: number) => {
+        left -= tokens;
+        if (left < 0) throw new Error("nothing left");
+      },
+    };
+    const methods = index(paying);
+    expect(await methods.search(many, { description: "weather 7", count: 1, purse }, signal)).toEqual(["m7"]);
+    expect(requests.map(({ length }) => length)).toEqual([1, 96]);
+    await methods.search(many, { description: "weather 7", count: 1, purse: FREE }, signal);
+    expect(requests.slice(2).map(({ length }) => length)).toEqual([1, 96, 8]);
   });
 
   it("sends nothing without a purse", async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "@jest/globals";
-import { findCage, probeCage } from "#cage/find-cage.ts";
+import { findCage } from "#cage/find-cage.ts";
 import { createSandbox } from "#sandbox/sandbox.ts";
 import { describeSandbox } from "../contracts/sandbox.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
@@ -17,7 +17,3 @@ describeSandbox("the fake sandbox", JAVASCRIPT, () => createFakeSandbox(FAKE_CEL
 describeSandbox(`QuickJS in a cage that is ${best}`, JAVASCRIPT, () =>
   createSandbox({ findCage, cacheFolder, maxProcesses: 2 }),
 );
-if (best === "strict")
-  describeSandbox("QuickJS in a cage that is degraded", JAVASCRIPT, () =>
-    createSandbox({ findCage: () => probeCage({ atMost: "degraded" }), cacheFolder, maxProcesses: 2 }),
-  );

@@ -49,8 +49,7 @@ export async function playSession(
   const folder = await openAgentFolder(home, row);
   stage.folder = folder;
   await replaceAll(start.files, folder);
-  const thoughtsOf = (reply: string, finishReason: string) => catalogue.readReply(reply, finishReason).thoughts;
-  stage.show = createPresenter(context, thoughtsOf, (await stateOf(store, row)).open);
+  stage.show = createPresenter(context, catalogue.readThoughts, (await stateOf(store, row)).open);
   // Shows the creation of a new agent, as a run does.
   if (row.head === 1) for (const event of await store.read(row.id, 0, 1)) stage.show(event);
   if (cutAfter === undefined || cutAfter > start.head) {

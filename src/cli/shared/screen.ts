@@ -23,16 +23,15 @@ export interface KnownOf {
 export async function openScreen(
   context: CliContext,
   begun: AgentState["open"],
-  catalogue?: Pick<Catalogue, "readReply">,
+  catalogue?: Pick<Catalogue, "readThoughts">,
 ): Promise<Screen> {
   const { output, home } = context;
   const asking = { ask: createAskPerson(context), askWords: createAskWords(context) };
   // Reads input from the start, so that a line typed before a question does not answer it.
   if (asking.ask) output.input();
   if (output.json) return { show: createPresenter(context, () => null, begun), ...asking };
-  const { readReply } = catalogue ?? (await loadWholeCatalogue(home));
-  const thoughtsOf = (reply: string, finishReason: string) => readReply(reply, finishReason).thoughts;
-  return { show: createPresenter(context, thoughtsOf, begun, createLiveThoughts), ...asking };
+  const { readThoughts } = catalogue ?? (await loadWholeCatalogue(home));
+  return { show: createPresenter(context, readThoughts, begun, createLiveThoughts), ...asking };
 }
 
 export function sayResult(agent: Shown, state: AgentState, context: CliContext): number {

@@ -19,7 +19,7 @@ export interface Session extends AsyncDisposable {
   /** True when the host is a daemon, whose agents continue after this process ends. */
   readonly isDaemon: boolean;
   /** The catalogue that the host in this process has loaded. */
-  readonly catalogue?: Pick<Catalogue, "readReply">;
+  readonly catalogue?: Pick<Catalogue, "readThoughts">;
   /** Call when the agent was started on this terminal. */
   own(agent: string): void;
   /** Call when that agent has ended. */

@@ -4,7 +4,7 @@
  * Everything shown is durable already. Control characters are removed from the texts of models, files and the web.
  */
 import { styleText } from "node:util";
-import type { EventOf, RecordedEvent } from "#core/event.ts";
+import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
 import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import type { ThoughtName } from "#reply/thoughts.ts";
@@ -18,7 +18,7 @@ export interface ShowRunParts {
   print(line: string): void;
   readonly colour: boolean;
   /** Reads the thoughts of a reply as the loop does. */
-  thoughtsOf(reply: string, finishReason: string): Thoughts | null;
+  thoughtsOf(reply: string, finishReason: string, mode: OutputMode): Thoughts | null;
   /** On a terminal: shows thoughts while the reply arrives. */
   readonly live?: Omit<ShowLiveParts, "label">;
 }
@@ -39,11 +39,16 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
     parts.colour ? styleText(style, text, { validateStream: false }) : text;
   const live = parts.live && createShowLive({ ...parts.live, label: (name) => paint("bold", LABELS[name]) });
   const showNested = createShowNested((line) => print(paint("dim", clean(line))));
+  /** Of the last request; a reply to one before the output began is read as JSON. */
+  let mode: OutputMode = "plain";
   const show = (event: RecordedEvent): void => {
     const shownLive = live?.end();
     if (showNested(event)) return;
-    if (event.type === "model-asked") print("");
-    for (const [style, label, text] of fieldsOf(event, parts)) {
+    if (event.type === "model-asked") {
+      print("");
+      ({ mode } = event);
+    }
+    for (const [style, label, text] of fieldsOf(event, parts, mode)) {
       const body = indent(clean(text).trim());
       if (isShown(label, body, shownLive, parts.live)) continue;
       if (label === "") print(paint(style, body));
@@ -78,12 +83,12 @@ type Style = "bold" | "dim" | "cyan" | "green" | "yellow";
 /** A field without a label is printed as plain text in the style. */
 type Field = readonly [style: Style, label: string, text: string];
 
-function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
+function fieldsOf(event: RecordedEvent, parts: ShowRunParts, mode: OutputMode): readonly Field[] {
   switch (event.type) {
     case "model-asked":
       return [["dim", "", stepLine(event)]];
     case "model-replied":
-      return thoughtFields(event, parts);
+      return thoughtFields(event, parts, mode);
     case "model-failed":
       return [["yellow", "No reply:", `${event.message}${nextTry(event)}`]];
     case "reply-rejected":
@@ -143,8 +148,12 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
   }
 }
 
-function thoughtFields({ text, finishReason }: EventOf<"model-replied">, parts: ShowRunParts): readonly Field[] {
-  const thoughts = parts.thoughtsOf(headOf(text), finishReason);
+function thoughtFields(
+  { text, finishReason }: EventOf<"model-replied">,
+  parts: ShowRunParts,
+  mode: OutputMode,
+): readonly Field[] {
+  const thoughts = parts.thoughtsOf(headOf(text), finishReason, mode);
   if (!thoughts) return [["bold", "Reply:", oneLine(headOf(text), MAX_RAW_REPLY_CHARS)]];
   return NAMES.map((name) => ["bold", LABELS[name], thoughts[name]]);
 }

@@ -5,7 +5,8 @@
  * tell how much worse the next method fits, and a prompt should hold only what fits. A description that no method shares a
  * word with is answered by vectors alone, if one is near enough.
  *
- * Vectors are made at the first search and kept by text, so that a changed home pays only for what changed.
+ * Vectors are made at the first search and kept by text, so that a changed home pays only for what changed. Those that were
+ * bought before the agent's limits or the server ended the purchase are kept too.
  */
 import type { MethodIndex, MethodQuery, MethodText } from "#core/ports/methods.ts";
 import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
@@ -17,6 +18,7 @@ import { LEXICAL_SETTINGS } from "../lexical/lexical-settings.ts";
 import { GuardedEmbedder } from "../vectors/guarded-embedder.ts";
 import { openHashEmbedder } from "../vectors/hash-embedder.ts";
 import { dot } from "../vectors/unit-vector.ts";
+import { KeptVectors, type VectorCache } from "./kept-vectors.ts";
 
 export interface MethodIndexParts {
   readonly embedder: Embedder;
@@ -24,6 +26,8 @@ export interface MethodIndexParts {
   readonly report: (problem: string) => void;
   /** Time limit of a request to a remote or semantic embedder. Default: 20 seconds. */
   readonly embedTimeoutMs?: number;
+  /** Keeps vectors that cost something. Absent: each index makes its own. */
+  readonly cache?: VectorCache;
 }
 
 const MAX_DESCRIPTION_CHARS = 2_000;
@@ -45,14 +49,13 @@ class VectoredMethods implements MethodIndex {
   readonly #offline: Embedder = openHashEmbedder();
   readonly #words = new WeakMap<readonly MethodText[], LexicalIndex>();
   readonly #spellings = new WeakMap<readonly MethodText[], Promise<Vectors>>();
-  /** Vectors by text, all of the embedder `#madeBy`. */
-  readonly #vectors = new Map<string, Float32Array>();
-  #madeBy = "";
+  readonly #kept: KeptVectors;
   /** Agents that search at the same time do not buy the same vectors twice. */
   readonly #turns = new KeyedQueue();
 
-  constructor({ embedder, report, embedTimeoutMs = 20_000 }: MethodIndexParts) {
+  constructor({ embedder, report, embedTimeoutMs = 20_000, cache }: MethodIndexParts) {
     this.#embedder = embedder;
+    this.#kept = new KeptVectors(cache);
     this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report);
   }
 
@@ -115,17 +118,19 @@ class VectoredMethods implements MethodIndex {
   ): Promise<{ readonly target: Float32Array; readonly vectors: Vectors } | undefined> {
     const [target] = (await this.#guarded.embed([description], signal, purse)) ?? [];
     if (!target) return undefined;
-    if (this.#embedder.id !== this.#madeBy) this.#vectors.clear();
-    this.#madeBy = this.#embedder.id;
+    const { id } = this.#embedder;
+    await this.#kept.open(id);
     const texts = new Set(textsOf(methods));
-    const missing = [...texts].filter((text) => !this.#vectors.has(text));
+    const missing = [...texts].filter((text) => !this.#kept.has(text));
     for (let from = 0; from < missing.length; from += BATCH) {
       const batch = missing.slice(from, from + BATCH);
       const made = await this.#guarded.embed(batch, signal, purse);
-      if (!made || this.#embedder.id !== this.#madeBy) return undefined;
-      for (const [at, text] of batch.entries()) if (made[at]) this.#vectors.set(text, made[at]);
+      if (!made || this.#embedder.id !== id) break;
+      for (const [at, text] of batch.entries()) if (made[at]) this.#kept.set(text, made[at]);
     }
-    const vectors = methods.flatMap(({ text }) => this.#vectors.get(text) ?? []);
+    if (this.#embedder.id !== id) return undefined;
+    if (this.#embedder.semantic) await this.#kept.save(texts);
+    const vectors = methods.flatMap(({ text }) => this.#kept.get(text) ?? []);
     return vectors.length === methods.length ? { target, vectors } : undefined;
   }
 }

@@ -19,6 +19,19 @@ function show(colour: boolean, ...events: readonly NewEvent[]): string {
 }
 
 describe("a running agent on a terminal", () => {
+  it("reads each reply in the form that its request asked for", () => {
+    const modes: string[] = [];
+    const thoughtsOf = (_reply: string, _reason: string, mode: string) => {
+      modes.push(mode);
+      return null;
+    };
+    const showEvent = createShowRun({ print: () => undefined, colour: false, thoughtsOf });
+    const asked = (step: number, mode: "react" | "code"): NewEvent => ({ ...given.asked(step), mode });
+    for (const event of given.log(asked(1, "react"), given.replied(1, "a"), asked(2, "code"), given.replied(2, "b")))
+      showEvent(event);
+    expect(modes).toEqual(["react", "code"]);
+  });
+
   it.each<[title: string, event: NewEvent, shown: string]>([
     [
       "the question",

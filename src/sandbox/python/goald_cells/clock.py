@@ -14,6 +14,8 @@ def sleep(seconds):
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         host.pause(min(left, PIECE_SECONDS))
+        if host.time_left_ms() <= 0:
+            raise KeyboardInterrupt
 
 
 def install():

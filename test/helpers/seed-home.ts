@@ -1,0 +1,89 @@
+/**
+ * seed-home.ts -- a home whose model is scripted by conditions, with a search server on loopback, for the examples of the seeds.
+ *
+ * Agents run by the real program with code that runs in the real sandbox.
+ */
+import type { RecordedEvent } from "#core/event.ts";
+import { conditionalModel, type Line, readRequest, type Seen } from "./conditional-model.ts";
+import { type Ended, endedWith, type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
+import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
+import { type SearchServer, startSearchServer } from "./search-servers.ts";
+
+export interface SeedHome extends AsyncDisposable {
+  readonly goald: Goald;
+  readonly server: OpenAIServer;
+  readonly search: SearchServer;
+  /** All requests, oldest first. */
+  readonly seen: readonly Seen[];
+  /** Runs an agent named T to its end, and expects the exit code. */
+  run(form: string, options?: RunOptions): Promise<Ended>;
+  /** Events of the agent. Throws when the store has a problem or a request broke a schema. */
+  log(agent?: string): Promise<readonly RecordedEvent[]>;
+  /** Reads a file of the agent's folder. */
+  file(path: string, agent?: string): Promise<string | undefined>;
+}
+
+export interface RunOptions {
+  readonly flags?: readonly string[];
+  readonly name?: string;
+  readonly goal?: string;
+  /** Default: 0. */
+  readonly code?: number;
+  readonly start?: StartOptions;
+}
+
+export interface SeedHomeOptions {
+  readonly env?: StartOptions["env"];
+  /** The text of the only result of a search. Default: nothing is found. */
+  readonly find?: (query: string) => string;
+}
+
+/** The lines answer in the order in which they are given. A function gets the number of the request, from 0. */
+export async function makeSeedHome(
+  lines: readonly Line[],
+  { env, find = () => "" }: SeedHomeOptions = {},
+): Promise<SeedHome> {
+  const server = await startOpenAIServer({ reply: conditionalModel(lines), embeddings: null });
+  const search = await startSearchServer("searxng", [], (index) => foundAnswer(find(search.queries[index] ?? "")));
+  const goald = await makeGoald({
+    OPENAI_BASE_URL: server.baseUrl,
+    GOALD_EMBEDDER: "offline",
+    SEARXNG_URL: search.origin,
+    GOALD_SEARCH_PROVIDERS: "searxng",
+    ...env,
+  });
+  const log = async (agent = "t"): Promise<readonly RecordedEvent[]> => {
+    const { log: events, problems } = await lookInto(goald, agent);
+    const wrong = [...problems, ...server.violations, ...search.violations];
+    if (wrong.length > 0) throw new Error(wrong.join("\n"));
+    return events;
+  };
+  return {
+    goald,
+    server,
+    search,
+    get seen() {
+      return server.chats.map(readRequest);
+    },
+    run: async (form, options = {}) => {
+      const { flags = [], name = "T", goal = "Do the task.", code = 0, start } = options;
+      const args = ["run", "--name", name, "--role", "an assistant", "--goal", goal, "--form", form];
+      const ended = await goald.run([...args, "--continuous", "--json", ...flags], start);
+      if (server.violations.length > 0) throw new Error(server.violations.join("\n"));
+      return endedWith(code, ended);
+    },
+    log,
+    file: (path, agent = "t") => goald.read(`workspace/${agent}/${path}`),
+    [Symbol.asyncDispose]: async () => {
+      await goald[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      await search[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function foundAnswer(content: string) {
+  const results =
+    content === "" ? [] : [{ title: "Found", url: "https://found.example/", content, engine: "x", score: 1 }];
+  return { status: 200, body: { query: "q", number_of_results: 0, results, answers: [], unresponsive_engines: [] } };
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from "@jest/globals";
+import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { makeWorld, type TestHost, type World, type WorldOptions } from "../helpers/host.ts";
+import { done, reply } from "../helpers/loop.ts";
+
+const MINUTE = 60_000;
+
+/** Stands in for a cell: it acts only through nested work, and holds a process of the sandbox until its signal is aborted. */
+function cellCommand(act: (context: CommandContext) => Promise<unknown>, more: Partial<Command> = {}) {
+  const cell = { runs: 0, processes: 0 };
+  const command = {
+    ...defineCommand({
+      name: "run_code",
+      label: "Run code",
+      summary: "runs code.",
+      args: { type: "object", properties: {} },
+      annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+      effect: "transactional",
+      run: async (_args, context) => {
+        cell.runs++;
+        cell.processes++;
+        try {
+          return succeed(JSON.stringify(await act(context)));
+        } finally {
+          cell.processes--;
+        }
+      },
+    }),
+    ...more,
+  } as unknown as Command;
+  return { cell, command };
+}
+
+const append = (context: CommandContext, text: string) =>
+  context.call("append_to_file", { file: "lines.txt", text: `${text}\n` });
+const ask = async (context: CommandContext) => {
+  await append(context, "before");
+  const { text } = await context.call("ask_user", { question: "Which city?" });
+  await append(context, String(text));
+  return text;
+};
+
+async function makeAsker(
+  options: Partial<WorldOptions> & { readonly act?: typeof ask; readonly cell?: Partial<Command> } = {},
+) {
+  const { act = ask, cell: more = {}, ...rest } = options;
+  const { cell, command } = cellCommand(act, more);
+  const world = await makeWorld({
+    script: ({ messages }) =>
+      messages.some(({ content }) => content.includes("Command run_code")) ? done() : reply("run_code"),
+    commands: [command],
+    ...rest,
+  });
+  await world.create("foo", { approve: "risky" });
+  const host = world.begin();
+  host.supervisor.wake("foo");
+  return { world, host, cell };
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 5_000; looks++) {
+    if (await isSo()) return;
+    await settle();
+  }
+  throw new Error("It did not come to that.");
+}
+const typesOf = async (world: World): Promise<readonly string[]> => (await world.events("foo")).map(({ type }) => type);
+const isWaiting = async (world: World): Promise<boolean> => (await typesOf(world)).includes("command-waiting");
+const linesOf = (world: World): string => Buffer.from(world.files.get("foo")?.get("lines.txt") ?? []).toString();
+const answer = async (world: World, host: TestHost): Promise<void> => {
+  await world.store.deliver(
+    "foo",
+    "answer",
+    { type: "say", from: "person", text: "Chengdu" },
+    world.clock.now().toISOString(),
+  );
+  host.supervisor.wake("foo");
+};
+/** Lets time pass in small steps, so that each look of the runner happens. */
+const pass = async (world: World, ms: number): Promise<void> => {
+  for (let passed = 0; passed < ms; passed += MINUTE) await world.clock.advance(Math.min(MINUTE, ms - passed));
+};
+const isEnded = async (world: World): Promise<boolean> => (await typesOf(world)).at(-1) === "turn-finished";
+
+describe("a cell whose nested call waits for a person", () => {
+  it("keeps its process for minutes, and goes on in it with the answer", async () => {
+    const { world, host, cell } = await makeAsker();
+    await until(() => isWaiting(world));
+    await pass(world, 9 * MINUTE);
+    expect(cell).toEqual({ runs: 1, processes: 1 });
+    await answer(world, host);
+    await until(() => isEnded(world));
+    expect([cell.runs, linesOf(world)]).toEqual([1, "before\nChengdu\n"]);
+  });
+
+  it("gives it back after ten, which is not a death, and runs again when the answer is there", async () => {
+    const { world, host, cell } = await makeAsker();
+    await until(() => isWaiting(world));
+    await pass(world, 11 * MINUTE);
+    await host.quiet();
+    expect(cell).toEqual({ runs: 1, processes: 0 });
+    expect((await typesOf(world)).at(-1)).toBe("call-cut-off");
+    await answer(world, host);
+    await until(() => isEnded(world));
+    expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
+    expect(await typesOf(world)).not.toContain("call-interrupted");
+  });
+
+  it("gives it back at once when others wait for a process", async () => {
+    let isCrowded = false;
+    const { world, host, cell } = await makeAsker({ isSandboxCrowded: () => isCrowded });
+    await until(() => isWaiting(world));
+    await world.clock.advance(MINUTE);
+    expect(cell.processes).toBe(1);
+    isCrowded = true;
+    await world.clock.advance(1_000);
+    await host.quiet();
+    expect(cell).toEqual({ runs: 1, processes: 0 });
+    await answer(world, host);
+    await until(() => isEnded(world));
+    expect(linesOf(world)).toBe("before\nChengdu\n");
+  });
+
+  it("does not run again for a message that is not the answer, nor in a new host", async () => {
+    const { world, host, cell } = await makeAsker();
+    await until(() => isWaiting(world));
+    await pass(world, 11 * MINUTE);
+    await host.quiet();
+    await world.store.deliver("foo", "s", { type: "settings", stepLimit: 50 }, world.clock.now().toISOString());
+    host.supervisor.wake("foo");
+    await host.quiet();
+    expect(cell.runs).toBe(1);
+    await host.supervisor.drain(0);
+    const next = world.begin();
+    next.supervisor.wake("foo");
+    await next.quiet();
+    expect(cell.runs).toBe(1);
+    await answer(world, next);
+    await until(() => isEnded(world));
+    expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
+  });
+
+  it("stays as long as the answer takes in a command that would lose its place", async () => {
+    const { world, host, cell } = await makeAsker({ cell: { effect: "at-most-once" } });
+    await until(() => isWaiting(world));
+    await pass(world, 60 * MINUTE);
+    expect(cell).toEqual({ runs: 1, processes: 1 });
+    await answer(world, host);
+    await until(() => isEnded(world));
+    expect([cell.runs, linesOf(world)]).toEqual([1, "before\nChengdu\n"]);
+  });
+});
+
+describe("a cell whose nested call waits for approval", () => {
+  it("gives its process back, and the approved call is made once", async () => {
+    const act = async (context: CommandContext) => {
+      await append(context, "before");
+      return (await context.call("delete_file", { file: "big", permanently: true })).status;
+    };
+    const { world, host, cell } = await makeAsker({ act });
+    await until(async () => (await typesOf(world)).includes("approval-asked"));
+    await pass(world, 11 * MINUTE);
+    await host.quiet();
+    expect(cell).toEqual({ runs: 1, processes: 0 });
+    await host.control.answer("foo", { callId: "c1.2", verdict: "approved" });
+    await until(() => isEnded(world));
+    expect([cell.runs, linesOf(world)]).toEqual([2, "before\n"]);
+    const started = (await world.events("foo")).filter(
+      ({ type, ...event }) => type === "command-started" && "callId" in event && event.callId === "c1.2",
+    );
+    expect(started).toHaveLength(1);
+  });
+});
+
+describe("a parent whose cell waits for a sub-agent whose cell needs a process", () => {
+  it("gives its own process back, so that both end", async () => {
+    const PROCESSES = 1;
+    const waiting: (() => void)[] = [];
+    let free = PROCESSES;
+    const takeProcess = async (signal: AbortSignal): Promise<() => void> => {
+      while (free === 0)
+        await new Promise<void>((resolve, reject) => {
+          waiting.push(resolve);
+          signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+        });
+      free--;
+      return () => {
+        free++;
+        waiting.shift()?.();
+      };
+    };
+    const act = async (context: CommandContext) => {
+      using _process = { [Symbol.dispose]: await takeProcess(context.signal) };
+      if (context.agent.name !== "foo") return "the child's work";
+      const task = { name: "child", task: "help", prompt: "Help." };
+      const { text } = await context.call("start_agent", task);
+      await append(context, String(text).replaceAll("\n", " "));
+      return text;
+    };
+    const { world, host } = await makeAsker({
+      act,
+      services: { agents: { ready: true } },
+      isSandboxCrowded: () => waiting.length > 0,
+    });
+    await until(async () => {
+      await world.clock.advance(1_000);
+      return isEnded(world);
+    });
+    await host.quiet();
+    expect(linesOf(world)).toContain("All goals are reached.");
+    const started = (await world.events("foo")).filter(({ type }) => type === "agent-started");
+    expect(started).toHaveLength(1);
+  });
+});

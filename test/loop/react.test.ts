@@ -1,0 +1,228 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { type Command, defineCommand, succeed } from "#core/command.ts";
+import { isFinished } from "#core/state.ts";
+import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
+import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
+
+afterEach(closeProseLoops);
+
+const harmless = { readOnly: true, destructive: false, idempotent: true, openWorld: false } as const;
+const search = defineCommand({
+  name: "method_search",
+  label: "Search",
+  summary: "finds methods.",
+  args: { type: "object", properties: { description: { type: "string" } }, required: ["description"] },
+  annotations: harmless,
+  effect: "pure",
+  async run(_args, { stage }) {
+    stage({ kind: "methods-found", names: ["get_weather"] });
+    return succeed("`get_weather(latitude: float, longitude: float) -> str`: Weather at a place.");
+  },
+});
+const weather = defineCommand({
+  name: "get_weather",
+  label: "Weather",
+  summary: "tells the weather.",
+  args: {
+    type: "object",
+    properties: { latitude: { type: "number" }, longitude: { type: "number" }, station: { type: "string" } },
+    required: ["latitude", "longitude"],
+  },
+  annotations: harmless,
+  effect: "pure",
+  listed: false,
+  run: async ({ latitude, longitude }) => succeed(`Rain at ${latitude}, ${longitude}.`),
+});
+const commands = [search, weather] as unknown as readonly Command[];
+const GOALS = ["Print the weather at 59.9139, 10.7522"];
+
+const SEARCH = 'method_search("weather at a place")';
+const searching: CellBehaviour = async (_cell, _host, { call, print }) =>
+  print(String(await call("method_search", { description: "weather at a place" })));
+const forecast =
+  (latitude: number, longitude: number): CellBehaviour =>
+  async (_cell, _host, { call, print }) =>
+    print(String(await call("get_weather", { latitude, longitude })));
+const stop: CellBehaviour = () => ({ stop: {} });
+const act = (thought: string, code: string): string => `${thought}\n\nACTION:\n${python(code)}`;
+
+const USE = "print(get_weather(59.9139, 10.7522))";
+const CELLS = { [SEARCH]: searching, [USE]: forecast(59.9139, 10.7522), "stop()": stop };
+
+const make = (replies: readonly string[], cells: Readonly<Record<string, CellBehaviour>> = {}, goals = GOALS) =>
+  makeProseLoop("react", replies, { ...CELLS, ...cells }, { commands, goals });
+
+describe("an agent in the form react", () => {
+  it("searches, acts and stops, in a dialog whose numbers go on", async () => {
+    const { loop, server, request } = await make([
+      act("I look for a method.", SEARCH),
+      act("`get_weather` does it.", USE),
+      act("The weather is printed.", "stop()"),
+    ]);
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+    expect(server.violations).toEqual([]);
+    expect(server.chats.map(({ stop }) => stop)).toEqual(Array(3).fill(["\nOBSERVATION"]));
+    expect(request(1).at(-1)).toMatch(/must be a call of `method_search`[^]*THOUGHT 1:$/);
+    expect(request(2).at(-1)).toMatch(/THOUGHT 2:\nBased on previous observations,$/);
+    expect(request(3).slice(1, -1)).toEqual([
+      `THOUGHT 1:\nI look for a method.\n\nACTION 1:\n${python(SEARCH)}`,
+      expect.stringMatching(/^OBSERVATION 1:\n[^]*get_weather\(latitude/),
+      `THOUGHT 2:\nBased on previous observations, \`get_weather\` does it.\n\nACTION 2:\n${python(USE)}`,
+      expect.stringMatching(/^OBSERVATION 2:\n[^]*Rain at 59\.9139/),
+    ]);
+    // No remark, since everything was as it should be.
+    expect(request(3).join()).not.toContain("Remark");
+    const completed = (await loop.events()).find((event) => event.type === "turn-finished");
+    expect(completed).toMatchObject({ reason: "The weather is printed." });
+  });
+
+  it("keeps the model's own words in the log", async () => {
+    const reply = act("I look.", SEARCH);
+    const { loop } = await make([reply, act("Done.", "stop()")]);
+    await loop.run();
+    const replied = (await loop.events()).filter((event) => event.type === "model-replied");
+    expect(replied[0]).toMatchObject({ text: reply });
+  });
+
+  it("hears that the first action must be a search, once, and what it did stays", async () => {
+    const { loop, lastResult } = await make([act("I know it.", USE), act("Again.", USE), act("Done.", "stop()")]);
+    await loop.run();
+    expect(lastResult(2)).toMatch(/Rain at 59\.9139[^]*Remark: the first action must be a search\./);
+    expect(lastResult(3)).not.toContain("must be a search");
+  });
+
+  it("hears that nothing was printed", async () => {
+    const { loop, lastResult } = await make(
+      [act("Search.", SEARCH), act("Keep it.", "x = 1"), act("Done.", "stop()")],
+      {
+        "x = 1": () => undefined,
+      },
+    );
+    await loop.run();
+    expect(lastResult(3)).toMatch(/\n<data-\w+>\nNothing was printed\. Use print\(name\)/);
+    expect(lastResult(2)).not.toContain("Nothing was printed");
+  });
+
+  it("sees the line that failed and a hint, and goes on", async () => {
+    const bad = "a = 1\nprint(b[2])";
+    const problem = { type: "IndexError", message: "list index out of range", line: 2, source: "print(b[2])" };
+    const { loop, lastResult } = await make([act("Search.", SEARCH), act("Try.", bad), act("Done.", "stop()")], {
+      [bad]: () => failedCell(problem),
+    });
+    expect(isFinished(await loop.run())).toBe(true);
+    const observation = lastResult(3);
+    expect(observation).toMatch(/^OBSERVATION 2:/);
+    expect(observation).toMatch(/IndexError: list index out of range\nLine 2: print\(b\[2\]\)\n[^]*method_search\(/);
+    expect(observation).not.toMatch(/Traceback|\.ts|node_modules/);
+  });
+
+  it("does not end with a stop() in an action that fails", async () => {
+    const bad = "stop()\n1 / 0";
+    const { loop, server } = await make([act("Search.", SEARCH), act("End.", bad), act("End.", "stop()")], {
+      [bad]: () => failedCell({ type: "ZeroDivisionError" }),
+    });
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(server.chats).toHaveLength(3);
+  });
+
+  it("hears that an action called two methods, and that only the first of two actions was run", async () => {
+    const both = `${USE}\n${USE}`;
+    const { loop, lastResult } = await make(
+      [
+        act("Search.", SEARCH),
+        act("Both.", both),
+        `${act("Two.", USE)}\n${act("Three.", SEARCH)}`,
+        act("D.", "stop()"),
+      ],
+      { [both]: forecast(59.9139, 10.7522) },
+    );
+    await loop.run();
+    expect(lastResult(3)).toMatch(/Remark: this action called 2 methods \(get_weather\)/);
+    expect(lastResult(4)).toMatch(/Rain[^]*Remark: the reply had 2 actions, and only the first was run\./);
+    expect(lastResult(4)).not.toContain("called 2 methods");
+  });
+
+  describe("that passes values", () => {
+    const used = async (code: string, goals = GOALS) => {
+      const { loop, lastResult } = await make(
+        [act("Search.", SEARCH), act("Use it.", code), act("Done.", "stop()")],
+        { [code]: forecast(48.8566, 2.3522) },
+        goals,
+      );
+      await loop.run();
+      return lastResult(3);
+    };
+
+    it("hears which of them are neither in the task nor in an observation", async () => {
+      const observation = await used("print(get_weather(48.8566, 2.3522))");
+      expect(observation).toMatch(/Rain at 48\.8566, 2\.3522\.[^]*Remark: 48\.8566, 2\.3522: not found in the task/);
+    });
+
+    it("hears nothing when they are in the task (control)", async () => {
+      expect(await used("print(get_weather(48.8566, 2.3522))", ["Weather at 48.8566 N, 2.3522 E"])).not.toContain(
+        "Remark",
+      );
+    });
+
+    it("hears of a single word that it made up", async () => {
+      const code = 'print(get_weather(1, 2, station="Blindern"))';
+      expect(await used(code)).toContain("Remark: Blindern: not found");
+      expect(await used(code, ["Ask the station Blindern"])).not.toContain("Remark");
+    });
+
+    it("finds a value in an observation that is no longer shown", async () => {
+      const filler = Array.from({ length: 8 }, (_, at) => `print(${at})`);
+      const show = "print(place)";
+      const late = "print(get_weather(48.8566, 2.3522))";
+      const { loop, request, lastResult } = await make(
+        [SEARCH, show, ...filler, late, "stop()"].map((code) => act("Go.", code)),
+        {
+          ...Object.fromEntries(filler.map((code) => [code, () => ({ value: cellValue("ok") })])),
+          [show]: () => ({ value: cellValue("Paris is at 48.8566, 2.3522") }),
+          [late]: forecast(48.8566, 2.3522),
+        },
+      );
+      await loop.run();
+      expect(request(11).join()).not.toContain("48.8566");
+      expect(lastResult(12)).toMatch(/Rain at 48\.8566/);
+      expect(lastResult(12)).not.toContain("Remark");
+    });
+  });
+
+  it("asks again after a reply without an action", async () => {
+    const { loop, request } = await make([act("Search.", SEARCH), "All is done.", act("Done.", "stop()")]);
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(request(3).slice(-3)).toEqual([
+      "THOUGHT 2:\nBased on previous observations, All is done.",
+      expect.stringMatching(/could not be used[^]*no action[^]*stop\(\)/),
+      expect.stringMatching(/THOUGHT 3:\nBased on previous observations,$/),
+    ]);
+  });
+
+  it("may import nothing, and uses commands as functions under --commands too", async () => {
+    const { loop } = await makeProseLoop("react", [act("S.", SEARCH), act("D.", "stop()")], CELLS, {
+      commands,
+      settings: { commands: "own" },
+    });
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+  });
+});
+
+describe("an agent in the form json", () => {
+  it("gets no remark for the same code (control)", async () => {
+    const say = (name: string, args: object) => JSON.stringify({ thoughts: { text: "t" }, command: { name, args } });
+    const code = "print(get_weather(48.8566, 2.3522))";
+    const { loop, server, request } = await makeProseLoop(
+      "json",
+      [say("run_code", { language: "python", code }), say("task_complete", { reason: "done" })],
+      { [code]: forecast(48.8566, 2.3522) },
+      { commands, goals: GOALS },
+    );
+    await loop.run();
+    expect(request(2).join()).toContain("Rain at 48.8566");
+    expect(request(2).join()).not.toContain("Remark");
+    expect(server.chats[0]).not.toHaveProperty("stop");
+  });
+});

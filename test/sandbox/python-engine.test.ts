@@ -1,0 +1,372 @@
+/** One process runs all cells of this file: a start of Python takes seconds. */
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { SavedNamespace } from "#core/ports/sandbox.ts";
+import { cellFunction, PythonProcess } from "../helpers/python-process.ts";
+
+/** As a process before this one saved it: `x` is 41, and `limit` was a value of a default argument. */
+const SAVED: SavedNamespace = {
+  version: "c0.1",
+  definitions: [
+    ["below", "def below(value, maximum=limit):\n    return value < maximum\n"],
+    ["np", "import statistics as np"],
+  ],
+  values: { x: "gAVLKS4=", limit: "gAVLZC4=", broken: "gAVjX19tYWluX18KTm9uZXN1Y2gKLg==" },
+};
+let python: PythonProcess;
+let first: Awaited<ReturnType<PythonProcess["run"]>>;
+
+beforeAll(async () => {
+  python = await PythonProcess.start();
+  first = await python.run("[x + 1, below(99), below(100), np.mean([1, 3])]", {}, SAVED);
+}, 120_000);
+afterAll(() => python[Symbol.asyncDispose]());
+
+describe("a namespace that was saved", () => {
+  it("is there for the first cell, also a definition that needs a value", () => {
+    expect(first).toMatchObject({ kind: "done", value: { json: [42, true, false, 2] } });
+  });
+
+  it("names what could not be loaded", () => {
+    expect(first.lost).toEqual([{ name: "broken", reason: expect.stringContaining("could not be loaded") }]);
+  });
+});
+
+describe("a cell", () => {
+  it("has the value of its last expression, and names last from cell to cell", async () => {
+    expect(await python.run("y = 0.99**1000\nprint('made')")).toMatchObject({ value: null, output: "made\n" });
+    expect(await python.run("y")).toMatchObject({ value: { text: "4.317124741065786e-05" }, output: "" });
+  });
+
+  it("gives the text of a str without quotes, and JSON only of plain data", async () => {
+    expect(await python.run("'it' + ' is'")).toMatchObject({ value: { text: "it is", json: "it is" } });
+    expect(await python.run("None")).toMatchObject({ value: null });
+    const outcome = await python.run("object()");
+    expect(outcome).toMatchObject({ value: { text: expect.stringContaining("<object object") } });
+    expect(outcome).not.toHaveProperty("value.json");
+    const code =
+      "from dataclasses import dataclass\n@dataclass\nclass City:\n    name: str\n    n: int\n[City('Rome', 1), (2, {3})]";
+    expect(await python.valueOf(code)).toEqual([{ name: "Rome", n: 1 }, [2, [3]]]);
+  });
+
+  it("shows the failing line of its own code, and none of a library or of the machine", async () => {
+    expect(await python.problemOf("import json\n\njson.loads('{')  # here\n")).toEqual({
+      kind: "error",
+      type: "JSONDecodeError",
+      message: "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+      line: 3,
+      source: "json.loads('{')  # here",
+    });
+    expect(await python.problemOf("a = = 1")).toMatchObject({ kind: "syntax", line: 1, source: "a = = 1" });
+  });
+
+  it("names the place in an earlier cell that failed", async () => {
+    await python.run("def half(n):\n    return n / 0", { name: "maths.py" });
+    expect(await python.problemOf("\nhalf(1)")).toMatchObject({
+      line: 2,
+      source: "half(1)",
+      message: "division by zero (in maths.py, line 2: return n / 0)",
+    });
+  });
+
+  it("names a name that does not exist", async () => {
+    expect(await python.problemOf("send_discord('hi')")).toMatchObject({
+      type: "NameError",
+      missingName: "send_discord",
+    });
+    expect(await python.problemOf("def f():\n    v += 1\n    v = 0\nf()")).not.toHaveProperty("missingName");
+  });
+
+  it("survives an error whose text cannot be shown", async () => {
+    const code = "class Bad(Exception):\n    def __str__(self):\n        raise ValueError()\nraise Bad()";
+    expect(await python.problemOf(code)).toMatchObject({
+      type: "Bad",
+      message: expect.stringContaining("cannot be shown"),
+    });
+    expect(await python.valueOf("1 + 1")).toBe(2);
+  });
+
+  it("keeps the start and the end of long output", async () => {
+    const outcome = await python.run("print('start')\nfor i in range(20000): print('0123456789')\nprint('end')");
+    expect(outcome.isCut).toBe(true);
+    expect(outcome.output).toMatch(/^start\n[\s\S]*characters left out[\s\S]*end\n$/);
+    expect(outcome.output.length).toBeLessThanOrEqual(65_536);
+  });
+
+  it("ends at its time limit, also in sleep, and keeps the namespace", async () => {
+    const problem = { kind: "timeout", type: "TimeoutError", message: "The code took longer than 1 s." };
+    const limit = { timeLimitMs: 1_000 };
+    expect(await python.problemOf("x = 43\nwhile True: pass", limit)).toMatchObject({ ...problem, line: 2 });
+    expect(await python.problemOf("import time\ntime.sleep(60)", limit)).toMatchObject({ ...problem, line: 2 });
+    expect(await python.valueOf("x")).toBe(43);
+  });
+
+  it("gets MemoryError at the limit of memory, and goes on", async () => {
+    expect(await python.problemOf("[0] * 10**9")).toMatchObject({ kind: "memory", type: "MemoryError", line: 1 });
+    expect(await python.valueOf("x")).toBe(43);
+  });
+
+  it("starts with the recorded seed and time", async () => {
+    const code =
+      "import random, time\n[random.random(), int(time.time()), str(datetime.now())[:16], str(date.today())]";
+    const dice = (await python.valueOf(code)) as number[];
+    expect(dice.slice(1)).toEqual([1_795_161_600, "2026-11-20 08:00", "2026-11-20"]);
+    expect(((await python.valueOf(code)) as number[])[0]).toBe(dice[0]);
+    expect(((await python.valueOf(code, { seed: 8 })) as number[])[0]).not.toBe(dice[0]);
+  });
+
+  it("is asked to end by stop(), unless it fails after it", async () => {
+    const hasStop = true;
+    expect(await python.run("stop({'n': 1})\nx = 0", { hasStop })).toMatchObject({
+      kind: "done",
+      stop: { value: { n: 1 } },
+    });
+    expect(await python.run("stop()", { hasStop })).toMatchObject({ stop: {} });
+    expect(await python.run("try:\n    stop()\nfinally:\n    1 / 0", { hasStop })).toMatchObject({ kind: "failed" });
+    expect(await python.problemOf("stop()")).toMatchObject({ missingName: "stop" });
+  });
+});
+
+describe("imports", () => {
+  it("are those of the rule", async () => {
+    expect(await python.problemOf("import math", { imports: "none" })).toMatchObject({
+      message: expect.stringContaining("method_search"),
+    });
+    expect(await python.valueOf("import math\nmath.floor(1.5)")).toBe(1);
+    expect(await python.problemOf("import ctypes")).toMatchObject({
+      message: "ctypes is not available in the sandbox.",
+    });
+    expect(await python.valueOf("import ctypes\n1", { imports: "all" })).toBe(1);
+  });
+
+  it("that do not exist say what there is", async () => {
+    expect(await python.problemOf("import numpy")).toMatchObject({
+      type: "ModuleNotFoundError",
+      message: expect.stringMatching(/^No module named 'numpy'\. The sandbox has/),
+    });
+  });
+});
+
+describe("a command as a function", () => {
+  const functions = [cellFunction("read_file", "file", "first_line?")];
+  const call = async (name: string, args: unknown) => ({ value: { name, args }, changesFiles: false });
+
+  it("takes arguments by position and by name", async () => {
+    const code = "[read_file('a', first_line=2), read_file(file='b')]";
+    expect(await python.valueOf(code, { functions, call })).toEqual([
+      { name: "read_file", args: { file: "a", first_line: 2 } },
+      { name: "read_file", args: { file: "b" } },
+    ]);
+    expect(await python.problemOf("read_file('a', lines=1)", { functions, call })).toMatchObject({
+      type: "TypeError",
+      message: "read_file() has no argument 'lines'. Its arguments are file, first_line.",
+    });
+  });
+
+  it("has a signature and a docstring", async () => {
+    const code = "import inspect\n[str(inspect.signature(read_file)), read_file.__doc__, read_file.__name__]";
+    expect(await python.valueOf(code, { functions })).toEqual([
+      "(file, first_line=None)",
+      "read_file(file: str, first_line: str = None) -> str\n\nDoes read_file.",
+      "read_file",
+    ]);
+  });
+
+  it("raises CommandError when it fails, which code may catch", async () => {
+    const refuse = { functions, call: async () => ({ error: { code: "denied", text: "No." }, changesFiles: false }) };
+    const caught = "try:\n    read_file('a')\nexcept CommandError as e:\n    r = [e.code, e.text, str(e)]\nr";
+    expect(await python.valueOf(caught, refuse)).toEqual(["denied", "No.", "No."]);
+    expect(await python.problemOf("read_file('a')", refuse)).toMatchObject({
+      type: "CommandError",
+      message: "No.",
+      command: { code: "denied", text: "No." },
+    });
+  });
+
+  it("goes when it is not offered any more, unless code has defined the name", async () => {
+    expect(await python.problemOf("read_file")).toMatchObject({ missingName: "read_file" });
+    await python.run("read_file = 5", { functions });
+    expect(await python.valueOf("read_file", { functions })).toBe(5);
+    await python.run("del read_file");
+  });
+
+  it("is called by functions of the home's helpers", async () => {
+    const source =
+      "from math import floor\ndef shout(file):\n    return read_file(file)['args']['file'].upper() + str(floor(1.5))\n";
+    const modules = [{ file: "shouts.py", source }];
+    expect(await python.valueOf("shout('a')", { functions, call, modules, imports: "none" })).toBe("A1");
+    expect(await python.run("1", { modules: [{ file: "bad.py", source: "def f(:" }] })).toMatchObject({
+      value: { json: 1 },
+      output: expect.stringMatching(/^bad\.py, line 1 could not be loaded: SyntaxError/),
+    });
+  });
+});
+
+describe("agent.run", () => {
+  const asked: unknown[] = [];
+  const returning = (value: unknown) => ({
+    run: async (task: string, returns: object, form: string | null) => {
+      asked.push({ task, returns, form });
+      return { value };
+    },
+  });
+
+  it.each([
+    ["str", "Rome", '"Rome"', { type: "string" }],
+    ["int", 14284000, "14284000", { type: "integer" }],
+    ["float", 1, "1.0", { type: "number" }],
+    ["list[str]", ["a"], "['a']", { type: "array", items: { type: "string" } }],
+    ["set[int]", [1], "{1}", { type: "array", items: { type: "integer" } }],
+    ["dict[str, int | None]", { a: null }, "{'a': None}", { type: "object" }],
+    ["tuple[int, str]", [1, "a"], "(1, 'a')", { prefixItems: [{ type: "integer" }, { type: "string" }] }],
+    ["Literal['a', 'b']", "b", "'b'", { enum: ["a", "b"] }],
+    ["Colour", "red", "<Colour.RED: 'red'>", { enum: ["red"] }],
+    ["Person", { name: "Ann", age: 7 }, "Person(name='Ann', age=7)", { title: "Person", required: ["name"] }],
+    ["Movie", { title: "M" }, "{'title': 'M'}", { title: "Movie", required: ["title"] }],
+  ])("returns %s as a Python value", async (type, value, shown, schema) => {
+    const types =
+      "from dataclasses import dataclass\nfrom enum import Enum\nfrom typing import Literal, TypedDict\n" +
+      "class Colour(Enum):\n    RED = 'red'\n@dataclass\nclass Person:\n    name: str\n    age: int = 0\n" +
+      "class Movie(TypedDict):\n    title: str\n";
+    expect(await python.valueOf(`${types}repr(agent.run('t', return_type=${type}))`, returning(value))).toBe(
+      shown.replaceAll('"', "'"),
+    );
+    expect(asked.at(-1)).toMatchObject({ task: "t", returns: schema, form: null });
+  });
+
+  it("refuses a value of another type, and a type that JSON cannot hold", async () => {
+    expect(await python.problemOf("agent.run('t', int)", returning("14"))).toMatchObject({
+      type: "TypeError",
+      message: "The result: expected int, got str: '14'",
+    });
+    expect(await python.problemOf("agent.run('t', complex)", returning(1))).toMatchObject({
+      message: expect.stringContaining("return_type complex is not supported. Use str, int"),
+    });
+  });
+
+  it("runs cells inside its wait, in the same namespace and with their own output, time and seed", async () => {
+    const nested: unknown[] = [];
+    const run = async () => {
+      const outcome = await python.run(
+        "import random\nfor _ in range(9): random.random()\ndef double(n): return 2 * n\nshared = 21\nprint('inner')\nagent_task = None",
+        { seed: 5, timeLimitMs: 5_000 },
+      );
+      nested.push(outcome);
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      return { value: "made" };
+    };
+    const code =
+      "import random\na = random.random()\nprint('before')\nagent('nest')\nprint('after')\n[double(shared), a, random.random()]";
+    const outcome = await python.run(code, { run, timeLimitMs: 1_000 });
+    expect(outcome).toMatchObject({
+      kind: "done",
+      output: "before\nafter\n",
+      value: { json: [42, expect.anything(), expect.anything()] },
+    });
+    expect(nested).toMatchObject([
+      {
+        output: "inner\n",
+        change: { definitions: [["double", "def double(n): return 2 * n\n"]], values: { shared: expect.any(String) } },
+      },
+    ]);
+    const { value } = outcome as { value: { json: unknown } };
+    const again = code.replace("agent('nest')", "pass");
+    expect(await python.valueOf(again)).toEqual(value.json);
+  });
+
+  it("applies what nested cells did before this run of the cell", async () => {
+    const change = {
+      definitions: [
+        ["triple", "def triple(n): return 3 * n"],
+        ["double", null],
+      ] as const,
+      values: { shared: "gAVLKS4=", read_x: null },
+    };
+    const run = async () => ({ value: "ok", change });
+    expect(await python.valueOf("agent('t')\n[triple(shared), 'double' in globals()]", { run })).toEqual([123, false]);
+    const redo: object = { redo: { definitions: [], values: { shared: null } } };
+    expect(await python.valueOf("'shared' in globals()", redo)).toBe(false);
+  });
+});
+
+describe("the folder", () => {
+  it("is listed and read when code looks at it, and each file once", async () => {
+    python.files.set("notes/a.txt", Buffer.from("hello"));
+    python.takeAsked();
+    await python.run("1 + 1");
+    expect(python.takeAsked()).toEqual([]);
+    const code = "import os\n[os.getcwd(), os.listdir('notes'), os.path.getsize('notes/a.txt')]";
+    expect(await python.valueOf(code)).toEqual(["/workspace", ["a.txt"], 5]);
+    expect(python.takeAsked()).toEqual(["list"]);
+    const read = "open('notes/a.txt').read()";
+    expect(await python.valueOf(`${read} + ${read}`)).toBe("hellohello");
+    expect(await python.valueOf(read)).toBe("hello");
+    expect(python.takeAsked()).toEqual(["list", "read notes/a.txt", "list"]);
+  });
+
+  it("sends what code changed before a call and at the end, and only then", async () => {
+    const seen: string[] = [];
+    const call = async () => {
+      seen.push(...python.takeAsked());
+      python.files.set("from-host.txt", Buffer.from("new"));
+      return { value: null, changesFiles: true };
+    };
+    const code =
+      "import os\nopen('b.txt', 'w').write('b')\ntouch()\nos.rename('notes/a.txt', 'moved.txt')\n" +
+      "open('b.txt', 'a').write('c')\nopen('from-host.txt').read()";
+    expect(await python.valueOf(code, { functions: [cellFunction("touch")], call })).toBe("new");
+    expect(seen.filter((one) => one !== "list")).toEqual(["save b.txt"]);
+    expect(
+      python
+        .takeAsked()
+        .filter((one) => one.startsWith("save") || one.startsWith("remove"))
+        .sort(),
+    ).toEqual(["remove notes/a.txt", "save b.txt", "save moved.txt"]);
+    expect(python.files.get("b.txt")?.toString()).toBe("bc");
+    expect(python.files.get("moved.txt")?.toString()).toBe("hello");
+  });
+
+  it("is that of the host again when a save is refused, and the cell says why", async () => {
+    const saveFiles = async () => ({ error: { code: "quota", text: "The folder is full." } });
+    expect(await python.problemOf("open('c.txt', 'w').write('c')", { saveFiles })).toMatchObject({
+      type: "PermissionError",
+      message: "The changes were not saved: The folder is full.",
+    });
+    const code = "import os\n[os.path.exists('c.txt'), open('b.txt').read()]";
+    expect(await python.valueOf(code)).toEqual([false, "bc"]);
+    const caught = "try:\n    open('c.txt', 'w').write('c')\n    agent('t')\nexcept OSError as e:\n    r = str(e)\nr";
+    expect(await python.valueOf(caught, { saveFiles })).toBe("The changes were not saved: The folder is full.");
+  });
+
+  it("says why a file cannot be read, and refuses links", async () => {
+    const readFile = async () => ({ error: { code: "denied", text: "It is a secret." } });
+    python.files.set("secret.txt", Buffer.from("secret"));
+    expect(await python.problemOf("open('secret.txt').read()", { readFile })).toMatchObject({
+      type: "PermissionError",
+      message: expect.stringMatching(/: It is a secret\.$/),
+    });
+    expect(await python.problemOf("import os\nos.symlink('/etc', 'etc')")).toMatchObject({ type: "PermissionError" });
+    expect(await python.problemOf("open('/etc/passwd')")).toMatchObject({ type: "FileNotFoundError" });
+  });
+});
+
+describe("what is kept", () => {
+  it("is definitions as source and values, and reasons for the rest", async () => {
+    const code =
+      "import io\nfrom collections import Counter as C\n@staticmethod\ndef deco(): pass\nif True:\n    def inner(): return 1\n" +
+      "g = (i for i in [1])\nf = open('b.txt')\nadd = lambda a: a\nmade = (lambda: lambda: 1)()\nholder = [g]\nbig = 'x' * (9 * 2**20)\nc = C('aab')";
+    const { saved, lost } = await python.run(code);
+    const definitions = new Map(saved?.definitions);
+    expect(definitions.get("C")).toBe("from collections import Counter as C");
+    expect(definitions.get("inner")).toBe("if True:\n    def inner(): return 1\n");
+    expect(definitions.get("add")).toBe("add = lambda a: a");
+    expect(saved?.values).toHaveProperty("c");
+    expect(Object.fromEntries(lost.map(({ name, reason }) => [name, reason]))).toEqual({
+      g: "a generator cannot be kept",
+      f: "an open file cannot be kept",
+      made: expect.stringContaining("made inside a function"),
+      holder: "a list that holds a generator cannot be kept",
+      big: "it is too large to be kept: save it in a file",
+    });
+    await python.run("del g, f, made, holder, big");
+  });
+});

@@ -1,0 +1,230 @@
+/** The rows of seed 000, General Agent, each with the real program, the real sandbox and a model that knows only its prompt. */
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+import type { RecordedEvent } from "#core/event.ts";
+import { block, DONE, type Line, onGoals, onTask } from "../helpers/conditional-model.ts";
+import { makeSeedHome } from "../helpers/seed-home.ts";
+import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity } from "./cities.ts";
+
+const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
+const PYTHON_VALUE = "4.317124741065786e-05";
+
+/** Each reply in turn, by the number of the model's own replies that the prompt shows. Then the end. */
+const inTurn = (...replies: readonly string[]): readonly Line[] => [
+  ...replies.map((reply, index): Line => onGoals(({ own }) => own.length === index, reply)),
+  onGoals(() => true, DONE),
+];
+const resultsOf = (log: readonly RecordedEvent[]): readonly string[] =>
+  log.flatMap((event) =>
+    event.type === "command-finished" && /^c\d+$/.test(event.callId) ? [String(event.observation.text)] : [],
+  );
+
+describe("General Agent", () => {
+  it("G1: code of a reply is run, and the next request holds its result", async () => {
+    await using home = await makeSeedHome(inTurn(block("result = 0.99 ** 1000\nresult")));
+    await home.run("code");
+    const [first, second] = home.seen;
+    expect(first?.all).not.toContain(PYTHON_VALUE);
+    expect(second?.own).toEqual([expect.stringContaining("0.99 ** 1000")]);
+    expect(second?.messages.at(-2)).toMatchObject({ role: "user", content: expect.stringContaining(PYTHON_VALUE) });
+  });
+
+  it("G1, control: in the form json the same reply is not run", async () => {
+    const lines = [{ say: block("result = 0.99 ** 1000\nresult") }];
+    await using home = await makeSeedHome(lines);
+    await home.run("json", { code: 10 });
+    expect(home.seen.every(({ all }) => !all.includes(PYTHON_VALUE))).toBe(true);
+  });
+
+  it("G2: a cell returns its last expression, else what it printed, and a long result is clipped", async () => {
+    await using home = await makeSeedHome(
+      inTurn(
+        block("print('aside')\n6 * 7"),
+        block("print('only', 'this')\nx = 1"),
+        block("print('ab' * 15000 + 'END')"),
+      ),
+    );
+    await home.run("code");
+    const [value = "", printed = "", long = ""] = resultsOf(await home.log());
+    expect(value).toContain("42");
+    expect(printed).toContain("only this");
+    expect(long.length).toBeLessThan(25_000);
+    expect(Math.max(...home.seen.map(({ all }) => all.length))).toBeLessThan(60_000);
+  });
+
+  it("G3: the namespace survives kill -9, and the model is told what could not be kept", async () => {
+    const first = "import math\nx = 41\ndef f(n):\n    return math.floor(n) + 1\nlines = (n for n in range(3))\n'kept'";
+    await using home = await makeSeedHome(inTurn(block(first), block("f(x)"), block("next(lines)")));
+    const { goald } = home;
+    await home.run("code", { flags: ["--max-steps", "1"], code: 6 });
+    const before = await home.log();
+    expect(before.at(-1)?.type).toBe("agent-paused");
+    const killed = goald.start(["resume", "t", "--json", "--max-steps", "10"], {
+      imports: [HOOK],
+      env: { KILL_AT_EVENT: `1:${before.length + 4}:after` },
+    });
+    expect((await killed.ended).signal).toBe("SIGKILL");
+    expect((await goald.run(["resume", "t", "--json", "--max-steps", "10"])).code).toBe(0);
+    const [, sum = "", lost = ""] = resultsOf(await home.log());
+    expect(sum).toContain("42");
+    expect(lost).toMatch(/NameError[\s\S]*lines/);
+    expect(home.seen.some(({ all }) => /lines[^\n]*generator/.test(all))).toBe(true);
+  });
+
+  it("G3, control: another agent has a namespace of its own", async () => {
+    await using home = await makeSeedHome([
+      onGoals(({ system, own }) => system.includes("You are T,") && own.length === 0, block("x = 41")),
+      onGoals(({ own }) => own.length === 0, block("x + 1")),
+      onGoals(() => true, DONE),
+    ]);
+    await home.run("code");
+    await home.run("code", { name: "U" });
+    expect(resultsOf(await home.log("u"))[0]).toContain("NameError");
+  });
+
+  it("G4: the prompt holds each command as a function with its words, and one block may call several of them", async () => {
+    const code = `append_to_file('list.txt', 'flour\\n')
+text = read_file('list.txt')
+if 'flour' in text:
+    write_to_file('bread.txt', 'bake')
+len(text)`;
+    await using home = await makeSeedHome(inTurn(block(code)));
+    await home.run("code");
+    const [first] = home.seen;
+    for (const name of ["append_to_file", "read_file", "write_to_file"])
+      expect(first?.system).toMatch(new RegExp(`${name}\\([^\\n]*file: str`));
+    expect(await home.file("bread.txt")).toBe("bake");
+    const calls = (await home.log()).flatMap((event) => (event.type === "command-requested" ? [event.call.name] : []));
+    expect(calls.filter((name) => name !== "save_files").slice(0, 4)).toEqual([
+      "run_code",
+      "append_to_file",
+      "read_file",
+      "write_to_file",
+    ]);
+  });
+
+  it("G5: the model reads the errors of its code and mends it; a success resets the count of failures", async () => {
+    const bad = ["result = 1 +", "undefined_name + 1"];
+    const good = "total = 40 + 2\ntotal";
+    await using home = await makeSeedHome(inTurn(...[...bad, good, ...bad, good].map((code) => block(code))));
+    await home.run("code");
+    const last = (request: number) => home.seen[request]?.messages.at(-2)?.content ?? "";
+    expect(last(1)).toContain("SyntaxError");
+    expect(last(2)).toMatch(/NameError[\s\S]*undefined_name/);
+    expect(last(3)).toContain("42");
+    expect(home.seen).toHaveLength(7);
+  });
+
+  it("G5: three failing cells in a row pause the agent", async () => {
+    await using home = await makeSeedHome([{ say: ({ own }) => block(`missing_${own.length}()`) }]);
+    const ended = await home.run("code", { code: 10 });
+    expect(ended.stdout).toContain("failing-cells");
+    expect(home.seen).toHaveLength(3);
+  });
+
+  it("G6: a self-call returns a value of the type, in the code that asked", async () => {
+    await using home = await makeSeedHome([
+      onTask(/Extract population number/, () => "14284000"),
+      ...inTurn(
+        block("population = agent.run('Extract population number from: 14,284,000', return_type=int)\npopulation + 1"),
+      ),
+    ]);
+    await home.run("code");
+    expect(resultsOf(await home.log())[0]).toContain("14284001");
+    expect(home.seen.filter(({ task }) => task === undefined)).toHaveLength(2);
+  });
+
+  it("G7: a result of another type is asked for once more, with the type", async () => {
+    await using home = await makeSeedHome([
+      { when: ({ task, own }) => task !== undefined && own.at(-1) === "about 14 million", say: "14000000" },
+      onTask(/population/, () => "about 14 million"),
+      ...inTurn(block("agent.run('What is the population?', return_type=int) // 2")),
+    ]);
+    await home.run("code");
+    const nested = home.seen.filter(({ task }) => task !== undefined);
+    expect(nested).toHaveLength(2);
+    for (const { all } of nested) expect(all).toContain('"integer"');
+    expect(resultsOf(await home.log())[0]).toContain("7000000");
+  });
+
+  it("G7: a result that never matches is a typed error in the code, and no text", async () => {
+    const code = `try:
+    found = agent.run('What is the population?', return_type=int)
+except CommandError as error:
+    found = ('refused', error.code)
+found`;
+    await using home = await makeSeedHome([onTask(/population/, () => "about 14 million"), ...inTurn(block(code))]);
+    await home.run("code");
+    expect(home.seen.filter(({ task }) => task !== undefined)).toHaveLength(2);
+    expect(resultsOf(await home.log())[0]).toContain("'refused'");
+  });
+
+  it("G8: in a sub-task a successful cell ends it, and its value is the result", async () => {
+    await using home = await makeSeedHome([
+      onTask(/three numbers/, () => block("[n * n for n in (1, 2, 3)]")),
+      ...inTurn(
+        block("found = agent.run('Give three numbers', return_type=list[int])\n(type(found).__name__, sum(found))"),
+      ),
+    ]);
+    await home.run("code");
+    expect(resultsOf(await home.log())[0]).toContain("('list', 14)");
+    expect(home.seen).toHaveLength(3);
+  });
+
+  it("G9: a sub-task is told not to pass on the whole task, and self-calls without end stop at a depth", async () => {
+    await using home = await makeSeedHome([
+      onTask(/Dig/, () => block("agent.run('Dig deeper', return_type=str)")),
+      ...inTurn(block("agent.run('Dig', return_type=str)")),
+    ]);
+    await home.run("code", { flags: ["--max-steps", "60"] });
+    const [nested] = home.seen.filter(({ task }) => task !== undefined);
+    expect(nested?.all).toMatch(/do not pass it on as a whole/);
+    const pushed = (await home.log()).flatMap((event) =>
+      event.type === "frame-pushed" && event.kind === "run" ? [event.callId.split(".").length] : [],
+    );
+    expect(Math.max(...pushed)).toBeLessThanOrEqual(8 * 2);
+    expect(resultsOf(await home.log())[0]).toMatch(/deep/);
+  });
+
+  it("G10: after a cell the prompt holds the code and its result, and none of the nested messages", async () => {
+    await using home = await makeSeedHome([
+      onTask(/secret word/, () => "The word is xyzzy."),
+      ...inTurn(block("text = agent.run('Say the secret word', return_type=str)\nlen(text)")),
+    ]);
+    await home.run("code");
+    const last = home.seen.at(-1);
+    expect(last?.own).toEqual([expect.stringContaining("Say the secret word")]);
+    expect(last?.messages.at(-2)?.content).toContain("18");
+    expect(last?.all).not.toContain("xyzzy");
+  });
+
+  it("G11: a sub-task sees its ancestors, its own messages and the last four left siblings", async () => {
+    const code = "pieces = [agent.run(f'Tell fact {n}', return_type=str) for n in range(1, 8)]\nlen(pieces)";
+    await using home = await makeSeedHome([
+      onTask(/Tell fact (\d)/, ([, n]) => `Fact number ${n} is pale-${n}.`),
+      ...inTurn(block(code, "python", "I collect facts.")),
+    ]);
+    await home.run("code");
+    const seventh = home.seen.find(({ task }) => task === "Tell fact 7");
+    expect(seventh?.own[0]).toContain("I collect facts.");
+    expect([1, 2, 3, 4, 5, 6].filter((n) => seventh?.all.includes(`pale-${n}`))).toEqual([3, 4, 5, 6]);
+  });
+
+  it("G12: a result follows the code as data of the user role", async () => {
+    await using home = await makeSeedHome(inTurn(block("'one' + 'two'")));
+    await home.run("code");
+    const messages = home.seen.at(-1)?.messages ?? [];
+    const code = messages.findIndex(({ role }) => role === "assistant");
+    expect(messages[code]?.content).not.toContain("onetwo");
+    expect(messages[code + 1]?.role).toBe("user");
+    expect(messages[code + 1]?.content).toMatch(/<data-[^>]+>\n[\s\S]*onetwo[\s\S]*<\/data-/);
+  });
+
+  it("G13: the cities are looked up, compared and introduced without a plan, in the order of the seed", async () => {
+    await using home = await makeSeedHome(CITIES_LINES, { find: findCity });
+    await home.run("code", { goal: CITIES_GOAL });
+    expectCitiesOrder(home.seen);
+    expectCitiesFile(await home.file("cities_introduction.md"));
+    await home.log();
+  });
+});
