@@ -6,9 +6,10 @@
  */
 
 import { formOfFrame } from "#core/cells.ts";
-import type { CommandContext, NamespaceWrite } from "#core/command.ts";
+import { type CommandContext, fail, type NamespaceWrite } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
+import type { CarriedOrigin } from "#core/leaving.ts";
 import type { Cell, CellLanguage, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import type { Cells } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
@@ -52,6 +53,8 @@ export function openCells(call: CellCall): Cells {
     changes: () => changesFor(callId, parts.cells),
     run: async (cell, context) => {
       const { language } = cell;
+      if (!parts.cells.sandbox.languages.includes(language))
+        return fail("not-set-up", `Code of ${language} cannot run here: its packages are not installed.`);
       const before = await loadNamespace(cell.namespaceSeq, journal);
       const carried = carriedByNamespace(parts, language, callId, before?.carries);
       try {
@@ -106,7 +109,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
       values: outcome.saved.values,
       lost: outcome.lost,
       ...(outcome.change ? { change: outcome.change } : {}),
-      ...(carries ? { carries: { from: carries.from, where: carries.where } } : {}),
+      ...(carries ? { carries: pickOrigin(carries) } : {}),
     };
     context.stage(write);
   }
@@ -147,4 +150,10 @@ const savedBy = ({ version, definitions, values }: EventOf<"namespace-saved">): 
   version,
   definitions,
   values,
+});
+
+const pickOrigin = ({ from, where, isPlain }: CarriedOrigin): CarriedOrigin => ({
+  from,
+  where,
+  ...(isPlain ? { isPlain } : {}),
 });
