@@ -25,7 +25,7 @@ const now = performance.now.bind(performance);
 export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<Engine> {
   limitMemory(memoryMegabytes * MEBIBYTE);
   const setClock = replaceClock();
-  const python = await loadPython(snapshot === null ? {} : { snapshot: withoutDigest(readFileSync(snapshot)) });
+  const python = await startPython(snapshot);
   const { FS } = python;
   limitStoredBytes(FS, python.ERRNO_CODES);
   const files = new FileView(FS, python.ERRNO_CODES, host);
@@ -42,6 +42,13 @@ export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, ho
       return JSON.parse(String(cells.run?.(JSON.stringify({ cell, saved })))) as CellOutcome;
     },
   };
+}
+
+/** Starts without a snapshot that does not work. */
+async function startPython(snapshot: string | null): Promise<Python> {
+  if (snapshot === null) return loadPython({});
+  const bytes = withoutDigest(readFileSync(snapshot));
+  return loadPython({ snapshot: bytes }).catch(() => loadPython({}));
 }
 
 /** Growth of Python's memory beyond the limit fails, which raises MemoryError. */

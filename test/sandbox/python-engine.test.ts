@@ -200,6 +200,15 @@ describe("a command as a function", () => {
     await python.run("del read_file");
   });
 
+  it("tells where the user is, if that is known", async () => {
+    expect(await python.valueOf("get_user_location()", { location: { city: "Rome" } })).toEqual({ city: "Rome" });
+    expect(await python.problemOf("get_user_location()", { location: null })).toMatchObject({
+      type: "CommandError",
+      command: { code: "no-location", text: expect.stringContaining("setting `location`") },
+    });
+    expect(await python.problemOf("get_user_location()")).toMatchObject({ missingName: "get_user_location" });
+  });
+
   it("is called by functions of the home's helpers", async () => {
     const source =
       "from math import floor\ndef shout(file):\n    return read_file(file)['args']['file'].upper() + str(floor(1.5))\n";
@@ -353,6 +362,24 @@ describe("the folder", () => {
     const listFiles = async () => ({ files: [], isComplete: false });
     const read = "import os\n[open('far/away.txt').read(), os.path.exists('far/none.txt')]";
     expect(await python.valueOf(read, { listFiles })).toEqual(["far", false]);
+  });
+
+  it("has modules to import, which are imported anew when their file has changed", async () => {
+    python.files.set("helper.py", Buffer.from("def shout(): return 'one'"));
+    expect(await python.valueOf("import helper\nhelper.shout()")).toBe("one");
+    python.files.set("helper.py", Buffer.from("def shout(): return 'two'"));
+    expect(await python.valueOf("import helper\nhelper.shout()")).toBe("two");
+    const written = "open('other.py', 'w').write('n = 3')\nimport other\nother.n";
+    expect(await python.valueOf(written)).toBe(3);
+    expect([...python.files.keys()].filter((path) => path.includes("pycache"))).toEqual([]);
+  });
+
+  it("has what code wrote to an open file, also before a call", async () => {
+    const call = async () => ({ value: python.files.get("open.txt")?.toString(), changesFiles: false });
+    const code = "f = open('open.txt', 'w')\nf.write('so far')\nr = touch()\nf.write(' and on')\nr";
+    expect(await python.valueOf(code, { functions: [cellFunction("touch")], call })).toBe("so far");
+    expect(python.files.get("open.txt")?.toString()).toBe("so far and on");
+    expect(await python.run("f.close()")).toMatchObject({ lost: [] });
   });
 
   it("says why a file cannot be read, and refuses links", async () => {

@@ -1,6 +1,7 @@
 """imports.py -- which modules the code of cells may import. A convenience for the model, not the boundary."""
 
 import builtins
+import importlib
 
 _import = builtins.__import__
 
@@ -27,12 +28,20 @@ class ImportRule:
             return _import(name, globals, locals, fromlist, level)
         self._check(name, fromlist or ())
         try:
-            return _import(name, globals, locals, fromlist, level)
+            return self._import_fresh(name, globals, locals, fromlist, level)
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
                 f"No module named {error.name!r}. The sandbox has Python's standard library and the files of the folder.",
                 name=error.name,
             ) from None
+
+    def _import_fresh(self, *wanted):
+        try:
+            return _import(*wanted)
+        except ModuleNotFoundError:
+            # The code may have written the file just now.
+            importlib.invalidate_caches()
+            return _import(*wanted)
 
     def _check(self, name, fromlist):
         if self.rule == "none":

@@ -1,0 +1,34 @@
+"""own_modules.py -- modules that are files of the agent's folder: a changed file is imported anew by the next cell."""
+
+import importlib
+import sys
+
+FOLDER = "/workspace/"
+
+# Module name: (file, source) as imported.
+_sources = {}
+
+
+def note():
+    """Called after a cell."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file.startswith(FOLDER) and name not in _sources:
+            _sources[name] = (file, _read(file))
+
+
+def forget_changed():
+    """Called before a cell. Objects of a module that is forgotten keep their old class."""
+    importlib.invalidate_caches()
+    for name, (file, source) in list(_sources.items()):
+        if _read(file) != source:
+            del _sources[name]
+            sys.modules.pop(name, None)
+
+
+def _read(file):
+    try:
+        with open(file, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return None
