@@ -4,7 +4,6 @@ import type { Observation } from "./call.ts";
 import type { EventOf, OutputMode } from "./event.ts";
 import { type At, inFrame } from "./fold.ts";
 import type { ActionForm, Frame } from "./frame.ts";
-import type { CarriedOrigin } from "./leaving.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
@@ -14,6 +13,9 @@ export const RUN_CODE = "run_code";
 /** Commands that run code in a namespace. */
 const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
 export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
+
+/** The internal command by which a cell saves files. For people, the cell itself wrote them. */
+export const SAVES_FILES = "save_files";
 
 /** Observation codes: a cell that failed, and a result of a run that does not match its schema. */
 export const CELL_FAILED = "cell-failed";
@@ -32,14 +34,12 @@ export interface NamespaceRef {
   readonly version: string;
   /** Absent: it has received no outside words since a person trusted all of them. */
   readonly outside?: readonly OutsideSource[];
-  /** Absent: it has received no text of the folder, memory or people. */
-  readonly carries?: CarriedOrigin;
 }
 export type Namespaces = { readonly [L in CellLanguage]?: NamespaceRef };
 
 export function namespaceSaved(state: AgentState, event: EventOf<"namespace-saved"> & At): AgentState {
-  const { language, version, outside, carries, seq } = event;
-  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}), ...(carries ? { carries } : {}) };
+  const { language, version, outside, seq } = event;
+  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}) };
   return { ...state, namespaces: { ...state.namespaces, [language]: saved } };
 }
 
