@@ -1,7 +1,8 @@
 """imports.py -- which modules the code of cells may import. A convenience for the model, not the boundary."""
 
 import builtins
-import importlib
+
+from .own_modules import forget_listings
 
 _import = builtins.__import__
 
@@ -40,7 +41,7 @@ class ImportRule:
             return _import(*wanted)
         except ModuleNotFoundError:
             # The code may have written the file just now.
-            importlib.invalidate_caches()
+            forget_listings()
             return _import(*wanted)
 
     def _check(self, name, fromlist):

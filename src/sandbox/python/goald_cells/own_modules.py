@@ -1,6 +1,5 @@
 """own_modules.py -- modules that are files of the agent's folder: a changed file is imported anew by the next cell."""
 
-import importlib
 import sys
 
 FOLDER = "/workspace/"
@@ -19,11 +18,18 @@ def note():
 
 def forget_changed():
     """Called before a cell. Objects of a module that is forgotten keep their old class."""
-    importlib.invalidate_caches()
+    forget_listings()
     for name, (file, source) in list(_sources.items()):
         if _read(file) != source:
             del _sources[name]
             sys.modules.pop(name, None)
+
+
+def forget_listings():
+    """As importlib.invalidate_caches(), which loads more than it forgets."""
+    for finder in list(sys.path_importer_cache.values()):
+        if hasattr(finder, "invalidate_caches"):
+            finder.invalidate_caches()
 
 
 def _read(file):
