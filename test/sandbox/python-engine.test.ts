@@ -93,7 +93,11 @@ describe("a cell", () => {
   });
 
   it("ends at its time limit, also in sleep, and keeps the namespace", async () => {
-    const problem = { kind: "timeout", type: "TimeoutError", message: "The code took longer than 1 s." };
+    const problem = {
+      kind: "timeout",
+      type: "TimeoutError",
+      message: expect.stringMatching(/^The code ran longer than 1 s and/),
+    };
     const limit = { timeLimitMs: 1_000 };
     expect(await python.problemOf("x = 43\nwhile True: pass", limit)).toMatchObject({ ...problem, line: 2 });
     expect(await python.problemOf("import time\ntime.sleep(60)", limit)).toMatchObject({ ...problem, line: 2 });
@@ -391,6 +395,16 @@ describe("the folder", () => {
     });
     expect(await python.problemOf("import os\nos.symlink('/etc', 'etc')")).toMatchObject({ type: "PermissionError" });
     expect(await python.problemOf("open('/etc/passwd')")).toMatchObject({ type: "FileNotFoundError" });
+    expect(await python.problemOf("open('/lost.txt', 'w')")).toMatchObject({ type: "PermissionError" });
+    expect(await python.valueOf("open('/tmp/kept.txt', 'w').write('k')")).toBe(1);
+  });
+
+  it("is the working folder of each cell, and of a file that runs", async () => {
+    await python.run("import os\nos.chdir('/tmp')");
+    expect(await python.valueOf("[os.getcwd(), __file__, __name__]", { name: "plots/a.py" })).toEqual([
+      ...["/workspace", "/workspace/plots/a.py", "__main__"],
+    ]);
+    expect(await python.problemOf("__file__")).toMatchObject({ missingName: "__file__" });
   });
 });
 

@@ -74,6 +74,10 @@ def _prepare(cell, saved):
     imports.rule = "all"
     own_modules.forget_changed()
     namespace.names["__builtins__"] = __builtins__
+    if cell["name"].endswith(".py"):
+        namespace.names["__file__"] = f"{own_modules.FOLDER}/{cell['name']}"
+    else:
+        namespace.names.pop("__file__", None)
     namespace.offer(_offered(cell))
     lost = namespace.load(saved["definitions"], saved["values"]) if saved else []
     if cell.get("redo"):

@@ -2,7 +2,7 @@
 
 import sys
 
-FOLDER = "/workspace/"
+FOLDER = "/workspace"
 
 # Module name: (file, source) as imported.
 _sources = {}
@@ -11,8 +11,8 @@ _sources = {}
 def note():
     """Called after a cell."""
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.startswith(FOLDER) and name not in _sources:
+        file = getattr(module, "__file__", None) if name != "__main__" else None
+        if isinstance(file, str) and file.startswith(f"{FOLDER}/") and name not in _sources:
             _sources[name] = (file, _read(file))
 
 
