@@ -9,6 +9,7 @@ import { formOfFrame } from "#core/cells.ts";
 import { type CommandContext, fail, type NamespaceWrite } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
+import type { CarriedOrigin } from "#core/leaving.ts";
 import type { Cell, CellLanguage, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import type { Cells } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
@@ -108,7 +109,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
       values: outcome.saved.values,
       lost: outcome.lost,
       ...(outcome.change ? { change: outcome.change } : {}),
-      ...(carries ? { carries: { from: carries.from, where: carries.where } } : {}),
+      ...(carries ? { carries: pickOrigin(carries) } : {}),
     };
     context.stage(write);
   }
@@ -149,4 +150,10 @@ const savedBy = ({ version, definitions, values }: EventOf<"namespace-saved">): 
   version,
   definitions,
   values,
+});
+
+const pickOrigin = ({ from, where, isPlain }: CarriedOrigin): CarriedOrigin => ({
+  from,
+  where,
+  ...(isPlain ? { isPlain } : {}),
 });
