@@ -157,6 +157,19 @@ describe("an agent in the form react", () => {
     expect(lastResult(4)).not.toContain("called 2 methods");
   });
 
+  it("may be refused such an action, before it runs", async () => {
+    const both = `${USE}\n${USE}`;
+    const { loop, lastResult } = await makeProseLoop(
+      "react",
+      [act("Search.", SEARCH), act("Both.", both), act("One.", USE), act("Done.", "stop()")],
+      CELLS,
+      { commands, goals: GOALS, isOneCallOnly: true },
+    );
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(lastResult(3)).toMatch(/could not be used[\s\S]*calls 2 methods \(get_weather\)/);
+    expect(lastResult(4)).toContain("Rain at 59.9139");
+  });
+
   describe("that passes values", () => {
     const used = async (code: string, goals = GOALS) => {
       const { loop, lastResult } = await make(
