@@ -227,13 +227,22 @@ describe("an agent in the form react", () => {
     ]);
   });
 
-  it("may import nothing, and uses commands as functions under --commands too", async () => {
-    const { loop } = await makeProseLoop("react", [act("S.", SEARCH), act("D.", "stop()")], CELLS, {
-      commands,
-      settings: { commands: "own" },
-    });
-    const state = await loop.run();
-    expect(isFinished(state)).toBe(true);
+  it("searches under a profile, and calls only the functions that it names", async () => {
+    const write = "write_to_file('a.txt', 'abc')";
+    const { loop, lastResult } = await makeProseLoop(
+      "react",
+      [act("Search.", SEARCH), act("Use.", USE), act("Write.", write), act("Done.", "stop()")],
+      {
+        ...CELLS,
+        [write]: async (_cell, _host, { call }) => void (await call("write_to_file", { file: "a", text: "b" })),
+      },
+      { commands, goals: GOALS, settings: { commands: "get_weather" } },
+    );
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(lastResult(2)).toContain("`get_weather(latitude");
+    expect(lastResult(3)).toContain("Rain at 59.9139");
+    expect(lastResult(4)).toContain("There is no command write_to_file.");
+    expect([...loop.files.keys()]).toEqual([]);
   });
 });
 
