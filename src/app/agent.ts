@@ -101,6 +101,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
     ...(tape ? { through: (parts) => tape.through(parts) } : {}),
     ...(recorder ? { ended: (state) => recorder.end(state) } : {}),
     ...(longestWaitMs === undefined ? {} : { longestWaitMs }),
+    isSandboxCrowded: () => host.services.cells?.ready === true && !host.player && host.sandbox().isCrowded,
     [Symbol.asyncDispose]: async () => {
       await shared.memory.flush();
       await updateReport(host, lease, folder).catch((thrown) => host.report(`No report: ${toError(thrown).message}`));

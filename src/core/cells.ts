@@ -4,7 +4,6 @@ import type { CommandCall, Observation } from "./call.ts";
 import type { EventOf, OutputMode } from "./event.ts";
 import { type At, inFrame } from "./fold.ts";
 import type { ActionForm, Frame } from "./frame.ts";
-import type { CarriedOrigin } from "./leaving.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
@@ -44,14 +43,12 @@ export interface NamespaceRef {
   readonly version: string;
   /** Absent: it has received no outside words since a person trusted all of them. */
   readonly outside?: readonly OutsideSource[];
-  /** Absent: it has received no text of the folder, memory or people. */
-  readonly carries?: CarriedOrigin;
 }
 export type Namespaces = { readonly [L in CellLanguage]?: NamespaceRef };
 
 export function namespaceSaved(state: AgentState, event: EventOf<"namespace-saved"> & At): AgentState {
-  const { language, version, outside, carries, seq } = event;
-  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}), ...(carries ? { carries } : {}) };
+  const { language, version, outside, seq } = event;
+  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}) };
   return { ...state, namespaces: { ...state.namespaces, [language]: saved } };
 }
 

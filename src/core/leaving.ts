@@ -12,8 +12,8 @@ export interface CarriedText {
   readonly isByCode?: true;
 }
 
-/** Where such text came from. */
-export type CarriedOrigin = Pick<CarriedText, "from" | "where">;
+/** Where such text came from. `isPlain`: it is ordinary words of a person, which a search may send. */
+export type CarriedOrigin = Pick<CarriedText, "from" | "where"> & { readonly isPlain?: true };
 
 /** Recorded with a call of an agent that received outside words. Absent when none of the three applies. */
 export interface Leaving {

@@ -10,7 +10,7 @@ import { type CarriedOrigin, type CarriedText, type Leaving, MAX_OWN_CHARS } fro
 import type { AgentState } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import { countUnmarked, findCarriedText } from "./carried-text.ts";
+import { type CarriedSearch, countUnmarked, findCarriedText } from "./carried-text.ts";
 import { type CommandFacts, Corpus, type CorpusParts, type SentCall } from "./corpus.ts";
 import { foldText } from "./fold-text.ts";
 import { type KnownPart, splitAddress } from "./known-addresses.ts";
@@ -97,8 +97,14 @@ export function openEgress(parts: EgressParts): Egress {
       const { open, own, kept } = known;
       const parts = texts.map((value): SentPart => ({ slot: "code", value }));
       const sources = [...wordsOfTask(log.state), ...kept.all()];
-      const found = findCarriedText({ kept: sources, open, own, parts, earlier: [], isExempt: () => false });
-      return found && { from: found.from, where: found.where };
+      const search = { kept: sources, open, own, parts, earlier: [] };
+      const people = sources.filter(({ from }) => from === "person");
+      const isPlain: CarriedSearch["isExempt"] = (letters, readStretch) =>
+        people.some((words) => words.letters.includes(letters)) && isPlainWords(readStretch());
+      const found = findCarriedText({ ...search, isExempt: isPlain });
+      if (found) return { from: found.from, where: found.where };
+      const plain = findCarriedText({ ...search, isExempt: () => false });
+      return plain && { from: plain.from, where: plain.where, isPlain: true };
     },
   };
 }
@@ -145,7 +151,8 @@ function describeSent(judged: Judged): Leaving | undefined {
       people.some((words) => words.letters.includes(letters)) &&
       isPlainWords(readStretch()),
   });
-  const carries = found ?? sentByCode(chosen, received);
+  const isPlainQuery = isQuery && received?.isPlain === true && isPlainWords(sent.words);
+  const carries = found ?? (isPlainQuery ? undefined : sentByCode(chosen, received));
   if (!facts.annotations.openWorld) return carries && { to: sent.to, carries, isWithin: true };
   const ownChars = addresses.reduce((sum, one) => sum + one.ownChars, countOwn(sent.words, known));
   const isApprovedHost = earlier.some((call) => call.isApproved && call.sent.to === sent.to);
@@ -164,7 +171,8 @@ function describeSent(judged: Judged): Leaving | undefined {
 function sentByCode(parts: readonly SentPart[], received: CarriedOrigin | undefined): CarriedText | undefined {
   const text = parts.map(({ value }) => value).join(" ");
   if (!received || text.trim() === "") return undefined;
-  return { ...received, chars: text.length, excerpt: oneLine(clean(text), EXCERPT_CHARS), isByCode: true };
+  const { from, where } = received;
+  return { from, where, chars: text.length, excerpt: oneLine(clean(text), EXCERPT_CHARS), isByCode: true };
 }
 
 const EXCERPT_CHARS = 60;

@@ -26,21 +26,26 @@ export class CarriedByCode {
   }
 
   note(origin: CarriedOrigin): void {
-    this.#origin ??= origin;
+    if (!this.#isKnown) this.#origin = this.#origin?.isPlain && origin.isPlain ? this.#origin : origin;
+  }
+
+  /** No later text can change the origin. */
+  get #isKnown(): boolean {
+    return this.#origin !== undefined && !this.#origin.isPlain;
   }
 
   /** What the model wrote. */
   add(text: string): void {
-    if (!this.#origin) this.#texts.push(text);
+    if (!this.#isKnown) this.#texts.push(text);
   }
 
   addFile(path: string): void {
-    if (!this.#origin) this.#files.push(path);
+    if (!this.#isKnown) this.#files.push(path);
   }
 
   /** Looks at what was added since the last time. */
   async find(journal: Journal): Promise<CarriedOrigin | undefined> {
-    if (this.#origin) return this.#origin;
+    if (this.#isKnown) return this.#origin;
     const [texts, files] = [this.#texts, this.#files];
     this.#files = [];
     const [file] = files;

@@ -9,12 +9,14 @@ import { formOfFrame } from "#core/cells.ts";
 import { type CommandContext, fail, type NamespaceWrite } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
+import type { CarriedOrigin } from "#core/leaving.ts";
 import type { Cell, CellLanguage, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import type { Cells } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { type CarriedByCode, carriedByNamespace } from "./carried-by-code.ts";
 import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";
 import type { Journal } from "./journal.ts";
+import { suggestMethods } from "./method-search.ts";
 import type { Nest } from "./nest.ts";
 import { changesToRedo } from "./redo-changes.ts";
 import { reportCell } from "./report-cell.ts";
@@ -92,7 +94,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     startedAt: given.startedAt,
     timeLimitMs: parts.cells.timeLimitMs,
     functions: commands.functionsFor(language).all,
-    modules: [],
+    modules: language === "python" ? commands.modules.map(({ file, source }) => ({ file, source })) : [],
     ...rulesOf(open),
   };
   const host = openCellHost({ context, commands, language, carried, files, nest, cells: parts.cells, journal });
@@ -107,11 +109,13 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
       values: outcome.saved.values,
       lost: outcome.lost,
       ...(outcome.change ? { change: outcome.change } : {}),
-      ...(carries ? { carries: { from: carries.from, where: carries.where } } : {}),
+      ...(carries ? { carries: pickOrigin(carries) } : {}),
     };
     context.stage(write);
   }
+  const missing = outcome.kind === "failed" ? outcome.problem.missingName : undefined;
   return reportCell(outcome, {
+    suggested: missing === undefined ? [] : await suggestMethods(missing, state, parts, language, context.signal),
     language,
     files,
     commands,
@@ -146,4 +150,10 @@ const savedBy = ({ version, definitions, values }: EventOf<"namespace-saved">): 
   version,
   definitions,
   values,
+});
+
+const pickOrigin = ({ from, where, isPlain }: CarriedOrigin): CarriedOrigin => ({
+  from,
+  where,
+  ...(isPlain ? { isPlain } : {}),
 });

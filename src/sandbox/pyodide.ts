@@ -60,7 +60,7 @@ export interface Fs {
   mount: (type: object, options: object, path: string) => unknown;
   unmount: unknown;
   mkdirTree(path: string): void;
-  chdir(path: string): void;
+  cwd(): string;
   writeFile(path: string, text: string): void;
   hashRemoveNode(node: FsNode): void;
 }

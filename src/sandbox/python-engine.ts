@@ -68,11 +68,12 @@ function replaceClock(): (startedAt: string) => void {
 /** Python reads the buffer between its instructions, at each fiftieth jump or call. */
 function watchClock(host: EngineHost) {
   let isWatched = false;
+  let limit = Infinity;
   let notBefore = 0;
   const buffer = {
     length: 1,
     get 0(): number {
-      if (!isWatched || host.timeLeftMs() > 0 || now() < notBefore) return 0;
+      if (!isWatched || now() < notBefore || (host.timeLeftMs() > 0 && now() < limit)) return 0;
       notBefore = now() + NEXT_INTERRUPT_MS;
       return INTERRUPT;
     },
@@ -80,17 +81,23 @@ function watchClock(host: EngineHost) {
       // Python takes the signal by writing 0.
     },
   };
-  /** Returns what was so before. */
-  const watchTime = (value: boolean): boolean => {
+  /** Returns what was so before. `limitMs`: less time than the cell has. */
+  const watchTime = (value: boolean, limitMs?: number): boolean => {
     const before = isWatched;
     isWatched = value;
+    limit = now() + (limitMs ?? Infinity);
     return before;
   };
   return { watchTime, buffer };
 }
 
 /** Functions for Python. They are all that it has of JavaScript. */
-function connect(python: Python, host: EngineHost, files: FileView, watchTime: (value: boolean) => boolean): void {
+function connect(
+  python: Python,
+  host: EngineHost,
+  files: FileView,
+  watchTime: (value: boolean, limitMs?: number) => boolean,
+): void {
   const { connect: setFunctions } = python.pyimport("goald_cells.host");
   const cells = python.pyimport("goald_cells.cells");
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -115,7 +122,7 @@ function connect(python: Python, host: EngineHost, files: FileView, watchTime: (
     ask,
     () => host.startCode(),
     endCode,
-    (value: boolean) => watchTime(value),
+    watchTime,
     () => host.timeLeftMs(),
     pause,
     () => files.takeRefusal(),

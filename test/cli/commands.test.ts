@@ -49,11 +49,11 @@ describe("goald commands", () => {
       });
     }
     // Without bubblewrap on its path.
-    const bare = await goald.ask(["commands", "run_code", "--json"], { env: { PATH: "/nonexistent" } });
+    const bare = await goald.run(["commands", "run_code", "--json"], { env: { PATH: "/nonexistent" } });
     expect(JSON.parse(endedWith(0, bare).stdout)).toMatchObject({ risk: "asks first" });
     const required = { env: { PATH: "/nonexistent", GOALD_SANDBOX: "required" } };
     expect(
-      JSON.parse(endedWith(0, await goald.ask(["commands", "run_code", "--json"], required)).stdout),
+      JSON.parse(endedWith(0, await goald.run(["commands", "run_code", "--json"], required)).stdout),
     ).toMatchObject({
       state: "not-set-up",
       toDo: [expect.stringContaining("sandbox.isolation is required")],

@@ -70,6 +70,10 @@ describe("a command as a function", () => {
     const weather = command("weather", {}, { returns });
     expect(createCodeFunctions([weather], "python").all[0]?.doc).toBe("Does it. Returns a dict with celsius.");
     expect(createCodeFunctions([weather], "javascript").all[0]?.doc).toBe("Does it.");
+    const open = { type: "array", items: { type: "object", properties: { a: {}, b: {} } } } as const;
+    const lists = command("list", {}, { returns: open });
+    expect(createCodeFunctions([lists], "python").all[0]?.doc).toBe("Does it. Returns dicts with a, b.");
+    expect(createCodeFunctions([lists], "javascript").all[0]?.signature).toBe("list(): { a: unknown; b: unknown }[]");
   });
 
   it("returns what the command says, or text", () => {
@@ -184,6 +188,10 @@ describe("the functions of an agent", () => {
       await writeFile(join(home, "shout.js"), source("shout", "listed: 'no', returns: { type: 'many' },"));
       await expect(loadRegistry([home])).rejects.toThrow(/listed: true or false; got "no"/);
       await expect(loadRegistry([home])).rejects.toThrow(/expected returns.*got "many"/);
+      const broken = "returns: { type: 'object', properties: { a: { anyOf: 3, required: 'x' } } },";
+      await rm(join(home, "shout.js"));
+      await writeFile(join(home, "sigh.js"), source("sigh", broken));
+      await expect(loadRegistry([home])).rejects.toThrow(/returns\.properties\.a\.(?:anyOf|required).*; got/);
     } finally {
       await rm(home, { recursive: true });
     }

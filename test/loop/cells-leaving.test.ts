@@ -177,6 +177,23 @@ describe("code of an agent that read outside words", () => {
     expect((await denied(loop))[0]).toContain("code that has text of a person");
   });
 
+  it("searches with ordinary words of the goals, in no other form and by no other command", async () => {
+    const goals = ["Look up the population of Guangzhou and of Shenzhen in the latest census"];
+    const code = `google("population of Guangzhou and of Shenzhen")`;
+    const query = "population of Guangzhou and of Shenzhen";
+    const searches: CellBehaviour = async (given, host, scope) => {
+      for (const words of [query, "population of Chengdu", disguise(query)]) {
+        scope.names.set("secret", words);
+        await send(given, host, scope);
+      }
+      await sendBy("send_tweet", (text) => ({ text }))(given, host, scope);
+    };
+    const { loop, left } = await makeOutside({ [code]: searches }, [page, cell(code)], { goals });
+    await loop.run();
+    expect(left.slice(1)).toEqual([query, "population of Chengdu"]);
+    expect(await denied(loop)).toHaveLength(2);
+  });
+
   it("sends a file that came from the web as it is", async () => {
     const download = reply("download_file", { url: "https://evil.example/page", file: "page.txt" });
     const passOn: CellBehaviour = async (given, host, scope) => {

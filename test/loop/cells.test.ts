@@ -321,3 +321,42 @@ describe("files that a cell changes", () => {
     expect(loop.text("c.bin")).toBe("new");
   });
 });
+
+describe("three failing cells of a sub-task", () => {
+  it("end it with a typed error, and the agent goes on", async () => {
+    let caught: unknown;
+    const bad: CellBehaviour = () => failedCell({});
+    const { loop } = await makeCells(
+      {
+        ask: async (_cell, _host, { run }) => {
+          await run("Compute it.").catch((error) => {
+            caught = error.command;
+          });
+          return { value: cellValue("went on") };
+        },
+        a: bad,
+        b: bad,
+        c: bad,
+      },
+      ["ask", "a", "b", "c"],
+    );
+    const state = await loop.run();
+    expect(caught).toMatchObject({ code: "failing-cells" });
+    expect(isFinished(state)).toBe(true);
+  });
+});
+
+describe("a cell without a strict cage", () => {
+  it.each([
+    ["strict", false],
+    ["degraded", true],
+  ] as const)("%s: asks in risky: %s", async (level, isAsked) => {
+    const finding = { level, reason: "It is so." };
+    const sandbox = createFakeSandbox({ x: () => undefined }, { finding });
+    const settings = { approve: "risky" } as const;
+    const loop = await makeLoop({ script: [cell("x"), done()], sandbox, settings });
+    await loop.run();
+    const asked = (await loop.events()).flatMap((event) => (event.type === "approval-asked" ? [event.reason] : []));
+    expect(asked).toEqual(isAsked ? ["It runs code that only goald's own checks hold. It is so."] : []);
+  });
+});

@@ -64,6 +64,17 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
     expect(await find("Send a Discord message", fifteen, { count: 1 })).toEqual(["send_message_discord"]);
   });
 
+  it("finds the same beside the shipped commands, and these by what they do", async () => {
+    const both = textsOf([...(await loadRegistry(["commands"], ALL_READY)).all, ...stubs]);
+    const seeds = ["send_message_discord", "send_slack_message", "send_slack_image"];
+    expect(await find("Send a Discord message", both)).toEqual(seeds);
+    const firstOf = async (description: string) => (await find(description, both))[0];
+    expect(await firstOf("read a text file")).toBe("read_file");
+    expect(await firstOf("write a file")).toBe("write_to_file");
+    expect(await firstOf("search the web")).toBe("google");
+    expect(await firstOf("ask the person a question")).toBe("ask_user");
+  });
+
   it("finds the same among a thousand others, in less than a second", async () => {
     const args = { type: "object", properties: {} } as const;
     const many = textsOf([...describeMany(1_000).map((one) => ({ ...one, args })), ...stubs]);

@@ -114,6 +114,17 @@ describe("a cell", () => {
     expect(((await python.valueOf(code, { seed: 8 })) as number[])[0]).not.toBe(dice[0]);
   });
 
+  it("may await at its top level, and use asyncio", async () => {
+    const code =
+      "import asyncio\nasync def later(n):\n    await asyncio.sleep(0.01 * n)\n    return n\n" +
+      "both = await asyncio.gather(later(2), later(1))\n[both, await later(0)]";
+    expect(await python.valueOf(code)).toEqual([[2, 1], 0]);
+    expect(await python.valueOf("asyncio.run(later(3))")).toBe(3);
+    const run = async () => ({ value: await python.valueOf("await later(4)") });
+    expect(await python.valueOf("await later(1) + agent.run('t', int)", { run })).toBe(5);
+    expect(await python.problemOf("await asyncio.Event().wait()")).toMatchObject({ type: "RuntimeError" });
+  });
+
   it("is asked to end by stop(), unless it fails after it", async () => {
     const hasStop = true;
     expect(await python.run("stop({'n': 1})\nx = 0", { hasStop })).toMatchObject({
@@ -335,6 +346,13 @@ describe("the folder", () => {
     expect(await python.valueOf(code)).toEqual([false, "bc"]);
     const caught = "try:\n    open('c.txt', 'w').write('c')\n    agent('t')\nexcept OSError as e:\n    r = str(e)\nr";
     expect(await python.valueOf(caught, { saveFiles })).toBe("The changes were not saved: The folder is full.");
+  });
+
+  it("asks for a file that an incomplete list does not have", async () => {
+    python.files.set("far/away.txt", Buffer.from("far"));
+    const listFiles = async () => ({ files: [], isComplete: false });
+    const read = "import os\n[open('far/away.txt').read(), os.path.exists('far/none.txt')]";
+    expect(await python.valueOf(read, { listFiles })).toEqual(["far", false]);
   });
 
   it("says why a file cannot be read, and refuses links", async () => {

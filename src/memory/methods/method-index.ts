@@ -35,7 +35,7 @@ const MAX_DESCRIPTION_CHARS = 2_000;
 const SETTINGS = { ...LEXICAL_SETTINGS, window: [] };
 const BATCH = 96;
 /** Share of the best score that a method needs, so that a list of results ends where the fit does. */
-const MIN_SHARE = 0.4;
+const MIN_SHARE = 0.45;
 /** Least cosine of a method that shares no word. Cosines of unrelated texts are 0.1 to 0.2 with every embedder. */
 const MIN_COSINE = 0.25;
 
@@ -137,9 +137,10 @@ class VectoredMethods implements MethodIndex {
 
 const textsOf = (methods: readonly MethodText[]): readonly string[] => methods.map(({ text }) => text);
 
+/** The words of a name count once more: a name says what the method is for, while "file" is in many descriptions. */
 function indexWords(methods: readonly MethodText[]): LexicalIndex {
   const index = new LexicalIndex(SETTINGS);
-  for (const [slot, { text }] of methods.entries()) index.add(slot, wordsOf(text), "");
+  for (const [slot, { name, text }] of methods.entries()) index.add(slot, [...wordsOf(text), ...wordsOf(name)], "");
   return index;
 }
 

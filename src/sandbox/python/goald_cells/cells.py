@@ -2,13 +2,14 @@
 
 import ast
 import datetime
+import inspect
 import io
 import json
 import random
 import sys
 import types
 
-from . import clock, functions, host
+from . import clock, functions, host, loops
 from .definitions import find_definitions
 from .errors import CellFiles, CommandError, StopCell, describe_error, describe_timeout
 from .imports import ImportRule
@@ -17,6 +18,8 @@ from .output import Output, cut_middle
 from .plain import NotPlain, to_plain
 
 MAX_JSON_CHARS = 1_000_000
+# At the top level of a cell.
+MAY_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 namespace = Namespace()
 files = CellFiles()
@@ -30,6 +33,7 @@ def start():
     """Called once, before the first cell."""
     install(namespace)
     clock.install()
+    loops.install()
 
 
 def run(text):
@@ -96,10 +100,9 @@ def _offered(cell):
 
 def _function_of(spec):
     """The same function as before, so that a name that still means it is seen to."""
-    key = json.dumps(spec)
     known = _functions.get(spec["name"])
-    if not known or known[0] != key:
-        _functions[spec["name"]] = known = (key, functions.make_function(spec))
+    if not known or known[0] != spec:
+        _functions[spec["name"]] = known = (spec, functions.make_function(spec))
     return known[1]
 
 
@@ -161,13 +164,12 @@ class _Code:
         tree = ast.parse(self.source, self.file)
         last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         statements = ast.Module(tree.body[:-1] if last else tree.body, [])
-        self.compiled = [compile(statements, self.file, "exec")]
+        self.compiled = [compile(statements, self.file, "exec", MAY_AWAIT)]
         if last:
-            self.compiled.append(compile(ast.Expression(last.value), self.file, "eval"))
+            self.compiled.append(compile(ast.Expression(last.value), self.file, "eval", MAY_AWAIT))
         self.tree = tree
         try:
-            exec(self.compiled[0], namespace.names)
-            value = eval(self.compiled[1], namespace.names) if last else None
+            value = [_evaluate(one) for one in self.compiled][-1]
             return {"kind": "done", "value": _value_of(value), "stop": None}
         except StopCell as stopped:
             return {"kind": "done", "value": None, "stop": _stop_of(stopped.value)}
@@ -178,6 +180,11 @@ class _Code:
 
     def definitions(self):
         return find_definitions(self.tree, self.source, self.compiled, namespace.names) if self.tree else ()
+
+
+def _evaluate(code):
+    value = eval(code, namespace.names)
+    return loops.run(value) if code.co_flags & inspect.CO_COROUTINE else value
 
 
 def _value_of(value):

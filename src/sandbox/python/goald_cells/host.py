@@ -46,16 +46,19 @@ def end_code():
 
 
 class watched:
-    """A context in which a KeyboardInterrupt ends what takes longer than the cell's time, or in which none does."""
+    """A context in which a KeyboardInterrupt ends what takes longer than the cell's time, or in which none does.
 
-    def __init__(self, is_watched):
-        self.is_watched = is_watched
+    `limit_ms`: another limit, from now on.
+    """
+
+    def __init__(self, is_watched, limit_ms=None):
+        self.is_watched, self.limit_ms = is_watched, limit_ms
 
     def __enter__(self):
-        self.before = _watch_time(self.is_watched)
+        self.before = _watch_time(self.is_watched, self.limit_ms)
 
     def __exit__(self, *_):
-        _watch_time(self.before)
+        _watch_time(self.before, None)
 
 
 def time_left_ms():
