@@ -217,6 +217,7 @@ describe("a call from code", () => {
             const answer = await host.call("do_nothing", {});
             answers.push("error" in answer ? answer.error.text : "ok");
           }
+          await host.saveFiles([{ path: "made.txt", bytes: bytes("made") }]);
         },
       },
       ["many"],
@@ -224,6 +225,8 @@ describe("a call from code", () => {
     await loop.run();
     expect(answers.filter((answer) => answer === "ok")).toHaveLength(1_000);
     expect(answers.at(-1)).toContain("A command may nest 1000 calls");
+    // What it wrote is saved none the less.
+    expect(loop.text("made.txt")).toBe("made");
   });
 });
 
