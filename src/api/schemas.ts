@@ -185,6 +185,15 @@ export const DaemonStatus = open({
     "Use today (UTC) by all agents; null dollars: no known price.",
   ),
   cage: nullable(open({ level: oneOf("strict", "degraded", "off"), reason: text, advice: text })),
+  sandbox: described(
+    open({
+      ready: flag,
+      languages: listOf(oneOf("python", "javascript")),
+      level: nullable(oneOf("strict", "degraded")),
+      reason: text,
+    }),
+    "Runs code of agents. Null level: it was not looked for yet. The reason says what holds, or what to do when it is not ready.",
+  ),
   followers: described(count, "Clients that follow an event stream."),
   problems: described(listOf(text), "Degraded functions, a sentence each."),
 });

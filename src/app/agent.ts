@@ -31,6 +31,7 @@ import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
 import { describeLeavingFor } from "./egress.ts";
 import { createQuota } from "./quota.ts";
+import { type CellsHost, cellPartsOf } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
 
 /** Settings and the functions that redact their secrets. */
@@ -43,7 +44,7 @@ export interface LoadedSettings {
 }
 
 /** The parts of the host that an agent uses. Settings and catalogue are read once per run. */
-export interface AgentHost extends LoadedSettings {
+export interface AgentHost extends LoadedSettings, CellsHost {
   readonly home: Home;
   readonly store: Store;
   readonly catalogue: Catalogue;
@@ -100,6 +101,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
     ...(tape ? { through: (parts) => tape.through(parts) } : {}),
     ...(recorder ? { ended: (state) => recorder.end(state) } : {}),
     ...(longestWaitMs === undefined ? {} : { longestWaitMs }),
+    isSandboxCrowded: () => host.services.cells?.ready === true && !host.player && host.sandbox().isCrowded,
     [Symbol.asyncDispose]: async () => {
       await shared.memory.flush();
       await updateReport(host, lease, folder).catch((thrown) => host.report(`No report: ${toError(thrown).message}`));
@@ -107,7 +109,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
   };
 }
 
-/** A recorded or replayed agent has its own parts. A recorded agent still uses the host's request limits. */
+/** A recorded agent has its own parts, but for the host's request limits. */
 const openTaped = (host: AgentHost, tape: Tape): Shared =>
   openShared({ ...host, tape, ...(tape.plays ? {} : { gate: host.shared().gate }) });
 
@@ -127,7 +129,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   return createPrepare({
     ...knownTo(host, tape),
     agentId: row.id,
-    ...describeLeavingFor(host),
+    ...cellPartsOf(host, tape, describeLeavingFor(host)),
     folder,
     model,
     modelName: settings.models.smart,
@@ -236,7 +238,7 @@ function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rule
 
 const folderOf = ({ workspaceFolder }: Home, { folder }: AgentRow): string => join(workspaceFolder, folder);
 
-/** Creates an agent's folder if needed, and opens it including goald's own files. */
+/** Creates the folder if needed, and opens it including goald's own files. */
 export async function openAgentFolder(home: Home, row: AgentRow): Promise<Workspace> {
   await makeFolders(folderOf(home, row), 0o777);
   return openLocalWorkspace(folderOf(home, row), undefined, { own: true });

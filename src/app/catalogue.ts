@@ -28,6 +28,8 @@ import type { OAuthKeys } from "#services/x/oauth.ts";
 import { sha256 } from "#store/chain.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
 
+import { cellsState, judgeByLevel, requireLevel, type SandboxLevel } from "./sandbox.ts";
+
 export { createLiveThoughts } from "#reply/thoughts.ts";
 
 /** Contains the command set of an agent without sub-tasks; `commandsFor` has the set of each frame. */
@@ -43,8 +45,12 @@ export interface Catalogue extends CommandSet {
  * `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE, GOALD_CONFIG, and
  * GOALD_HOME_UNTRUSTED for a home that others may change.
  */
-export async function loadCatalogue(home: Home, services: ServiceStates): Promise<Catalogue> {
-  const registry = await loadRegistryOf(home, services);
+export async function loadCatalogue(
+  home: Home,
+  services: ServiceStates,
+  level: SandboxLevel = { finding: null },
+): Promise<Catalogue> {
+  const registry = judgeByLevel(await loadRegistryOf(home, services), level);
   const modules = await loadModulesOf(home, registry);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
   const aliases = (await readShippedJson("config/aliases.json")) as Aliases;
@@ -125,6 +131,10 @@ const MAX_PRICE_BYTES = 256 * 1024;
 
 // ---------------------------------------------------------------- services
 
+/** The same as `serviceStates`; looks at the machine too where the settings require a level of the sandbox. */
+export const findServiceStates = (settings: Settings): Promise<ServiceStates> =>
+  requireLevel(serviceStates(settings), settings);
+
 /** Returns which services are ready. For a service that is not, it includes advice for a person. */
 export function serviceStates(settings: Settings): ServiceStates {
   return {
@@ -140,6 +150,7 @@ export function serviceStates(settings: Settings): ServiceStates {
       "Set TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or name duckduckgo in GOALD_SEARCH_PROVIDERS.",
     ),
     downloads: { ready: true },
+    cells: cellsState(settings),
     images: readyIf(
       mediaServerOf(settings, settings.images),
       "Set OPENAI_API_KEY, or GOALD_IMAGE_BASE_URL for another server.",
@@ -196,7 +207,7 @@ export function catalogueHash({ commandList, words, registry, modules }: Catalog
 
 /** Settings that a recording leaves out: they do not affect what happens in a run. */
 const BESIDE =
-  /^(?:openai\.organization|approve|keys\..*|daemon\..*|agentFile|plainOutput|color|logLevel|limits\.unattended\w+)$/;
+  /^(?:openai\.organization|approve|keys\..*|daemon\..*|agentFile|sandbox\.maxProcesses|plainOutput|color|logLevel|limits\.unattended\w+)$/;
 
 /** Returns the settings for a recording, without secrets. */
 export function recordedSettings(settings: Settings): Record<string, unknown> {

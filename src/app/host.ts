@@ -11,57 +11,30 @@ import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError, toError } from "#core/errors.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Store } from "#core/ports/store.ts";
-import type { AgentState } from "#core/state.ts";
 import { HostControl } from "#host/host-control.ts";
 import { describeHost } from "#host/host-status.ts";
 import { createLiveText } from "#host/live-text.ts";
 import { createLoopMeter } from "#host/loop-meter.ts";
-import { Observer, type ObserverParts } from "#host/observer.ts";
+import { Observer } from "#host/observer.ts";
 import type { LongestWait } from "#host/opened-agent.ts";
 import { createProblems, type Problems } from "#host/problems.ts";
-import { Supervisor, type SupervisorParts } from "#host/supervisor.ts";
+import { Supervisor } from "#host/supervisor.ts";
 import type { Http } from "#http/http.ts";
 import { priceOf } from "#model/prices.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, takeHostLock } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
-import type { Log } from "#util/log.ts";
 import { stallLimit } from "#views/agent-view.ts";
 import { readVersion } from "../shipped.ts";
 import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
-import { type Catalogue, loadCatalogue, serviceStates } from "./catalogue.ts";
+import { type Catalogue, findServiceStates, loadCatalogue } from "./catalogue.ts";
 import { createChecks } from "./checks.ts";
+import type { HostParts } from "./host-parts.ts";
 import { removeMemoryOf, removeStrayIndexesOf } from "./memory-folders.ts";
+import { createSandboxes, describeSandbox, type SandboxLevel } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
-
-export interface HostParts
-  extends LoadedSettings,
-    Pick<SupervisorParts, "onBackground" | "onFailed">,
-    Pick<ObserverParts, "onQuestion" | "onCommitted"> {
-  readonly home: Home;
-  readonly log: Log;
-  readonly role: DaemonStatus["role"];
-  /** Path of the API socket, or the error that prevents one. When absent, the lock names no socket. */
-  readonly socket?: string | Error;
-  /** Process id of a host that is about to end; `openHost` waits for its lock. */
-  readonly predecessor?: number | undefined;
-  readonly longestWaitMs?: LongestWait;
-  /** Reads the settings again. The new redactors also remove earlier secrets. Absent: `reload` is refused. */
-  load?(): Promise<LoadedSettings>;
-  /** Called after each run of an agent. */
-  onStopped?(agent: string, state: AgentState): void;
-  /** Called when a client requests a shutdown. Absent: the request is refused. */
-  onShutdown?(graceMs: number): void;
-  /** Reports degraded operation of agents, as a sentence. */
-  onProblem?(problem: string): void;
-  /** Services that replace those of the settings. */
-  readonly services?: ServiceStates;
-  /** Wraps the HTTP layer. */
-  throughHttp?(http: Http): Http;
-  /** Replays an agent instead of running it. */
-  readonly player?: Tape;
-}
 
 /**
  * Throws GOALD_ALREADY_RUNNING when another process is the host, and GOALD_HOME_UNWRITABLE when the home cannot be
@@ -70,21 +43,22 @@ export interface HostParts
 export async function openHost(parts: HostParts): Promise<Host> {
   const { home, role, socket } = parts;
   await openHome(home, process.getuid?.());
-  const services = parts.services ?? serviceStates(parts.settings);
-  const catalogue = await loadCatalogue(home, services);
+  const services = parts.services ?? (await findServiceStates(parts.settings));
+  const level: SandboxLevel = { finding: null };
+  const catalogue = await loadCatalogue(home, services, level);
   const startedAt = systemClock.now().toISOString();
   const where = typeof socket === "string" ? { socket } : {};
   const info = { pid: process.pid, version: readVersion(), startedAt, role, ...where };
   const lock = await takeHostLock(home.lock, info, parts.predecessor);
   try {
-    return new Host(parts, { store: await openGroupStore(home.database), lock, catalogue, services, startedAt });
+    return new Host(parts, { store: await openGroupStore(home.database), lock, catalogue, services, level, startedAt });
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-type Opened = Pick<AgentHost, "store" | "catalogue" | "services"> & { lock: HostLock; startedAt: string };
+type Opened = Pick<AgentHost, "store" | "catalogue" | "services" | "level"> & { lock: HostLock; startedAt: string };
 
 export class Host implements AgentHost, AsyncDisposable {
   readonly home: Home;
@@ -97,6 +71,7 @@ export class Host implements AgentHost, AsyncDisposable {
   settings: Settings;
   catalogue: Catalogue;
   services: ServiceStates;
+  readonly level: SandboxLevel;
   /** True when the host is shutting down; `status` reports it. */
   isStopping = false;
   readonly #parts: HostParts;
@@ -106,6 +81,7 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly #meter = createLoopMeter(() => performance.now());
   #redactors: Pick<LoadedSettings, "redact" | "scrub">;
   #shared: Shared | undefined;
+  readonly #sandboxes = createSandboxes();
   #sweep: Promise<void> | undefined;
   #server: LocalServer | undefined;
 
@@ -117,6 +93,7 @@ export class Host implements AgentHost, AsyncDisposable {
     this.settings = parts.settings;
     this.catalogue = opened.catalogue;
     this.services = opened.services;
+    this.level = opened.level;
     this.#parts = parts;
     this.#opened = opened;
     this.#redactors = parts;
@@ -148,6 +125,10 @@ export class Host implements AgentHost, AsyncDisposable {
     return this.#shared;
   }
 
+  sandbox(): Sandbox {
+    return this.#sandboxes.open(this);
+  }
+
   /** Accepts requests when it resolves. Throws GOALD_DAEMON when it cannot listen. */
   async serve(limits: NonNullable<LocalServerOptions["limits"]> = {}): Promise<void> {
     const { socket } = this.#parts;
@@ -164,13 +145,14 @@ export class Host implements AgentHost, AsyncDisposable {
   async reload(): Promise<readonly string[]> {
     if (!this.#parts.load) throw onTerminal("goes on with the settings that it has read");
     const loaded = await this.#parts.load();
-    const services = serviceStates(loaded.settings);
-    const catalogue = await loadCatalogue(this.home, services);
+    const services = await findServiceStates(loaded.settings);
+    const catalogue = await loadCatalogue(this.home, services, this.level);
     const before = this.settings;
     Object.assign(this, { catalogue, services, settings: loaded.settings });
     this.#redactors = loaded;
     await this.#shared?.memory.releaseUnused();
     this.#shared = undefined;
+    this.#sandboxes.retire();
     this.#parts.log.info("Settings, commands and words were read again.");
     return changesBetween(before, loaded.settings);
   }
@@ -184,6 +166,7 @@ export class Host implements AgentHost, AsyncDisposable {
   /** Releases the lock. The caller must have drained the supervisor. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweep;
+    await this.#sandboxes.close();
     await this.#shared?.memory.close().catch((thrown) => this.#parts.log.warn(toError(thrown).message));
     this.recordings.close();
     await this.store.close();
@@ -240,6 +223,7 @@ export class Host implements AgentHost, AsyncDisposable {
       modelServer: { origin: new URL(openai.baseUrl).origin, limit: daemon.concurrency, gate },
       embeddings: { model: models.embedding, taken: embeddings.read(), pricePerMillion: price?.input },
       ...{ delay: this.#meter.read(), cage: foundCage() },
+      sandbox: describeSandbox(this.services.cells, this.level.finding),
     });
   }
 }

@@ -98,8 +98,8 @@ export function createHostReading(host: ReadableHost): Reading {
 // ---------------------------------------------------------------- prompts and replies
 
 async function loadCatalogueFor(home: Home, settings: Settings): Promise<Catalogue> {
-  const { loadCatalogue, serviceStates } = await import("./catalogue.ts");
-  return loadCatalogue(home, serviceStates(settings));
+  const { findServiceStates, loadCatalogue } = await import("./catalogue.ts");
+  return loadCatalogue(home, await findServiceStates(settings));
 }
 
 function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Settings): StepParts {

@@ -1,9 +1,11 @@
 /** body.ts -- encodes and decodes bodies, addresses, headers and errors of a cassette. Encoding redacts secrets. */
 
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
+import type { Outcome } from "#loop/journal.ts";
+import { sha256 } from "#store/chain.ts";
 import { parseJson } from "#util/json.ts";
 import type { Redact } from "#util/redact.ts";
-import type { Body, ErrorChain } from "./format.ts";
+import type { Body, ErrorChain, OutcomeLine } from "./format.ts";
 
 /** Prefers JSON, then text, for readability. Bytes that are not UTF-8 become base64, redacted as Latin-1 text. */
 export function encodeBody(bytes: Uint8Array, redact: Redact): Body {
@@ -82,4 +84,13 @@ export function decodeError([first, ...causes]: ErrorChain): Error {
   Object.defineProperty(error, "name", { value: name, configurable: true });
   if (code !== undefined) Object.defineProperty(error, "code", { value: code, enumerable: true });
   return error;
+}
+
+/** The outcome that a line holds. */
+export function outcomeOf({ changes, events, staged }: OutcomeLine): Outcome {
+  const files = changes.map(({ content: body, ...change }) => {
+    const content = body && decodeBody(body);
+    return { ...change, content, sha256: content && sha256(content) };
+  });
+  return { events: events as Outcome["events"], staged: staged as NonNullable<Outcome["staged"]>, files };
 }

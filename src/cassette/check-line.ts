@@ -63,6 +63,33 @@ const change = open({
   callId: text,
 });
 
+const object = { type: "object" } as const;
+const orNull = (schema: object): object => ({ anyOf: [schema, { type: "null" }] });
+const asks = [
+  open({ what: { const: "call" }, name: text, args: object }),
+  open({ what: { const: "run" }, task: text, returns: object, form: orNull(text) }),
+  open({ what: { const: "list" } }),
+  open({ what: { const: "read" }, path: text }),
+  open({ what: { const: "save" }, changes: listOf(open({ path: text, content: orNull(body) })) }),
+];
+const isCut = { type: "boolean" } as const;
+const problem = open({ kind: text, type: text, message: text, line: orNull(count), source: orNull(text) });
+const ended = {
+  output: text,
+  isCut,
+  saved: orNull(
+    open({ version: text, definitions: listOf(listOf(text)), values: { type: "object", additionalProperties: text } }),
+  ),
+  lost: listOf(open({ name: text, reason: text })),
+  durationMs: { type: "number" },
+};
+const outcome = {
+  anyOf: [
+    open({ kind: { const: "done" }, ...ended, value: orNull(open({ text })), stop: orNull(object) }),
+    open({ kind: { const: "failed" }, ...ended, problem }),
+  ],
+};
+
 const SCHEMAS: Readonly<Record<Line["type"], object>> = {
   session: open(
     {
@@ -107,6 +134,8 @@ const SCHEMAS: Readonly<Record<Line["type"], object>> = {
     readings,
   }),
   nested: open({ callId: text, attempt: count, push: typed, readings }),
+  "cell-ask": open({ version: text, ask: { anyOf: asks } }),
+  "cell-end": open({ version: text, outcome }),
   value: open({ name: text, call: count }),
   wait: open({ waitFor: text, until: { anyOf: [text, { type: "null" }] }, goesOn: { type: "boolean" } }),
   commit: open({ after: count, events: listOf(text), sha256: text, clock }),

@@ -11,6 +11,7 @@ import type { FileChange } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
+import type { CellAskLine, CellEndLine } from "./cell-lines.ts";
 
 export const CASSETTE_VERSION = 1;
 
@@ -202,6 +203,8 @@ export type Line =
   | FilesLine
   | OutcomeLine
   | NestedLine
+  | CellAskLine
+  | CellEndLine
   | ValueLine
   | WaitLine
   | CommitLine

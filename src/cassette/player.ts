@@ -6,6 +6,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
@@ -13,13 +14,14 @@ import type { RunParts } from "#loop/run-parts.ts";
 import type { Enter, Work } from "#loop/work.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
-import { decodeBody } from "./body.ts";
+import { outcomeOf } from "./body.ts";
 import { apply } from "./folder.ts";
-import { type OutcomeLine, ofType, stateHash } from "./format.ts";
+import { ofType, stateHash } from "./format.ts";
 import type { PlayerParts } from "./parts.ts";
 import { isOutside, placeOf } from "./place.ts";
 import { PlayClock, patientClock } from "./play-clock.ts";
 import { type PlayingHttp, playHttp } from "./play-http.ts";
+import { playSandbox } from "./record-cells.ts";
 import type { Tape } from "./tape.ts";
 
 /** Thrown at the point where the recorded process was killed. */
@@ -101,6 +103,14 @@ export class Player implements Tape {
     this.#valueCalls.set(name, call);
     const line = this.#values.findLast((value) => value.name === name && value.call <= call);
     return line ? (line.value as T) : this.#fail(`the ${name} is not in it`);
+  }
+
+  sandbox(): Sandbox {
+    return playSandbox(
+      this.#parts.session,
+      (what) => this.#fail(what),
+      (...of) => this.value(...of),
+    );
   }
 
   through(parts: RunParts): RunParts {
@@ -226,18 +236,12 @@ export class Player implements Tape {
     if (line?.callId !== callId || line.attempt !== place.attempt)
       return this.#fail(`the result of ${callId} is not in it`);
     this.clock.skip(line.readings);
-    if (line.type === "outcome") return this.#playOutcome(line);
+    if (line.type === "outcome") {
+      await apply(line.files, this.#parts.folder());
+      return outcomeOf(line);
+    }
     if (!(await enter(line.push as Parameters<Enter>[0]))) return null;
     this.#place = place;
     return this.#playAct(callId, enter);
-  }
-
-  async #playOutcome(line: OutcomeLine): Promise<Outcome> {
-    await apply(line.files, this.#parts.folder());
-    const files = line.changes.map(({ content: body, ...change }) => {
-      const content = body && decodeBody(body);
-      return { ...change, content, sha256: content && sha256(content) };
-    });
-    return { events: line.events as Outcome["events"], staged: line.staged as NonNullable<Outcome["staged"]>, files };
   }
 }

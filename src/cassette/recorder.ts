@@ -8,6 +8,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
@@ -20,6 +21,7 @@ import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts
 import { type ExchangeKey, type FileLine, type Line, stateHash } from "./format.ts";
 import type { Begin, RecorderParts } from "./parts.ts";
 import { createOrdinals, isOutside, placeOf } from "./place.ts";
+import { recordSandbox } from "./record-cells.ts";
 import { RecordingHttp } from "./record-http.ts";
 import type { Tape } from "./tape.ts";
 
@@ -67,6 +69,11 @@ export class Recorder implements Tape {
       this.#write({ type: "value", name, call: calls, value: JSON.parse(this.#parts.redact(text)) });
     this.#values.set(name, { calls, last: text });
     return value;
+  }
+
+  sandbox(open: () => Sandbox): Sandbox {
+    const { redact } = this.#parts;
+    return recordSandbox(open(), { redact, write: (line) => this.#write(line), value: (...of) => this.value(...of) });
   }
 
   through(parts: RunParts): RunParts {

@@ -5,6 +5,7 @@
  * a replay end in another state.
  */
 import type { Clock } from "#core/ports/clock.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Http } from "#http/http.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 
@@ -19,5 +20,7 @@ export interface Tape {
   readonly beside: Clock;
   /** Returns the result of `compute`, or the recorded one. It must be plain JSON. */
   value<T>(name: string, compute: () => T): T;
+  /** Replaces the sandbox that `open` creates. A replay never calls `open`. */
+  sandbox(open: () => Sandbox): Sandbox;
   through(parts: RunParts): RunParts;
 }

@@ -1,5 +1,14 @@
 /** service-settings.ts -- the settings of the services that commands use: the web, search, images, speech, git and X. */
-import { modelName, optional, type SettingRow, secretKey, webAddress, wholeNumber, yesOrNo } from "./setting-row.ts";
+import {
+  choice,
+  modelName,
+  optional,
+  type SettingRow,
+  secretKey,
+  webAddress,
+  wholeNumber,
+  yesOrNo,
+} from "./setting-row.ts";
 
 const ORIGIN = "https?://[^\\s/?#@,]+/?";
 const PROVIDER = "(?:tavily|serper|brave|searxng|duckduckgo)";
@@ -35,6 +44,47 @@ export const SERVICE_SETTINGS = [
     ...wholeNumber(1, 1_000),
     meaning: "Maximum size of a downloaded file.",
     unit: "MB",
+  },
+  {
+    name: "sandbox.isolation",
+    environment: ["GOALD_SANDBOX"],
+    ...choice("required", "best-effort", "off"),
+    meaning:
+      "Run code of agents: only inside bubblewrap (`required`), also where there is none, with a question before each call (`best-effort`), or not at all (`off`).",
+  },
+  {
+    name: "sandbox.maxProcesses",
+    environment: ["GOALD_SANDBOX_PROCESSES"],
+    ...wholeNumber(1, 64),
+    meaning: "Maximum processes that run code, over all agents. A namespace that waits for one loses nothing.",
+  },
+  {
+    name: "sandbox.memoryMegabytes",
+    environment: ["GOALD_SANDBOX_MEMORY_MEGABYTES"],
+    ...wholeNumber(64, 2_000),
+    meaning: "Maximum memory that the code of one process may use.",
+    unit: "MB",
+  },
+  {
+    name: "sandbox.cellSeconds",
+    environment: ["GOALD_CELL_SECONDS"],
+    ...wholeNumber(1, 3_600),
+    meaning: "Maximum time of one piece of code. Calls of commands and sub-tasks do not count.",
+    unit: "seconds",
+  },
+  {
+    name: "sandbox.imports",
+    environment: ["GOALD_CELL_IMPORTS"],
+    ...choice("none", "safe", "all"),
+    meaning: "What code may import: nothing, modules that do not reach beyond the sandbox, or all.",
+  },
+  {
+    name: "location",
+    environment: ["GOALD_LOCATION"],
+    schema: { type: "string", nullable: true, minLength: 1, maxLength: 2_000 },
+    expected: "the name of a place, or a JSON object in one line",
+    meaning: 'What get_user_location() returns to code, such as `Berlin` or `{"latitude": 52.5, "longitude": 13.4}`.',
+    whenUnset: "an error that says so",
   },
   {
     name: "search.providers",

@@ -2,7 +2,17 @@
 import { PROTOCOL_VERSION } from "#api/control.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 
-type Known = "version" | "role" | "startedAt" | "home" | "stopping" | "agents" | "followers" | "problems" | "cage";
+type Known =
+  | "version"
+  | "role"
+  | "startedAt"
+  | "home"
+  | "stopping"
+  | "agents"
+  | "followers"
+  | "problems"
+  | "cage"
+  | "sandbox";
 
 export interface HostFacts extends Pick<DaemonStatus, Known> {
   readonly delay: DaemonStatus["eventLoopDelayMs"];
@@ -22,7 +32,7 @@ export interface HostFacts extends Pick<DaemonStatus, Known> {
 export function describeHost({ delay, modelServer, embeddings, ...known }: HostFacts): DaemonStatus {
   const { gate, ...server } = modelServer;
   const { model, taken, pricePerMillion } = embeddings;
-  const { version, role, startedAt, home, agents, problems, stopping, followers, cage } = known;
+  const { version, role, startedAt, home, agents, problems, stopping, followers, cage, sandbox } = known;
   return {
     ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, role, startedAt, home, agents },
     eventLoopDelayMs: delay,
@@ -40,6 +50,6 @@ export function describeHost({ delay, modelServer, embeddings, ...known }: HostF
       ...taken,
       usd: pricePerMillion === undefined ? null : (taken.tokens * pricePerMillion) / 1_000_000,
     },
-    ...{ problems, stopping, followers, cage },
+    ...{ problems, stopping, followers, cage, sandbox },
   };
 }

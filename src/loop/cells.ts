@@ -6,7 +6,7 @@
  */
 
 import { formOfFrame } from "#core/cells.ts";
-import type { CommandContext, NamespaceWrite } from "#core/command.ts";
+import { type CommandContext, fail, type NamespaceWrite } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
 import type { CarriedOrigin } from "#core/leaving.ts";
@@ -52,6 +52,8 @@ export function openCells(call: CellCall): Cells {
     changes: () => changesFor(callId, parts.cells),
     run: async (cell, context) => {
       const { language } = cell;
+      if (!parts.cells.sandbox.languages.includes(language))
+        return fail("not-set-up", `Code of ${language} cannot run here: its packages are not installed.`);
       const before = await loadNamespace(cell.namespaceSeq, journal);
       const carried = carriedByNamespace(parts, language, callId, before?.carries);
       try {

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
+import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { endedWith, errorOf, makeGoald } from "../helpers/goald.ts";
 
 interface Line {
@@ -12,7 +13,7 @@ interface Line {
 
 describe("goald commands", () => {
   it("lists the commands of agents, and the missing settings of the others", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({ GOALD_SANDBOX: "off" });
     const { stdout } = endedWith(0, await goald.ask(["commands", "--json"]));
     const lines = (JSON.parse(stdout) as { readonly commands: readonly Line[] }).commands;
     expect(lines.find(({ name }) => name === "write_to_file")).toMatchObject({ state: "ready", toDo: [] });
@@ -31,7 +32,32 @@ describe("goald commands", () => {
 
     const table = endedWith(0, await goald.ask(["commands"])).stdout;
     expect(table).toMatch(/^execute_python_file +not set up +file /m);
-    expect(table).toContain("  execute_python_file: This version of goald does not provide the service sandbox yet");
+    expect(table).toContain("  execute_python_file: Set GOALD_SANDBOX to best-effort or required");
+    expect(table).not.toContain("save_files");
+  });
+
+  it("shows how code is judged: as a file where the sandbox is strict, with a question elsewhere", async () => {
+    await using goald = await makeGoald();
+    const [level] = findLevelsHere();
+    for (const name of ["run_code", "execute_python_file"]) {
+      const shown = JSON.parse(endedWith(0, await goald.ask(["commands", name, "--json"])).stdout);
+      expect(shown).toMatchObject({
+        state: "ready",
+        group: "code",
+        effect: "transactional",
+        risk: level === "strict" ? "restorable" : "asks first",
+      });
+    }
+    // Without bubblewrap on its path.
+    const bare = await goald.run(["commands", "run_code", "--json"], { env: { PATH: "/nonexistent" } });
+    expect(JSON.parse(endedWith(0, bare).stdout)).toMatchObject({ risk: "asks first" });
+    const required = { env: { PATH: "/nonexistent", GOALD_SANDBOX: "required" } };
+    expect(
+      JSON.parse(endedWith(0, await goald.run(["commands", "run_code", "--json"], required)).stdout),
+    ).toMatchObject({
+      state: "not-set-up",
+      toDo: [expect.stringContaining("sandbox.isolation is required")],
+    });
   });
 
   it("shows one command in full, and lists the others for an unknown name (exit 3)", async () => {

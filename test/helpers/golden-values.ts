@@ -29,9 +29,12 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/[\d.]+ [GTM]B free/g, "<number> free"],
   [/^Waiting for the steps under way, at most \d+ s …\n/gm, ""],
   // Without a strict cage a line of advice follows.
-  [/^((?: {2}|✓ )cage +).*(?:\n {15}.*)*/gm, "$1<cage>"],
-  [/\{"check":"cage",[^}]*\}/g, '{"check":"cage"}'],
-  [/"cage":\{[^}]*\}/g, '"cage":"<cage>"'],
+  [/^((?: {2}|✓ )(cage|sandbox) +).*(?:\n {15}.*)*/gm, "$1<$2>"],
+  [/\{"check":"(cage|sandbox)",[^}]*\}/g, '{"check":"$1"}'],
+  [/"(cage|sandbox)":\{[^}]*\}/g, '"$1":"<$1>"'],
+  // Code asks first where the cage is not strict.
+  [/^( *(?:run_code|execute_python_file) +ready .*)asks first/gm, "$1restorable"],
+  [/("name":"(?:run_code|execute_python_file)",.{0,1500}?"risk":)"asks first"/g, '$1"restorable"'],
   [/"(pid|rssBytes)":\d+/g, '"$1":"<number>"'],
   [/127\.0\.0\.1:(?!11434)\d{5}/g, "127.0.0.1:<port>"],
   // A prompt has the time in it, with the name of the day.

@@ -8,7 +8,8 @@
 import { expectDaemon, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
 import { LocalClient } from "#api/local-client.ts";
-import { type Host, type HostParts, openHost } from "#app/host.ts";
+import { type Host, openHost } from "#app/host.ts";
+import type { HostParts } from "#app/host-parts.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";

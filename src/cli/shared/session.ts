@@ -2,7 +2,8 @@
 
 import type { HostClient } from "#api/client.ts";
 import type { Catalogue } from "#app/catalogue.ts";
-import type { Host, HostParts } from "#app/host.ts";
+import type { Host } from "#app/host.ts";
+import type { HostParts } from "#app/host-parts.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { countNoun } from "#core/text.ts";
 import type { AgentView } from "#views/agent-view.ts";

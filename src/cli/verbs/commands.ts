@@ -1,6 +1,7 @@
 /** commands.ts -- `goald commands`: lists the commands of agents in this home, and the settings that are missing. */
 import { join } from "node:path";
-import { loadModulesOf, loadRegistryOf, serviceStates } from "#app/catalogue.ts";
+import { findServiceStates, loadModulesOf, loadRegistryOf } from "#app/catalogue.ts";
+import { findSandboxLevel, judgeByLevel } from "#app/sandbox.ts";
 import { renderTable } from "#cli/terminal/table.ts";
 import { AFTER_CRASH } from "#commands/describe.ts";
 import { type CommandLine, describeCommand, listCommands, listMethods, type MethodLine } from "#commands/list.ts";
@@ -24,7 +25,9 @@ export const verb = defineVerb({
 export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
   const { home, settings, output } = await openContext({ ...options, revives: false });
   try {
-    const registry = await loadRegistryOf(home, serviceStates(settings));
+    const services = await findServiceStates(settings);
+    const finding = services.cells?.ready ? await findSandboxLevel() : null;
+    const registry = judgeByLevel(await loadRegistryOf(home, services), { finding });
     const lines = listCommands(registry, join(ROOT_FOLDER, "commands"));
     const methods = listMethods(await loadModulesOf(home, registry));
     if (name !== undefined) {

@@ -6,8 +6,9 @@
  */
 
 import { statfs } from "node:fs/promises";
-import { loadWholeCatalogue } from "#app/catalogue.ts";
+import { findServiceStates, loadWholeCatalogue } from "#app/catalogue.ts";
 import { measureStore } from "#app/reading.ts";
+import { describeSandbox, findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
@@ -113,6 +114,7 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
       fine("settings", "can be read"),
       ...loaded.notes.map((note) => warning("settings", redact(note), "")),
       checkModel(loaded, home),
+      await checkSandbox(loaded),
     ];
   } catch (thrown) {
     const { message } = toError(thrown);
@@ -174,6 +176,14 @@ function checkClock(lastEventAt: string): readonly Finding[] {
   if (lastEventAt !== "" && Date.parse(lastEventAt) > now.getTime() + CLOCK_SLACK_MS)
     return [warning("clock", `it is ${now.toISOString()}, but the last event was at ${lastEventAt}`, advice)];
   return [fine("clock", now.toISOString())];
+}
+
+/** Checks what code of agents needs. A cage that is not strict has a warning of its own. */
+async function checkSandbox({ settings }: LoadedSettings): Promise<Finding> {
+  const { cells } = await findServiceStates(settings);
+  const words = sandboxInWords(describeSandbox(cells, await findSandboxLevel()));
+  const isOff = settings.sandbox.isolation === "off";
+  return (cells?.ready || isOff ? fine : warning)("sandbox", words, "");
 }
 
 /** Checks the cage in which pages are read. */

@@ -4,6 +4,7 @@ import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
+import { findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
@@ -38,7 +39,8 @@ export async function status(options: GlobalOptions): Promise<number> {
       const { client, status: told } = met;
       // A host that has started no reader has not found its level yet. This process is on the same machine.
       const { level, reason, advice } = told.cage ?? (await findCage());
-      show(client.socket, { ...told, cage: { level, reason, advice } }, context);
+      const sandbox = told.sandbox?.ready ? { ...told.sandbox, ...(await findSandboxLevel()) } : told.sandbox;
+      show(client.socket, { ...told, cage: { level, reason, advice }, sandbox }, context);
       return EXIT.ok;
     }
     sayAbsent(met, context);
@@ -94,6 +96,7 @@ function describe(told: ShownStatus, socket: string): string {
     // Daemons of earlier versions do not have this field.
     ...(told.embeddings ? [["embeddings", describeEmbeddings(told.embeddings)] as const] : []),
     ["cage", [`${told.cage.level}.`, told.cage.reason, told.cage.advice].join(" ").trim()],
+    ...(told.sandbox ? [["sandbox", sandboxInWords(told.sandbox)] as const] : []),
     ...told.problems.map((problem) => ["problem", problem] as const),
   ];
   const head = `${who}: pid ${told.pid}, goald ${told.version}${told.stopping ? ", stopping" : ""}`;

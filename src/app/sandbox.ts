@@ -1,0 +1,160 @@
+/** sandbox.ts -- sets up the sandbox of a host: whether code may run, at which level, and how a call of it is judged. */
+import { join } from "node:path";
+import type { DaemonStatus } from "#api/schemas.ts";
+import { findCage } from "#cage/find-cage.ts";
+import type { Tape } from "#cassette/tape.ts";
+import type { Registry, ServiceStates } from "#commands/registry.ts";
+import type { Home } from "#config/home.ts";
+import type { Settings } from "#config/settings.ts";
+import { isCellCommand } from "#core/cells.ts";
+import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
+import type { ServiceState } from "#core/services.ts";
+import type { LeavingParts } from "#loop/describe-leaving.ts";
+import type { PerformParts } from "#loop/perform.ts";
+import { findLanguages } from "#sandbox/languages.ts";
+import { createSandbox } from "#sandbox/sandbox.ts";
+
+/** The level is found before the first call of code is judged, since finding it takes 0.1 s. */
+export interface SandboxLevel {
+  finding: SandboxFinding | null;
+}
+
+const INSTALL =
+  "Install the packages of the sandbox: npm install pyodide quickjs-emscripten-core @jitl/quickjs-wasmfile-release-sync.";
+
+/** Whether code can run, as far as the settings and the packages tell. */
+export function cellsState({ sandbox }: Pick<Settings, "sandbox">): ServiceState {
+  if (sandbox.isolation === "off")
+    return { ready: false, toDo: "Set GOALD_SANDBOX to best-effort or required: the sandbox is off." };
+  return findLanguages().length > 0 ? { ready: true } : { ready: false, toDo: INSTALL };
+}
+
+/** With `required`, code runs only in a strict cage. */
+export async function requireLevel(
+  services: ServiceStates,
+  { sandbox }: Pick<Settings, "sandbox">,
+): Promise<ServiceStates> {
+  if (sandbox.isolation !== "required" || !services.cells?.ready) return services;
+  const { level, reason, advice } = await findCage();
+  if (level === "strict") return services;
+  const toDo = `${advice} The setting sandbox.isolation is required: ${reason}`;
+  return { ...services, cells: { ready: false, toDo } };
+}
+
+export async function findSandboxLevel(): Promise<SandboxFinding> {
+  const { level, reason } = await findCage();
+  return { level: level === "strict" ? level : "degraded", reason };
+}
+
+/** What a person is told of it. `finding`: null while nobody has looked for it. */
+export function describeSandbox(
+  state: ServiceState | undefined,
+  finding: SandboxFinding | null,
+): DaemonStatus["sandbox"] {
+  if (!state?.ready) return { ready: false, languages: [], level: null, reason: state?.toDo ?? INSTALL };
+  return { ready: true, languages: [...findLanguages()], level: finding?.level ?? null, reason: finding?.reason ?? "" };
+}
+
+/** One line for people, such as `strict: python, javascript`. */
+export function sandboxInWords({ ready, languages, level, reason }: DaemonStatus["sandbox"]): string {
+  if (!ready) return `not ready. ${reason}`;
+  const asks = level === "degraded" ? "; goald asks before code runs, unless an agent never asks" : "";
+  return `${level ?? "not looked for yet"}: ${languages.join(", ")}${asks}`;
+}
+
+/** The sandboxes of one host: agents that run since before a reload use an earlier one. */
+export interface Sandboxes {
+  /** Opens one with these settings, or returns the one in use. */
+  open(host: { readonly home: Home; readonly settings: Pick<Settings, "sandbox"> }): Sandbox;
+  /** The next `open` reads the settings again. */
+  retire(): void;
+  close(): Promise<void>;
+}
+
+export function createSandboxes(): Sandboxes {
+  const all: Sandbox[] = [];
+  let inUse: Sandbox | undefined;
+  return {
+    open: ({ home, settings }) => {
+      const { maxProcesses, memoryMegabytes } = settings.sandbox;
+      const cacheFolder = join(home.privateFolder, "sandbox");
+      const known = inUse ?? createSandbox({ findCage, cacheFolder, maxProcesses, memoryMegabytes });
+      if (!inUse) all.push(known);
+      inUse = known;
+      return known;
+    },
+    retire: () => {
+      inUse = undefined;
+    },
+    close: async () => {
+      await Promise.all(all.map((sandbox) => sandbox.close()));
+    },
+  };
+}
+
+/**
+ * The same commands; those that run code are judged by the level. Without a strict cage, goald's own checks are no wall against
+ * an attacker, so a person is asked. An unknown level counts as such.
+ */
+export function judgeByLevel(registry: Registry, level: SandboxLevel): Registry {
+  const isJudged = ({ needs, isInternal }: Registry["all"][number]): boolean =>
+    needs.includes("cells") && isInternal !== true;
+  const judged = registry.all.map((command) => {
+    if (!isJudged(command)) return command;
+    const isStrict = (): boolean => level.finding?.level === "strict";
+    return Object.defineProperties(
+      { ...command },
+      {
+        annotations: {
+          enumerable: true,
+          get: () => (isStrict() ? command.annotations : { ...command.annotations, restorable: false }),
+        },
+        risk: { enumerable: true, get: () => (isStrict() ? undefined : describeRisk(level.finding)) },
+      },
+    ) as typeof command;
+  });
+  const byName = new Map(judged.map((command) => [command.name, command]));
+  return { ...registry, all: judged, get: (name) => byName.get(name) };
+}
+
+const describeRisk = (finding: SandboxFinding | null): string =>
+  `It runs code that only goald's own checks hold. ${finding?.reason ?? ""}`.trim();
+
+export interface CellsHost {
+  readonly settings: Settings;
+  readonly services: ServiceStates;
+  readonly level: SandboxLevel;
+  /** Runs cells of code; created at the first call. */
+  sandbox(): Sandbox;
+}
+
+/** What an agent's cells need. The level is found when the first call of code is requested. */
+export function cellPartsOf(
+  host: CellsHost,
+  tape: Tape | undefined,
+  leaving: Partial<LeavingParts>,
+): Partial<LeavingParts> & Pick<PerformParts, "cells"> {
+  if (!host.services.cells?.ready) return leaving;
+  const sandbox = tape ? tape.sandbox(() => host.sandbox()) : host.sandbox();
+  const { cellSeconds, imports } = host.settings.sandbox;
+  return {
+    ...leaving,
+    describeLeaving: async (calls, journal, received) => {
+      if (calls.some(({ name }) => isCellCommand(name))) host.level.finding = await sandbox.find();
+      return (await leaving.describeLeaving?.(calls, journal, received)) ?? [];
+    },
+    cells: { sandbox, timeLimitMs: cellSeconds * 1_000, imports, location: readLocation(host.settings.location) },
+  };
+}
+
+/** A JSON object as it is; any other text is the name of the place. */
+function readLocation(location: string | null): Readonly<Record<string, unknown>> | null {
+  if (location === null) return null;
+  try {
+    const value: unknown = JSON.parse(location);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // It is the name of a place.
+  }
+  return { place: location };
+}
