@@ -12,7 +12,7 @@ import {
   type QuickJSSyncVariant,
 } from "quickjs-emscripten-core";
 import { closeNetwork } from "#cage/close-network.ts";
-import type { Cell, CellOutcome, CellProblem, NamespaceChange, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, CellOutcome, CellProblem, SavedNamespace } from "#core/ports/sandbox.ts";
 import { type Evaluated, JavascriptContext, RealmFailure } from "./javascript-context.ts";
 import { findChange, JavascriptNamespace, type Saved } from "./javascript-namespace.ts";
 import { CellOutput } from "./javascript-output.ts";
@@ -178,11 +178,10 @@ class JavascriptEngine implements Engine {
 
   #ask(json: string): string {
     if (Buffer.byteLength(json) > MAX_FRAME_JSON_BYTES - 1_024)
-      return JSON.stringify({ error: { code: "too-large", text: "The arguments are too large." } });
+      return JSON.stringify({ value: null, error: { code: "too-large", text: "The arguments are too large." } });
     const { reply } = this.#host.ask(JSON.parse(json) as Question);
-    if ("error" in reply) return JSON.stringify({ error: reply.error });
-    if (reply.change) this.#namespace.load(reply.change satisfies NamespaceChange);
-    return JSON.stringify({ value: reply.value });
+    if (reply.change) this.#namespace.load(reply.change);
+    return JSON.stringify("error" in reply ? { value: null, error: reply.error } : { value: reply.value, error: null });
   }
 }
 

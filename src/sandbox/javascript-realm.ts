@@ -25,9 +25,10 @@ interface Running {
   readonly offsetMs: number;
   stop: { value?: unknown } | null;
 }
+/** Both members are there, because code may have changed the prototype of objects. */
 interface Reply {
-  readonly value?: unknown;
-  readonly error?: { readonly code: string; readonly text: string };
+  readonly value: unknown;
+  readonly error: { readonly code: string; readonly text: string } | null;
 }
 type AskHost = (question: unknown) => unknown;
 const intrinsics = captureIntrinsics();
@@ -51,9 +52,9 @@ function openRealm(ask: Ask, print: Print, now: Now, limits: RealmLimits): Realm
   const { parse, stringify } = intrinsics;
   const stopSignal = new Error("stop() ends the work.");
   const askHost: AskHost = (question) => {
-    const { value, error } = parse(ask(stringify(question))) as Reply;
-    if (error) throw new CommandFailure(error.code, error.text);
-    return value;
+    const reply = parse(ask(stringify(question))) as Reply;
+    if (reply.error !== null) throw new CommandFailure(reply.error.code, reply.error.text);
+    return reply.value;
   };
   defineGlobals(cells, print, now, limits.text);
   defineAgent(askHost);

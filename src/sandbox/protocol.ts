@@ -37,7 +37,12 @@ export type Reply =
       readonly changesFiles?: boolean;
       readonly change?: NamespaceChange;
     }
-  | { readonly type: "reply"; readonly error: CellCallError; readonly changesFiles?: boolean };
+  | {
+      readonly type: "reply";
+      readonly error: CellCallError;
+      readonly changesFiles?: boolean;
+      readonly change?: NamespaceChange;
+    };
 
 /** The process's messages. The first is `ready`. */
 export type FromGuest =
