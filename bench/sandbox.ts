@@ -212,7 +212,9 @@ async function measureKills(): Promise<void> {
   await sandbox.close();
   const most = delays.max / 1e6;
   const verdict = most <= MAX_HOST_DELAY_MS ? "met" : "MISSED";
-  console.log(`\n${line("longest delay of the host meanwhile, ms", most.toFixed(0), "", `at most ${MAX_HOST_DELAY_MS}`, verdict)}`);
+  console.log(
+    `\n${line("longest delay of the host meanwhile, ms", most.toFixed(0), "", `at most ${MAX_HOST_DELAY_MS}`, verdict)}`,
+  );
 }
 
 function requireValue(outcome: CellOutcome, text: string): void {

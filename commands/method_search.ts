@@ -19,14 +19,6 @@ export default defineCommand({
     },
     required: ["description"],
   },
-  returns: {
-    type: "array",
-    items: {
-      type: "object",
-      properties: { name: { type: "string" }, signature: { type: "string" }, doc: { type: "string" } },
-      required: ["name", "signature", "doc"],
-    },
-  },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   effect: "transactional",
   needs: ["methods"],
@@ -34,8 +26,8 @@ export default defineCommand({
   async run({ description }, { stage, use, signal }) {
     const found = await use("methods").find(description, signal);
     if (found.length === 0)
-      return succeed("No method fits this. Describe in other words what it does, or do without it.", { value: [] });
+      return succeed("No method fits this. Describe in other words what it does, or do without it.");
     stage({ kind: "methods-found", names: found.map(({ name }) => name) });
-    return succeed(found.map(({ signature, doc }) => `\`${signature}\`: ${doc}`).join("\n"), { value: found });
+    return succeed(found.map(({ signature, doc }) => `\`${signature}\`: ${doc}`).join("\n"));
   },
 });

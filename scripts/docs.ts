@@ -47,8 +47,26 @@ function renderCommands(all: readonly RegisteredCommand[]): string {
     ),
     COMMAND_WORDS,
     OWN_COMMANDS,
+    METHODS,
   ].join("\n\n")}\n`;
 }
+
+const METHODS = `## Methods
+
+A home with many commands need not list all of them in every prompt. A command with \`listed: false\` is a method: \`method_search\` finds it by
+what it does, and the model and code may call it by its name at any time. Profile, policy, limits and log are those of any command.
+
+- The search compares a description with the signature and the docstring of each method: by shared words, and by vectors of the memory's
+  embedder. Without a server it compares words and spellings. Vectors that were bought from a server are kept in
+  \`.goald/method-vectors.json\`.
+- In the forms \`json\` and \`tools\` a search finds what the prompt does not list; in \`react\` and \`code\` it finds all commands. The
+  twenty methods that were found last are in the last message of the prompt, so that a server can cache the rest.
+- A name that does not exist is answered with what the search finds for it.
+
+The files \`<home>/methods/*.py\` are Python helpers: the sandbox defines them in each Python namespace, and they reach outside only by calling
+commands. goald reads the name, the signature and the docstring of each function at the top level, without running the file; a name
+that begins with \`_\` is private. Owners and trust are judged as for \`commands/\`, \`goald reload\` reads the files again, and
+\`goald commands\` lists the functions.`;
 
 const OWN_COMMANDS = `## A command of your own
 
@@ -62,6 +80,8 @@ one with a test, and both work as they are. A file of a shipped command's name r
 | \`label\` | a few words for the prompt's list (default: from the name) |
 | \`group\` | the group of \`--commands\` (default: \`own\`) |
 | \`args\` | any JSON Schema 2020-12 of an object: 64 KB, 16 levels, references inside it only. Its descriptions are what the model reads |
+| \`returns\` | JSON Schema of the result's \`value\`, for the signature that code sees (default: code gets the text) |
+| \`listed\` | \`false\`: prompts do not list it, see [Methods](#methods) (default: \`true\`) |
 | \`annotations\` | \`readOnly\`, \`destructive\`, \`idempotent\`, \`openWorld\`, \`restorable\`: the policy judges by them, and assumes the worst for what is left out |
 | \`writes\` | the arguments that name files it writes, each with the argument that has the whole new content: \`{ file: "text" }\`, or \`{ file: null }\`. goald asks a person about files that other programs run or obey. A command without \`writes\` cannot write such a file |
 | \`sends\` | the arguments whose text somebody else receives, such as \`["url"]\`; \`[]\` for none (default: all of an open-world command). After the agent has read text from outside, the policy looks at what they hold. What an open-world command with \`sends\` returns counts as text that everybody can read; without it, as text of the folder |

@@ -48,5 +48,5 @@ const NOT_DEFENDED = `## What is not defended
 | keys in downloads and clones | Their bytes are kept as they came; \`download_file\` says when a key of yours is in them. |
 | what a person approves or trusts | A yes, \`y -N\`, \`--approve never\` and \`goald trust\` are yours. goald shows what was read from outside before you answer. |
 | dependencies | They are locked with hashes and few, and they are not audited by us. The packages that read strangers' bytes run in the cage. |
-| code in a degraded sandbox | Without bubblewrap, code of the model runs behind Node's permission model and closed ways out of its language: good against mistakes, not a boundary. \`sandbox: required\` refuses it. |
+| code in a degraded sandbox | Without bubblewrap, code of the model runs behind Node's permission model and closed ways out of its language: good against mistakes, not a boundary. \`sandbox.isolation: required\` refuses it. |
 | time and processor | Code can compute until its time limit, also nonsense. It cannot start programs. |`;

@@ -78,11 +78,13 @@ export async function loadRegistryOf(home: Home, services: ServiceStates): Promi
 /** The Python helpers of the home. Throws as `loadRegistryOf`. */
 export function loadModulesOf(home: Home, registry: Registry): Promise<readonly PythonModule[]> {
   requireOwned(home);
-  const { all, unavailable } = registry;
-  const commands = [...all, ...unavailable.map(({ command }) => command)];
-  const functions = createCodeFunctions(commands, "python").all;
-  const taken = new Set(functions.map(({ name }) => name));
-  return loadPythonModules(home.methodsFolder, requireOwnedFile, (name) => taken.has(name));
+  let taken: ReadonlySet<string> | undefined;
+  const isTaken = (name: string): boolean => {
+    const commands = [...registry.all, ...registry.unavailable.map(({ command }) => command)];
+    taken ??= new Set(createCodeFunctions(commands, "python").all.map((one) => one.name));
+    return taken.has(name);
+  };
+  return loadPythonModules(home.methodsFolder, requireOwnedFile, isTaken);
 }
 
 /** The catalogue for reading earlier replies: all services count as ready. */

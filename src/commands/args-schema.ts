@@ -63,8 +63,30 @@ export function checkShownSchema(schema: unknown, at: string): string[] {
   if (strange) return [strange];
   const bytes = Buffer.byteLength(JSON.stringify(schema));
   if (bytes > MAX_BYTES) return [`expected ${at}: at most ${MAX_BYTES} bytes of JSON; got ${bytes}`];
-  return checkSchema(schema, at, schema, 1).slice(0, MAX_PROBLEMS);
+  return [...checkSchema(schema, at, schema, 1), ...checkShape(schema, at)].slice(0, MAX_PROBLEMS);
 }
+
+/** The kinds of the values that a type is written from. Call it after `checkSchema`. */
+function checkShape(schema: unknown, at: string): string[] {
+  if (!isSchema(schema)) return [];
+  const { type, required } = schema;
+  const lists = SCHEMA_LISTS.filter((key) => schema[key] !== undefined && !Array.isArray(schema[key]));
+  const maps = SCHEMA_MAPS.filter((key) => schema[key] !== undefined && !isSchema(schema[key]));
+  return [
+    ...(type === undefined || [type].flat().every((one) => TYPES.has(one))
+      ? []
+      : [describeExpected(`${at}.type: one of ${[...TYPES].join(", ")}, or a list of them`, type)]),
+    ...(required === undefined || isTexts(required) || isEmpty(required)
+      ? []
+      : [describeExpected(`${at}.required: a list of names`, required)]),
+    ...lists.map((key) => describeExpected(`${at}.${key}: a list of schemas`, schema[key])),
+    ...maps.map((key) => describeExpected(`${at}.${key}: schemas by name`, schema[key])),
+    ...listInnerSchemas(schema).flatMap(([path, inner]) => checkShape(inner, `${at}.${path}`)),
+  ];
+}
+
+const TYPES: ReadonlySet<unknown> = new Set(words("string integer number boolean array object null"));
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 const checkNames = (properties: object): string[] =>
   Object.keys(properties)

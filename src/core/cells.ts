@@ -15,6 +15,9 @@ export const RUN_CODE = "run_code";
 const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
 export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
 
+/** The internal command by which a cell saves files. For people, the cell itself wrote them. */
+export const SAVES_FILES = "save_files";
+
 /** Observation codes: a cell that failed, and a result of a run that does not match its schema. */
 export const CELL_FAILED = "cell-failed";
 export const BAD_RESULT = "bad-result";

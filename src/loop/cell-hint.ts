@@ -2,7 +2,10 @@
 import type { CellProblem } from "#core/ports/sandbox.ts";
 import type { ReportParts } from "./report-cell.ts";
 
-export function hintFor({ kind, command, missingName }: CellProblem, { timeLimitMs }: ReportParts): string | undefined {
+export function hintFor(
+  { kind, command, missingName }: CellProblem,
+  { timeLimitMs, suggested }: Pick<ReportParts, "timeLimitMs" | "suggested">,
+): string | undefined {
   switch (kind) {
     case "timeout":
       return `Code may take ${Math.round(timeLimitMs / 1000)} s. Do less at once, or in several cells.`;
@@ -12,6 +15,8 @@ export function hintFor({ kind, command, missingName }: CellProblem, { timeLimit
       return "Do it in another way.";
     default:
       if (command) return `The command failed with code ${JSON.stringify(command.code)}; code can catch CommandError.`;
-      return missingName === undefined ? undefined : `There is no name ${missingName}.`;
+      if (missingName === undefined) return undefined;
+      if (suggested.length === 0) return `There is no name ${missingName}.`;
+      return `There is no name ${missingName}. A search for it finds:\n${suggested.join("\n")}`;
   }
 }

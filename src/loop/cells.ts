@@ -16,6 +16,7 @@ import { openCommand } from "#core/state.ts";
 import { type CarriedByCode, carriedByNamespace } from "./carried-by-code.ts";
 import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";
 import type { Journal } from "./journal.ts";
+import { suggestMethods } from "./method-search.ts";
 import type { Nest } from "./nest.ts";
 import { changesToRedo } from "./redo-changes.ts";
 import { reportCell } from "./report-cell.ts";
@@ -93,7 +94,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     startedAt: given.startedAt,
     timeLimitMs: parts.cells.timeLimitMs,
     functions: commands.functionsFor(language).all,
-    modules: [],
+    modules: language === "python" ? commands.modules.map(({ file, source }) => ({ file, source })) : [],
     ...rulesOf(open),
   };
   const host = openCellHost({ context, commands, language, carried, files, nest, cells: parts.cells, journal });
@@ -112,7 +113,9 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     };
     context.stage(write);
   }
+  const missing = outcome.kind === "failed" ? outcome.problem.missingName : undefined;
   return reportCell(outcome, {
+    suggested: missing === undefined ? [] : await suggestMethods(missing, state, parts, language, context.signal),
     language,
     files,
     commands,

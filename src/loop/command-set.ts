@@ -190,7 +190,8 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
   const readReply = createReplyReader(catalogue, validator);
   const readToolCalls: CommandSet["readToolCalls"] = (text, finishReason) =>
     readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
-  const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all) });
+  const unnamed = all.flatMap(({ name, isInternal }) => (isInternal ? [name] : []));
+  const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all), unnamed });
   const readThoughts: CommandSet["readThoughts"] = (text, finishReason, mode) =>
     isActionForm(mode) ? readActionThoughts(text, mode) : readReply(text, finishReason).thoughts;
   return { get, readReply, readThoughts, readToolCalls, checkArguments };

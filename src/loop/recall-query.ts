@@ -5,11 +5,12 @@
  * least. A person's words count like thoughts. Each message counts a little less than the next newer one.
  */
 
-import type { Message } from "#core/frame.ts";
+import type { ActionForm, Message } from "#core/frame.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { parseJson } from "#reply/json.ts";
+import { splitAction } from "#reply/split-action.ts";
 
 interface Part {
   readonly text: string;
@@ -43,11 +44,11 @@ function partsOf(message: Message): readonly Part[] {
   return parts;
 }
 
-function takeApart({ kind, text }: Message): readonly Part[] {
+function takeApart({ kind, text, form }: Message): readonly Part[] {
   const head = headOf(text);
   switch (kind) {
     case "reply":
-      return ofReply(head);
+      return form ? ofProse(head, form) : ofReply(head);
     case "feedback":
     case "task":
       return [{ text: head, weight: WEIGHTS.person }];
@@ -65,6 +66,14 @@ function ofReply(text: string): readonly Part[] {
   return [
     { text: wordsIn(command), weight: WEIGHTS.command },
     { text: wordsIn(thoughts), weight: WEIGHTS.thoughts },
+  ];
+}
+
+function ofProse(text: string, form: ActionForm): readonly Part[] {
+  const { thought, code } = splitAction(text, form);
+  return [
+    ...(code === null ? [] : [{ text: code, weight: WEIGHTS.command }]),
+    { text: thought, weight: WEIGHTS.thoughts },
   ];
 }
 

@@ -25,6 +25,8 @@ export interface ReportParts {
   /** Names that the namespace before could not keep. */
   readonly lostBefore: readonly LostName[];
   readonly timeLimitMs: number;
+  /** Functions that a name may have meant that does not exist, one a line. */
+  readonly suggested: readonly string[];
 }
 
 export function reportCell(outcome: CellOutcome, parts: ReportParts): Observation {

@@ -5,6 +5,7 @@
 import { prepareCall, probeCall } from "#commands/execute.ts";
 import { sourcesBeforeCrash } from "#commands/track-services.ts";
 import type { NewEvent } from "#core/event.ts";
+import { isNestedCall } from "#core/frames.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
@@ -135,12 +136,10 @@ export async function probe(
     case "done": {
       const of = { step: open.step, callId };
       const text = `${command.name} had been done when goald was restarted; it was not repeated.`;
-      const observation = {
-        status: "ok",
-        text,
-        source: "goald",
-        artifacts: files.map((file) => file.path),
-      } as const;
+      const artifacts = files.map((file) => file.path);
+      // Code expects the path of the file that the command wrote, as from its `run`.
+      const value = artifacts.length === 1 && isNestedCall(callId) ? { value: artifacts[0] } : {};
+      const observation = { status: "ok", text, source: "goald", artifacts, ...value } as const;
       const marked = withSources(observation, outside);
       const finished: NewEvent = {
         type: "command-finished",

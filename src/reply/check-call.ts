@@ -104,12 +104,18 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
   };
 }
 
+interface ArgumentRules extends Pick<ReplyCatalogue, "schemas" | "closed"> {
+  /** Commands that no problem names. */
+  readonly unnamed?: readonly string[];
+}
+
 /** Checks calls that code made: nothing is adapted. Returns problems in words; none when the call is valid. */
 export function createArgumentChecker({
   schemas,
   closed = [],
-}: Pick<ReplyCatalogue, "schemas" | "closed">): (name: string, args: unknown) => readonly string[] {
-  const names: ReadonlySet<string> = new Set(Object.keys(schemas));
+  unnamed = [],
+}: ArgumentRules): (name: string, args: unknown) => readonly string[] {
+  const names: ReadonlySet<string> = new Set(Object.keys(schemas).filter((name) => !unnamed.includes(name)));
   const deciding = createCompiler(schemas, false);
   const wording = createCompiler(schemas, true);
   return (name, args) => {

@@ -1,4 +1,5 @@
 /** file-story-text.ts -- formats why a file exists: its last version in full, earlier versions in short. Pure. */
+import { SAVES_FILES } from "#core/cells.ts";
 import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { oneLine } from "#core/text.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
@@ -66,9 +67,6 @@ function bodyOf(story: Version): readonly string[] {
     ...sources.flatMap(sourceLines).map((line) => `    ${line}`),
   ];
 }
-
-/** A step of a cell, which names many files. */
-const SAVES_FILES = "save_files";
 
 function describeCell({ callId, command, file, line, source }: NonNullable<Version["cell"]>): string {
   const name = file === null ? `${command} ${callId}` : `${command} ${callId} of ${file}`;

@@ -4,6 +4,8 @@
  * Reads the saved fold and the events since, so the cost does not depend on the age of the agent. Without a saved fold
  * it reads the whole log once.
  */
+import { SAVES_FILES } from "#core/cells.ts";
+import type { EventOf } from "#core/event.ts";
 import type { AgentRow, Lease } from "#core/ports/agent.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import { foldLog } from "./load-agent.ts";
@@ -56,10 +58,17 @@ async function continueFold(
     const page = await store.read(agent, fold.seq, Math.min(PAGE, head - fold.seq));
     if (page.length === 0) break;
     for (const event of page) {
+      if (event.type === "command-requested" && wanted.has(event.callId))
+        commands.set(event.callId, writerOf(event, fold));
       fold = evolveReport(fold, event);
-      if (event.type === "command-requested" && wanted.has(event.callId)) commands.set(event.callId, event.call.name);
     }
     if (fold.seq < head) await breathe?.();
   }
   return addFileVersions(fold, versions, commands);
+}
+
+/** `fold`: before the event, so that the cell that saves files is open. */
+function writerOf({ callId, call }: EventOf<"command-requested">, { calls }: ReportFold): string {
+  const cell = callId.slice(0, callId.lastIndexOf("."));
+  return call.name === SAVES_FILES ? (calls.find((open) => open.callId === cell)?.name ?? call.name) : call.name;
 }

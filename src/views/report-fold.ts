@@ -4,6 +4,7 @@
  * The fold is plain JSON, so it can be saved with the number of its last event and continued from there. Its size does not
  * grow with the log: it counts everything, and keeps details of the newest only.
  */
+import { SAVES_FILES } from "#core/cells.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
@@ -96,9 +97,9 @@ function withRequest(fold: ReportFold, event: RecordedEvent & { readonly type: "
   const { callId, call, thought } = event;
   return {
     ...fold,
-    lastThought: thought,
+    lastThought: thought || fold.lastThought,
     calls: newest(fold.calls, openCallOf(callId, call), "calls", (open) => open.callId === callId),
-    commands: countCommand(fold.commands, call.name),
+    commands: call.name === SAVES_FILES ? fold.commands : countCommand(fold.commands, call.name),
   };
 }
 

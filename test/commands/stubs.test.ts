@@ -184,6 +184,10 @@ describe("the functions of an agent", () => {
       await writeFile(join(home, "shout.js"), source("shout", "listed: 'no', returns: { type: 'many' },"));
       await expect(loadRegistry([home])).rejects.toThrow(/listed: true or false; got "no"/);
       await expect(loadRegistry([home])).rejects.toThrow(/expected returns.*got "many"/);
+      const broken = "returns: { type: 'object', properties: { a: { anyOf: 3, required: 'x' } } },";
+      await rm(join(home, "shout.js"));
+      await writeFile(join(home, "sigh.js"), source("sigh", broken));
+      await expect(loadRegistry([home])).rejects.toThrow(/returns\.properties\.a\.(?:anyOf|required).*; got/);
     } finally {
       await rm(home, { recursive: true });
     }

@@ -23,7 +23,7 @@ describe("an agent in the form code", () => {
     expect(server.chats[0]).not.toHaveProperty("tools");
     expect(server.chats[1]?.messages.slice(1, 3)).toEqual([
       { role: "assistant", content: block(POWER) },
-      { role: "user", content: expect.stringMatching(/Your code of step 1 was run[^]*\n0\.00004317124741065786\n/) },
+      { role: "user", content: expect.stringMatching(/Your code of step 1 was run[\s\S]*\n0\.00004317124741065786\n/) },
     ]);
     expect(request(2)).toHaveLength(4);
     const end = (await loop.events()).find((event) => event.type === "turn-finished");
@@ -75,7 +75,7 @@ describe("an agent in the form code", () => {
       cells,
     );
     expect(isFinished(await loop.run())).toBe(true);
-    expect(lastResult(2)).toMatch(/status failed[^]*SyntaxError: '\(' was never closed\nLine 1: print\(1/);
+    expect(lastResult(2)).toMatch(/status failed[\s\S]*SyntaxError: '\(' was never closed\nLine 1: print\(1/);
     expect(lastResult(3)).toMatch(/NameError: name 'b' is not defined\nLine 2: print\(b\)/);
     expect(lastResult(4)).toMatch(/status ok/);
   });
@@ -101,11 +101,11 @@ describe("an agent in the form code", () => {
       { [code]: outer, [POWER]: () => undefined },
     );
     expect(isFinished(await loop.run())).toBe(true);
-    expect(request(2).at(-1)).toMatch(/Extract the number[^]*If you know the result, send it alone/);
+    expect(request(2).at(-1)).toMatch(/Extract the number[\s\S]*If you know the result, send it alone/);
     expect(request(2)[0]).toMatch(/do not pass it on as a whole/);
     expect(lastResult(4)).toMatch(/\n14284001\n/);
     expect(request(4)).toHaveLength(4);
-    expect(request(4).join()).not.toMatch(/Extract the number[^]*Extract the number|I look first/);
+    expect(request(4).join()).not.toMatch(/Extract the number[\s\S]*Extract the number|I look first/);
   });
 
   it("is asked once more for a result of another type", async () => {
@@ -128,7 +128,7 @@ describe("an agent in the form code", () => {
   it("is asked again when it wants a shell", async () => {
     const { loop, lastResult } = await makeProseLoop("code", ["```bash\nls\n```", "Done."], {});
     expect(isFinished(await loop.run())).toBe(true);
-    expect(lastResult(2)).toMatch(/could not be used[^]*"bash" cannot run/);
+    expect(lastResult(2)).toMatch(/could not be used[\s\S]*"bash" cannot run/);
   });
 });
 

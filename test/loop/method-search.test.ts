@@ -1,18 +1,23 @@
 import { describe, expect, it } from "@jest/globals";
 import { readPythonFunctions } from "#commands/read-python.ts";
-import { loadRegistry } from "#commands/registry.ts";
+import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
+import type { ReplyForm } from "#core/agent-settings.ts";
 import { defineCommand, succeed } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { MethodIndex } from "#core/ports/methods.ts";
+import type { Cell } from "#core/ports/sandbox.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { suggestMethods } from "#loop/method-search.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { buildPrompt } from "#prompt/build.ts";
+import { wordsOfMode } from "#prompt/form-words.ts";
+import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { REACT_METHODS } from "../helpers/react-methods/methods.ts";
-import { stateWith } from "../prompt/fixtures.ts";
+import { describeMany, REACT_METHODS } from "../helpers/react-methods/methods.ts";
+import { inputWith, stateWith } from "../prompt/fixtures.ts";
 
 const unlisted = (name: string, summary: string, more: { readonly listed?: boolean } = {}) =>
   defineCommand({
@@ -159,6 +164,91 @@ describe("method_search", () => {
     const [finished] = of("command-finished");
     expect(finished?.spent).toMatchObject({ usage: { inputTokens: 25, outputTokens: 0 }, modelCalls: 0 });
     expect(finished?.spent?.costUsd).toBeCloseTo(0.00005);
+  });
+});
+
+describe("code", () => {
+  const services = { methods: { ready: true }, cells: { ready: true } } as const;
+  const cell = (code: string, language = "python"): string => reply("run_code", { language, code });
+
+  it("has unlisted commands and Python helpers under their names, found or not", async () => {
+    const cells: Cell[] = [];
+    const sandbox = createFakeSandbox({
+      both: async (given, _host, { call }) => {
+        cells.push(given);
+        return { value: cellValue(await call("whisper_softly", { text: "hello" })) };
+      },
+      other: (given) => {
+        cells.push(given);
+      },
+    });
+    const script = [cell("both"), cell("other", "javascript"), done()];
+    const { results } = await runAgent({ script, services, sandbox, modules: MODULES });
+    expect(results.find(({ source }) => source === "workspace")?.text).toBe("hello");
+    const [python, javascript] = cells;
+    expect(python?.functions.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["shout_loudly", "method_search"]),
+    );
+    expect(python?.functions.map(({ name }) => name)).not.toContain("task_complete");
+    expect(python?.functions.map(({ name }) => name)).not.toContain("save_files");
+    expect(python?.modules).toEqual([{ file: "words.py", source: HELPER }]);
+    expect(javascript?.modules).toEqual([]);
+  });
+
+  it("searches, reads the lines, and leaves the found methods to the next prompt", async () => {
+    const found: unknown[] = [];
+    const search: CellBehaviour = async (_cell, _host, { call }) => {
+      found.push(await call("method_search", { description: "say it in a low voice" }));
+    };
+    const sandbox = createFakeSandbox({ search, again: search });
+    const script = [cell("search"), cell("again", "javascript"), done()];
+    const { requests, state } = await runAgent({ script, services, sandbox });
+    expect(found).toEqual([
+      "`whisper_softly(text: str) -> str`: Says a text in a low voice. Arguments: text: what to say.",
+      "`whisper_softly(text: string): string`: Says a text in a low voice. Arguments: text: what to say.",
+    ]);
+    expect(requests[0]).not.toContain("whisper_softly");
+    expect(requests[1]).toContain('"whisper_softly", args:');
+    expect(state.foundMethods).toEqual(["whisper_softly"]);
+  });
+
+  it("that uses a name that does not exist is answered with what the search finds for it", async () => {
+    const missing = (missingName: string) => () =>
+      failedCell({
+        type: "NameError",
+        message: `name '${missingName}' is not defined`,
+        line: 1,
+        source: "x",
+        missingName,
+      });
+    const sandbox = createFakeSandbox({ near: missing("speak_low_voice"), far: missing("qqq") });
+    const { results } = await runAgent({ script: [cell("near"), cell("far"), done()], services, sandbox });
+    expect(results.map(({ text }) => text).slice(0, 2)).toEqual([
+      "NameError: name 'speak_low_voice' is not defined\nLine 1: x\nThere is no name speak_low_voice. A search for it finds:\n" +
+        "`whisper_softly(text: str) -> str`: Says a text in a low voice. Arguments: text: what to say.",
+      "NameError: name 'qqq' is not defined\nLine 1: x\nThere is no name qqq.",
+    ]);
+  });
+});
+
+describe("prompts", () => {
+  it("do not grow with a thousand methods more", async () => {
+    const { all } = await loadRegistry(["commands", REACT_METHODS], ALL_READY);
+    const template = all.find(({ name }) => name === "list_slack_channels");
+    const more = describeMany(1_000).map(({ name, summary }) => ({ ...template, name, summary }) as RegisteredCommand);
+    const tokensOf = (commands: readonly RegisteredCommand[], form: ReplyForm): number => {
+      const found = ["send_message_discord", "send_slack_message", "send_slack_image"];
+      const state = stateWith([], { foundMethods: found, settings: { ...initialState.settings, form } });
+      const set = createCommandSets(commands, { commands: {}, args: {} })(state);
+      const words = wordsOfMode(form === "json" ? "plain" : form);
+      const { messages, tokens } = buildPrompt({ ...inputWith({ state, form: words }), ...set });
+      expect(messages.at(-1)?.content).toContain("send_slack_image");
+      return tokens;
+    };
+    for (const form of ["json", "react", "code"] as const) {
+      expect(tokensOf([...all, ...more], form)).toBe(tokensOf(all, form));
+      expect(tokensOf(all, form)).toBeLessThan(4_000);
+    }
   });
 });
 

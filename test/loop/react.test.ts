@@ -63,13 +63,13 @@ describe("an agent in the form react", () => {
     expect(isFinished(state)).toBe(true);
     expect(server.violations).toEqual([]);
     expect(server.chats.map(({ stop }) => stop)).toEqual(Array(3).fill(["\nOBSERVATION"]));
-    expect(request(1).at(-1)).toMatch(/must be a call of `method_search`[^]*THOUGHT 1:$/);
+    expect(request(1).at(-1)).toMatch(/must be a call of `method_search`[\s\S]*THOUGHT 1:$/);
     expect(request(2).at(-1)).toMatch(/THOUGHT 2:\nBased on previous observations,$/);
     expect(request(3).slice(1, -1)).toEqual([
       `THOUGHT 1:\nI look for a method.\n\nACTION 1:\n${python(SEARCH)}`,
-      expect.stringMatching(/^OBSERVATION 1:\n[^]*get_weather\(latitude/),
+      expect.stringMatching(/^OBSERVATION 1:\n[\s\S]*get_weather\(latitude/),
       `THOUGHT 2:\nBased on previous observations, \`get_weather\` does it.\n\nACTION 2:\n${python(USE)}`,
-      expect.stringMatching(/^OBSERVATION 2:\n[^]*Rain at 59\.9139/),
+      expect.stringMatching(/^OBSERVATION 2:\n[\s\S]*Rain at 59\.9139/),
     ]);
     // No remark, since everything was as it should be.
     expect(request(3).join()).not.toContain("Remark");
@@ -88,7 +88,7 @@ describe("an agent in the form react", () => {
   it("hears that the first action must be a search, once, and what it did stays", async () => {
     const { loop, lastResult } = await make([act("I know it.", USE), act("Again.", USE), act("Done.", "stop()")]);
     await loop.run();
-    expect(lastResult(2)).toMatch(/Rain at 59\.9139[^]*Remark: the first action must be a search\./);
+    expect(lastResult(2)).toMatch(/Rain at 59\.9139[\s\S]*Remark: the first action must be a search\./);
     expect(lastResult(3)).not.toContain("must be a search");
   });
 
@@ -113,8 +113,22 @@ describe("an agent in the form react", () => {
     expect(isFinished(await loop.run())).toBe(true);
     const observation = lastResult(3);
     expect(observation).toMatch(/^OBSERVATION 2:/);
-    expect(observation).toMatch(/IndexError: list index out of range\nLine 2: print\(b\[2\]\)\n[^]*method_search\(/);
+    expect(observation).toMatch(/IndexError: list index out of range\nLine 2: print\(b\[2\]\)\n[\s\S]*method_search\(/);
     expect(observation).not.toMatch(/Traceback|\.ts|node_modules/);
+  });
+
+  it("sees what a search finds for a name that does not exist", async () => {
+    const bad = "weather_for_place(1, 2)";
+    const problem = { type: "NameError", message: "name 'weather_for_place' is not defined", source: bad };
+    const tried = async (more: object) => {
+      const { loop, lastResult } = await make([act("Search.", SEARCH), act("Try.", bad), act("Done.", "stop()")], {
+        [bad]: () => failedCell({ ...problem, ...more }),
+      });
+      await loop.run();
+      return lastResult(3);
+    };
+    expect(await tried({ missingName: "weather_for_place" })).toMatch(/Line 1: [\s\S]*`get_weather\(latitude/);
+    expect(await tried({})).not.toContain("`get_weather(");
   });
 
   it("does not end with a stop() in an action that fails", async () => {
@@ -139,7 +153,7 @@ describe("an agent in the form react", () => {
     );
     await loop.run();
     expect(lastResult(3)).toMatch(/Remark: this action called 2 methods \(get_weather\)/);
-    expect(lastResult(4)).toMatch(/Rain[^]*Remark: the reply had 2 actions, and only the first was run\./);
+    expect(lastResult(4)).toMatch(/Rain[\s\S]*Remark: the reply had 2 actions, and only the first was run\./);
     expect(lastResult(4)).not.toContain("called 2 methods");
   });
 
@@ -156,7 +170,7 @@ describe("an agent in the form react", () => {
 
     it("hears which of them are neither in the task nor in an observation", async () => {
       const observation = await used("print(get_weather(48.8566, 2.3522))");
-      expect(observation).toMatch(/Rain at 48\.8566, 2\.3522\.[^]*Remark: 48\.8566, 2\.3522: not found in the task/);
+      expect(observation).toMatch(/Rain at 48\.8566, 2\.3522\.[\s\S]*Remark: 48\.8566, 2\.3522: not found in the task/);
     });
 
     it("hears nothing when they are in the task (control)", async () => {
@@ -195,7 +209,7 @@ describe("an agent in the form react", () => {
     expect(isFinished(await loop.run())).toBe(true);
     expect(request(3).slice(-3)).toEqual([
       "THOUGHT 2:\nBased on previous observations, All is done.",
-      expect.stringMatching(/could not be used[^]*no action[^]*stop\(\)/),
+      expect.stringMatching(/could not be used[\s\S]*no action[\s\S]*stop\(\)/),
       expect.stringMatching(/THOUGHT 3:\nBased on previous observations,$/),
     ]);
   });

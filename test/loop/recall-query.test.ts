@@ -41,6 +41,13 @@ describe("describeWork", () => {
     expect(command).toBeGreaterThan(result ?? 1);
   });
 
+  it("weighs the prose of a reply over its code", () => {
+    const text = "I need the price.\n```python\ngoogle('string')\n```";
+    const state = stateWith({ ...message("reply", text), form: "code" });
+    expect(describeWork(state).texts.slice(1)).toEqual(["google('string')", "I need the price."]);
+    expect(weightOf(state, "price")).toBeGreaterThan(weightOf(state, "google") ?? 1);
+  });
+
   it("weighs a person's words like the agent's own, and older messages less", () => {
     const state = stateWith(
       message("feedback", "old words"),

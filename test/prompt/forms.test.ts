@@ -50,7 +50,7 @@ describe("the prompt of the form react", () => {
   });
 
   it("asks for a search first, without the words about observations", () => {
-    expect(last(REACT, [], 0)).toMatch(/first action must be a call of `method_search`[^]*\n\nTHOUGHT 1:$/);
+    expect(last(REACT, [], 0)).toMatch(/first action must be a call of `method_search`[\s\S]*\n\nTHOUGHT 1:$/);
   });
 
   it("ends with the number of the thought and the words that it begins with", () => {
@@ -67,7 +67,7 @@ describe("the prompt of the form react", () => {
     });
     expect(two).toMatchObject({
       role: "user",
-      content: expect.stringMatching(/^OBSERVATION 1:\n[^]*\nfound\n<\/data/),
+      content: expect.stringMatching(/^OBSERVATION 1:\n[\s\S]*\nfound\n<\/data/),
     });
     expect(three?.content).toBe(
       "THOUGHT 2:\nBased on previous observations, `measure` does it.\n\nACTION 2:\n```python\nprint(measure('x'))\n```",
@@ -109,7 +109,7 @@ describe("the prompt of the form react", () => {
     });
     const shown = buildPrompt(inputWith({ state, form: REACT })).messages.map(({ content }) => content);
     expect(shown).toContainEqual(expect.stringMatching(/^THOUGHT 1:/));
-    expect(shown.at(-1)).toMatch(/Count\.[^]*stop\(result\)[^]*THOUGHT 2:\nBased on previous observations,$/);
+    expect(shown.at(-1)).toMatch(/Count\.[\s\S]*stop\(result\)[\s\S]*THOUGHT 2:\nBased on previous observations,$/);
   });
 
   it("shows only the first action of a reply with several", () => {
@@ -148,7 +148,7 @@ describe("the prompt of the form code", () => {
   it("has each function with signature and words, and explains agent.run with types", () => {
     const [system = ""] = contents(CODE, [], 0, { listFunctions });
     expect(system).toContain(`Functions:\n${listFunctions()}`);
-    expect(system).toMatch(/agent\.run\(task, return_type\)[^]*agent\.run\(f?"[^]*, int\)/);
+    expect(system).toMatch(/agent\.run\(task, return_type\)[\s\S]*agent\.run\(f?"[\s\S]*, int\)/);
     expect(system).toContain("Task:\n1. Find three strings");
     expect(contents(wordsOfMode("plain"), [], 0, { listFunctions })[0]).not.toContain("Functions:");
   });
@@ -159,7 +159,7 @@ describe("the prompt of the form code", () => {
     expect(one).toEqual({ role: "assistant", content: "I compute.\n\n```python\n0.99 ** 1000\n```" });
     expect(two?.role).toBe("user");
     expect(two?.content).toMatch(
-      /^Your code of step 1 was run[^]*result, text from web:\n<data-(\w+)>\n4\.317124741065786e-05\n<\/data-\1>$/,
+      /^Your code of step 1 was run[\s\S]*result, text from web:\n<data-(\w+)>\n4\.317124741065786e-05\n<\/data-\1>$/,
     );
   });
 
@@ -183,8 +183,8 @@ describe("the prompt of the form code", () => {
     };
     const state = stateWith([], { frames: [root, { ...root, id: 1, kind: "run", path: "c1.1", origin }] });
     const shown = buildPrompt(inputWith({ state, form: CODE })).messages.map(({ content }) => content);
-    expect(shown[0]).toMatch(/do not pass it on as a whole to agent\.run[^]*\{"type":"integer"\}/);
-    expect(shown.at(-1)).toMatch(/Extract it\.[^]*If you know the result, send it alone/);
+    expect(shown[0]).toMatch(/do not pass it on as a whole to agent\.run[\s\S]*\{"type":"integer"\}/);
+    expect(shown.at(-1)).toMatch(/Extract it\.[\s\S]*If you know the result, send it alone/);
   });
 });
 

@@ -12,6 +12,8 @@ import type { ReportFacts } from "#views/report-facts.ts";
 import { REPORT_VERSION } from "#views/report-fold.ts";
 import { NOTHING, SPEC, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT, wholeStep } from "../helpers/events.ts";
+import { type CellBehaviour, createFakeSandbox } from "../helpers/fake-sandbox.ts";
+import { makeLoop, reply } from "../helpers/loop.ts";
 
 describe("a report that is gathered from a store", () => {
   let folder: string;
@@ -135,5 +137,24 @@ describe("a report that is gathered from a store", () => {
     await expect(gather(true)).rejects.toMatchObject({ code: "GOALD_FENCED" });
     expect(await store.projection("foo", "report", REPORT_VERSION)).toBeUndefined();
     expect((await gather(false)).cost.steps).toBe(50);
+  });
+});
+
+describe("a report about an agent that acts by code", () => {
+  it("names the cell that wrote a file, not the step by which it was saved, and keeps the last thought", async () => {
+    const plot: CellBehaviour = async (_cell, host) => {
+      await host.saveFiles([{ path: "plot.svg", bytes: new TextEncoder().encode("<svg/>") }]);
+    };
+    const loop = await makeLoop({
+      script: [reply("run_code", { language: "python", code: "plot()" })],
+      sandbox: createFakeSandbox({ "plot()": plot }),
+      settings: { stepLimit: 1 },
+    });
+    await loop.run();
+    const row = (await loop.store.agent(loop.row.id)) ?? loop.row;
+    const facts = await gatherReport(row, { store: loop.store, folder: "/w", hosted: false });
+    expect(facts.files).toMatchObject([{ path: "plot.svg", by: "agent", command: "run_code" }]);
+    expect(facts.commands).toEqual({ run_code: 1 });
+    expect(facts.lastThought).not.toBe("");
   });
 });

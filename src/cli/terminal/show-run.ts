@@ -11,6 +11,7 @@ import type { ThoughtName } from "#reply/thoughts.ts";
 import { clean } from "#util/clean.ts";
 import { describeCall } from "./describe-call.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";
+import { createShowNested } from "./show-nested.ts";
 import { shortSpan } from "./span.ts";
 
 export interface ShowRunParts {
@@ -37,10 +38,12 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
   const paint = (style: Style, text: string): string =>
     parts.colour ? styleText(style, text, { validateStream: false }) : text;
   const live = parts.live && createShowLive({ ...parts.live, label: (name) => paint("bold", LABELS[name]) });
+  const showNested = createShowNested((line) => print(paint("dim", clean(line))));
   /** Of the last request; a reply to one before the output began is read as JSON. */
   let mode: OutputMode = "plain";
   const show = (event: RecordedEvent): void => {
     const shownLive = live?.end();
+    if (showNested(event)) return;
     if (event.type === "model-asked") {
       print("");
       ({ mode } = event);

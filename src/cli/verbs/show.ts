@@ -23,7 +23,12 @@ export const verb = defineVerb({
   description: "show an agent's goals, state, cost and files; with --step all of one step",
   examples: ["goald show foo", "goald show foo --step 3", "goald show foo --step 3 --json"],
   arguments: [AGENT],
-  options: { step: step("--step <number>", "show this step: prompt, recalls, reply, command, result, files") },
+  options: {
+    step: step(
+      "--step <number>",
+      "show this step: prompt, recalls, reply, command, the calls inside it, result, files",
+    ),
+  },
   exitCodes: { notFound: "no such agent or step" },
   run: async ([agent = ""], { step, ...options }) =>
     step === undefined ? show(agent, options) : showStep(agent, step, options),

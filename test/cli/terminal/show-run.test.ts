@@ -168,3 +168,47 @@ describe("a table", () => {
     ).toBe("ID      STATE\nfoo     done\nlonger  x");
   });
 });
+
+describe("calls that a command makes", () => {
+  const nested = (count: number): readonly NewEvent[] =>
+    Array.from({ length: count }, (_, at): readonly NewEvent[] => [
+      {
+        ...given.requested("read_file"),
+        callId: `c1.${at + 1}`,
+        call: { name: "read_file", args: { file: "a\u001b[2K.txt" } },
+      },
+      { ...given.finished(1, given.observed("the text")), callId: `c1.${at + 1}` },
+    ]).flat();
+  const linesOf = (...events: readonly NewEvent[]): readonly string[] => show(false, ...events).split("\n");
+
+  it("are one line each, without their results", () => {
+    expect(linesOf(given.requested("run_code"), ...nested(1), given.finished(1, given.observed("2")))).toEqual([
+      expect.stringContaining("Command: run_code"),
+      '  c1.1 read_file {"file":"a\\u001b[2K.txt"}: ok',
+      "Result (ok): 2",
+    ]);
+  });
+
+  it("are counted beyond twenty, before the result of the command", () => {
+    const lines = linesOf(given.requested("run_code"), ...nested(998), given.finished(1, given.observed("2")));
+    expect(lines).toHaveLength(23);
+    expect(lines.slice(-2)).toEqual(["  … and 978 more calls", "Result (ok): 2"]);
+  });
+
+  it("are shown in full before a person is asked about them, and say why they failed or were denied", () => {
+    const call = { name: "send_tweet", args: { text: "line one\nline two" } };
+    const requested = { ...given.requested("send_tweet"), callId: "c1.1", call };
+    const asked = { type: "approval-asked", step: 1, callId: "c1.1", reason: "It reaches outside." } as const;
+    const denied = { type: "command-denied", step: 1, callId: "c1.1", by: "person", reason: "not now" } as const;
+    expect(show(false, requested, asked, denied)).toBe(
+      [
+        "Command: send_tweet",
+        "    text (17 bytes):",
+        "      | line one",
+        "      | line two",
+        "It reaches outside.",
+        "  c1.1 send_tweet text (17 bytes): | line one | line two: denied: not now",
+      ].join("\n"),
+    );
+  });
+});

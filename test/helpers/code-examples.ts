@@ -1,0 +1,29 @@
+/** code-examples.ts -- the examples of docs/code.md, run as cells of an agent. */
+import { readFileSync } from "node:fs";
+import type { CellLanguage, Sandbox } from "#core/ports/sandbox.ts";
+import { done, makeLoop, reply } from "./loop.ts";
+
+const PAGE = readFileSync(new URL("../../docs/code.md", import.meta.url), "utf8");
+
+export const examplesIn = (language: CellLanguage): readonly string[] =>
+  [...PAGE.matchAll(/^```(\w+)\n(.*?)^```$/gms)].flatMap(([, name, code = ""]) => (name === language ? [code] : []));
+
+const FILES = {
+  "notes.md": "the cat and the dog and the bird\n",
+  "prices.csv": "tea,3\nbread,4\n",
+  "Chengdu.md": "20937757\n",
+  "shenzhen.md": "Shenzhen has 17560000 inhabitants.\n",
+};
+
+/** Runs the code as the only cell of an agent; sub-tasks return `result`. Returns the observation and the files. */
+export async function runExample(language: CellLanguage, code: string, sandbox: Sandbox, result: unknown) {
+  const subtask = code.includes("agent.run") ? [reply("task_complete", { result })] : [];
+  const loop = await makeLoop({ script: [reply("run_code", { language, code }), ...subtask, done()], sandbox });
+  for (const [path, text] of Object.entries(FILES)) loop.files.set(path, new TextEncoder().encode(text));
+  await loop.run();
+  const events = await loop.events();
+  const [observation] = events.flatMap((event) =>
+    event.type === "command-finished" && event.callId === "c1" ? [event.observation] : [],
+  );
+  return { status: observation?.status, text: String(observation?.text), file: loop.text };
+}

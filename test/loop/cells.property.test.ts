@@ -1,0 +1,106 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { EventOf } from "#core/event.ts";
+import { isFinished } from "#core/state.ts";
+import { cellBehaviour, evaluateCells, type Piece, type Program, replyToCells } from "../helpers/cell-program.ts";
+import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
+import { type Loop, makeLoop } from "../helpers/loop.ts";
+import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+
+/** An empty file has no text to read: its first line is always there. */
+const FIRST: Piece = { kind: "line", id: 100 };
+
+const program = fc.letrec<{ piece: Piece; pieces: Program }>((tie) => ({
+  pieces: fc.array(tie("piece"), { maxLength: 3 }),
+  piece: fc.oneof(
+    { depthSize: "small", maxDepth: 2, withCrossShrink: true },
+    fc.record({ kind: fc.constant("line" as const), id: fc.nat(99) }),
+    fc.record({ kind: fc.constant("read" as const) }),
+    fc.record({
+      kind: fc.constant("add" as const),
+      name: fc.constantFrom("x", "y"),
+      by: fc.integer({ min: 1, max: 9 }),
+    }),
+    fc.record({
+      kind: fc.constant("task" as const),
+      form: fc.constantFrom("json" as const, "code" as const),
+      cells: fc.array(tie("pieces"), { maxLength: 2 }),
+      value: fc.nat(1_000),
+    }),
+  ) as fc.Arbitrary<Piece>,
+})).pieces;
+const cells = fc
+  .array(program, { minLength: 1, maxLength: 2 })
+  .map(([first = [], ...rest]): readonly Program[] => [[FIRST, ...first], ...rest]);
+const cut = fc.tuple(fc.integer({ min: 1, max: 16 }), fc.constantFrom<When>("before", "after"));
+
+const run = async (programs: readonly Program[], cuts: readonly (readonly [number, When])[]) => {
+  const sandbox = createFakeSandbox(cellBehaviour);
+  const loop = await makeLoop({ script: (request) => replyToCells(request, programs), sandbox });
+  for (const [at, when] of cuts) {
+    await loop.run({ store: cutPowerAt(at, when) }).catch((error: unknown) => expect(error).toBeInstanceOf(PowerCut));
+    sandbox.endProcesses();
+  }
+  return { loop, sandbox, state: await loop.run() };
+};
+
+/** Values of the cells of the model, and the names of the last saved namespace. */
+async function outcomeOf(loop: Loop) {
+  const events = await loop.events();
+  const values = events.flatMap((event) =>
+    event.type === "command-finished" && /^c\d+$/.test(event.callId) && event.closesTurn !== true
+      ? [JSON.parse(String(event.observation.text))]
+      : [],
+  );
+  const saved = events.findLast((event) => event.type === "namespace-saved") as EventOf<"namespace-saved"> | undefined;
+  const names = Object.entries(saved?.values ?? {}).map(([name, value]) => [name, JSON.parse(value)] as const);
+  return { values, names: Object.fromEntries(names), lines: loop.text("lines.txt") ?? "" };
+}
+
+describe("cells with nested calls, sub-tasks and cells in them, interrupted at random commits", () => {
+  it("have each effect once, and the values and the namespace of an uninterrupted run", async () => {
+    await fc.assert(
+      fc.asyncProperty(cells, fc.array(cut, { maxLength: 2 }), async (programs, cuts) => {
+        const { loop, state } = await run(programs, cuts);
+        expect(isFinished(state)).toBe(true);
+        expect(await outcomeOf(loop)).toEqual(evaluateCells(programs));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  const TASK = (form: "json" | "code", ...cells: readonly Program[]): Piece => ({
+    kind: "task",
+    form,
+    cells,
+    value: 7,
+  });
+  const ADD = (name: string, by: number): Piece => ({ kind: "add", name, by });
+  const WHOLE: readonly Program[] = [
+    [
+      FIRST,
+      ADD("x", 1),
+      TASK("code", [ADD("x", 10), { kind: "line", id: 1 }]),
+      ADD("x", 100),
+      TASK(
+        "json",
+        [{ kind: "read" }, ADD("y", 5), TASK("code", [ADD("y", 50), { kind: "line", id: 2 }]), ADD("y", 500)],
+        [ADD("y", 10_000), { kind: "line", id: 3 }, ADD("x", 10_000)],
+      ),
+      ADD("y", 5_000),
+    ],
+    [ADD("x", 1_000), { kind: "read" }],
+  ];
+
+  it("survive the end of the process at every commit of three levels", async () => {
+    const { loop: whole, sandbox } = await run(WHOLE, []);
+    const commits = (await whole.events()).length;
+    let repeated = 0;
+    for (let at = 3; at <= commits; at += 2) {
+      const after = await run(WHOLE, [[at, "after"]]);
+      expect(await outcomeOf(after.loop)).toEqual(evaluateCells(WHOLE));
+      if (after.sandbox.cells.length > sandbox.cells.length) repeated++;
+    }
+    expect(repeated).toBeGreaterThan(5);
+  });
+});

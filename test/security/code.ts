@@ -1,0 +1,74 @@
+/** Code that a model wrote: what it reaches, what it may do, and what people see of it. */
+import { type Defence, proof } from "./defence.ts";
+
+export const CODE: readonly Defence[] = [
+  {
+    id: "code: files",
+    claim:
+      "Files of code are read and written by the rules of every command: paths, quotas, history, and the question about files that others run.",
+    proofs: [
+      proof("loop/cells.test", "ask a person when others run them, and are refused when nobody can be asked"),
+      proof("loop/cells.test", "keep what they held, up to 64 MB, and the result says what cannot be restored"),
+      proof("loop/cells.test", "does nothing for a command that is not a cell"),
+      proof("loop/cells.test", "is not offered to the model, and is refused when a reply names it"),
+    ],
+  },
+  {
+    id: "code: calls",
+    claim: "A call of code is judged, limited and recorded as a call of the model; a cell makes at most 1,000.",
+    proofs: [
+      proof("loop/cells.test", "is a call of its own in the log, and code gets its value"),
+      proof("loop/cells.test", "does not reach %s"),
+      proof("loop/cells.test", "may be made 1,000 times by one cell, and then fails in words"),
+    ],
+  },
+  {
+    id: "code: what leaves",
+    claim:
+      "Code that read a file, memory or a person's words does not send them unasked in any form, also not from a later cell.",
+    proofs: [
+      proof("loop/cells-leaving.test", "from the same cell"),
+      proof("loop/cells-leaving.test", "from a later cell, with another process between them"),
+      proof("loop/cells-leaving.test", "and would send it with the rule switched off"),
+      proof("loop/cells-leaving.test", "does not send a person's words that the model typed into the code"),
+      proof("loop/cells-leaving.test", "does not send by the model of a sub-task what it put into the task"),
+    ],
+  },
+  {
+    id: "code: approvals",
+    claim: "A person sees all of the code that will run, and a file that changed since the question does not run.",
+    proofs: [
+      proof(
+        "loop/asked-script.test",
+        "is asked again when the file has changed since: the new content does not run unseen",
+      ),
+      proof("loop/asked-script.test", "sees the whole file as it was at the question, and an unchanged file runs"),
+      proof("loop/asked-script.test", "has numbered lines, and its control and unseen characters are written out"),
+    ],
+  },
+  {
+    id: "code: limits",
+    claim: "Code that does not end is stopped, its output is cut and cleaned, and the next cell works.",
+    proofs: [
+      proof("sandbox/sandbox.test", "stops code at its time limit, and the next cell works", "contracts/sandbox"),
+      proof("sandbox/sandbox.test", "cuts a long output, and cleans it of control characters", "contracts/sandbox"),
+      proof("loop/cells.test", "pause the agent when three in a row failed"),
+    ],
+  },
+  {
+    id: "code: crashes",
+    claim: "A cell whose process or host was killed repeats no effect of its calls.",
+    proofs: [
+      proof(
+        "loop/cells-crash.test",
+        "runs again without repeating an effect, at every commit, with the same seed, time and namespace",
+      ),
+      proof("loop/cells-crash.test", "has an unknown outcome when it takes another way the second time"),
+    ],
+  },
+  {
+    id: "code: agents",
+    claim: "Each agent has namespaces of its own.",
+    proofs: [proof("sandbox/sandbox.test", "gives each agent a namespace of its own", "contracts/sandbox")],
+  },
+];

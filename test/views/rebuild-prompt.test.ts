@@ -1,0 +1,40 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { loadRegistry } from "#commands/registry.ts";
+import { evolve } from "#core/evolve.ts";
+import { initialState } from "#core/state.ts";
+import { createCommandSets } from "#loop/command-set.ts";
+import { loadWords } from "#prompt/template.ts";
+import { rebuildPrompt } from "#views/rebuild-prompt.ts";
+import { cellValue } from "../helpers/fake-sandbox.ts";
+import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
+
+afterEach(closeProseLoops);
+
+/** For each request: whether its prompt can be rebuilt exactly, and how that ends. */
+async function rebuildAll(form: "react" | "code", replies: readonly string[]) {
+  const services = { cells: { ready: true }, methods: { ready: true } } as const;
+  const cells = { "1": () => ({ value: cellValue(1) }), "stop()": () => ({ stop: {} }) };
+  const { loop, server } = await makeProseLoop(form, replies, cells, { services });
+  await loop.run();
+  const registry = await loadRegistry(["commands"], services);
+  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
+  const parts = { commandsFor, words: await loadWords(["prompts"]), contextTokens: 32_000, replyTokens: 1_000 };
+  let state = initialState;
+  const rebuilt = [];
+  for (const event of await loop.events()) {
+    if (event.type === "model-asked") rebuilt.push(rebuildPrompt(event, state, [], parts));
+    state = evolve(state, event);
+  }
+  return { rebuilt, chats: server.chats };
+}
+
+describe("the prompt of a step", () => {
+  it.each([
+    ["react", [`Go.\nACTION 1:\n${python("1")}`, "No action.", `End.\nACTION 3:\n${python("stop()")}`]],
+    ["code", [`Go.\n${python("1")}`, "Done."]],
+  ] as const)("is rebuilt exactly in the form %s", async (form, replies) => {
+    const { rebuilt, chats } = await rebuildAll(form, replies);
+    expect(rebuilt.map(({ exact, note }) => [exact, note])).toEqual(replies.map(() => [true, ""]));
+    expect(rebuilt.map(({ messages }) => messages)).toEqual(chats.map(({ messages }) => messages));
+  });
+});
