@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
+import { MAX_FRAMES } from "#core/frames.ts";
 import { block, DONE, type Line, nextStep, onGoals, onTask } from "../helpers/conditional-model.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
 import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity } from "./cities.ts";
@@ -183,7 +184,7 @@ found`;
     const pushed = (await home.log()).flatMap((event) =>
       event.type === "frame-pushed" && event.kind === "run" ? [event.callId.split(".").length] : [],
     );
-    expect(pushed).toHaveLength(8);
+    expect(pushed).toHaveLength(MAX_FRAMES - 1);
     const failed = (await home.log()).flatMap((event) =>
       event.type === "command-finished" && event.observation.status === "failed"
         ? [String(event.observation.text)]
