@@ -1,6 +1,7 @@
 """imports.py -- which modules the code of cells may import. A convenience for the model, not the boundary."""
 
 import builtins
+import sys
 
 from .own_modules import forget_listings
 
@@ -25,7 +26,8 @@ class ImportRule:
         builtins.__import__ = self._checked_import
 
     def _checked_import(self, name, globals=None, locals=None, fromlist=(), level=0):
-        if globals is not self.names:
+        asking = sys._getframe(1).f_globals if globals is None else globals
+        if asking is not self.names:
             return _import(name, globals, locals, fromlist, level)
         self._check(name, fromlist or ())
         try:
