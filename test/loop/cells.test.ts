@@ -217,6 +217,7 @@ describe("a call from code", () => {
             const answer = await host.call("do_nothing", {});
             answers.push("error" in answer ? answer.error.text : "ok");
           }
+          await host.saveFiles([{ path: "made.txt", bytes: bytes("made") }]);
         },
       },
       ["many"],
@@ -224,6 +225,8 @@ describe("a call from code", () => {
     await loop.run();
     expect(answers.filter((answer) => answer === "ok")).toHaveLength(1_000);
     expect(answers.at(-1)).toContain("A command may nest 1000 calls");
+    // What it wrote is saved none the less.
+    expect(loop.text("made.txt")).toBe("made");
   });
 });
 
@@ -304,6 +307,42 @@ describe("files that a cell changes", () => {
     await asking.loop.run();
     const asked = (await asking.loop.events()).find((event) => event.type === "approval-asked");
     expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });
+  });
+
+  it("are refused where the workspace refuses them, and the others are saved", async () => {
+    let told: unknown;
+    const { loop } = await makeCells(
+      {
+        save: async (_cell, host) => {
+          told = await host.saveFiles(
+            [".git/hooks/pre-commit", "../up.txt", "fine.txt"].map((path) => ({ path, bytes: bytes("x") })),
+          );
+        },
+      },
+      ["save"],
+    );
+    await loop.run();
+    expect(told).toMatchObject({
+      error: { code: "files-not-saved", text: expect.stringMatching(/\.git\/hooks[\s\S]*up\.txt/) },
+    });
+    expect([...loop.files.keys()]).toEqual(["fine.txt"]);
+  });
+
+  it("keep what they held, up to 2,000 files", async () => {
+    const paths = Array.from({ length: 2_003 }, (_, at) => `f${String(at).padStart(4, "0")}.txt`);
+    const { loop } = await makeCells(
+      {
+        save: async (_cell, host) => void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytes("new") })))),
+      },
+      ["save"],
+    );
+    for (const path of paths) loop.files.set(path, Buffer.from("old"));
+    await loop.run();
+    expect((await textsOf(loop))[0]).toContain(
+      "What they held before cannot be restored: f2000.txt, f2001.txt, f2002.txt.",
+    );
+    const kept = (await loop.store.files(loop.row.id)).filter(({ operation }) => operation === "found");
+    expect(kept).toHaveLength(2_000);
   });
 
   it("keep what they held, up to 64 MB, and the result says what cannot be restored", async () => {
