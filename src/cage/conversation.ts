@@ -27,6 +27,9 @@ export class Conversation {
   #wanted: PromiseWithResolvers<Frame | undefined> | undefined;
   #isClosed = false;
   #problem: Error | undefined;
+  readonly #broken = Promise.withResolvers<string>();
+  /** Resolves to the reason, in a sentence, when the process breaks the conversation. */
+  readonly broken = this.#broken.promise;
 
   /** `speaksFirst`: the process sends a frame before the host does. */
   constructor(channel: Readable & Writable, limits: FrameLimits, { speaksFirst }: { readonly speaksFirst: boolean }) {
@@ -110,6 +113,7 @@ export class Conversation {
   #break(problem: string): void {
     if (this.#problem) return;
     this.#problem = new Error(problem);
+    this.#broken.resolve(problem);
     this.#keep(Buffer.alloc(0));
     this.#wanted?.reject(this.#problem);
     this.#wanted = undefined;

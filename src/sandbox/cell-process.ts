@@ -49,11 +49,12 @@ export class CellProcess {
   #waiting = 0;
   readonly ended: Promise<CagedEnd>;
 
-  constructor(cage: Cage, options: GuestOptions) {
+  /** `program` replaces that of processes. For tests. */
+  constructor(cage: Cage, options: GuestOptions, program: URL = PROGRAM) {
     this.#memoryMegabytes = options.memoryMegabytes;
     this.#process = cage.spawn(
       nodeCommand({
-        program: PROGRAM,
+        program,
         memoryMegabytes: options.memoryMegabytes + ENGINE_MEGABYTES[options.language],
         cpuSeconds: CPU_SECONDS,
         stdio: ["ignore", "ignore", "ignore", "pipe"],
@@ -65,6 +66,7 @@ export class CellProcess {
     this.#channel = this.#process.child.stdio[CHANNEL] as Channel;
     const limits = { maxBytes: MAX_FRAME_BYTES, maxJsonBytes: MAX_FRAME_JSON_BYTES };
     this.#talk = new Conversation(this.#channel, limits, { speaksFirst: true });
+    void this.#talk.broken.then((reason) => this.kill(brokenProblem(reason)));
     this.ended = this.#process.ended.then((end) => {
       this.#hasEnded = true;
       this.kill(endProblem(end, this.#memoryMegabytes));

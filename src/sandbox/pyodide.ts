@@ -61,6 +61,8 @@ export interface Fs {
   unmount: unknown;
   mkdirTree(path: string): void;
   cwd(): string;
+  chdir(path: string): void;
+  chmod(path: string, mode: number): void;
   writeFile(path: string, text: string): void;
   hashRemoveNode(node: FsNode): void;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { CellOutcome } from "#core/ports/sandbox.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
-import { FileView } from "./file-view.ts";
+import { FileView, ROOT } from "./file-view.ts";
 import { freezeIntrinsics } from "./freeze-intrinsics.ts";
 import { limitStoredBytes } from "./limit-stored-bytes.ts";
 import { loadPython } from "./load-python.ts";
@@ -25,7 +25,7 @@ const now = performance.now.bind(performance);
 export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<Engine> {
   limitMemory(memoryMegabytes * MEBIBYTE);
   const setClock = replaceClock();
-  const python = await loadPython(snapshot === null ? {} : { snapshot: withoutDigest(readFileSync(snapshot)) });
+  const python = await startPython(snapshot);
   const { FS } = python;
   limitStoredBytes(FS, python.ERRNO_CODES);
   const files = new FileView(FS, python.ERRNO_CODES, host);
@@ -35,13 +35,26 @@ export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, ho
   const cells = python.pyimport("goald_cells.cells");
   connect(python, host, files, watchTime);
   freezeIntrinsics();
+  let depth = 0;
   return {
     run(cell, saved) {
       setClock(cell.startedAt);
       files.expectChanges();
-      return JSON.parse(String(cells.run?.(JSON.stringify({ cell, saved })))) as CellOutcome;
+      // Not of a cell inside a wait, whose outer cell goes on.
+      if (depth === 0 && FS.cwd() !== ROOT) FS.chdir(ROOT);
+      depth += 1;
+      const outcome = cells.run?.(JSON.stringify({ cell, saved }));
+      depth -= 1;
+      return JSON.parse(String(outcome)) as CellOutcome;
     },
   };
+}
+
+/** Starts without a snapshot that does not work. */
+async function startPython(snapshot: string | null): Promise<Python> {
+  if (snapshot === null) return loadPython({});
+  const bytes = withoutDigest(readFileSync(snapshot));
+  return loadPython({ snapshot: bytes }).catch(() => loadPython({}));
 }
 
 /** Growth of Python's memory beyond the limit fails, which raises MemoryError. */
@@ -151,6 +164,8 @@ function closePython(python: Python): void {
   python.setStdout(sink);
   python.setStderr(sink);
   python.setStdin({ stdin: () => null, isatty: false });
+  // What code writes outside of its folder would be lost without a word. /tmp remains.
+  for (const folder of ["/", "/home", "/lib"]) FS.chmod(folder, 0o555);
   closeFileSystems(FS, python.ERRNO_CODES.EPERM ?? 1);
   python.runPython(`
 import os, sys

@@ -82,3 +82,7 @@ export const thoughtOf = ({ last }: Seen): number =>
 /** A thought and an action, as the react form has them. */
 export const action = (seen: Seen, code: string, thought = "I go on."): string =>
   ` ${thought}\n\nACTION ${thoughtOf(seen)}:\n\`\`\`python\n${code}\n\`\`\``;
+
+/** Number of the next step, when each reply names its own. The window of messages may have lost the first ones. */
+export const nextStep = ({ own }: Seen): number =>
+  1 + Math.max(0, ...[...own.join("\n").matchAll(/^Step (\d+)\./gm)].map(([, number]) => Number(number)));

@@ -64,6 +64,8 @@ export interface LoopOptions {
   readonly serving?: Partial<Services>;
   /** Runs cells of code. */
   readonly sandbox?: Sandbox;
+  /** The setting react.severalCalls is `deny`. */
+  readonly isOneCallOnly?: boolean;
   readonly cells?: Partial<CellParts>;
   readonly downloadLimitBytes?: number;
   readonly aliases?: Aliases;
@@ -158,6 +160,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       folder: "/nowhere",
       model: options.model ?? model,
       fallbackModel: options.fallbackModel ?? null,
+      isOneCallOnly: options.isOneCallOnly ?? false,
       modelName: "test-model",
       memory: options.memory ?? NO_MEMORY,
       methods: options.methods ?? METHODS,

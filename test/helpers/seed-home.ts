@@ -3,7 +3,13 @@
  *
  * Agents run by the real program with code that runs in the real sandbox.
  */
+import { link, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterAll } from "@jest/globals";
+import { findCage } from "#cage/find-cage.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { prepareSnapshot } from "#sandbox/snapshot.ts";
 import { conditionalModel, type Line, readRequest, type Seen } from "./conditional-model.ts";
 import { type Ended, endedWith, type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
 import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
@@ -52,6 +58,7 @@ export async function makeSeedHome(
     GOALD_SEARCH_PROVIDERS: "searxng",
     ...env,
   });
+  await shareSnapshot(goald);
   const log = async (agent = "t"): Promise<readonly RecordedEvent[]> => {
     const { log: events, problems } = await lookInto(goald, agent);
     const wrong = [...problems, ...server.violations, ...search.violations];
@@ -80,6 +87,25 @@ export async function makeSeedHome(
       await search[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Python's start-up snapshot, made once for all homes of a test file. */
+let snapshots: Promise<{ readonly folder: string; readonly path: string | null }> | undefined;
+afterAll(async () => {
+  if (snapshots) await rm((await snapshots).folder, { recursive: true, force: true });
+});
+
+async function makeSnapshotOnce() {
+  const folder = await mkdtemp(join(tmpdir(), "goald-snapshot-"));
+  return { folder, path: await prepareSnapshot(await findCage(), folder) };
+}
+
+export async function shareSnapshot({ home }: Pick<Goald, "home">): Promise<void> {
+  snapshots ??= makeSnapshotOnce();
+  const { path } = await snapshots;
+  const folder = join(home, ".goald", "sandbox");
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (path !== null) await link(path, join(folder, basename(path)));
 }
 
 function foundAnswer(content: string) {

@@ -38,6 +38,13 @@ async function solve(
 const lastTextOf = ({ model }: Loop, request: number): string =>
   model.requests[request]?.messages.map(({ content }) => content).join("\n") ?? "";
 
+/** A check of any value would need 2 ** levels steps. */
+const doubling = (levels: number) => {
+  const twice = (level: number) => ({ allOf: [{ $ref: `#/$defs/l${level}` }, { $ref: `#/$defs/l${level}` }] });
+  const defs = Array.from({ length: levels }, (_, level) => [`l${level}`, level === 0 ? {} : twice(level - 1)]);
+  return { ...twice(levels - 1), $defs: Object.fromEntries(defs) };
+};
+
 describe("the result of a sub-task that a cell gave", () => {
   it("is the value, not text", async () => {
     const { value, requests } = await solve({ outer: subtask(INTEGER) }, [answer(14_284_000)]);
@@ -76,6 +83,7 @@ describe("the result of a sub-task that a cell gave", () => {
     ["an unknown type", { type: "str" }],
     ["a reference to nothing", { $ref: "#/$defs/nothing" }],
     ["a reference to itself", { $ref: "#/$defs/a", $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } }],
+    ["references that double twenty times", doubling(20)],
     ["an asynchronous schema", { $async: true, type: "string" }],
   ])("is refused for %s, before the model is asked", async (_what, returns) => {
     const { value, requests } = await solve({ outer: subtask(returns) }, []);

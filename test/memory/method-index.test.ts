@@ -52,6 +52,28 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
     expect((await find("resizeImage"))[0]).toBe("shrink_image");
   });
 
+  it("finds for an invented name only what it may mean", async () => {
+    const both = textsOf([...(await loadRegistry(["commands"], ALL_READY)).all, ...stubs]);
+    const named = (name: string) => find(name, both, { isName: true });
+    expect((await named("send_discord"))[0]).toBe("send_message_discord");
+    expect((await named("write_into_file"))[0]).toBe("write_to_file");
+    expect((await named("get_geo_coordinates"))[0]).toBe("find_coordinates");
+    expect((await named("resizeImage"))[0]).toBe("shrink_image");
+    for (const name of [
+      "undefined_name",
+      "undefined_variable",
+      "x",
+      "foo",
+      "result",
+      "my_values",
+      "get_undefined",
+      "text",
+    ])
+      expect([name, await named(name)]).toEqual([name, name === "text" ? ["translate_text"] : []]);
+    // Control: as a description such a name finds methods that have nothing to do with it.
+    expect(await find("undefined_name", both)).not.toEqual([]);
+  });
+
   it("finds none when nothing fits", async () => {
     expect(await find("multiply matrices")).toEqual([]);
     expect(await find("  ")).toEqual([]);

@@ -93,7 +93,11 @@ describe("a cell", () => {
   });
 
   it("ends at its time limit, also in sleep, and keeps the namespace", async () => {
-    const problem = { kind: "timeout", type: "TimeoutError", message: "The code took longer than 1 s." };
+    const problem = {
+      kind: "timeout",
+      type: "TimeoutError",
+      message: expect.stringMatching(/^The code ran longer than 1 s and/),
+    };
     const limit = { timeLimitMs: 1_000 };
     expect(await python.problemOf("x = 43\nwhile True: pass", limit)).toMatchObject({ ...problem, line: 2 });
     expect(await python.problemOf("import time\ntime.sleep(60)", limit)).toMatchObject({ ...problem, line: 2 });
@@ -198,6 +202,15 @@ describe("a command as a function", () => {
     await python.run("read_file = 5", { functions });
     expect(await python.valueOf("read_file", { functions })).toBe(5);
     await python.run("del read_file");
+  });
+
+  it("tells where the user is, if that is known", async () => {
+    expect(await python.valueOf("get_user_location()", { location: { city: "Rome" } })).toEqual({ city: "Rome" });
+    expect(await python.problemOf("get_user_location()", { location: null })).toMatchObject({
+      type: "CommandError",
+      command: { code: "no-location", text: expect.stringContaining("setting `location`") },
+    });
+    expect(await python.problemOf("get_user_location()")).toMatchObject({ missingName: "get_user_location" });
   });
 
   it("is called by functions of the home's helpers", async () => {
@@ -355,6 +368,24 @@ describe("the folder", () => {
     expect(await python.valueOf(read, { listFiles })).toEqual(["far", false]);
   });
 
+  it("has modules to import, which are imported anew when their file has changed", async () => {
+    python.files.set("helper.py", Buffer.from("def shout(): return 'one'"));
+    expect(await python.valueOf("import helper\nhelper.shout()")).toBe("one");
+    python.files.set("helper.py", Buffer.from("def shout(): return 'two'"));
+    expect(await python.valueOf("import helper\nhelper.shout()")).toBe("two");
+    const written = "open('other.py', 'w').write('n = 3')\nimport other\nother.n";
+    expect(await python.valueOf(written)).toBe(3);
+    expect([...python.files.keys()].filter((path) => path.includes("pycache"))).toEqual([]);
+  });
+
+  it("has what code wrote to an open file, also before a call", async () => {
+    const call = async () => ({ value: python.files.get("open.txt")?.toString(), changesFiles: false });
+    const code = "f = open('open.txt', 'w')\nf.write('so far')\nr = touch()\nf.write(' and on')\nr";
+    expect(await python.valueOf(code, { functions: [cellFunction("touch")], call })).toBe("so far");
+    expect(python.files.get("open.txt")?.toString()).toBe("so far and on");
+    expect(await python.run("f.close()")).toMatchObject({ lost: [] });
+  });
+
   it("says why a file cannot be read, and refuses links", async () => {
     const readFile = async () => ({ error: { code: "denied", text: "It is a secret." } });
     python.files.set("secret.txt", Buffer.from("secret"));
@@ -364,6 +395,16 @@ describe("the folder", () => {
     });
     expect(await python.problemOf("import os\nos.symlink('/etc', 'etc')")).toMatchObject({ type: "PermissionError" });
     expect(await python.problemOf("open('/etc/passwd')")).toMatchObject({ type: "FileNotFoundError" });
+    expect(await python.problemOf("open('/lost.txt', 'w')")).toMatchObject({ type: "PermissionError" });
+    expect(await python.valueOf("open('/tmp/kept.txt', 'w').write('k')")).toBe(1);
+  });
+
+  it("is the working folder of each cell, and of a file that runs", async () => {
+    await python.run("import os\nos.chdir('/tmp')");
+    expect(await python.valueOf("[os.getcwd(), __file__, __name__]", { name: "plots/a.py" })).toEqual([
+      ...["/workspace", "/workspace/plots/a.py", "__main__"],
+    ]);
+    expect(await python.problemOf("__file__")).toMatchObject({ missingName: "__file__" });
   });
 });
 

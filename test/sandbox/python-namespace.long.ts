@@ -228,6 +228,14 @@ describe("the start-up snapshot", () => {
     expect(readdirSync(folder)).toHaveLength(1);
   });
 
+  it("is not needed: Python starts without one that does not work", async () => {
+    const path = join(folder, "broken");
+    writeFileSync(path, Buffer.alloc(2 ** 20, 1));
+    await using python = await PythonProcess.start({ snapshot: path });
+    expect(await python.valueOf("1 + 1")).toBe(2);
+    rmSync(path);
+  });
+
   it("cannot be made in a folder that is a file, and Python starts without it", async () => {
     const file = join(folder, "file");
     writeFileSync(file, "");

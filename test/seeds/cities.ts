@@ -35,13 +35,15 @@ with open('cities_introduction.md', 'w') as f:
 'cities_introduction.md'`;
 
 /** The second introduction is written piece by piece. */
-const introduce = (city: string): string => `facts = [google(f'${city} {topic}') for topic in ${JSON.stringify(TOPICS)}]
+const introduce = (
+  city: string,
+): string => `facts = [google(f'${city} {topic}')[0]['body'] for topic in ${JSON.stringify(TOPICS)}]
 pieces = [agent.run(f'Write about this: {fact}', return_type=str) for fact in facts]
 append_to_file('notes.txt', '${city}\\n')
 '# ${city}\\n\\n' + '\\n'.join(pieces) + '\\n'`;
 
 export const CITIES_LINES: readonly Line[] = [
-  onTask(/^Google search population of (\w+)$/, ([, city]) => block(`google("population of ${city}")`)),
+  onTask(/^Google search population of (\w+)$/, ([, city]) => block(`google("population of ${city}")[0]["body"]`)),
   onTask(/population of \w+ in 2023 is ([\d,]+)[\s\S]*Extract population number$/, ([, number = ""]) =>
     number.replaceAll(",", ""),
   ),

@@ -2,16 +2,19 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import { block, DONE, type Line, onGoals, onTask } from "../helpers/conditional-model.ts";
+import { MAX_FRAMES } from "#core/frames.ts";
+import { block, DONE, type Line, nextStep, onGoals, onTask } from "../helpers/conditional-model.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
 import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity } from "./cities.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const PYTHON_VALUE = "4.317124741065786e-05";
 
-/** Each reply in turn, by the number of the model's own replies that the prompt shows. Then the end. */
-const inTurn = (...replies: readonly string[]): readonly Line[] => [
-  ...replies.map((reply, index): Line => onGoals(({ own }) => own.length === index, reply)),
+/** Each block of code in turn. Then the end. */
+const inTurn = (...codes: readonly string[]): readonly Line[] => [
+  ...codes.map((code, index) =>
+    onGoals((seen) => nextStep(seen) === index + 1, block(code, "python", `Step ${index + 1}. I go on.`)),
+  ),
   onGoals(() => true, DONE),
 ];
 const resultsOf = (log: readonly RecordedEvent[]): readonly string[] =>
@@ -21,7 +24,7 @@ const resultsOf = (log: readonly RecordedEvent[]): readonly string[] =>
 
 describe("General Agent", () => {
   it("G1: code of a reply is run, and the next request holds its result", async () => {
-    await using home = await makeSeedHome(inTurn(block("result = 0.99 ** 1000\nresult")));
+    await using home = await makeSeedHome(inTurn("result = 0.99 ** 1000\nresult"));
     await home.run("code");
     const [first, second] = home.seen;
     expect(first?.all).not.toContain(PYTHON_VALUE);
@@ -38,11 +41,7 @@ describe("General Agent", () => {
 
   it("G2: a cell returns its last expression, else what it printed, and a long result is clipped", async () => {
     await using home = await makeSeedHome(
-      inTurn(
-        block("print('aside')\n6 * 7"),
-        block("print('only', 'this')\nx = 1"),
-        block("print('ab' * 15000 + 'END')"),
-      ),
+      inTurn("print('aside')\n6 * 7", "print('only', 'this')\nx = 1", "print('ab' * 15000 + 'END')"),
     );
     await home.run("code");
     const [value = "", printed = "", long = ""] = resultsOf(await home.log());
@@ -54,7 +53,7 @@ describe("General Agent", () => {
 
   it("G3: the namespace survives kill -9, and the model is told what could not be kept", async () => {
     const first = "import math\nx = 41\ndef f(n):\n    return math.floor(n) + 1\nlines = (n for n in range(3))\n'kept'";
-    await using home = await makeSeedHome(inTurn(block(first), block("f(x)"), block("next(lines)")));
+    await using home = await makeSeedHome(inTurn(first, "f(x)", "next(lines)"));
     const { goald } = home;
     await home.run("code", { flags: ["--max-steps", "1"], code: 6 });
     const before = await home.log();
@@ -88,7 +87,7 @@ text = read_file('list.txt')
 if 'flour' in text:
     write_to_file('bread.txt', 'bake')
 len(text)`;
-    await using home = await makeSeedHome(inTurn(block(code)));
+    await using home = await makeSeedHome(inTurn(code));
     await home.run("code");
     const [first] = home.seen;
     for (const name of ["append_to_file", "read_file", "write_to_file"])
@@ -106,7 +105,7 @@ len(text)`;
   it("G5: the model reads the errors of its code and mends it; a success resets the count of failures", async () => {
     const bad = ["result = 1 +", "undefined_name + 1"];
     const good = "total = 40 + 2\ntotal";
-    await using home = await makeSeedHome(inTurn(...[...bad, good, ...bad, good].map((code) => block(code))));
+    await using home = await makeSeedHome(inTurn(...bad, good, ...bad, good));
     await home.run("code");
     const last = (request: number) => home.seen[request]?.messages.at(-2)?.content ?? "";
     expect(last(1)).toContain("SyntaxError");
@@ -126,7 +125,7 @@ len(text)`;
     await using home = await makeSeedHome([
       onTask(/Extract population number/, () => "14284000"),
       ...inTurn(
-        block("population = agent.run('Extract population number from: 14,284,000', return_type=int)\npopulation + 1"),
+        "population = agent.run('Extract population number from: 14,284,000', return_type=int)\npopulation + 1",
       ),
     ]);
     await home.run("code");
@@ -138,7 +137,7 @@ len(text)`;
     await using home = await makeSeedHome([
       { when: ({ task, own }) => task !== undefined && own.at(-1) === "about 14 million", say: "14000000" },
       onTask(/population/, () => "about 14 million"),
-      ...inTurn(block("agent.run('What is the population?', return_type=int) // 2")),
+      ...inTurn("agent.run('What is the population?', return_type=int) // 2"),
     ]);
     await home.run("code");
     const nested = home.seen.filter(({ task }) => task !== undefined);
@@ -153,7 +152,7 @@ len(text)`;
 except CommandError as error:
     found = ('refused', error.code)
 found`;
-    await using home = await makeSeedHome([onTask(/population/, () => "about 14 million"), ...inTurn(block(code))]);
+    await using home = await makeSeedHome([onTask(/population/, () => "about 14 million"), ...inTurn(code)]);
     await home.run("code");
     expect(home.seen.filter(({ task }) => task !== undefined)).toHaveLength(2);
     expect(resultsOf(await home.log())[0]).toContain("'refused'");
@@ -162,9 +161,7 @@ found`;
   it("G8: in a sub-task a successful cell ends it, and its value is the result", async () => {
     await using home = await makeSeedHome([
       onTask(/three numbers/, () => block("[n * n for n in (1, 2, 3)]")),
-      ...inTurn(
-        block("found = agent.run('Give three numbers', return_type=list[int])\n(type(found).__name__, sum(found))"),
-      ),
+      ...inTurn("found = agent.run('Give three numbers', return_type=list[int])\n(type(found).__name__, sum(found))"),
     ]);
     await home.run("code");
     expect(resultsOf(await home.log())[0]).toContain("('list', 14)");
@@ -173,8 +170,13 @@ found`;
 
   it("G9: a sub-task is told not to pass on the whole task, and self-calls without end stop at a depth", async () => {
     await using home = await makeSeedHome([
+      // A model that reads the error of its cell gives up; all others dig on.
+      {
+        when: ({ task, messages }) => task !== undefined && /levels deep/.test(messages.at(-2)?.content ?? ""),
+        say: "Too deep.",
+      },
       onTask(/Dig/, () => block("agent.run('Dig deeper', return_type=str)")),
-      ...inTurn(block("agent.run('Dig', return_type=str)")),
+      ...inTurn("agent.run('Dig', return_type=str)"),
     ]);
     await home.run("code", { flags: ["--max-steps", "60"] });
     const [nested] = home.seen.filter(({ task }) => task !== undefined);
@@ -182,14 +184,19 @@ found`;
     const pushed = (await home.log()).flatMap((event) =>
       event.type === "frame-pushed" && event.kind === "run" ? [event.callId.split(".").length] : [],
     );
-    expect(Math.max(...pushed)).toBeLessThanOrEqual(8 * 2);
-    expect(resultsOf(await home.log())[0]).toMatch(/deep/);
+    expect(pushed).toHaveLength(MAX_FRAMES - 1);
+    const failed = (await home.log()).flatMap((event) =>
+      event.type === "command-finished" && event.observation.status === "failed"
+        ? [String(event.observation.text)]
+        : [],
+    );
+    expect(failed).toEqual([expect.stringMatching(/CommandError[\s\S]*levels deep/)]);
   });
 
   it("G10: after a cell the prompt holds the code and its result, and none of the nested messages", async () => {
     await using home = await makeSeedHome([
       onTask(/secret word/, () => "The word is xyzzy."),
-      ...inTurn(block("text = agent.run('Say the secret word', return_type=str)\nlen(text)")),
+      ...inTurn("text = agent.run('Say the secret word', return_type=str)\nlen(text)"),
     ]);
     await home.run("code");
     const last = home.seen.at(-1);
@@ -202,16 +209,22 @@ found`;
     const code = "pieces = [agent.run(f'Tell fact {n}', return_type=str) for n in range(1, 8)]\nlen(pieces)";
     await using home = await makeSeedHome([
       onTask(/Tell fact (\d)/, ([, n]) => `Fact number ${n} is pale-${n}.`),
-      ...inTurn(block(code, "python", "I collect facts.")),
+      ...inTurn(code),
     ]);
     await home.run("code");
     const seventh = home.seen.find(({ task }) => task === "Tell fact 7");
-    expect(seventh?.own[0]).toContain("I collect facts.");
-    expect([1, 2, 3, 4, 5, 6].filter((n) => seventh?.all.includes(`pale-${n}`))).toEqual([3, 4, 5, 6]);
+    // The newest message has recalls too, which are memories and no messages.
+    const shown =
+      seventh?.messages
+        .slice(0, -1)
+        .map(({ content }) => content)
+        .join("\n") ?? "";
+    expect(seventh?.own[0]).toContain("I go on.");
+    expect([1, 2, 3, 4, 5, 6].filter((n) => shown.includes(`pale-${n}`))).toEqual([3, 4, 5, 6]);
   });
 
   it("G12: a result follows the code as data of the user role", async () => {
-    await using home = await makeSeedHome(inTurn(block("'one' + 'two'")));
+    await using home = await makeSeedHome(inTurn("'one' + 'two'"));
     await home.run("code");
     const messages = home.seen.at(-1)?.messages ?? [];
     const code = messages.findIndex(({ role }) => role === "assistant");

@@ -16,8 +16,10 @@ const inTurn = (...actions: readonly string[]): readonly Line[] => [
 ];
 /** The observation after an action, by its number. */
 function observationOf(home: SeedHome, number: number): string {
-  const { all = "" } = home.seen.find((seen) => thoughtOf(seen) === number + 1) ?? {};
-  return new RegExp(`OBSERVATION ${number}:([sS]*?)(?:THOUGHT ${number + 1}:|$)`).exec(all)?.[1] ?? "";
+  const { messages = [] } = home.seen.find((seen) => thoughtOf(seen) === number + 1) ?? {};
+  const all = messages.map(({ content }) => content).join("\n");
+  const [, after = ""] = all.split(`OBSERVATION ${number}:`);
+  return after.split(`THOUGHT ${number + 1}:`)[0] ?? "";
 }
 const at = (home: SeedHome, thought: number): Seen | undefined => home.seen.find((seen) => thoughtOf(seen) === thought);
 
@@ -118,7 +120,7 @@ describe("ReAct REPL", () => {
 
   it("R10: a value that nobody has seen gets a remark, a seen one gets none", async () => {
     await using home = await makeSeedHome(
-      inTurn(SEARCH, "print(write_to_file('place.txt', '48.8566'))", "print(write_to_file('place.txt', 'Paris'))"),
+      inTurn(SEARCH, "print(write_to_file('place.txt', str(48.8566)))", "print(write_to_file('place.txt', 'Paris'))"),
     );
     await home.run("react", { goal: "Write Paris into the file place.txt." });
     expect(observationOf(home, 2)).toMatch(/48\.8566/);

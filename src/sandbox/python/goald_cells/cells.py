@@ -9,7 +9,7 @@ import random
 import sys
 import types
 
-from . import clock, functions, host, loops
+from . import clock, functions, host, loops, own_modules
 from .definitions import find_definitions
 from .errors import CellFiles, CommandError, StopCell, describe_error, describe_timeout
 from .imports import ImportRule
@@ -31,7 +31,10 @@ _depth = 0
 
 def start():
     """Called once, before the first cell."""
+    # Nothing but what code writes goes into the folder.
+    sys.dont_write_bytecode = True
     install(namespace)
+    host.before_asking = namespace.flush_files
     clock.install()
     loops.install()
 
@@ -69,7 +72,12 @@ def apply(text):
 
 def _prepare(cell, saved):
     imports.rule = "all"
+    own_modules.forget_changed()
     namespace.names["__builtins__"] = __builtins__
+    if cell["name"].endswith(".py"):
+        namespace.names["__file__"] = f"{own_modules.FOLDER}/{cell['name']}"
+    else:
+        namespace.names.pop("__file__", None)
     namespace.offer(_offered(cell))
     lost = namespace.load(saved["definitions"], saved["values"]) if saved else []
     if cell.get("redo"):
@@ -225,6 +233,7 @@ def _problem_of(error, file, cell):
 
 def _finish(outcome, output, lost, before):
     namespace.flush_files()
+    own_modules.note()
     if unsaved := host.end_code():
         outcome = _with_unsaved(outcome, unsaved)
     text, is_cut = output.text(), output.is_cut

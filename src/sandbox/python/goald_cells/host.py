@@ -14,6 +14,9 @@ _time_left_ms = None
 _pause = None
 _take_refusal = None
 
+# Called before each question.
+before_asking = None
+
 # True while code of a namespace runs outside a cell: when it is loaded or saved.
 _is_closed = False
 
@@ -28,6 +31,7 @@ def ask(question):
     """Returns the reply. A refusal is a CommandError; files that could not be saved before are an OSError."""
     if _is_closed:
         raise CommandError("not-now", "Code that runs while a namespace is loaded or saved cannot call commands.")
+    before_asking()
     answer = json.loads(_ask(json.dumps(question, default=from_arguments, allow_nan=False)))
     if "unsaved" in answer:
         raise PermissionError(answer["unsaved"])

@@ -1,6 +1,9 @@
 """imports.py -- which modules the code of cells may import. A convenience for the model, not the boundary."""
 
 import builtins
+import sys
+
+from .own_modules import forget_listings
 
 _import = builtins.__import__
 
@@ -23,16 +26,25 @@ class ImportRule:
         builtins.__import__ = self._checked_import
 
     def _checked_import(self, name, globals=None, locals=None, fromlist=(), level=0):
-        if globals is not self.names:
+        asking = sys._getframe(1).f_globals if globals is None else globals
+        if asking is not self.names:
             return _import(name, globals, locals, fromlist, level)
         self._check(name, fromlist or ())
         try:
-            return _import(name, globals, locals, fromlist, level)
+            return self._import_fresh(name, globals, locals, fromlist, level)
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
                 f"No module named {error.name!r}. The sandbox has Python's standard library and the files of the folder.",
                 name=error.name,
             ) from None
+
+    def _import_fresh(self, *wanted):
+        try:
+            return _import(*wanted)
+        except ModuleNotFoundError:
+            # The code may have written the file just now.
+            forget_listings()
+            return _import(*wanted)
 
     def _check(self, name, fromlist):
         if self.rule == "none":
