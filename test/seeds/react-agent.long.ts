@@ -1,7 +1,9 @@
 /** The rows of seed 001, ReAct REPL, each with the real program, the real sandbox and a model that knows only its prompt. */
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { action, type Line, type Seen, thoughtOf } from "../helpers/conditional-model.ts";
+import { startReactServices, writeReactMethods } from "../helpers/react-methods/methods.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
@@ -42,6 +44,22 @@ describe("ReAct REPL", () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(observationOf(home, 2)).toContain("42");
     for (const { request } of home.seen) expect(JSON.stringify(request)).toMatch(/"stop":[^}]*OBSERVATION/);
+  });
+
+  it("R2: a search shows the methods that fit, best first, and the prompt holds no other one", async () => {
+    await using services = await startReactServices();
+    await using home = await makeSeedHome(inTurn('method_search("Send a Discord message")', "print('read')"));
+    await writeReactMethods(join(home.goald.home, "commands"), services.origin);
+    await home.run("react");
+    const shown = observationOf(home, 1);
+    const found = [...shown.matchAll(/`(\w+)\([^`]*`: /g)].map(([, name]) => name);
+    const expected = ["send_message_discord", "send_slack_message", "send_slack_image"];
+    expect(found.slice(0, 3)).toEqual(expected);
+    for (const name of ["get_current_weather", "shrink_image", "get_stock_prices"]) {
+      expect(home.seen.map(({ all }) => all).join("\n")).not.toContain(name);
+    }
+    // Control: before the search the prompt has none of them.
+    for (const name of expected) expect(home.seen[0]?.all).not.toContain(name);
   });
 
   it("R3: the first action has to be a search", async () => {

@@ -15,6 +15,8 @@ import { linesOf, REACT_TASKS, type ReactTask } from "./react-tasks.ts";
 /** The seed's numbers of steps of its best model. */
 const STEPS: Readonly<Record<string, number>> = { A: 4, B: 7, C: 11, D: 11, E: 10, F: 15 };
 const MAX_PROMPT_TOKENS = 8_000;
+/** The person of these tasks wants their words sent. */
+const SENDS = { GOALD_ASK_BEFORE_SENDING: "false" };
 const LOCATION = '{"city":"Berlin","latitude":52.52,"longitude":13.405}';
 
 /** What a task has sent when it is done. */
@@ -47,11 +49,13 @@ const SENT: Readonly<Record<string, (services: ReactServices) => void>> = {
 async function runTask(task: ReactTask, home: SeedHome, services: ReactServices): Promise<void> {
   await home.run("react", { goal: task.goal, flags: ["--max-steps", "40"] });
   expect(home.seen).toHaveLength(STEPS[task.id] as number);
-  SENT[task.id]?.(services);
   const log = await home.log();
-  expect(log.filter(({ type }) => type === "reply-rejected" || type === "repetition-noticed")).toEqual([]);
+  expect(log.filter(({ type }) => ["reply-rejected", "repetition-noticed", "command-denied"].includes(type))).toEqual(
+    [],
+  );
   const results = log.flatMap((event) => (event.type === "command-finished" ? [event.observation] : []));
-  expect(results.filter(({ status }) => status !== "ok")).toEqual([]);
+  expect(results.filter(({ status, text }) => status !== "ok" || String(text).includes("Remark:"))).toEqual([]);
+  SENT[task.id]?.(services);
 }
 
 const tokensOf = ({ server }: SeedHome): number =>
@@ -64,7 +68,7 @@ describe.each([0, 1_000])("R14: the six tasks of seed 001 over fifteen methods a
     "%s takes as many steps as in the seed, none of them lost, and short prompts",
     async (_id, task) => {
       await using services = await startReactServices();
-      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_LOCATION: LOCATION } });
+      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_LOCATION: LOCATION, ...SENDS } });
       const commands = join(home.goald.home, "commands");
       await writeManyMethods(commands, more);
       await writeReactMethods(commands, services.origin);
