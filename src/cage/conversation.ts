@@ -10,11 +10,13 @@ import { type Frame, sendFrame } from "./frames.ts";
 export interface FrameLimits {
   /** Both parts of a frame. */
   readonly maxBytes: number;
-  /** The JSON of a frame, which the host parses in one go. */
-  readonly maxJsonBytes: number;
+  /** Of the JSON, which the host parses in one go. Gets its first characters. */
+  readonly maxJsonBytes: (start: string) => number;
 }
 
 const LENGTHS_BYTES = 8;
+/** So many bytes of a frame tell the limit of its JSON. */
+const START_BYTES = 64;
 /** Of a next frame, which came together with the end of this one. */
 const FIRST_READ_BYTES = 64 * 1024;
 
@@ -81,8 +83,16 @@ export class Conversation {
     const head = this.#head(LENGTHS_BYTES);
     const end = LENGTHS_BYTES + head.readUInt32LE(0);
     const length = end + head.readUInt32LE(4);
-    if (length > this.#limits.maxBytes || end > this.#limits.maxJsonBytes) this.#break("A frame is too long.");
+    const isStarted = this.#received >= Math.min(length, START_BYTES);
+    if (length > this.#limits.maxBytes || (isStarted && end > this.#findJsonEnd(length)))
+      this.#break("A frame is too long.");
     else if (this.#received >= length) this.#parse(this.#head(this.#received), end, length);
+  }
+
+  /** Where the JSON of the first frame must end. */
+  #findJsonEnd(length: number): number {
+    const start = this.#head(Math.min(length, START_BYTES)).toString("latin1", LENGTHS_BYTES, START_BYTES);
+    return LENGTHS_BYTES + this.#limits.maxJsonBytes(start);
   }
 
   #parse(whole: Buffer, end: number, length: number): void {

@@ -14,7 +14,14 @@ import { answerQuestion } from "./answer-question.ts";
 import { brokenProblem, closedProblem, endProblem, goneOutcome, startProblem } from "./cell-problems.ts";
 import { checkMessage, type GuestMessage } from "./guest-message.ts";
 import { guestSight } from "./guest-sight.ts";
-import { type GuestOptions, MAX_FRAME_BYTES, MAX_FRAME_JSON_BYTES, type Question, type ToGuest } from "./protocol.ts";
+import {
+  type GuestOptions,
+  MAX_FRAME_BYTES,
+  MAX_FRAME_JSON_BYTES,
+  MAX_QUESTION_BYTES,
+  type Question,
+  type ToGuest,
+} from "./protocol.ts";
 import { readOutcome } from "./read-outcome.ts";
 import { RunningCell } from "./running-cell.ts";
 
@@ -23,6 +30,10 @@ type Done = Extract<GuestMessage, { readonly type: "done" }>;
 /** Takes this file's extension: .ts in a checkout, .js in the published package. */
 const PROGRAM = new URL(`./guest${extname(import.meta.url)}`, import.meta.url);
 const CHANNEL = 3;
+const LIMITS = {
+  maxBytes: MAX_FRAME_BYTES,
+  maxJsonBytes: (start: string) => (start.startsWith('{"type":"done"') ? MAX_FRAME_JSON_BYTES : MAX_QUESTION_BYTES),
+};
 const NOTHING = new Uint8Array();
 /** Memory of the engine itself: QuickJS, or Python's libraries and its start-up snapshot. */
 const ENGINE_MEGABYTES = { python: 512, javascript: 128 } as const;
@@ -64,8 +75,7 @@ export class CellProcess {
       }),
     );
     this.#channel = this.#process.child.stdio[CHANNEL] as Channel;
-    const limits = { maxBytes: MAX_FRAME_BYTES, maxJsonBytes: MAX_FRAME_JSON_BYTES };
-    this.#conversation = new Conversation(this.#channel, limits, { speaksFirst: true });
+    this.#conversation = new Conversation(this.#channel, LIMITS, { speaksFirst: true });
     void this.#conversation.broken.then((reason) => this.kill(brokenProblem(reason)));
     this.ended = this.#process.ended.then((end) => {
       this.#hasEnded = true;

@@ -23,8 +23,8 @@ import {
   type Engine,
   type EngineHost,
   type GuestOptions,
-  MAX_FRAME_JSON_BYTES,
   MAX_OUTPUT_CHARS,
+  MAX_QUESTION_BYTES,
   type Question,
 } from "./protocol.ts";
 
@@ -204,7 +204,7 @@ class JavascriptEngine implements Engine {
   }
 
   #ask(json: string): string {
-    if (Buffer.byteLength(json) > MAX_FRAME_JSON_BYTES - 1_024)
+    if (Buffer.byteLength(json) > MAX_QUESTION_BYTES - 1_024)
       return JSON.stringify({ value: null, error: { code: "too-large", text: "The arguments are too large." } });
     const { reply } = this.#host.ask(JSON.parse(json) as Question);
     if (reply.change) this.#namespace.load(reply.change);

@@ -119,6 +119,8 @@ export const MAX_VALUE_JSON_CHARS = 1_048_576;
 /** Longest frame in either direction, and the JSON of one: the host parses it in one go. */
 export const MAX_FRAME_BYTES = 80 * 1024 * 1024;
 export const MAX_FRAME_JSON_BYTES = 16 * 1024 * 1024;
+/** The JSON of a message other than `done`, of which a cell may send thousands. Its first member is `type`. */
+export const MAX_QUESTION_BYTES = 2 * 1024 * 1024;
 /** Largest file that code reads or writes, and all files of one `save`. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** Everything of a namespace that is kept between processes. */

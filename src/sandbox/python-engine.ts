@@ -6,7 +6,7 @@ import { FileView, ROOT } from "./file-view.ts";
 import { freezeIntrinsics } from "./freeze-intrinsics.ts";
 import { limitStoredBytes } from "./limit-stored-bytes.ts";
 import { loadPython } from "./load-python.ts";
-import type { Engine, EngineHost, GuestOptions, Question } from "./protocol.ts";
+import { type Engine, type EngineHost, type GuestOptions, MAX_QUESTION_BYTES, type Question } from "./protocol.ts";
 import type { Fs, Python } from "./pyodide.ts";
 import { withoutDigest } from "./snapshot-digest.ts";
 
@@ -133,6 +133,8 @@ function connect(
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   const wait = Atomics.wait;
   const ask = (text: string): string => {
+    if (Buffer.byteLength(text) > MAX_QUESTION_BYTES - 1_024)
+      return JSON.stringify({ error: { code: "too-large", text: "The arguments are too large." } });
     const unsaved = files.save();
     if (unsaved !== undefined) return JSON.stringify({ unsaved });
     const question = { ...(JSON.parse(text) as object), type: "ask" } as Question;

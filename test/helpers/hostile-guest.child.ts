@@ -77,6 +77,7 @@ const ACTS: Readonly<Record<string, () => void>> = {
       }),
     ),
   "a call without arguments": () => ask({ what: "call", name: "echo" }),
+  "a question of 3 MB": () => ask({ what: "call", name: "echo", args: { text: "x".repeat(3_000_000) } }),
   "a call with a list": () => ask({ what: "call", name: "echo", args: [] }),
   "arguments 100 levels deep": () => {
     let args: object = {};

@@ -63,6 +63,7 @@ describe("a cell process that hostile code has taken over", () => {
     "a namespace of 12 MB",
     "30,000 names",
     "a call without arguments",
+    "a question of 3 MB",
     "a call with a list",
     "arguments 100 levels deep",
     "a task that is no text",
