@@ -74,6 +74,7 @@ export default defineCommand({
       answer: text,
       file: { type: ["string", "null"], description: "the kept page" },
     },
+    required: ["url", "title", "answer", "file"],
   },
   effect: "idempotent",
   timeoutMs: 600_000,

@@ -34,6 +34,7 @@ export default defineCommand({
     items: {
       type: "object",
       properties: { title: { type: "string" }, href: { type: "string" }, body: { type: "string" } },
+      required: ["title", "href", "body"],
     },
   },
   effect: "pure",

@@ -19,6 +19,7 @@ export default defineCommand({
         standing: { type: "string" },
         step: { type: "integer" },
       },
+      required: ["key", "name", "task", "standing", "step"],
     },
   },
   effect: "pure",

@@ -30,6 +30,7 @@ export default defineCommand({
       key: { type: "string" },
       answer: { type: ["string", "null"], description: "null: it is still working" },
     },
+    required: ["key", "answer"],
   },
   effect: "transactional",
   needs: ["agents"],

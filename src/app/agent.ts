@@ -135,6 +135,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     modelName: settings.models.smart,
     fastModel: settings.models.fast,
     fallbackModel: settings.models.fallback,
+    isOneCallOnly: settings.react.severalCalls === "deny",
     memory,
     methods,
     embeddingModel: settings.models.embedding,

@@ -3,6 +3,7 @@ import type { DaemonStatus } from "#api/schemas.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ObserverParts } from "#host/observer.ts";
 import type { LongestWait } from "#host/opened-agent.ts";
@@ -35,6 +36,8 @@ export interface HostParts
   readonly services?: ServiceStates;
   /** Wraps the HTTP layer. */
   throughHttp?(http: Http): Http;
+  /** Replaces the sandbox of this machine. */
+  readonly sandbox?: Sandbox;
   /** Replays an agent instead of running it. */
   readonly player?: Tape;
 }

@@ -126,7 +126,7 @@ export class Host implements AgentHost, AsyncDisposable {
   }
 
   sandbox(): Sandbox {
-    return this.#sandboxes.open(this);
+    return this.#parts.sandbox ?? this.#sandboxes.open(this);
   }
 
   /** Accepts requests when it resolves. Throws GOALD_DAEMON when it cannot listen. */

@@ -58,6 +58,8 @@ const TAKEN: Readonly<Record<CellLanguage, readonly ReadonlySet<string>[]>> = {
   javascript: [JAVASCRIPT_KEYWORDS, JAVASCRIPT_NAMES],
 };
 
+const TEXT: JsonSchema = { type: "string" };
+
 interface Stub {
   readonly command: StubCommand;
   readonly shown: CellFunction;
@@ -87,8 +89,23 @@ export function createCodeFunctions(commands: readonly StubCommand[], language: 
 export const describeFunction = ({ signature, doc }: Pick<CellFunction, "signature" | "doc">): string =>
   `\`${signature}\`: ${doc}`;
 
-function createStub(command: StubCommand, language: CellLanguage, isTaken: (name: string) => boolean): Stub {
-  const { args, returns = { type: "string" } } = command;
+/** A result that does not say which members it has has all of them. */
+function completeResult(schema: JsonSchema): JsonSchema {
+  const { properties, items, required } = schema;
+  const inner = properties && Object.entries(properties).map(([name, one]) => [name, completeResult(one)] as const);
+  return {
+    ...schema,
+    ...(inner ? { properties: Object.fromEntries(inner), required: required ?? inner.map(([name]) => name) } : {}),
+    ...(typeof items === "object" ? { items: completeResult(items) } : {}),
+  };
+}
+
+function createStub(
+  { returns, ...command }: StubCommand,
+  language: CellLanguage,
+  isTaken: (name: string) => boolean,
+): Stub {
+  const { args } = command;
   const { properties, required = [] } = args;
   const [keywords = words(""), names = words("")] = TAKEN[language];
   const argumentOf = new Map<string, string>();
@@ -103,10 +120,15 @@ function createStub(command: StubCommand, language: CellLanguage, isTaken: (name
     return renderParameter(name, isRequired, renderType(schema, args, language), language);
   });
   const name = freeName(command.name, (one) => keywords.has(one) || names.has(one) || isTaken(one));
-  const result = renderType(returns, returns, language);
+  const value = returns ? completeResult(returns) : TEXT;
+  const result = renderType(value, value, language);
   const arrow = language === "python" ? ` -> ${result}` : `: ${result}`;
   const signature = `${name}(${shown.join(", ")})${arrow}`;
-  return { command, argumentOf, shown: { name, parameters, signature, doc: renderDoc(command, argumentOf, language) } };
+  return {
+    command,
+    argumentOf,
+    shown: { name, parameters, signature, doc: renderDoc({ ...command, returns: value }, argumentOf, language) },
+  };
 }
 
 function renderParameter(name: string, isRequired: boolean, type: string, language: CellLanguage): string {
@@ -128,7 +150,7 @@ function freeName(name: string, isTaken: (name: string) => boolean): string {
 
 /** The summary, each argument that the schema describes, and what is in the result. */
 function renderDoc(
-  { summary, args, returns = {} }: StubCommand,
+  { summary, args, returns }: StubCommand & { readonly returns: JsonSchema },
   argumentOf: ReadonlyMap<string, string>,
   language: CellLanguage,
 ): string {

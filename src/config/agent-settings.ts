@@ -26,6 +26,13 @@ export const AGENT_SETTINGS = [
       "How the model answers: a JSON object (`json`), a native tool call (`tools`), a thought and an action in Python (`react`), or prose with a block of code (`code`). A server that rejects tools is asked for JSON. Applies to new agents.",
   },
   {
+    name: "react.severalCalls",
+    environment: ["GOALD_REACT_SEVERAL_CALLS"],
+    ...choice("warn", "deny"),
+    meaning:
+      "What happens to an action of the form `react` that calls several methods: it runs and its observation has a remark (`warn`), or it is not run (`deny`).",
+  },
+  {
     name: "commands",
     environment: ["GOALD_COMMANDS"],
     ...commandList,

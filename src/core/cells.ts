@@ -1,10 +1,9 @@
 /** cells.ts -- cells of code: which commands run them, what a namespace leaves in the state, and when they fail too often. Pure. */
 import type { ReplyForm } from "./agent-settings.ts";
-import type { Observation } from "./call.ts";
+import type { CommandCall, Observation } from "./call.ts";
 import type { EventOf, OutputMode } from "./event.ts";
 import { type At, inFrame } from "./fold.ts";
 import type { ActionForm, Frame } from "./frame.ts";
-import type { CarriedOrigin } from "./leaving.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
@@ -17,6 +16,15 @@ export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(n
 
 /** The internal command by which a cell saves files. For people, the cell itself wrote them. */
 export const SAVES_FILES = "save_files";
+
+/** The files that such a call saves, for people; undefined for another call. */
+export function describeSaved({ name, args }: CommandCall): string | undefined {
+  if (name !== SAVES_FILES || !Array.isArray(args.files)) return undefined;
+  const paths = args.files.map((file) => String(Object(file).path));
+  const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
+  return `${paths.slice(0, MAX_NAMED).join(", ")}${more}`;
+}
+const MAX_NAMED = 5;
 
 /** Observation codes: a cell that failed, and a result of a run that does not match its schema. */
 export const CELL_FAILED = "cell-failed";
@@ -35,14 +43,12 @@ export interface NamespaceRef {
   readonly version: string;
   /** Absent: it has received no outside words since a person trusted all of them. */
   readonly outside?: readonly OutsideSource[];
-  /** Absent: it has received no text of the folder, memory or people. */
-  readonly carries?: CarriedOrigin;
 }
 export type Namespaces = { readonly [L in CellLanguage]?: NamespaceRef };
 
 export function namespaceSaved(state: AgentState, event: EventOf<"namespace-saved"> & At): AgentState {
-  const { language, version, outside, carries, seq } = event;
-  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}), ...(carries ? { carries } : {}) };
+  const { language, version, outside, seq } = event;
+  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}) };
   return { ...state, namespaces: { ...state.namespaces, [language]: saved } };
 }
 

@@ -15,6 +15,7 @@ interface GroupedCommand {
   readonly group: CommandGroup;
   readonly closesTurn?: boolean;
   readonly isInternal?: boolean;
+  readonly listed?: boolean;
 }
 
 const ALL = "all";
@@ -37,11 +38,12 @@ export function checkProfile(profile: string | null, known: readonly GroupedComm
   const unknown = parts.filter(
     (part) => part !== ALL && !groups.includes(part) && !known.some(({ name }) => name === part),
   );
+  const shown = known.filter(({ listed, isInternal }) => listed !== false && isInternal !== true);
   if (unknown.length > 0 || parts.length === 0)
     throw new GoaldError(
       "GOALD_USAGE",
       unknown.length > 0 ? `There is no command and no group ${unknown.join(", ")}.` : "No commands are named.",
-      { hint: `Groups: ${groups.join(", ")}, or all. Commands: ${known.map(({ name }) => name).join(", ")}.` },
+      { hint: `Groups: ${groups.join(", ")}, or all. Commands: ${shown.map(({ name }) => name).join(", ")}.` },
     );
   return parts.includes(ALL) ? null : parts.join(",");
 }

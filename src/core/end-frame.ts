@@ -5,11 +5,12 @@ import type { PauseCode } from "./event.ts";
 import type { Frame, Phase } from "./frame.ts";
 import { type Move, pause, record } from "./move.ts";
 
-export function pop(frame: Frame, phase: Omit<Extract<Phase, { kind: "ended" }>, "kind">): Move {
+export function pop(frame: Frame, { resultSeq, problem }: Omit<Extract<Phase, { kind: "ended" }>, "kind">): Move {
   const { id, path, origin } = frame;
   if (!origin) return { kind: "rest" };
   const { step, ordinal, hash } = origin;
-  return record({ type: "frame-popped", frame: id, step, callId: path, ordinal, hash, ...phase });
+  const ended = { resultSeq, ...(problem ? { problem } : {}) };
+  return record({ type: "frame-popped", frame: id, step, callId: path, ordinal, hash, ...ended });
 }
 
 /** Ends a run without a result: its command reads the problem and decides. The agent itself is paused instead. */

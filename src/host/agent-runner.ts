@@ -142,7 +142,7 @@ export class AgentRunner {
       draining,
       isolation: isolation.turnsOf(this.#id, AbortSignal.any([draining, cutOff]), !opened.through),
       // A recording ends where its run was cut off.
-      ...(opened.through ? {} : { cutOff }),
+      ...(opened.through ? { hasNoTimedCommits: true } : { cutOff }),
       onOpened: (state) => {
         this.#state = state;
         opened.parts.onOpened?.(state);

@@ -1,5 +1,5 @@
 /** cell-hint.ts -- what a model can do about code that failed, as a sentence. */
-import type { CellProblem } from "#core/ports/sandbox.ts";
+import type { CellOutcome, CellProblem } from "#core/ports/sandbox.ts";
 import type { ReportParts } from "./report-cell.ts";
 
 export function hintFor(
@@ -19,4 +19,11 @@ export function hintFor(
       if (suggested.length === 0) return `There is no name ${missingName}.`;
       return `There is no name ${missingName}. A search for it finds:\n${suggested.join("\n")}`;
   }
+}
+
+/** A name that does not exist and that the code calls: a method may be meant, as by a value never. */
+export function findMissingCall(outcome: CellOutcome, code: string): string | undefined {
+  const name = outcome.kind === "failed" ? outcome.problem.missingName : undefined;
+  if (name === undefined) return undefined;
+  return new RegExp(`(?<![\\p{ID_Continue}$.])${RegExp.escape(name)}\\s*\\(`, "u").test(code) ? name : undefined;
 }

@@ -23,6 +23,8 @@ import type { Nest } from "./nest.ts";
 import { subtaskProblem } from "./subtask.ts";
 
 const MAX_LISTED_FILES = 10_000;
+/** Each file that a cell changed is named in the log. */
+const MAX_SAVED_FILES = 10_000;
 
 /** What the cell has saved so far. */
 export interface SavedFiles {
@@ -136,6 +138,13 @@ export const changesFor = (callId: string, parts: CellParts): Changes =>
   HANDED_OVER.get(parts)?.get(callId.replace(/\.\d+$/, "")) ?? new Map();
 
 async function saveFiles(changes: readonly CellFileChange[], parts: HostParts): Promise<CellReply<null>> {
+  if (changes.length > MAX_SAVED_FILES)
+    return {
+      error: {
+        code: "too-many-files",
+        text: `Code may change ${MAX_SAVED_FILES} files at once, not ${changes.length}.`,
+      },
+    };
   const asked = changes.flatMap((change) => askedChange(change) ?? []);
   const plain = changes.filter((change) => !asked.some(({ path }) => path === change.path));
   let error = plain.length === 0 ? undefined : await savePlain(plain, parts);

@@ -14,6 +14,7 @@ import type { Cell, CellLanguage, ImportRule, Sandbox, SavedNamespace } from "#c
 import type { Cells } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { type CarriedByCode, carriedByNamespace } from "./carried-by-code.ts";
+import { findMissingCall } from "./cell-hint.ts";
 import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";
 import type { Journal } from "./journal.ts";
 import { suggestMethods } from "./method-search.ts";
@@ -113,7 +114,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     };
     context.stage(write);
   }
-  const missing = outcome.kind === "failed" ? outcome.problem.missingName : undefined;
+  const missing = findMissingCall(outcome, given.code);
   return reportCell(outcome, {
     suggested: missing === undefined ? [] : await suggestMethods(missing, state, parts, language, context.signal),
     language,

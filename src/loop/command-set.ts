@@ -73,10 +73,12 @@ export function createCommandSets(
   };
 }
 
-/** In the forms in which each reply is code, a profile restricts what the code may call. */
+/** In the forms in which each reply is code, a profile restricts what the code may call. An action begins with a search. */
 function profileOf(state: AgentState): string | null {
   const { commands } = state.settings;
-  return commands !== null && isActionForm(formOfFrame(state)) ? `${commands},${RUN_CODE}` : commands;
+  const form = formOfFrame(state);
+  if (commands === null || !isActionForm(form)) return commands;
+  return [commands, RUN_CODE, ...(form === "react" ? [METHOD_SEARCH] : [])].join(",");
 }
 
 /** In a sub-task the closing command takes a typed result. */

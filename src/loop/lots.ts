@@ -3,15 +3,16 @@
  *
  * A nested call that changes nothing and reaches nothing outside may run before its intent is durable: after a crash it was
  * never made, and the code makes it again. Its events become durable with the next intent of any other call, or here: after
- * 100 calls or one second. Nothing is shown before, and what the code does with the result needs an intent of its own.
+ * 100 calls or, unless the agent is recorded, one second. Nothing is shown before, and what the code does with the result
+ * needs an intent of its own.
  */
-
 import type { Rules } from "#core/decide.ts";
 import { isNestedCall } from "#core/frames.ts";
 import type { Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import { openCommand } from "#core/state.ts";
-import { type Journal, type JournalParts, type Outcome, openJournal } from "./journal.ts";
+import { type Journal, type Outcome, openJournal } from "./journal.ts";
+import type { RunParts } from "./run-parts.ts";
 
 const MAX_LOT_CALLS = 100;
 const MAX_LOT_MS = 1_000;
@@ -29,12 +30,12 @@ export interface OpenRun {
   readonly lots: Lots;
 }
 
-export async function openRun(lease: Lease, parts: JournalParts): Promise<OpenRun> {
+export async function openRun(lease: Lease, parts: RunParts): Promise<OpenRun> {
   const journal = await openJournal(lease, parts);
-  return { journal, lots: openLots(journal) };
+  return { journal, lots: openLots(journal, parts.hasNoTimedCommits !== true) };
 }
 
-function openLots(journal: Journal): Lots {
+function openLots(journal: Journal, isTimed: boolean): Lots {
   let calls = 0;
   let durable = journal.durable;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -60,7 +61,7 @@ function openLots(journal: Journal): Lots {
         hasFailed = false;
         return false;
       }
-      timer ??= setTimeout(commitLot, MAX_LOT_MS);
+      if (isTimed) timer ??= setTimeout(commitLot, MAX_LOT_MS);
       return true;
     },
     async close() {

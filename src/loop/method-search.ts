@@ -67,7 +67,10 @@ export async function suggestMethods(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { callable } = commandsFor(state);
-  const names = await methods?.search(callable.texts, { description: missing, count: MAX_SUGGESTED }, signal);
+  // Code that runs code has it already.
+  const isAllowed = (name: string): boolean => !isCellCommand(name);
+  const query = { description: missing, count: MAX_SUGGESTED, isAllowed, isName: true };
+  const names = await methods?.search(callable.texts, query, signal);
   return callable.describe(names ?? [], language).map(describeFunction);
 }
 
@@ -82,7 +85,8 @@ export async function suggestForReply(
   const isAllowed = (name: string): boolean => callable.isUnlisted(name);
   if (!callable.texts.some(({ name }) => isAllowed(name))) return [];
   const description = reply.unknownName.slice(0, MAX_NAME_CHARS);
-  const names = await methods.search(callable.texts, { description, count: MAX_SUGGESTED, isAllowed }, signal);
+  const query = { description, count: MAX_SUGGESTED, isAllowed, isName: true };
+  const names = await methods.search(callable.texts, query, signal);
   const lines = callable.describe(names, "python").map(describeFunction);
   return lines.length === 0 ? [] : [`Methods that a search finds for this name: ${lines.join(" ")}`];
 }

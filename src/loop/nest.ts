@@ -53,6 +53,8 @@ export class Nest {
   readonly #describeLeaving: DescribeLeaving | undefined;
   readonly #stop = new AbortController();
   #ordinal = 0;
+  /** Calls of internal commands among them: a cell saves its files before each call and at its end. */
+  #internal = 0;
   /** The last piece of work, if it began before this run of the command. */
   #lastEarlier: NestedResult | undefined;
   #outside: readonly OutsideSource[] = [];
@@ -81,13 +83,15 @@ export class Nest {
 
   /** `received`: sources of the outside words that the command has received. */
   async call(name: string, args: Json, received: readonly OutsideSource[] = []): Promise<Observation> {
-    const refused = this.#refusal("call");
-    if (refused !== undefined) return fail("too-deep", refused);
     const commands = this.#commandsFor(this.#journal.state);
+    const isInternal = commands.get(name)?.isInternal === true;
+    const refused = this.#refusal("call", isInternal);
+    if (refused !== undefined) return fail("too-deep", refused);
     if (commands.get(name)?.closesTurn === true) return fail("not-nested", `${name} is only for the model.`);
     const problems = commands.checkArguments(name, args);
     if (problems.length > 0) return fail("bad-arguments", problems.join(" "));
     const place = this.#nextPlace();
+    if (isInternal) this.#internal++;
     const call = { name, args };
     return this.#observationOf(
       await this.#inTurn("call", [name, args], async (of, frame) => {
@@ -193,15 +197,15 @@ export class Nest {
   }
 
   /** Why no more work can be nested here. The same in every run of the command. */
-  #refusal(kind: Kind): string | undefined {
+  #refusal(kind: Kind, isInternal = false): string | undefined {
     const { state } = this.#journal;
     const own = frameAt(state, this.#callId);
     // The innermost sub-task may use commands too.
     const most = kind === "call" ? MAX_FRAMES + 1 : MAX_FRAMES;
     if (own && state.frames.indexOf(own) + 1 >= most)
       return `Nested work may be ${MAX_FRAMES - 1} levels deep. Do this part here instead.`;
-    if (this.#ordinal >= MAX_NESTED)
-      return `A command may nest ${MAX_NESTED} calls and sub-tasks, and this one has done so.`;
+    const made = isInternal ? this.#internal - 1 : this.#ordinal - this.#internal;
+    if (made >= MAX_NESTED) return `A command may nest ${MAX_NESTED} calls and sub-tasks, and this one has done so.`;
     return undefined;
   }
 

@@ -12,8 +12,9 @@ import type { ActionForm } from "#core/frame.ts";
 import type { ModelRequest, ModelTerms } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { type FormWords, wordsOfMode } from "#prompt/form-words.ts";
+import { findUses } from "#reply/find-uses.ts";
 import { refuseReply } from "#reply/parsed-reply.ts";
-import { rephraseForTools } from "#reply/problems.ts";
+import { describeSeveralMethods, rephraseForTools } from "#reply/problems.ts";
 import type { ParsedReply } from "#reply/read.ts";
 import { readAction } from "#reply/read-action.ts";
 import type { CommandSet } from "./command-set.ts";
@@ -22,7 +23,13 @@ interface FormStrategy {
   readonly words: FormWords;
   /** What the request carries beside the messages; it costs tokens too. */
   attach(set: CommandSet, mode: OutputMode): Pick<ModelRequest, "replySchema" | "tools" | "stop">;
-  read(set: CommandSet, text: string, finishReason: string, state: AgentState): ParsedReply;
+  read(set: CommandSet, text: string, finishReason: string, reading: Reading): ParsedReply;
+}
+
+interface Reading {
+  readonly state: AgentState;
+  /** Refuses an action of the form `react` that calls several methods. Default: a remark in its observation. */
+  readonly isOneCallOnly?: boolean;
 }
 
 const json: FormStrategy = {
@@ -46,20 +53,29 @@ const OBSERVATION = "\nOBSERVATION";
 const react: FormStrategy = {
   words: wordsOfMode("react"),
   attach: () => ({ stop: [OBSERVATION] }),
-  read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "react"),
+  read: (set, text, finishReason, reading) => {
+    const parsed = readProse(set, text, finishReason, reading, "react");
+    const calls = parsed.kind === "command" && reading.isOneCallOnly ? listCalls(set, parsed.call.args.code) : [];
+    return calls.length > 1 ? refuseReply(parsed.thoughts, describeSeveralMethods(calls)) : parsed;
+  },
 };
 
 const code: FormStrategy = {
   words: wordsOfMode("code"),
   attach: () => ({}),
-  read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "code"),
+  read: (set, text, finishReason, reading) => readProse(set, text, finishReason, reading, "code"),
 };
+
+function listCalls(set: CommandSet, action: unknown): readonly string[] {
+  const names = set.functionsFor("python").all.map(({ name }) => name);
+  return findUses(String(action), new Set(names)).calls;
+}
 
 function readProse(
   set: CommandSet,
   text: string,
   finishReason: string,
-  state: AgentState,
+  { state }: Reading,
   form: ActionForm,
 ): ParsedReply {
   const { kind, origin } = activeFrame(state);

@@ -12,10 +12,12 @@
  * Constant parts come first, so that a server can cache them. All text from outside follows the system message, in
  * delimiters. The cost of a build depends on the size of the window, never on the age of the agent.
  */
+import { isActionForm } from "#core/cells.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
+import { headOf } from "#core/text.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { renderJob } from "./job.ts";
@@ -136,10 +138,11 @@ function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
   return parts.filter((lines) => lines !== "").join("\n");
 }
 
-/** Methods stand in the prompt only in the forms that call them in code. */
-function renderMethods({ words, form = JSON_WORDS, found }: PromptInput): string {
-  const isCode = form.form === "react" || form.form === "code";
-  const lines = isCode ? (found?.("python") ?? []) : [];
+/** Methods stand in the prompt only in the forms that call them in code. Those in a message that is shown are not repeated. */
+function renderMethods({ state, words, form = JSON_WORDS, found }: PromptInput): string {
+  if (!isActionForm(form.form)) return "";
+  const shown = activeFrame(state).window.map(({ text }) => headOf(text));
+  const lines = (found?.("python") ?? []).filter((line) => !shown.some((text) => text.includes(line)));
   return lines.length === 0 ? "" : fillTemplate(words["react/methods"], { methods: lines.join("\n") });
 }
 

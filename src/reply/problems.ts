@@ -59,6 +59,8 @@ export const ACTION_PROBLEMS = {
   },
 } as const;
 
+export const describeSeveralMethods = (calls: readonly string[]): string =>
+  `The action calls ${calls.length} methods (${[...new Set(calls)].slice(0, 5).join(", ")}), and one is allowed, so nothing was run. Call one method in each action.`;
 export const describeForeignCode = (name: string): string =>
   `A block in ${quoteText(name)} cannot run: there is no shell here. Write Python, or use the functions that you have.`;
 

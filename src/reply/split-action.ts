@@ -68,8 +68,9 @@ function splitCode(reply: string): Split {
   };
 }
 
+/** Blanks are bounded, so that a search takes linear time. */
 const HEADING =
-  /^[ \t>]*(?:#{1,6}[ \t]*|\*{1,2})?(thought|action|observation)[ \t]*\d*[ \t]*(?:\*{1,2})?[ \t]*:(?:\*{1,2})?[ \t]*/gim;
+  /^[ \t>]{0,20}(?:#{1,6}[ \t]{0,5}|\*{1,2})?(thought|action|observation)[ \t]{0,5}\d{0,6}[ \t]{0,5}(?:\*{1,2})?[ \t]{0,5}:(?:\*{1,2})?[ \t]{0,20}/gim;
 
 interface Part {
   readonly name: string;
@@ -135,7 +136,7 @@ const fromBlock = ({ code, language, isClosed }: Block) => ({
 
 /** Each may be the end of a long block, which is then scanned. */
 const MAX_FENCES = 200;
-const FENCE = /^([ \t]*)(`{3,}|~{3,})[ \t]*([^\s`{]*)[^\n`]*$/gm;
+const FENCE = /^([ \t]{0,40})(`{3,}|~{3,})[ \t]{0,5}([^\s`{]{0,40})[^\n`]*$/gm;
 
 function findBlocks(reply: string): readonly Block[] {
   const fences = [...reply.matchAll(FENCE)].slice(0, MAX_FENCES);

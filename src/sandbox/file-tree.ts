@@ -96,6 +96,12 @@ export class ViewTree {
     this.#hostPaths = new Set(wanted.keys());
   }
 
+  /** A file of the host that was not in the list. */
+  addFile(file: CellFile): void {
+    this.#add(file);
+    this.#hostPaths.add(file.path);
+  }
+
   /** Forgets all, changes of code too. */
   clear(): void {
     for (const [, node] of [...this.files()]) this.#remove(node);

@@ -4,6 +4,7 @@
  * The list of files comes from the host when code looks at the folder, the content of a file when code reads it. What code
  * changes goes out with `save`.
  */
+import { posix } from "node:path";
 import { FileLoader } from "./file-loader.ts";
 import { ViewTree } from "./file-tree.ts";
 import { type EngineHost, type FileList, MAX_FILE_BYTES } from "./protocol.ts";
@@ -25,6 +26,9 @@ export class FileView {
   readonly #loader: FileLoader;
   /** The host may have changed the folder since the last list. */
   #isStale = false;
+  #isComplete = true;
+  /** Paths that were asked for since the last list, because it is not complete. */
+  readonly #unlisted = new Set<string>();
   /** Code has changed something since the last save. */
   #isTouched = false;
 
@@ -89,16 +93,38 @@ export class FileView {
   #listBeforeLooking(): void {
     const look = this.#fs.lookupPath;
     this.#fs.lookupPath = (path, options) => {
-      if (this.#isStale && (!path.startsWith("/") || path.startsWith(ROOT))) this.#list();
+      const isInside = !path.startsWith("/") || path.startsWith(ROOT);
+      if (this.#isStale && isInside) this.#list();
+      if (this.#isComplete || !isInside) return look.call(this.#fs, path, options);
+      try {
+        const found = look.call(this.#fs, path, options);
+        if (found.node || !this.#addUnlisted(path)) return found;
+      } catch (error) {
+        if (!this.#addUnlisted(path)) throw error;
+      }
       return look.call(this.#fs, path, options);
     };
+  }
+
+  /** A folder may have more files than a list. Asks the host for a file that is not in it. */
+  #addUnlisted(path: string): boolean {
+    const relative = posix.relative(ROOT, posix.resolve(this.#fs.cwd(), path));
+    if (relative === "" || relative.startsWith("..") || this.#unlisted.has(relative)) return false;
+    this.#unlisted.add(relative);
+    const { reply, bytes } = this.#host.ask({ type: "ask", what: "read", path: relative });
+    if ("error" in reply) return false;
+    this.#tree.addFile({ path: relative, bytes: bytes.byteLength, stamp: "" });
+    return true;
   }
 
   #list(): void {
     this.#isStale = false;
     const { reply } = this.#host.ask({ type: "ask", what: "list" });
     if ("error" in reply) throw new this.#fs.ErrnoError(this.#errors.EIO ?? 0);
-    this.#tree.replaceList((reply.value as FileList).files);
+    const { files, isComplete } = reply.value as FileList;
+    this.#tree.replaceList(files);
+    this.#isComplete = isComplete;
+    this.#unlisted.clear();
   }
 
   #folderOperations(): Partial<NodeOperations> {

@@ -65,6 +65,10 @@ export class JavascriptContext {
     if (ended === "waiting" || "error" in ended) return ended;
     const value = this.#context.getProp(ended.value, "value");
     ended.value.dispose();
+    if (this.#host.isLate()) {
+      value.dispose();
+      return "late";
+    }
     const inner = this.#settle(value);
     return inner === "waiting" ? { value } : inner;
   }

@@ -35,6 +35,7 @@ type Ending =
   | { readonly kind: "failed"; readonly problem: CellProblem; isStop?: boolean };
 
 const STACK_BYTES = 256 * 1024;
+const CHECK_MS = 200;
 /** QuickJS may use so much more while a namespace is saved, which code may have left without room. */
 const SAVING_BYTES = 64 * 1024 * 1024;
 
@@ -43,7 +44,6 @@ export async function openEngine({ memoryMegabytes }: GuestOptions, host: Engine
   closeNetwork();
   const runtime = quickjs.newRuntime();
   runtime.setMaxStackSize(STACK_BYTES);
-  runtime.setInterruptHandler(() => host.timeLeftMs() <= 0);
   return new JavascriptEngine(runtime, memoryMegabytes * 1024 * 1024, host);
 }
 
@@ -55,6 +55,7 @@ class JavascriptEngine implements Engine {
   readonly #namespace: JavascriptNamespace;
   /** Of the cells that run, the outer ones first. */
   readonly #outputs: CellOutput[] = [];
+  #lateAt = Infinity;
   isSpent = false;
 
   constructor(runtime: QuickJSRuntime, memoryBytes: number, host: EngineHost) {
@@ -62,10 +63,12 @@ class JavascriptEngine implements Engine {
     this.#memoryBytes = memoryBytes;
     this.#host = host;
     runtime.setMemoryLimit(memoryBytes);
+    const isLate = (): boolean => host.timeLeftMs() <= 0 || performance.now() > this.#lateAt;
+    runtime.setInterruptHandler(isLate);
     this.#context = new JavascriptContext(runtime, {
       ask: (question) => this.#ask(question),
       print: (text) => this.#outputs.at(-1)?.write(text),
-      isLate: () => host.timeLeftMs() <= 0,
+      isLate,
     });
     this.#namespace = new JavascriptNamespace(this.#context);
   }
@@ -78,8 +81,8 @@ class JavascriptEngine implements Engine {
       const undefinedNames = [saved, cell.redo].flatMap((given) => (given ? this.#namespace.load(given) : []));
       const before = isNested ? this.#namespace.save("") : undefined;
       this.#host.startCode();
-      const { ending, stop } = this.#runCode(cell);
-      const after = this.#save(cell.version);
+      const { ending, stop, isBroken } = this.#runCode(cell);
+      const after = isBroken ? undefined : this.#save(cell.version);
       const lost = undefinedNames.map((name) => ({ name, reason: "its source could not be run again" }));
       const end = {
         ...output.read(),
@@ -98,13 +101,37 @@ class JavascriptEngine implements Engine {
     }
   }
 
-  #runCode(cell: GuestCell): { readonly ending: Ending; readonly stop: RealmEnd["stop"] } {
+  /** `isBroken`: code has changed what all code uses, so that nothing runs any more. */
+  #runCode(cell: GuestCell): RealmEnd & { readonly ending: Ending; readonly isBroken: boolean } {
     this.#context.call("begin", JSON.stringify(describeCell(cell)));
     const ending = this.#evaluate(cell);
     this.#host.endCode();
+    const isBroken = ending.kind === "failed" && ending.problem.kind === "timeout" && !this.#worksStill();
+    this.isSpent ||= isBroken;
+    if (isBroken) return { ending, stop: null, isBroken };
     const { stop } = JSON.parse(this.#context.call("end")) as RealmEnd;
     const isStopped = stop !== null && ending.kind === "failed" && ending.isStop === true;
-    return { ending: isStopped ? { kind: "done", value: null } : ending, stop };
+    return { ending: isStopped ? { kind: "done", value: null } : ending, stop, isBroken };
+  }
+
+  #worksStill(): boolean {
+    this.#lateAt = performance.now() + CHECK_MS;
+    const ended = this.#context.run("({ a: [1] })", "check");
+    const isDone = typeof ended === "object" && "value" in ended && this.#canDescribe(ended.value);
+    if (typeof ended === "object" && "error" in ended) ended.error.dispose();
+    this.#lateAt = Infinity;
+    return isDone;
+  }
+
+  #canDescribe(value: QuickJSHandle): boolean {
+    try {
+      return this.#context.call("describeValue", value) !== "";
+    } catch (error) {
+      if (!(error instanceof RealmFailure)) throw error;
+      return false;
+    } finally {
+      value.dispose();
+    }
   }
 
   #evaluate(cell: GuestCell): Ending {

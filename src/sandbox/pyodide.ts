@@ -60,7 +60,9 @@ export interface Fs {
   mount: (type: object, options: object, path: string) => unknown;
   unmount: unknown;
   mkdirTree(path: string): void;
+  cwd(): string;
   chdir(path: string): void;
+  chmod(path: string, mode: number): void;
   writeFile(path: string, text: string): void;
   hashRemoveNode(node: FsNode): void;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { CellOutcome } from "#core/ports/sandbox.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
-import { FileView } from "./file-view.ts";
+import { FileView, ROOT } from "./file-view.ts";
 import { freezeIntrinsics } from "./freeze-intrinsics.ts";
 import { limitStoredBytes } from "./limit-stored-bytes.ts";
 import { loadPython } from "./load-python.ts";
@@ -25,7 +25,7 @@ const now = performance.now.bind(performance);
 export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<Engine> {
   limitMemory(memoryMegabytes * MEBIBYTE);
   const setClock = replaceClock();
-  const python = await loadPython(snapshot === null ? {} : { snapshot: withoutDigest(readFileSync(snapshot)) });
+  const python = await startPython(snapshot);
   const { FS } = python;
   limitStoredBytes(FS, python.ERRNO_CODES);
   const files = new FileView(FS, python.ERRNO_CODES, host);
@@ -35,13 +35,26 @@ export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, ho
   const cells = python.pyimport("goald_cells.cells");
   connect(python, host, files, watchTime);
   freezeIntrinsics();
+  let depth = 0;
   return {
     run(cell, saved) {
       setClock(cell.startedAt);
       files.expectChanges();
-      return JSON.parse(String(cells.run?.(JSON.stringify({ cell, saved })))) as CellOutcome;
+      // Not of a cell inside a wait, whose outer cell goes on.
+      if (depth === 0 && FS.cwd() !== ROOT) FS.chdir(ROOT);
+      depth += 1;
+      const outcome = cells.run?.(JSON.stringify({ cell, saved }));
+      depth -= 1;
+      return JSON.parse(String(outcome)) as CellOutcome;
     },
   };
+}
+
+/** Starts without a snapshot that does not work. */
+async function startPython(snapshot: string | null): Promise<Python> {
+  if (snapshot === null) return loadPython({});
+  const bytes = withoutDigest(readFileSync(snapshot));
+  return loadPython({ snapshot: bytes }).catch(() => loadPython({}));
 }
 
 /** Growth of Python's memory beyond the limit fails, which raises MemoryError. */
@@ -68,11 +81,12 @@ function replaceClock(): (startedAt: string) => void {
 /** Python reads the buffer between its instructions, at each fiftieth jump or call. */
 function watchClock(host: EngineHost) {
   let isWatched = false;
+  let limit = Infinity;
   let notBefore = 0;
   const buffer = {
     length: 1,
     get 0(): number {
-      if (!isWatched || host.timeLeftMs() > 0 || now() < notBefore) return 0;
+      if (!isWatched || now() < notBefore || (host.timeLeftMs() > 0 && now() < limit)) return 0;
       notBefore = now() + NEXT_INTERRUPT_MS;
       return INTERRUPT;
     },
@@ -80,17 +94,23 @@ function watchClock(host: EngineHost) {
       // Python takes the signal by writing 0.
     },
   };
-  /** Returns what was so before. */
-  const watchTime = (value: boolean): boolean => {
+  /** Returns what was so before. `limitMs`: less time than the cell has. */
+  const watchTime = (value: boolean, limitMs?: number): boolean => {
     const before = isWatched;
     isWatched = value;
+    limit = now() + (limitMs ?? Infinity);
     return before;
   };
   return { watchTime, buffer };
 }
 
 /** Functions for Python. They are all that it has of JavaScript. */
-function connect(python: Python, host: EngineHost, files: FileView, watchTime: (value: boolean) => boolean): void {
+function connect(
+  python: Python,
+  host: EngineHost,
+  files: FileView,
+  watchTime: (value: boolean, limitMs?: number) => boolean,
+): void {
   const { connect: setFunctions } = python.pyimport("goald_cells.host");
   const cells = python.pyimport("goald_cells.cells");
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -115,7 +135,7 @@ function connect(python: Python, host: EngineHost, files: FileView, watchTime: (
     ask,
     () => host.startCode(),
     endCode,
-    (value: boolean) => watchTime(value),
+    watchTime,
     () => host.timeLeftMs(),
     pause,
     () => files.takeRefusal(),
@@ -144,6 +164,8 @@ function closePython(python: Python): void {
   python.setStdout(sink);
   python.setStderr(sink);
   python.setStdin({ stdin: () => null, isatty: false });
+  // What code writes outside of its folder would be lost without a word. /tmp remains.
+  for (const folder of ["/", "/home", "/lib"]) FS.chmod(folder, 0o555);
   closeFileSystems(FS, python.ERRNO_CODES.EPERM ?? 1);
   python.runPython(`
 import os, sys

@@ -4,6 +4,7 @@
  * Ids are paths (core/call-ids.ts), so each event names its place in the tree.
  */
 import type { CommandCall } from "#core/call.ts";
+import { describeSaved } from "#core/cells.ts";
 import type { EventOf, ModelSpending, RecordedEvent } from "#core/event.ts";
 import { headOf, oneLine } from "#core/text.ts";
 
@@ -155,9 +156,9 @@ function spend(node: NestedNode, { usage, costUsd }: Spent): void {
 }
 
 /** JSON of the arguments; texts within them keep only their beginning. */
-const describeArgs = ({ args }: CommandCall): string => {
-  const names = Object.keys(args);
-  return names.length === 0 ? "" : oneLine(JSON.stringify(args, shorten), MAX_ABOUT_CHARS);
-};
+function describeArgs(call: CommandCall): string {
+  if (Object.keys(call.args).length === 0) return "";
+  return oneLine(describeSaved(call) ?? JSON.stringify(call.args, shorten), MAX_ABOUT_CHARS);
+}
 const shorten = (_name: string, value: unknown): unknown =>
   typeof value === "string" && value.length > 60 ? `${value.slice(0, 60).toWellFormed()}…` : value;

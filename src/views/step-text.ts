@@ -1,5 +1,8 @@
 /** step-text.ts -- formats one step for a person, from the request to the result. Pure. */
+import type { CommandCall } from "#core/call.ts";
+import { isCellCommand } from "#core/cells.ts";
 import type { ModelSpending } from "#core/event.ts";
+import { numberCode } from "#util/number-code.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
 import { dollars } from "./limits-left.ts";
 import { wholeText } from "./long-text.ts";
@@ -77,7 +80,7 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
   const { asked, verdict, by, reason } = approval;
   return [
     `Command${repaired ? " (its JSON was repaired)" : ""}`,
-    escapeUnseenInJson(JSON.stringify({ name: command.name, args: command.args }, null, 2)),
+    ...callLines(command),
     ...(asked === null ? [] : [`A person was asked: ${asked}`]),
     ...(verdict === null
       ? []
@@ -85,6 +88,13 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
     ...starts.map(({ at, attempt, effect }) => `Started ${at}, attempt ${attempt}, effect ${effect}`),
     ...(interruptions > 0 ? [`Interrupted by a crash, times: ${interruptions}`] : []),
   ];
+}
+
+/** JSON of the call. Code is shown by itself. */
+function callLines({ name, args }: CommandCall): readonly string[] {
+  const json = (shown: object): string => escapeUnseenInJson(JSON.stringify({ name, args: shown }, null, 2));
+  const { code, ...others } = args;
+  return isCellCommand(name) && typeof code === "string" ? [json(others), "Code:", ...numberCode(code)] : [json(args)];
 }
 
 function resultLines({ result, spent }: WholeStep): readonly string[] {

@@ -12,10 +12,11 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Cage, CagedCommand } from "#cage/cage.ts";
 import { findCage, probeCage } from "#cage/find-cage.ts";
-import { nodeCommand } from "#cage/node-program.ts";
+import { nodeCommand, type ProgramSight } from "#cage/node-program.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
@@ -48,6 +49,15 @@ const insideOf = (): CagedCommand => {
   const stdio = ["ignore", "pipe", "pipe"] as const;
   const command = nodeCommand({ program: INSIDE, memoryMegabytes: 128, cpuSeconds: 30, stdio });
   return { ...command, args: [...command.args, port(), secret] };
+};
+/** As above, and of goald only what is named. */
+const insideSeeing = (sees: ProgramSight): CagedCommand => {
+  const stdio = ["ignore", "pipe", "pipe"] as const;
+  const command = nodeCommand({ program: INSIDE, memoryMegabytes: 128, cpuSeconds: 30, stdio, sees });
+  return {
+    ...command,
+    args: [...command.args, port(), fileURLToPath(new URL("../../src/core/event.ts", import.meta.url))],
+  };
 };
 const shell = (script: string, more: Partial<CagedCommand> = {}): CagedCommand => ({
   command: "/bin/sh",
@@ -166,33 +176,46 @@ describe("a degraded cage", () => {
 });
 
 if (limited.length > 0)
-  describe.each(limited)("a program in a %s cage", (atMost) => {
-    it("gets only the environment that it is given", async () => {
+  describe.each(limited)("goald's own files in a %s cage", (atMost) => {
+    it("are those that the program needs", async () => {
       const cage = await probeCage({ atMost });
-      const { output } = await runIn(cage, shell("env", { environment: { NAME: "value" } }));
-      expect(output.split("\n").filter((line) => !/^(PWD|OLDPWD|SHLVL|_)=/.test(line))).toEqual(["NAME=value", ""]);
-    });
-
-    it("is stopped by the limits of files and processor time", async () => {
-      const cage = await probeCage({ atMost });
-      const large = await runIn(cage, shell("exec dd if=/dev/zero of=large bs=1M count=10000"));
-      expect(large.end.signal ?? large.errors).toMatch(/SIGXFSZ|too large/);
-      expect(statSync(join(folder, "large")).size).toBe(20 << 20);
-      const limits = { memoryMegabytes: 256, cpuSeconds: 1, fileMegabytes: 1, openFiles: 64 };
-      const busy = await runIn(cage, shell("while :; do :; done", { limits }));
-      expect(busy.end.signal).toMatch(/SIGKILL|SIGXCPU/);
-    });
-
-    it("is killed with all that it started", async () => {
-      const cage = await probeCage({ atMost });
-      const { child, kill, ended } = cage.spawn(shell("sleep 1000.25 & sleep 1000.25 & echo started; wait"));
-      await new Promise((resolve) => child.stdout?.once("data", resolve));
-      await waitUntil("both run", () => commandLines().filter((line) => line === "sleep 1000.25").length === 2);
-      kill();
-      expect(await ended).toMatchObject({ signal: "SIGKILL" });
-      await waitUntil("the group ended", () => !commandLines().includes("sleep 1000.25"));
+      const { outside: hidden } = await report(cage, insideSeeing({ sources: ["cage/frames"], packages: ["pino"] }));
+      expect(hidden).toMatch(/^(ENOENT|ERR_ACCESS_DENIED)$/);
+      const { outside: seen } = await report(
+        cage,
+        insideSeeing({ sources: ["core"], packages: ["none-of-this-name"] }),
+      );
+      expect(seen).toMatch(/^done/);
     });
   });
+
+describe.each(limited)("a program in a %s cage", (atMost) => {
+  it("gets only the environment that it is given", async () => {
+    const cage = await probeCage({ atMost });
+    const { output } = await runIn(cage, shell("env", { environment: { NAME: "value" } }));
+    expect(output.split("\n").filter((line) => !/^(PWD|OLDPWD|SHLVL|_)=/.test(line))).toEqual(["NAME=value", ""]);
+  });
+
+  it("is stopped by the limits of files and processor time", async () => {
+    const cage = await probeCage({ atMost });
+    const large = await runIn(cage, shell("exec dd if=/dev/zero of=large bs=1M count=10000"));
+    expect(large.end.signal ?? large.errors).toMatch(/SIGXFSZ|too large/);
+    expect(statSync(join(folder, "large")).size).toBe(20 << 20);
+    const limits = { memoryMegabytes: 256, cpuSeconds: 1, fileMegabytes: 1, openFiles: 64 };
+    const busy = await runIn(cage, shell("while :; do :; done", { limits }));
+    expect(busy.end.signal).toMatch(/SIGKILL|SIGXCPU/);
+  });
+
+  it("is killed with all that it started", async () => {
+    const cage = await probeCage({ atMost });
+    const { child, kill, ended } = cage.spawn(shell("sleep 1000.25 & sleep 1000.25 & echo started; wait"));
+    await new Promise((resolve) => child.stdout?.once("data", resolve));
+    await waitUntil("both run", () => commandLines().filter((line) => line === "sleep 1000.25").length === 2);
+    kill();
+    expect(await ended).toMatchObject({ signal: "SIGKILL" });
+    await waitUntil("the group ended", () => !commandLines().includes("sleep 1000.25"));
+  });
+});
 
 /** Command lines of running processes. */
 const commandLines = (): readonly string[] =>

@@ -22,8 +22,8 @@ describe("the demo's recording", () => {
     const [model, ...others] = [/\/v1\/chat\/completions$/, /\/search\?q=/, /^https:\/\/[\w-]+\.example\//].map(
       (pattern) => exchanges.filter(({ request }) => pattern.test(request.url)).length,
     );
-    expect([model, ...others]).toEqual([15, 1, 2]);
-    expect(exchanges).toHaveLength(18);
+    expect([model, ...others]).toEqual([16, 1, 2]);
+    expect(exchanges).toHaveLength(19);
   });
 
   it("rejects a request that does not contain the recorded prompt's parts", async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -301,8 +302,12 @@ describe("the demo", () => {
     expect(stdout).toContain("4 results from searxng.");
     expect(stdout).toContain('- p1: "Tour Bite turned the ball most, as its four sharp edges promise."');
     expect(stdout).toContain("Reply not usable:");
+    // The recorded code counted the reviews and drew them; no process of the sandbox was started for it.
+    expect(stdout).toMatch(/Result \(ok\): 18 Solinco Tour Bite\n.*17 Babolat RPM Blast\n/);
+    expect(await goald.read("workspace/foo/scores.svg")).toMatch(/^<svg .*>Solinco Tour Bite 18<.*<\/svg>\n$/);
+    expect(existsSync(join(goald.home, ".goald/sandbox"))).toBe(false);
     expect(stdout).toMatch(/with \d+ recalls of earlier steps/);
-    expect(stdout).toMatch(/\n13 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
+    expect(stdout).toMatch(/\n14 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
     expect(stdout.trimEnd().split("\n").slice(-2).join("\n")).toMatch(
       /OPENAI_API_KEY=.*OPENAI_BASE_URL=.*\n {2}npx goald run$/s,
     );

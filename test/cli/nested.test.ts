@@ -27,6 +27,31 @@ describe("a person's own commands that nest work", () => {
     }
   });
 
+  it.concurrent("are recorded and replay when they take time between calls that only look", async () => {
+    await using home = await openNestedHome();
+    const { goald } = home;
+    await goald.write(
+      "commands/outer.ts",
+      `export default {
+        name: "outer", summary: "looks.", args: { type: "object", properties: {} }, effect: "transactional",
+        annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+        async run(_args, context) {
+          const look = () => context.call("search_files", { directory: "" });
+          await look();
+          await new Promise((resolve) => setTimeout(resolve, 1_500));
+          return (await look()).status;
+        },
+      };`,
+    );
+    const file = join(goald.cwd, "t.ndjson");
+    endedWith(0, await goald.ask([...RUN, "--record", file]));
+    // A replay waits for nothing: the command is faster in it.
+    const outer = await goald.read("commands/outer.ts");
+    await goald.write("commands/outer.ts", String(outer).replace("1_500", "1"));
+    const played = endedWith(0, await goald.ask(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }));
+    expect(linesOf(played).at(-1)).toMatchObject({ same: true, problems: [] });
+  });
+
   it.concurrent("show their nested work to a person", async () => {
     await using home = await openNestedHome();
     const { goald } = home;

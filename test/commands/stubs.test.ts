@@ -70,6 +70,10 @@ describe("a command as a function", () => {
     const weather = command("weather", {}, { returns });
     expect(createCodeFunctions([weather], "python").all[0]?.doc).toBe("Does it. Returns a dict with celsius.");
     expect(createCodeFunctions([weather], "javascript").all[0]?.doc).toBe("Does it.");
+    const open = { type: "array", items: { type: "object", properties: { a: {}, b: {} } } } as const;
+    const lists = command("list", {}, { returns: open });
+    expect(createCodeFunctions([lists], "python").all[0]?.doc).toBe("Does it. Returns dicts with a, b.");
+    expect(createCodeFunctions([lists], "javascript").all[0]?.signature).toBe("list(): { a: unknown; b: unknown }[]");
   });
 
   it("returns what the command says, or text", () => {

@@ -39,7 +39,7 @@ const observation = closed(
     source: { enum: ["goald", "workspace", "person", "web", "agent", "model"] },
     artifacts: strings,
   },
-  { code: string, outside: sources, carries: bool },
+  { code: string, outside: sources, carries: bool, value: {}, asksToEnd: { const: true } },
 );
 const annotations = closed(
   { readOnly: bool, destructive: bool, idempotent: bool, openWorld: bool },
@@ -74,8 +74,14 @@ interface Shape {
   readonly optional?: Properties;
 }
 const ofStep = { step: positive };
-const ofModelCall = { step: positive, callId: { type: "string", pattern: "^m\\d+$" } };
-const ofCall = { step: positive, callId: { type: "string", pattern: "^c\\d+$" }, call };
+/** Nested ones begin with the id of the call that they are inside of, such as c7.2.c1 and c7.2.m1. */
+const CALL_ID = "^c\\d+(-\\d+)?(\\.(\\d+|c\\d+(-\\d+)?))*$";
+const MODEL_CALL_ID = "^(m\\d+|c[\\d.c-]+\\.m\\d+)$";
+const ofModelCall = { step: positive, callId: { type: "string", pattern: MODEL_CALL_ID } };
+const ofCall = { step: positive, callId: { type: "string", pattern: CALL_ID }, call };
+const ofNested = { step: positive, callId: ofCall.callId, ordinal: positive, hash: string };
+const definitions = { type: "array", items: { type: "array", items: { type: ["string", "null"] } } };
+const values = { type: "object", additionalProperties: { type: ["string", "null"] } };
 
 const EVENTS: Readonly<Record<string, Shape>> = {
   "agent-created": {
@@ -90,7 +96,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       attempt: positive,
       epoch: positive,
       model: string,
-      mode: { enum: ["json_schema", "json_object", "plain", "tools"] },
+      mode: { enum: ["json_schema", "json_object", "plain", "tools", "react", "code"] },
       requestHash: { type: "string", pattern: "^[0-9a-f]{64}$" },
       recallIds: strings,
       reservedTokens: positive,
@@ -152,6 +158,27 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       spent: closed({ usage, costUsd: usdOrNull, modelCalls: positive }),
     },
   },
+  "frame-pushed": {
+    required: { ...ofNested, kind: { enum: ["call", "run"] } },
+    optional: { call, task: text, returns: { type: "object" }, form: settings.form, outside: sources },
+  },
+  "frame-popped": {
+    required: { ...ofNested, resultSeq: stepLimit },
+    optional: { call, problem: closed({ code: string, text: string }) },
+  },
+  "namespace-saved": {
+    required: {
+      ...{ step: positive, callId: ofCall.callId, language: { enum: ["python", "javascript"] }, version: string },
+      ...{ definitions, values, lost: { type: "array", items: closed({ name: string, reason: string }) } },
+    },
+    optional: {
+      call,
+      outside: sources,
+      change: closed({ definitions, values }),
+      carries: closed({ from: string, where: string }),
+    },
+  },
+  "methods-found": { required: { step: positive, callId: ofCall.callId, names: strings }, optional: { call } },
   "approvals-granted": { required: { count: positive } },
   "words-trusted": { required: { what: { enum: ["all", "file"] } }, optional: { path: string } },
   "message-received": { required: { from: string, text } },

@@ -4,6 +4,7 @@
  * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
 import { createDescribeLeaving } from "#app/egress.ts";
+import { judgeByLevel } from "#app/sandbox.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
@@ -63,6 +64,8 @@ export interface LoopOptions {
   readonly serving?: Partial<Services>;
   /** Runs cells of code. */
   readonly sandbox?: Sandbox;
+  /** The setting react.severalCalls is `deny`. */
+  readonly isOneCallOnly?: boolean;
   readonly cells?: Partial<CellParts>;
   readonly downloadLimitBytes?: number;
   readonly aliases?: Aliases;
@@ -112,10 +115,12 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   const files: Files = new Map();
   const model = scriptedModel(options.script);
   const clock = fakeClock({ auto: true });
-  const registry = withCommands(
+  const commands = withCommands(
     await loadRegistry(["commands"], { ...(options.sandbox ? { cells: { ready: true } } : {}), ...options.services }),
     options.commands ?? [],
   );
+  const finding = (await options.sandbox?.find()) ?? null;
+  const registry = judgeByLevel(commands, { finding });
   const words = await loadWords(["prompts"]);
   const shown: RecordedEvent[] = [];
   const spec = {
@@ -155,6 +160,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       folder: "/nowhere",
       model: options.model ?? model,
       fallbackModel: options.fallbackModel ?? null,
+      isOneCallOnly: options.isOneCallOnly ?? false,
       modelName: "test-model",
       memory: options.memory ?? NO_MEMORY,
       methods: options.methods ?? METHODS,

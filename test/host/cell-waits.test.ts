@@ -41,7 +41,10 @@ const ask = async (context: CommandContext) => {
 };
 
 async function makeAsker(
-  options: Partial<WorldOptions> & { readonly act?: typeof ask; readonly cell?: Partial<Command> } = {},
+  options: Partial<WorldOptions> & {
+    readonly act?: (context: CommandContext) => Promise<unknown>;
+    readonly cell?: Partial<Command>;
+  } = {},
 ) {
   const { act = ask, cell: more = {}, ...rest } = options;
   const { cell, command } = cellCommand(act, more);
@@ -194,9 +197,9 @@ describe("a parent whose cell waits for a sub-agent whose cell needs a process",
       using _process = { [Symbol.dispose]: await takeProcess(context.signal) };
       if (context.agent.name !== "foo") return "the child's work";
       const task = { name: "child", task: "help", prompt: "Help." };
-      const { text } = await context.call("start_agent", task);
-      await append(context, String(text).replaceAll("\n", " "));
-      return text;
+      const { value } = await context.call("start_agent", task);
+      await append(context, JSON.stringify(value));
+      return value;
     };
     const { world, host } = await makeAsker({
       act,
@@ -208,7 +211,7 @@ describe("a parent whose cell waits for a sub-agent whose cell needs a process",
       return isEnded(world);
     });
     await host.quiet();
-    expect(linesOf(world)).toContain("All goals are reached.");
+    expect(JSON.parse(linesOf(world))).toEqual({ key: "foo-child", answer: "All goals are reached." });
     const started = (await world.events("foo")).filter(({ type }) => type === "agent-started");
     expect(started).toHaveLength(1);
   });

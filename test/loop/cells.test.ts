@@ -217,6 +217,7 @@ describe("a call from code", () => {
             const answer = await host.call("do_nothing", {});
             answers.push("error" in answer ? answer.error.text : "ok");
           }
+          await host.saveFiles([{ path: "made.txt", bytes: bytes("made") }]);
         },
       },
       ["many"],
@@ -224,6 +225,8 @@ describe("a call from code", () => {
     await loop.run();
     expect(answers.filter((answer) => answer === "ok")).toHaveLength(1_000);
     expect(answers.at(-1)).toContain("A command may nest 1000 calls");
+    // What it wrote is saved none the less.
+    expect(loop.text("made.txt")).toBe("made");
   });
 });
 
@@ -306,6 +309,42 @@ describe("files that a cell changes", () => {
     expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });
   });
 
+  it("are refused where the workspace refuses them, and the others are saved", async () => {
+    let told: unknown;
+    const { loop } = await makeCells(
+      {
+        save: async (_cell, host) => {
+          told = await host.saveFiles(
+            [".git/hooks/pre-commit", "../up.txt", "fine.txt"].map((path) => ({ path, bytes: bytes("x") })),
+          );
+        },
+      },
+      ["save"],
+    );
+    await loop.run();
+    expect(told).toMatchObject({
+      error: { code: "files-not-saved", text: expect.stringMatching(/\.git\/hooks[\s\S]*up\.txt/) },
+    });
+    expect([...loop.files.keys()]).toEqual(["fine.txt"]);
+  });
+
+  it("keep what they held, up to 2,000 files", async () => {
+    const paths = Array.from({ length: 2_003 }, (_, at) => `f${String(at).padStart(4, "0")}.txt`);
+    const { loop } = await makeCells(
+      {
+        save: async (_cell, host) => void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytes("new") })))),
+      },
+      ["save"],
+    );
+    for (const path of paths) loop.files.set(path, Buffer.from("old"));
+    await loop.run();
+    expect((await textsOf(loop))[0]).toContain(
+      "What they held before cannot be restored: f2000.txt, f2001.txt, f2002.txt.",
+    );
+    const kept = (await loop.store.files(loop.row.id)).filter(({ operation }) => operation === "found");
+    expect(kept).toHaveLength(2_000);
+  });
+
   it("keep what they held, up to 64 MB, and the result says what cannot be restored", async () => {
     const { loop } = await makeCells(
       {
@@ -319,5 +358,44 @@ describe("files that a cell changes", () => {
     await loop.run();
     expect((await textsOf(loop))[0]).toContain("What it held before cannot be restored: c.bin.");
     expect(loop.text("c.bin")).toBe("new");
+  });
+});
+
+describe("three failing cells of a sub-task", () => {
+  it("end it with a typed error, and the agent goes on", async () => {
+    let caught: unknown;
+    const bad: CellBehaviour = () => failedCell({});
+    const { loop } = await makeCells(
+      {
+        ask: async (_cell, _host, { run }) => {
+          await run("Compute it.").catch((error) => {
+            caught = error.command;
+          });
+          return { value: cellValue("went on") };
+        },
+        a: bad,
+        b: bad,
+        c: bad,
+      },
+      ["ask", "a", "b", "c"],
+    );
+    const state = await loop.run();
+    expect(caught).toMatchObject({ code: "failing-cells" });
+    expect(isFinished(state)).toBe(true);
+  });
+});
+
+describe("a cell without a strict cage", () => {
+  it.each([
+    ["strict", false],
+    ["degraded", true],
+  ] as const)("%s: asks in risky: %s", async (level, isAsked) => {
+    const finding = { level, reason: "It is so." };
+    const sandbox = createFakeSandbox({ x: () => undefined }, { finding });
+    const settings = { approve: "risky" } as const;
+    const loop = await makeLoop({ script: [cell("x"), done()], sandbox, settings });
+    await loop.run();
+    const asked = (await loop.events()).flatMap((event) => (event.type === "approval-asked" ? [event.reason] : []));
+    expect(asked).toEqual(isAsked ? ["It runs code that only goald's own checks hold. It is so."] : []);
   });
 });

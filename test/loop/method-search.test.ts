@@ -214,19 +214,26 @@ describe("code", () => {
 
   it("that uses a name that does not exist is answered with what the search finds for it", async () => {
     const missing = (missingName: string) => () =>
-      failedCell({
-        type: "NameError",
-        message: `name '${missingName}' is not defined`,
-        line: 1,
-        source: "x",
-        missingName,
-      });
-    const sandbox = createFakeSandbox({ near: missing("speak_low_voice"), far: missing("qqq") });
-    const { results } = await runAgent({ script: [cell("near"), cell("far"), done()], services, sandbox });
-    expect(results.map(({ text }) => text).slice(0, 2)).toEqual([
-      "NameError: name 'speak_low_voice' is not defined\nLine 1: x\nThere is no name speak_low_voice. A search for it finds:\n" +
-        "`whisper_softly(text: str) -> str`: Says a text in a low voice. Arguments: text: what to say.",
-      "NameError: name 'qqq' is not defined\nLine 1: x\nThere is no name qqq.",
+      failedCell({ type: "NameError", message: "not defined", line: 1, source: "x", missingName });
+    const codes = {
+      "speak_low_voice('a')": missing("speak_low_voice"),
+      "whisper ('a')": missing("whisper"),
+      "speak_low_voice + 1": missing("speak_low_voice"),
+      "undefined_text('a')": missing("undefined_text"),
+      "run_something()": missing("run_something"),
+    };
+    const sandbox = createFakeSandbox({ ...codes, 1: () => ({ value: cellValue(1) }) });
+    // More failing cells in a row would pause the agent.
+    const script = Object.keys(codes).flatMap((code) => [cell(code), cell("1")]);
+    const { results } = await runAgent({ script: [...script, done()], services, sandbox });
+    const hints = results.flatMap(({ text }) => /There is no name.*/s.exec(String(text)) ?? []);
+    const found = "`whisper_softly(text: str) -> str`: Says a text in a low voice. Arguments: text: what to say.";
+    expect(hints).toEqual([
+      `There is no name speak_low_voice. A search for it finds:\n${found}`,
+      `There is no name whisper. A search for it finds:\n${found}`,
+      "There is no name speak_low_voice.",
+      "There is no name undefined_text.",
+      "There is no name run_something.",
     ]);
   });
 });

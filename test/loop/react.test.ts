@@ -157,6 +157,19 @@ describe("an agent in the form react", () => {
     expect(lastResult(4)).not.toContain("called 2 methods");
   });
 
+  it("may be refused such an action, before it runs", async () => {
+    const both = `${USE}\n${USE}`;
+    const { loop, lastResult } = await makeProseLoop(
+      "react",
+      [act("Search.", SEARCH), act("Both.", both), act("One.", USE), act("Done.", "stop()")],
+      CELLS,
+      { commands, goals: GOALS, isOneCallOnly: true },
+    );
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(lastResult(3)).toMatch(/could not be used[\s\S]*calls 2 methods \(get_weather\)/);
+    expect(lastResult(4)).toContain("Rain at 59.9139");
+  });
+
   describe("that passes values", () => {
     const used = async (code: string, goals = GOALS) => {
       const { loop, lastResult } = await make(
@@ -214,13 +227,22 @@ describe("an agent in the form react", () => {
     ]);
   });
 
-  it("may import nothing, and uses commands as functions under --commands too", async () => {
-    const { loop } = await makeProseLoop("react", [act("S.", SEARCH), act("D.", "stop()")], CELLS, {
-      commands,
-      settings: { commands: "own" },
-    });
-    const state = await loop.run();
-    expect(isFinished(state)).toBe(true);
+  it("searches under a profile, and calls only the functions that it names", async () => {
+    const write = "write_to_file('a.txt', 'abc')";
+    const { loop, lastResult } = await makeProseLoop(
+      "react",
+      [act("Search.", SEARCH), act("Use.", USE), act("Write.", write), act("Done.", "stop()")],
+      {
+        ...CELLS,
+        [write]: async (_cell, _host, { call }) => void (await call("write_to_file", { file: "a", text: "b" })),
+      },
+      { commands, goals: GOALS, settings: { commands: "get_weather" } },
+    );
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(lastResult(2)).toContain("`get_weather(latitude");
+    expect(lastResult(3)).toContain("Rain at 59.9139");
+    expect(lastResult(4)).toContain("There is no command write_to_file.");
+    expect([...loop.files.keys()]).toEqual([]);
   });
 });
 

@@ -52,6 +52,28 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
     expect((await find("resizeImage"))[0]).toBe("shrink_image");
   });
 
+  it("finds for an invented name only what it may mean", async () => {
+    const both = textsOf([...(await loadRegistry(["commands"], ALL_READY)).all, ...stubs]);
+    const named = (name: string) => find(name, both, { isName: true });
+    expect((await named("send_discord"))[0]).toBe("send_message_discord");
+    expect((await named("write_into_file"))[0]).toBe("write_to_file");
+    expect((await named("get_geo_coordinates"))[0]).toBe("find_coordinates");
+    expect((await named("resizeImage"))[0]).toBe("shrink_image");
+    for (const name of [
+      "undefined_name",
+      "undefined_variable",
+      "x",
+      "foo",
+      "result",
+      "my_values",
+      "get_undefined",
+      "text",
+    ])
+      expect([name, await named(name)]).toEqual([name, name === "text" ? ["translate_text"] : []]);
+    // Control: as a description such a name finds methods that have nothing to do with it.
+    expect(await find("undefined_name", both)).not.toEqual([]);
+  });
+
   it("finds none when nothing fits", async () => {
     expect(await find("multiply matrices")).toEqual([]);
     expect(await find("  ")).toEqual([]);
@@ -62,6 +84,17 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
     const isAllowed = (name: string): boolean => name !== "send_message_discord";
     expect((await find("Send a Discord message", fifteen, { isAllowed }))[0]).toBe("send_slack_message");
     expect(await find("Send a Discord message", fifteen, { count: 1 })).toEqual(["send_message_discord"]);
+  });
+
+  it("finds the same beside the shipped commands, and these by what they do", async () => {
+    const both = textsOf([...(await loadRegistry(["commands"], ALL_READY)).all, ...stubs]);
+    const seeds = ["send_message_discord", "send_slack_message", "send_slack_image"];
+    expect(await find("Send a Discord message", both)).toEqual(seeds);
+    const firstOf = async (description: string) => (await find(description, both))[0];
+    expect(await firstOf("read a text file")).toBe("read_file");
+    expect(await firstOf("write a file")).toBe("write_to_file");
+    expect(await firstOf("search the web")).toBe("google");
+    expect(await firstOf("ask the person a question")).toBe("ask_user");
   });
 
   it("finds the same among a thousand others, in less than a second", async () => {

@@ -123,6 +123,11 @@ describe("the prompt of the form react", () => {
     expect(contents(wordsOfMode("plain"), [], 0).join()).not.toContain(FOUND[0]);
   });
 
+  it("does not repeat a method that a message shows", () => {
+    expect(last(REACT, [STEP_1, outcome(1, `${FOUND[0]}\nmore`)], 1)).not.toContain("measure(");
+    expect(last(REACT, [STEP_1, outcome(1, "`measure(`")], 1)).toContain("measure(");
+  });
+
   it("has the same size with 1,000 more commands", () => {
     const commandList = Array.from({ length: 1_000 }, (_, at) => `${at}. Do it: "do_${at}"`).join("\n");
     const listFunctions = () => commandList;

@@ -93,7 +93,11 @@ describe("a cell", () => {
   });
 
   it("ends at its time limit, also in sleep, and keeps the namespace", async () => {
-    const problem = { kind: "timeout", type: "TimeoutError", message: "The code took longer than 1 s." };
+    const problem = {
+      kind: "timeout",
+      type: "TimeoutError",
+      message: expect.stringMatching(/^The code ran longer than 1 s and/),
+    };
     const limit = { timeLimitMs: 1_000 };
     expect(await python.problemOf("x = 43\nwhile True: pass", limit)).toMatchObject({ ...problem, line: 2 });
     expect(await python.problemOf("import time\ntime.sleep(60)", limit)).toMatchObject({ ...problem, line: 2 });
@@ -112,6 +116,17 @@ describe("a cell", () => {
     expect(dice.slice(1)).toEqual([1_795_161_600, "2026-11-20 08:00", "2026-11-20"]);
     expect(((await python.valueOf(code)) as number[])[0]).toBe(dice[0]);
     expect(((await python.valueOf(code, { seed: 8 })) as number[])[0]).not.toBe(dice[0]);
+  });
+
+  it("may await at its top level, and use asyncio", async () => {
+    const code =
+      "import asyncio\nasync def later(n):\n    await asyncio.sleep(0.01 * n)\n    return n\n" +
+      "both = await asyncio.gather(later(2), later(1))\n[both, await later(0)]";
+    expect(await python.valueOf(code)).toEqual([[2, 1], 0]);
+    expect(await python.valueOf("asyncio.run(later(3))")).toBe(3);
+    const run = async () => ({ value: await python.valueOf("await later(4)") });
+    expect(await python.valueOf("await later(1) + agent.run('t', int)", { run })).toBe(5);
+    expect(await python.problemOf("await asyncio.Event().wait()")).toMatchObject({ type: "RuntimeError" });
   });
 
   it("is asked to end by stop(), unless it fails after it", async () => {
@@ -187,6 +202,15 @@ describe("a command as a function", () => {
     await python.run("read_file = 5", { functions });
     expect(await python.valueOf("read_file", { functions })).toBe(5);
     await python.run("del read_file");
+  });
+
+  it("tells where the user is, if that is known", async () => {
+    expect(await python.valueOf("get_user_location()", { location: { city: "Rome" } })).toEqual({ city: "Rome" });
+    expect(await python.problemOf("get_user_location()", { location: null })).toMatchObject({
+      type: "CommandError",
+      command: { code: "no-location", text: expect.stringContaining("setting `location`") },
+    });
+    expect(await python.problemOf("get_user_location()")).toMatchObject({ missingName: "get_user_location" });
   });
 
   it("is called by functions of the home's helpers", async () => {
@@ -337,6 +361,31 @@ describe("the folder", () => {
     expect(await python.valueOf(caught, { saveFiles })).toBe("The changes were not saved: The folder is full.");
   });
 
+  it("asks for a file that an incomplete list does not have", async () => {
+    python.files.set("far/away.txt", Buffer.from("far"));
+    const listFiles = async () => ({ files: [], isComplete: false });
+    const read = "import os\n[open('far/away.txt').read(), os.path.exists('far/none.txt')]";
+    expect(await python.valueOf(read, { listFiles })).toEqual(["far", false]);
+  });
+
+  it("has modules to import, which are imported anew when their file has changed", async () => {
+    python.files.set("helper.py", Buffer.from("def shout(): return 'one'"));
+    expect(await python.valueOf("import helper\nhelper.shout()")).toBe("one");
+    python.files.set("helper.py", Buffer.from("def shout(): return 'two'"));
+    expect(await python.valueOf("import helper\nhelper.shout()")).toBe("two");
+    const written = "open('other.py', 'w').write('n = 3')\nimport other\nother.n";
+    expect(await python.valueOf(written)).toBe(3);
+    expect([...python.files.keys()].filter((path) => path.includes("pycache"))).toEqual([]);
+  });
+
+  it("has what code wrote to an open file, also before a call", async () => {
+    const call = async () => ({ value: python.files.get("open.txt")?.toString(), changesFiles: false });
+    const code = "f = open('open.txt', 'w')\nf.write('so far')\nr = touch()\nf.write(' and on')\nr";
+    expect(await python.valueOf(code, { functions: [cellFunction("touch")], call })).toBe("so far");
+    expect(python.files.get("open.txt")?.toString()).toBe("so far and on");
+    expect(await python.run("f.close()")).toMatchObject({ lost: [] });
+  });
+
   it("says why a file cannot be read, and refuses links", async () => {
     const readFile = async () => ({ error: { code: "denied", text: "It is a secret." } });
     python.files.set("secret.txt", Buffer.from("secret"));
@@ -346,6 +395,16 @@ describe("the folder", () => {
     });
     expect(await python.problemOf("import os\nos.symlink('/etc', 'etc')")).toMatchObject({ type: "PermissionError" });
     expect(await python.problemOf("open('/etc/passwd')")).toMatchObject({ type: "FileNotFoundError" });
+    expect(await python.problemOf("open('/lost.txt', 'w')")).toMatchObject({ type: "PermissionError" });
+    expect(await python.valueOf("open('/tmp/kept.txt', 'w').write('k')")).toBe(1);
+  });
+
+  it("is the working folder of each cell, and of a file that runs", async () => {
+    await python.run("import os\nos.chdir('/tmp')");
+    expect(await python.valueOf("[os.getcwd(), __file__, __name__]", { name: "plots/a.py" })).toEqual([
+      ...["/workspace", "/workspace/plots/a.py", "__main__"],
+    ]);
+    expect(await python.problemOf("__file__")).toMatchObject({ missingName: "__file__" });
   });
 });
 

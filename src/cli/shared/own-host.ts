@@ -32,7 +32,7 @@ const GRACE_MS = 5_000;
 const LIMITS = { closeMs: 2_000, flushMs: 500 };
 
 /** Parts that change the host for the demo. */
-type OwnHostParts = Pick<HostParts, "services" | "throughHttp">;
+type OwnHostParts = Pick<HostParts, "services" | "throughHttp" | "sandbox">;
 
 /** Throws as `openHost` does. */
 export async function openOwnHost(context: CliContext, parts: OwnHostParts = {}): Promise<OwnHost> {

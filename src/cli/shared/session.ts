@@ -81,7 +81,7 @@ export interface OwnSession extends Session {
 /** Throws as `openHost` does. */
 export async function inThisProcess(
   context: CliContext,
-  parts: Pick<HostParts, "services" | "throughHttp"> = {},
+  parts: Pick<HostParts, "services" | "throughHttp" | "sandbox"> = {},
 ): Promise<OwnSession> {
   const opened = await openOwnHost(context, parts);
   const { client, host } = opened;

@@ -1,6 +1,6 @@
 /** describe-code.ts -- the code of a call as a person reads it before approving it: whole, with line numbers. */
 import { countNoun } from "#core/text.ts";
-import { showUnseen } from "#util/unseen.ts";
+import { numberCode } from "#util/number-code.ts";
 
 export interface ShownCode {
   readonly language: string;
@@ -10,8 +10,7 @@ export interface ShownCode {
 }
 
 /**
- * Lines of text. Unseen and control characters are written out, so that the code cannot look different from what runs.
- * `maxLines`: further lines are counted, not shown.
+ * Lines of text. `maxLines`: further lines are counted, not shown.
  */
 export function describeCode(
   { language, file, sha256, text }: ShownCode,
@@ -19,9 +18,8 @@ export function describeCode(
 ): readonly string[] {
   const name = file === null ? "" : ` of ${JSON.stringify(file)}`;
   if (file !== null && sha256 === null) return [`The code${name} could not be read, so it will not be run.`];
-  const lines = showUnseen(text.replace(/\n$/, "")).split("\n");
-  const width = String(lines.length).length;
-  const shown = lines.slice(0, maxLines).map((line, index) => `${String(index + 1).padStart(width)} | ${line}`);
+  const lines = numberCode(text);
+  const shown = lines.slice(0, maxLines);
   const hash = sha256 === null ? "" : `, sha256 ${sha256.slice(0, 12)}`;
   return [
     `The code that would run${name} (${language}, ${countNoun(lines.length, "line")}${hash}):`,

@@ -1,5 +1,6 @@
 /** show-nested.ts -- shows the calls that commands and code make: one line each, and of many the number. */
 import type { CommandCall } from "#core/call.ts";
+import { describeSaved } from "#core/cells.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isNestedCall } from "#core/frames.ts";
 import { countNoun, headOf, oneLine } from "#core/text.ts";
@@ -9,6 +10,11 @@ import { describeCall } from "./describe-call.ts";
 const MAX_LINES = 20;
 const MAX_CALL_CHARS = 120;
 const MAX_PROBLEM_CHARS = 200;
+
+function describe(call: CommandCall): string {
+  const saved = describeSaved(call);
+  return saved === undefined ? describeCall(call) : `${call.name} ${saved}`;
+}
 
 /**
  * Returns true for an event that needs nothing further. A call is shown when it has ended, or in full when a person is asked
@@ -25,7 +31,7 @@ export function createShowNested(print: (line: string) => void): (event: Recorde
     const parent = callId.slice(0, callId.lastIndexOf("."));
     const count = (ended.get(parent) ?? 0) + 1;
     ended.set(parent, count);
-    if (call && count <= MAX_LINES) print(`  ${callId} ${oneLine(describeCall(call), MAX_CALL_CHARS)}: ${result}`);
+    if (call && count <= MAX_LINES) print(`  ${callId} ${oneLine(describe(call), MAX_CALL_CHARS)}: ${result}`);
   };
   const showRest = (callId: string): void => {
     const left = (ended.get(callId) ?? 0) - MAX_LINES;

@@ -72,5 +72,5 @@ const describeMethods = (methods: readonly MethodLine[]): readonly string[] =>
 
 const unknown = (name: string, lines: readonly CommandLine[]): GoaldError =>
   new GoaldError("GOALD_NOT_FOUND", `There is no command ${JSON.stringify(name)} in this home.`, {
-    hint: `There are ${lines.map((line) => line.name).join(", ")}.`,
+    hint: `There are ${lines.flatMap((line) => (line.listed ? [line.name] : [])).join(", ")}.`,
   });

@@ -51,10 +51,11 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
     await using session = await inThisProcess(context, {
       services: SET_UP,
       throughHttp: (http) => throughRecording(http, server.origin),
+      ...(recording.sandbox ? { sandbox: recording.sandbox } : {}),
     });
     const { host, client } = session;
     output.say(
-      "A demo: what the model, the search and the web answer is a recording, played by a server on this machine. The loop, the reading of pages, the files and the memory are real.",
+      "A demo: what the model, the search and the web answer, and what code computes, is a recording, played by a server on this machine. The loop, the reading of pages, the files and the memory are real.",
     );
     const recorded = options.record === undefined ? undefined : host.recordings.create(resolve(options.record));
     const at = new Date().toISOString();
@@ -98,7 +99,12 @@ async function openFreeContext(
   return { context: await openContext({ ...asked, home: folder }, flags), own: context.home };
 }
 
-const SET_UP = { advisor: { ready: true }, pages: { ready: true }, search: { ready: true } } as const;
+const SET_UP = {
+  advisor: { ready: true },
+  cells: { ready: true },
+  pages: { ready: true },
+  search: { ready: true },
+} as const;
 
 /** The settings that the recording needs, regardless of the person's settings. */
 const AS_RECORDED = {

@@ -13,6 +13,8 @@ export interface MethodQuery {
   readonly count: number;
   /** Methods that may be found. Default: all. */
   isAllowed?(name: string): boolean;
+  /** True: the description is a name that does not exist, and only methods that it may mean are found. */
+  readonly isName?: boolean;
   /** Pays for a server's embeddings. Absent: nothing is sent, and words and spelling decide. */
   readonly purse?: EmbeddingPurse;
 }

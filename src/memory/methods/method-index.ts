@@ -19,6 +19,7 @@ import { GuardedEmbedder } from "../vectors/guarded-embedder.ts";
 import { openHashEmbedder } from "../vectors/hash-embedder.ts";
 import { dot } from "../vectors/unit-vector.ts";
 import { KeptVectors, type VectorCache } from "./kept-vectors.ts";
+import { NamedMatch } from "./named-match.ts";
 
 export interface MethodIndexParts {
   readonly embedder: Embedder;
@@ -35,7 +36,7 @@ const MAX_DESCRIPTION_CHARS = 2_000;
 const SETTINGS = { ...LEXICAL_SETTINGS, window: [] };
 const BATCH = 96;
 /** Share of the best score that a method needs, so that a list of results ends where the fit does. */
-const MIN_SHARE = 0.4;
+const MIN_SHARE = 0.45;
 /** Least cosine of a method that shares no word. Cosines of unrelated texts are 0.1 to 0.2 with every embedder. */
 const MIN_COSINE = 0.25;
 
@@ -48,6 +49,7 @@ class VectoredMethods implements MethodIndex {
   readonly #guarded: GuardedEmbedder;
   readonly #offline: Embedder = openHashEmbedder();
   readonly #words = new WeakMap<readonly MethodText[], LexicalIndex>();
+  readonly #names = new WeakMap<readonly MethodText[], NamedMatch>();
   readonly #spellings = new WeakMap<readonly MethodText[], Promise<Vectors>>();
   readonly #kept: KeptVectors;
   /** Agents that search at the same time do not buy the same vectors twice. */
@@ -65,8 +67,9 @@ class VectoredMethods implements MethodIndex {
 
   async search(methods: readonly MethodText[], query: MethodQuery, signal: AbortSignal): Promise<readonly string[]> {
     const description = clip(query.description, MAX_DESCRIPTION_CHARS);
-    const { count, isAllowed = () => true, purse } = query;
-    const allowed = methods.map(({ name }) => isAllowed(name));
+    const { count, isAllowed = () => true, isName, purse } = query;
+    const mayMean = isName ? this.#namesOf(methods).matcherFor(description) : () => true;
+    const allowed = methods.map(({ name }, slot) => isAllowed(name) && mayMean(slot));
     const byWords = this.#scoreWords(methods, description);
     const byVectors = await this.#scoreVectors(methods, description, signal, purse);
     const scores = addScores(byWords, byVectors, allowed);
@@ -76,6 +79,12 @@ class VectoredMethods implements MethodIndex {
       .sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b)
       .slice(0, count)
       .map((slot) => (methods[slot] as MethodText).name);
+  }
+
+  #namesOf(methods: readonly MethodText[]): NamedMatch {
+    const known = this.#names.get(methods) ?? new NamedMatch(methods);
+    this.#names.set(methods, known);
+    return known;
   }
 
   #scoreWords(methods: readonly MethodText[], description: string): Float64Array {
@@ -137,9 +146,10 @@ class VectoredMethods implements MethodIndex {
 
 const textsOf = (methods: readonly MethodText[]): readonly string[] => methods.map(({ text }) => text);
 
+/** The words of a name count once more: a name says what the method is for, while "file" is in many descriptions. */
 function indexWords(methods: readonly MethodText[]): LexicalIndex {
   const index = new LexicalIndex(SETTINGS);
-  for (const [slot, { text }] of methods.entries()) index.add(slot, wordsOf(text), "");
+  for (const [slot, { name, text }] of methods.entries()) index.add(slot, [...wordsOf(text), ...wordsOf(name)], "");
   return index;
 }
 

@@ -2,13 +2,14 @@
 
 import ast
 import datetime
+import inspect
 import io
 import json
 import random
 import sys
 import types
 
-from . import clock, functions, host
+from . import clock, functions, host, loops, own_modules
 from .definitions import find_definitions
 from .errors import CellFiles, CommandError, StopCell, describe_error, describe_timeout
 from .imports import ImportRule
@@ -17,6 +18,8 @@ from .output import Output, cut_middle
 from .plain import NotPlain, to_plain
 
 MAX_JSON_CHARS = 1_000_000
+# At the top level of a cell.
+MAY_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 namespace = Namespace()
 files = CellFiles()
@@ -28,8 +31,12 @@ _depth = 0
 
 def start():
     """Called once, before the first cell."""
+    # Nothing but what code writes goes into the folder.
+    sys.dont_write_bytecode = True
     install(namespace)
+    host.before_asking = namespace.flush_files
     clock.install()
+    loops.install()
 
 
 def run(text):
@@ -65,7 +72,12 @@ def apply(text):
 
 def _prepare(cell, saved):
     imports.rule = "all"
+    own_modules.forget_changed()
     namespace.names["__builtins__"] = __builtins__
+    if cell["name"].endswith(".py"):
+        namespace.names["__file__"] = f"{own_modules.FOLDER}/{cell['name']}"
+    else:
+        namespace.names.pop("__file__", None)
     namespace.offer(_offered(cell))
     lost = namespace.load(saved["definitions"], saved["values"]) if saved else []
     if cell.get("redo"):
@@ -96,10 +108,9 @@ def _offered(cell):
 
 def _function_of(spec):
     """The same function as before, so that a name that still means it is seen to."""
-    key = json.dumps(spec)
     known = _functions.get(spec["name"])
-    if not known or known[0] != key:
-        _functions[spec["name"]] = known = (key, functions.make_function(spec))
+    if not known or known[0] != spec:
+        _functions[spec["name"]] = known = (spec, functions.make_function(spec))
     return known[1]
 
 
@@ -161,13 +172,12 @@ class _Code:
         tree = ast.parse(self.source, self.file)
         last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         statements = ast.Module(tree.body[:-1] if last else tree.body, [])
-        self.compiled = [compile(statements, self.file, "exec")]
+        self.compiled = [compile(statements, self.file, "exec", MAY_AWAIT)]
         if last:
-            self.compiled.append(compile(ast.Expression(last.value), self.file, "eval"))
+            self.compiled.append(compile(ast.Expression(last.value), self.file, "eval", MAY_AWAIT))
         self.tree = tree
         try:
-            exec(self.compiled[0], namespace.names)
-            value = eval(self.compiled[1], namespace.names) if last else None
+            value = [_evaluate(one) for one in self.compiled][-1]
             return {"kind": "done", "value": _value_of(value), "stop": None}
         except StopCell as stopped:
             return {"kind": "done", "value": None, "stop": _stop_of(stopped.value)}
@@ -178,6 +188,11 @@ class _Code:
 
     def definitions(self):
         return find_definitions(self.tree, self.source, self.compiled, namespace.names) if self.tree else ()
+
+
+def _evaluate(code):
+    value = eval(code, namespace.names)
+    return loops.run(value) if code.co_flags & inspect.CO_COROUTINE else value
 
 
 def _value_of(value):
@@ -218,6 +233,7 @@ def _problem_of(error, file, cell):
 
 def _finish(outcome, output, lost, before):
     namespace.flush_files()
+    own_modules.note()
     if unsaved := host.end_code():
         outcome = _with_unsaved(outcome, unsaved)
     text, is_cut = output.text(), output.is_cut

@@ -1,6 +1,7 @@
 """definitions.py -- finds what a cell defined: imports, functions, classes, as source that defines them again."""
 
 import ast
+import sys
 import types
 import typing
 
@@ -13,7 +14,10 @@ def find_definitions(tree, source, code, names):
     """
     own = _all_code(code)
     for node in _statements(tree):
-        for name, text in _candidates(node, source, names):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from _imports(node, names)
+            continue
+        for name, text in _candidates(node, source):
             if name in names and _is_from(node, names[name], own):
                 yield name, text, names[name]
 
@@ -33,15 +37,9 @@ def _inner_statements(node):
             yield from _statements(types.SimpleNamespace(body=inner))
 
 
-def _candidates(node, source, names):
+def _candidates(node, source):
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield node.name, _source_of(node, source)
-    elif isinstance(node, ast.Import):
-        for alias in node.names:
-            text = f"import {alias.name} as {alias.asname}" if alias.asname else f"import {alias.name}"
-            yield alias.asname or alias.name.partition(".")[0], text
-    elif isinstance(node, ast.ImportFrom):
-        yield from _imported_names(node, names)
     elif isinstance(node, ast.TypeAlias):
         yield node.name.id, ast.unparse(node)
     elif isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, (ast.Lambda, ast.Call)):
@@ -50,30 +48,42 @@ def _candidates(node, source, names):
                 yield target.id, f"{target.id} = {ast.unparse(node.value)}"
 
 
-def _imported_names(node, names):
-    module = "." * node.level + (node.module or "")
+def _imports(node, names):
+    """Names that still mean what the import gave them: the import may have failed, or its name may be another thing now."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            text = f"import {alias.name} as {name}" if alias.asname else f"import {alias.name}"
+            module = sys.modules.get(alias.name if alias.asname else name)
+            if module is not None and names.get(name) is module:
+                yield name, text, module
+        return
+    module = sys.modules.get(node.module or "")
     for alias in node.names:
-        if alias.name != "*":
-            text = f"from {module} import {alias.name}"
-            yield alias.asname or alias.name, f"{text} as {alias.asname}" if alias.asname else text
-            continue
-        for name, value in list(names.items()):
-            if not name.startswith("_") and getattr(value, "__module__", None) == module:
-                yield name, f"from {module} import {name}"
+        wanted = dir(module) if alias.name == "*" else [alias.name]
+        for given in wanted:
+            name = alias.asname or given
+            if name in names and names[name] is getattr(module, given, _MISSING) and _is_public(alias, given):
+                text = f"from {node.module} import {given}"
+                yield name, f"{text} as {name}" if alias.asname else text, names[name]
+
+
+_MISSING = object()
+
+
+def _is_public(alias, name):
+    return alias.name != "*" or not name.startswith("_")
 
 
 def _source_of(node, source):
     lines = source.splitlines(keepends=True)
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    text = "".join(lines[first - 1 : node.end_lineno])
+    text = "".join(lines[_first_line(node) - 1 : node.end_lineno])
     # Longer texts inside keep their own indentation.
     return f"if True:\n{text}" if node.col_offset else text
 
 
 def _is_from(node, value, own):
     """True if this statement made the value."""
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return True
     if isinstance(node, ast.TypeAlias):
         return isinstance(value, typing.TypeAliasType)
     if isinstance(node, ast.ClassDef):
@@ -81,15 +91,20 @@ def _is_from(node, value, own):
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         code = getattr(_unwrap(value), "__code__", None)
         # A decorator may have made anything.
-        return id(code) in own if code else bool(node.decorator_list)
+        return _is_code_of(code, node, own) if code else bool(node.decorator_list)
     if isinstance(node.value, ast.Lambda):
-        return isinstance(value, types.FunctionType) and id(value.__code__) in own
+        return isinstance(value, types.FunctionType) and _is_code_of(value.__code__, node.value, own)
     # Such as a namedtuple: a class that a call has made.
     return isinstance(value, type) and value.__module__ == "__main__" and not hasattr(value, "__firstlineno__")
 
 
+def _is_code_of(code, node, own):
+    """Two branches may define the same name."""
+    return id(code) in own and code.co_firstlineno == _first_line(node)
+
+
 def _first_line(node):
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
 
 
 def _unwrap(value):

@@ -4,6 +4,8 @@ import linecache
 import traceback
 
 MAX_MESSAGE_CHARS = 4_000
+# Cells whose source is known. Errors in functions of older ones have no line.
+MAX_FILES = 1_000
 
 
 class CommandError(Exception):
@@ -29,12 +31,17 @@ class CellFiles:
     """The names of files under which cells were compiled, and the names that people read."""
 
     def __init__(self):
-        self.names = {}
+        self.names, self.count = {}, 0
 
     def add(self, name, source):
         """Two cells may have the same name, and their functions live on."""
-        file = f"<{name}>" if f"<{name}>" not in self.names else f"<{name} #{len(self.names)}>"
+        self.count += 1
+        file = f"<{name}>" if f"<{name}>" not in self.names else f"<{name} #{self.count}>"
         self.names[file] = name
+        if len(self.names) > MAX_FILES:
+            oldest = next(iter(self.names))
+            del self.names[oldest]
+            linecache.cache.pop(oldest, None)
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         return file
 
@@ -56,7 +63,7 @@ def describe_error(error, file, files):
 
 def describe_timeout(error, file, seconds):
     line, source = _find_line(error, file)
-    message = f"The code took longer than {seconds:g} s."
+    message = f"The code ran longer than {seconds:g} s and was stopped. Variables are as it left them."
     return {"kind": "timeout", "type": "TimeoutError", "message": message, "line": line, "source": source}
 
 

@@ -14,6 +14,9 @@ _time_left_ms = None
 _pause = None
 _take_refusal = None
 
+# Called before each question.
+before_asking = None
+
 # True while code of a namespace runs outside a cell: when it is loaded or saved.
 _is_closed = False
 
@@ -28,6 +31,7 @@ def ask(question):
     """Returns the reply. A refusal is a CommandError; files that could not be saved before are an OSError."""
     if _is_closed:
         raise CommandError("not-now", "Code that runs while a namespace is loaded or saved cannot call commands.")
+    before_asking()
     answer = json.loads(_ask(json.dumps(question, default=from_arguments, allow_nan=False)))
     if "unsaved" in answer:
         raise PermissionError(answer["unsaved"])
@@ -46,16 +50,19 @@ def end_code():
 
 
 class watched:
-    """A context in which a KeyboardInterrupt ends what takes longer than the cell's time, or in which none does."""
+    """A context in which a KeyboardInterrupt ends what takes longer than the cell's time, or in which none does.
 
-    def __init__(self, is_watched):
-        self.is_watched = is_watched
+    `limit_ms`: another limit, from now on.
+    """
+
+    def __init__(self, is_watched, limit_ms=None):
+        self.is_watched, self.limit_ms = is_watched, limit_ms
 
     def __enter__(self):
-        self.before = _watch_time(self.is_watched)
+        self.before = _watch_time(self.is_watched, self.limit_ms)
 
     def __exit__(self, *_):
-        _watch_time(self.before)
+        _watch_time(self.before, None)
 
 
 def time_left_ms():

@@ -3,6 +3,8 @@
 import builtins
 import sys
 
+from .own_modules import forget_listings
+
 _import = builtins.__import__
 
 # What reaches beyond the sandbox, or does not work in it.
@@ -29,12 +31,20 @@ class ImportRule:
             return _import(name, globals, locals, fromlist, level)
         self._check(name, fromlist or ())
         try:
-            return _import(name, globals, locals, fromlist, level)
+            return self._import_fresh(name, globals, locals, fromlist, level)
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
                 f"No module named {error.name!r}. The sandbox has Python's standard library and the files of the folder.",
                 name=error.name,
             ) from None
+
+    def _import_fresh(self, *wanted):
+        try:
+            return _import(*wanted)
+        except ModuleNotFoundError:
+            # The code may have written the file just now.
+            forget_listings()
+            return _import(*wanted)
 
     def _check(self, name, fromlist):
         if self.rule == "none":

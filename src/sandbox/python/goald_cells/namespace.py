@@ -54,7 +54,7 @@ class Namespace:
         left = MAX_SAVED_BYTES - sum(len(name) + len(source.encode()) for name, source in definitions.items())
         with host.closed():
             for name, value in list(self.names.items()):
-                if not self._is_own(name, value) or name in definitions:
+                if not self._is_own(name, value) or name in definitions or _is_closed_file(value):
                     continue
                 if isinstance(value, types.ModuleType):
                     definitions[name] = f"import {value.__name__} as {name}"
@@ -122,6 +122,11 @@ class Namespace:
                 self.definitions.pop(name, None)
         definitions = [(name, source) for name, source in change["definitions"] if source is not None]
         return self.load(definitions, {name: text for name, text in change["values"].items() if text is not None})
+
+
+def _is_closed_file(value):
+    """Such as the `f` of `with open(...) as f`: nobody misses it."""
+    return isinstance(value, io.IOBase) and value.closed
 
 
 def _restored_file(name, source):

@@ -100,7 +100,7 @@ def to_type(value, kind, where="The result"):
     if origin is not None:
         return _to_generic(value, kind, origin, inner, where)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return kind(value)
+        return _to_member(value, kind, where)
     if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)):
         hints, _ = _fields(kind)
         fields = _expect(value, dict, kind, where).items()
@@ -108,6 +108,13 @@ def to_type(value, kind, where="The result"):
             raise TypeError(f"{where}: {_name(kind)} has no field {unknown[0]!r}.")
         return kind(**{name: to_type(one, hints[name], f"{where}.{name}") for name, one in fields})
     raise _misfit(value, kind, where)
+
+
+def _to_member(value, kind, where):
+    try:
+        return kind(value)
+    except ValueError:
+        raise _misfit(value, kind, where) from None
 
 
 def _to_simple(value, kind, where):

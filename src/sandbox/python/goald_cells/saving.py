@@ -10,6 +10,7 @@ from . import host
 
 # All of a namespace. protocol.ts has the same number.
 MAX_SAVED_BYTES = 8 * 1024 * 1024
+MAX_VALUE_MS = 500
 
 
 class Lost(Exception):
@@ -45,6 +46,8 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, (type, types.FunctionType)) and value.__module__ == "__main__":
             if "<locals>" in value.__qualname__:
                 raise Lost(f"{value.__qualname__} was made inside a function, and cannot be kept")
+            if value.__qualname__ == "<lambda>" and not self.is_known(value, value.__name__):
+                raise Lost("a lambda without a name cannot be kept")
             if not self.is_known(value, value.__qualname__):
                 raise Lost(f"the definition of {value.__qualname__} is not known any more")
         return NotImplemented
@@ -58,14 +61,14 @@ def pickle_value(value, is_known):
         raise Lost("there was no time left to keep it")
     file = _Limited()
     try:
-        with host.watched(True):
+        with host.watched(True, MAX_VALUE_MS):
             _Pickler(file, is_known).dump(value)
     except Lost:
         raise
     except _TooLarge:
         raise Lost("it is too large to be kept: save it in a file") from None
     except KeyboardInterrupt:
-        raise Lost("there was no time left to keep it") from None
+        raise Lost("it took too long to keep it") from None
     except MemoryError:
         raise Lost("there was no memory left to keep it") from None
     except RecursionError:

@@ -1,0 +1,214 @@
+import { describe, expect, it } from "@jest/globals";
+import { isFinished } from "#core/state.ts";
+import { type CellBehaviour, CommandError, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
+import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { loopWith, resultOf } from "../helpers/outer-command.ts";
+
+const cell = (code: string): string => reply("run_code", { language: "python", code });
+const block = (code: string): string => `I try it.\n\n\`\`\`python\n${code}\n\`\`\``;
+const answer = (result: unknown): string => reply("task_complete", { result });
+const INTEGER = { type: "integer" };
+const LIST = { type: "array", items: { type: "integer" } };
+
+/** A cell `outer` gives a sub-task, and its value is the result, or code and text of the error. */
+const subtask =
+  (returns: Readonly<Record<string, unknown>>, form: string | null = null): CellBehaviour =>
+  async (_cell, _host, { run }) => {
+    try {
+      return { value: cellValue({ result: await run("Count it.", returns, form) }) };
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      return { value: cellValue(error.command) };
+    }
+  };
+
+/** The script answers the sub-task, after the reply that runs `outer`. */
+async function solve(
+  behaviours: Readonly<Record<string, CellBehaviour>>,
+  script: readonly string[],
+): Promise<{ readonly loop: Loop; readonly value: unknown; readonly requests: number }> {
+  const sandbox = createFakeSandbox(behaviours);
+  const loop = await makeLoop({ script: [cell("outer"), ...script, done()], sandbox });
+  expect(isFinished(await loop.run())).toBe(true);
+  const { observation } = await resultOf(loop);
+  const isJson = observation.text.startsWith("{");
+  const value: unknown = isJson ? JSON.parse(observation.text) : observation.text;
+  return { loop, value, requests: loop.model.requests.length };
+}
+const lastTextOf = ({ model }: Loop, request: number): string =>
+  model.requests[request]?.messages.map(({ content }) => content).join("\n") ?? "";
+
+/** A check of any value would need 2 ** levels steps. */
+const doubling = (levels: number) => {
+  const twice = (level: number) => ({ allOf: [{ $ref: `#/$defs/l${level}` }, { $ref: `#/$defs/l${level}` }] });
+  const defs = Array.from({ length: levels }, (_, level) => [`l${level}`, level === 0 ? {} : twice(level - 1)]);
+  return { ...twice(levels - 1), $defs: Object.fromEntries(defs) };
+};
+
+describe("the result of a sub-task that a cell gave", () => {
+  it("is the value, not text", async () => {
+    const { value, requests } = await solve({ outer: subtask(INTEGER) }, [answer(14_284_000)]);
+    expect([value, requests]).toEqual([{ result: 14_284_000 }, 3]);
+  });
+
+  it("is asked for once more with the reason when it does not match", async () => {
+    const { value, requests, loop } = await solve({ outer: subtask(INTEGER) }, [
+      answer("about 14 million"),
+      answer(14),
+    ]);
+    expect([value, requests]).toEqual([{ result: 14 }, 4]);
+    expect(lastTextOf(loop, 2)).toContain("must be integer");
+  });
+
+  it("is a typed error when it does not match twice", async () => {
+    const wrong = answer("about 14 million");
+    const { value, requests } = await solve({ outer: subtask(INTEGER) }, [wrong, wrong]);
+    expect(value).toMatchObject({ code: "bad-result" });
+    expect(requests).toBe(4);
+  });
+
+  it("does not count other mistakes of the reply as wrong results", async () => {
+    const { value, requests } = await solve({ outer: subtask(INTEGER) }, ["nonsense", answer("x"), answer(5)]);
+    expect([value, requests]).toEqual([{ result: 5 }, 5]);
+  });
+
+  it("may refer to definitions of the schema", async () => {
+    const point = { type: "object", properties: { x: { type: "number" } }, required: ["x"] };
+    const returns = { type: "array", items: { $ref: "#/$defs/point" }, $defs: { point } };
+    const { value } = await solve({ outer: subtask(returns) }, [answer([{ y: 1 }]), answer([{ x: 1 }])]);
+    expect(value).toEqual({ result: [{ x: 1 }] });
+  });
+
+  it.each([
+    ["an unknown type", { type: "str" }],
+    ["a reference to nothing", { $ref: "#/$defs/nothing" }],
+    ["a reference to itself", { $ref: "#/$defs/a", $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } }],
+    ["references that double twenty times", doubling(20)],
+    ["an asynchronous schema", { $async: true, type: "string" }],
+  ])("is refused for %s, before the model is asked", async (_what, returns) => {
+    const { value, requests } = await solve({ outer: subtask(returns) }, []);
+    expect(value).toMatchObject({ code: "bad-schema" });
+    expect(requests).toBe(2);
+  });
+});
+
+describe("a sub-task in the form `code`", () => {
+  it("ends with the value of a cell that succeeds, not its text", async () => {
+    const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });
+    const { value, requests } = await solve({ outer: subtask(LIST, "code"), "[1, 2, 3]": list }, [block("[1, 2, 3]")]);
+    expect([value, requests]).toEqual([{ result: [1, 2, 3] }, 3]);
+  });
+
+  it("goes on after a cell without a value", async () => {
+    const { value, requests } = await solve(
+      { outer: subtask(INTEGER, "code"), "x = 5": () => undefined, x: () => ({ value: cellValue(5) }) },
+      [block("x = 5"), block("x")],
+    );
+    expect([value, requests]).toEqual([{ result: 5 }, 4]);
+  });
+
+  it("goes on after a cell that failed", async () => {
+    const { value } = await solve(
+      { outer: subtask(INTEGER, "code"), bad: () => failedCell({}), good: () => ({ value: cellValue(6) }) },
+      [block("bad"), block("good")],
+    );
+    expect(value).toEqual({ result: 6 });
+  });
+
+  it("reads the reason when the value does not match, once", async () => {
+    const wrong: CellBehaviour = () => ({ value: cellValue("many") });
+    const { value, loop } = await solve({ outer: subtask(INTEGER, "code"), wrong }, [block("wrong"), block("wrong")]);
+    expect(value).toMatchObject({ code: "bad-result" });
+    expect(lastTextOf(loop, 2)).toContain("must be integer");
+  });
+
+  it("ends with a reply without code, read as the type", async () => {
+    const { value } = await solve({ outer: subtask(INTEGER, "code") }, ["14284000"]);
+    expect(value).toEqual({ result: 14_284_000 });
+  });
+
+  it("asks once more for a reply that is not of the type", async () => {
+    const { value, requests } = await solve({ outer: subtask(INTEGER, "code") }, ["about 14 million", "14000000"]);
+    expect([value, requests]).toEqual([{ result: 14_000_000 }, 4]);
+  });
+});
+
+describe("a cell of a sub-task in another form", () => {
+  it("does not end it with its value", async () => {
+    const { value, requests } = await solve({ outer: subtask(INTEGER), x: () => ({ value: cellValue(5) }) }, [
+      cell("x"),
+      answer(7),
+    ]);
+    expect([value, requests]).toEqual([{ result: 7 }, 4]);
+  });
+
+  it("ends it with stop(value)", async () => {
+    const { value, requests } = await solve({ outer: subtask(INTEGER), end: () => ({ stop: { value: 8 } }) }, [
+      cell("end"),
+    ]);
+    expect([value, requests]).toEqual([{ result: 8 }, 3]);
+  });
+
+  it("does not end it with stop of a wrong value", async () => {
+    const end: CellBehaviour = () => ({ stop: { value: "eight" } });
+    const { value } = await solve({ outer: subtask(INTEGER), end }, [cell("end"), answer(8)]);
+    expect(value).toEqual({ result: 8 });
+  });
+});
+
+describe("sub-tasks within sub-tasks", () => {
+  it("have the form of the one around them unless told", async () => {
+    const inner: CellBehaviour = async (_cell, _host, { run }) => ({ value: cellValue(await run("Again.", INTEGER)) });
+    const { value, loop } = await solve(
+      { outer: subtask(INTEGER, "code"), inner, "2 + 2": () => ({ value: cellValue(4) }) },
+      [block("inner"), block("2 + 2")],
+    );
+    expect(value).toEqual({ result: 4 });
+    expect(loop.model.requests.map(({ mode }) => mode)).toEqual(["plain", "code", "code", "plain"]);
+  });
+
+  it("end at the depth limit with a typed error", async () => {
+    const again: CellBehaviour = async (_cell, _host, { run }) => {
+      try {
+        return { value: cellValue(await run("Again.", {}, "code")) };
+      } catch (error) {
+        return { value: cellValue((error as CommandError).command.code) };
+      }
+    };
+    const { value, requests } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
+    expect(value).toBe("too-deep");
+    expect(requests).toBe(9);
+  });
+
+  it("let the code of the innermost one use commands", async () => {
+    const again: CellBehaviour = async (_cell, _host, { run, call }) => {
+      try {
+        return { value: cellValue(await run("Again.", {}, "code")) };
+      } catch {
+        return { value: cellValue(await call("write_to_file", { file: "deep.txt", text: "x" })) };
+      }
+    };
+    const { value, loop } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
+    expect(value).toBe("deep.txt");
+    expect(loop.text("deep.txt")).toBe("x");
+  });
+
+  it("are told not to pass the whole task on", async () => {
+    const { loop } = await solve({ outer: subtask(INTEGER, "code") }, ["5"]);
+    expect(lastTextOf(loop, 1)).toContain("do not pass it on as a whole");
+    expect(lastTextOf(loop, 0)).not.toContain("do not pass it on as a whole");
+  });
+});
+
+describe("a command that gives a sub-task", () => {
+  it("may name the form", async () => {
+    const loop = await loopWith((context) => context.run("Count it.", INTEGER, "code"), {
+      script: [reply("outer"), "12", done()],
+      sandbox: createFakeSandbox({}),
+    });
+    await loop.run();
+    expect((await resultOf(loop)).observation.text).toBe("12");
+    const pushed = (await loop.events()).find(({ type }) => type === "frame-pushed");
+    expect(pushed).toMatchObject({ form: "code" });
+  });
+});
