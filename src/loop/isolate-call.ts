@@ -4,7 +4,7 @@
  * So the next death tells which command did it. A command that runs long does not hold up the others: after a time alone it
  * goes on beside them. The time doubles with each death, and so reaches a command that kills late.
  */
-import { openCommand } from "#core/state.ts";
+import { type OpenCall, openCommand } from "#core/state.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
@@ -74,12 +74,18 @@ export async function leaveAfter(running: Promise<unknown>, journal: Journal, { 
   await leaveCommand(journal);
 }
 
+type Intent = NonNullable<Extract<OpenCall, { kind: "command" }>["intent"]>;
+
 /** Records that this host leaves its command unfinished in an orderly way, so that the next host does not count a death. */
 async function leaveCommand(journal: Journal): Promise<void> {
   const { state, lease } = journal;
   const isOwn = (epoch: number | undefined): boolean => epoch === lease.epoch;
-  const started = state.open.find((call) => call.kind === "command" && isOwn(call.intent?.epoch))?.callId;
-  const callId = started ?? (isOwn(state.isolated?.epoch) ? state.isolated?.callId : undefined);
+  const callOf = (epochOf: (intent: Intent) => number | undefined): string | undefined =>
+    state.open.find((call) => call.kind === "command" && call.intent && isOwn(epochOf(call.intent)))?.callId;
+  const started = callOf(({ epoch }) => epoch);
+  // A death that this host has counted, and whose command it has not run again: the next host must not count it too.
+  const seen = state.paused ? undefined : callOf(({ seenInterruptedAt }) => seenInterruptedAt);
+  const callId = started ?? (isOwn(state.isolated?.epoch) ? state.isolated?.callId : undefined) ?? seen;
   const waits = state.frames.length === 1 && state.frames[0].phase.kind === "waiting";
   if (callId === undefined || waits) return;
   const step = openCommand(state, callId)?.step ?? state.step;

@@ -1,4 +1,5 @@
 /** nested-text.ts -- formats what happened inside the calls of a step, for a person. Pure. */
+import { SAVES_FILES } from "#core/cells.ts";
 import { countNoun } from "#core/text.ts";
 import { dollars } from "./limits-left.ts";
 import type { NestedRow, NestedView } from "./nested-rows.ts";
@@ -33,6 +34,7 @@ const describeIds = ({ callId, lastCallId }: NestedRow): string =>
 function describePiece({ kind, command, about, times, step }: NestedRow): string {
   if (kind === "step") return `step ${step}`;
   if (kind === "sub-task") return `sub-task ${JSON.stringify(about)}`;
+  if (command === SAVES_FILES) return times > 1 ? `saves files ×${times}, first ${about}` : `saves ${about}`;
   if (times > 1) return `${command} ×${times}, first ${about}`;
   return about === "" ? command : `${command} ${about}`;
 }

@@ -155,6 +155,51 @@ describe("a cell whose nested call waits for a person", () => {
   });
 });
 
+describe("a cell whose sub-task asks a person", () => {
+  const script: WorldOptions["script"] = ({ messages }) => {
+    const contents = messages.map(({ content }) => content);
+    const has = (words: string): boolean => contents.some((content) => content.includes(words));
+    if (contents.at(-1)?.includes("Find the city."))
+      return has("Chengdu") ? reply("task_complete", { result: "Chengdu" }) : reply("ask_user", { question: "Which?" });
+    return has("Command run_code") ? done() : reply("run_code");
+  };
+  const act = async (context: CommandContext) => {
+    await append(context, "before");
+    await append(context, String(await context.run("Find the city.", { type: "string" })));
+  };
+
+  it("gives its process back, and the sub-task goes on where it was", async () => {
+    const { world, host, cell } = await makeAsker({ act, script });
+    await until(() => isWaiting(world));
+    const asked = world.model.requests.length;
+    await pass(world, 11 * MINUTE);
+    await host.quiet();
+    expect(cell).toEqual({ runs: 1, processes: 0 });
+    await answer(world, host);
+    await until(() => isEnded(world));
+    expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
+    // The result of the sub-task, and the end of the work.
+    expect(world.model.requests).toHaveLength(asked + 2);
+  });
+
+  it("counts one death when the host was killed meanwhile, and waits on without running the code", async () => {
+    const { world, cell } = await makeAsker({ act, script });
+    await until(() => isWaiting(world));
+    const next = world.begin();
+    next.supervisor.wake("foo");
+    await next.quiet();
+    expect(cell.runs).toBe(1);
+    await answer(world, next);
+    // After a death the command first runs alone, a second later.
+    await until(async () => {
+      await world.clock.advance(1_000);
+      return isEnded(world);
+    });
+    expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
+    expect((await typesOf(world)).filter((type) => type === "call-interrupted")).toHaveLength(1);
+  });
+});
+
 describe("a cell whose nested call waits for approval", () => {
   it("gives its process back, and the approved call is made once", async () => {
     const act = async (context: CommandContext) => {

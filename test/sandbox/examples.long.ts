@@ -30,6 +30,8 @@ describe("the Python of docs/code.md", () => {
     expect([status, text]).toEqual(["ok", expect.stringContaining("Shenzhen file-missing")]);
     const found = { name: "Shenzhen", population: 17_560_000 };
     expect(await runExample("python", city, sandbox, found)).toMatchObject({ status: "ok", text: "True" });
+    const helper = 'days_between("2026-11-20", "2026-12-01")';
+    expect(await runExample("python", helper, sandbox, null)).toMatchObject({ status: "ok", text: "11" });
     // The control: a result of another type reaches the code as an error.
     expect(await runExample("python", city, sandbox, "Shenzhen")).toMatchObject({ status: "failed" });
   });

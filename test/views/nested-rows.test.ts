@@ -115,6 +115,18 @@ describe("the calls inside a step", () => {
     expect(listNested([{ ...first, inside: deep }]).rows).toHaveLength(10);
   });
 
+  it("say which files a cell saved, by their paths", () => {
+    const files = Array.from({ length: 7 }, (_, at) => ({ path: `${at}.svg`, sha256: "ab", bytes: 1 }));
+    const gathered = new NestedWork(1);
+    const stamp = { v: 1, frame: 0, at: "2026-11-20T08:00:00.000Z", step: 1 } as const;
+    const requested = { type: "command-requested", thought: "", repaired: false } as const;
+    gathered.add({ ...stamp, ...requested, seq: 1, callId: "c1", call: { name: "run_code", args: {} } });
+    gathered.add({ ...stamp, ...requested, seq: 2, callId: "c1.1", call: { name: "save_files", args: { files } } });
+    expect(nestedLines(listNested(gathered.roots))[1]).toBe(
+      "c1.1  saves 0.svg, 1.svg, 2.svg, 3.svg, 4.svg and 2 more: under way",
+    );
+  });
+
   it("have no known price when a part has none, and no end while they run", () => {
     const gathered = new NestedWork(1);
     const stamp = { v: 1, frame: 0, at: "2026-11-20T08:00:00.000Z", step: 1 } as const;

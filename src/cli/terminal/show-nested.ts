@@ -13,7 +13,7 @@ const MAX_PROBLEM_CHARS = 200;
 
 function describe(call: CommandCall): string {
   const saved = describeSaved(call);
-  return saved === undefined ? describeCall(call) : `${call.name} ${saved}`;
+  return saved === undefined ? describeCall(call) : `saves ${saved}`;
 }
 
 /**

@@ -1,19 +1,18 @@
 """cells.py -- runs one cell of code, and reports what came of it."""
 
 import ast
-import datetime
 import inspect
 import io
 import json
 import random
 import sys
-import types
 
-from . import clock, functions, host, loops, own_modules
+from . import clock, host, loops, own_modules
 from .definitions import find_definitions
-from .errors import CellFiles, CommandError, StopCell, describe_error, describe_timeout
+from .errors import CellFiles, StopCell, describe_error, describe_timeout
 from .imports import ImportRule
 from .namespace import Namespace, difference, install
+from .offering import offered_to
 from .output import Output, cut_middle
 from .plain import NotPlain, to_plain
 
@@ -24,8 +23,6 @@ MAY_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 namespace = Namespace()
 files = CellFiles()
 imports = ImportRule(namespace.names)
-_functions = {}
-_modules = {}
 _depth = 0
 
 
@@ -78,70 +75,13 @@ def _prepare(cell, saved):
         namespace.names["__file__"] = f"{own_modules.FOLDER}/{cell['name']}"
     else:
         namespace.names.pop("__file__", None)
-    namespace.offer(_offered(cell))
+    namespace.offer(offered_to(cell, files))
     lost = namespace.load(saved["definitions"], saved["values"]) if saved else []
     if cell.get("redo"):
         lost += namespace.apply(cell["redo"])
     imports.rule = cell["imports"]
     random.seed(cell["seed"])
     return lost
-
-
-def _offered(cell):
-    offered = {
-        "agent": functions.agent,
-        "CommandError": CommandError,
-        "datetime": datetime.datetime,
-        "date": datetime.date,
-        "timedelta": datetime.timedelta,
-    }
-    for spec in cell["functions"]:
-        offered[spec["name"]] = _function_of(spec)
-    if "location" in cell:
-        offered["get_user_location"] = functions.make_get_user_location(cell["location"])
-    if cell.get("hasStop"):
-        offered["stop"] = functions.stop
-    for module in cell["modules"]:
-        offered |= _names_of(module, offered)
-    return offered
-
-
-def _function_of(spec):
-    """The same function as before, so that a name that still means it is seen to."""
-    known = _functions.get(spec["name"])
-    if not known or known[0] != spec:
-        _functions[spec["name"]] = known = (spec, functions.make_function(spec))
-    return known[1]
-
-
-def _names_of(module, offered):
-    """The public names that a file of helpers defines."""
-    known = _modules.get(module["file"])
-    if not known or known[0] != module["source"]:
-        _modules[module["file"]] = known = (module["source"], _load_module(module))
-    made = known[1]
-    if made is None:
-        return {}
-    made.__dict__.update({name: value for name, value in offered.items() if name not in made.__goald_names__})
-    return {name: made.__dict__[name] for name in made.__goald_names__}
-
-
-def _load_module(module):
-    name = module["file"].removesuffix(".py")
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    file = files.add(module["file"], module["source"])
-    try:
-        exec(compile(module["source"], file, "exec"), made.__dict__)
-    except BaseException as error:
-        problem = describe_error(error, file, files)
-        where = f", line {problem['line']}" if problem["line"] else ""
-        print(f"{module['file']}{where} could not be loaded: {problem['type']}: {problem['message']}")
-        return None
-    made.__goald_names__ = [
-        key for key, one in made.__dict__.items() if not key.startswith("_") and getattr(one, "__module__", None) == name
-    ]
-    return made
 
 
 # ---------------------------------------------------------------- the code
