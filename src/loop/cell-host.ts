@@ -73,9 +73,9 @@ export function openCellHost(parts: HostParts): CellHost {
     },
     listFiles: async () => {
       const files: CellFile[] = [];
-      for await (const { path, bytes, modifiedAt } of workspace.list("", isShown)) {
+      for await (const { path, bytes, modifiedAt, inode = 0 } of workspace.list("", isShown)) {
         if (files.length === MAX_LISTED_FILES) return { files, isComplete: false };
-        files.push({ path, bytes, stamp: `${modifiedAt} ${bytes}` });
+        files.push({ path, bytes, stamp: `${modifiedAt} ${bytes} ${inode}` });
       }
       return { files, isComplete: true };
     },

@@ -37,7 +37,7 @@ const MAX_QUESTIONS = 20_000;
 export class CellProcess {
   readonly #process: CagedProcess;
   readonly #channel: Channel;
-  readonly #talk: Conversation;
+  readonly #conversation: Conversation;
   readonly #memoryMegabytes: number;
   readonly #killed = Promise.withResolvers<undefined>();
   readonly #ready: Promise<void>;
@@ -65,8 +65,8 @@ export class CellProcess {
     );
     this.#channel = this.#process.child.stdio[CHANNEL] as Channel;
     const limits = { maxBytes: MAX_FRAME_BYTES, maxJsonBytes: MAX_FRAME_JSON_BYTES };
-    this.#talk = new Conversation(this.#channel, limits, { speaksFirst: true });
-    void this.#talk.broken.then((reason) => this.kill(brokenProblem(reason)));
+    this.#conversation = new Conversation(this.#channel, limits, { speaksFirst: true });
+    void this.#conversation.broken.then((reason) => this.kill(brokenProblem(reason)));
     this.ended = this.#process.ended.then((end) => {
       this.#hasEnded = true;
       this.kill(endProblem(end, this.#memoryMegabytes));
@@ -128,7 +128,7 @@ export class CellProcess {
     await this.#ready;
     const { agent: _, saved, ...told } = cell;
     const message: ToGuest = { type: "cell", cell: told, ...(loads ? { saved } : {}) };
-    if (!this.#gone) this.#talk.send(message, NOTHING);
+    if (!this.#gone) this.#conversation.send(message, NOTHING);
     clock.start();
     for (let count = 0; !this.#gone; count++) {
       const said = await this.#hear();
@@ -145,7 +145,7 @@ export class CellProcess {
   /** The next message; undefined when there is none, and the reason why is known. */
   async #hear(): Promise<{ readonly message: GuestMessage; readonly bytes: Buffer } | undefined> {
     try {
-      const frame = await Promise.race([this.#talk.next(), this.#killed.promise]);
+      const frame = await Promise.race([this.#conversation.next(), this.#killed.promise]);
       if (this.#gone) return undefined;
       if (!frame) return await this.#waitForEnd();
       const message = checkMessage(frame.value, frame.bytes);
@@ -165,13 +165,13 @@ export class CellProcess {
 
   async #answer(question: Question, bytes: Buffer, { host, clock, depth }: RunningCell): Promise<void> {
     clock.stop();
-    this.#talk.endTurn();
+    this.#conversation.endTurn();
     this.#waiting += 1;
     try {
       const answer = await answerQuestion(question, bytes, host);
       if (this.#cells > depth) this.kill(brokenProblem("Its host answered while another cell ran."));
       if (this.#gone) return;
-      this.#talk.send(answer.reply, answer.bytes);
+      this.#conversation.send(answer.reply, answer.bytes);
       clock.start();
     } finally {
       this.#waiting -= 1;
@@ -181,7 +181,7 @@ export class CellProcess {
   #endCell(done: Done, running: RunningCell): CellOutcome {
     const { cell, clock, depth } = running;
     clock.stop();
-    this.#talk.endTurn();
+    this.#conversation.endTurn();
     const durationMs = running.codeMs;
     const outcome = readOutcome(done.outcome, { version: cell.version, isNested: depth > 1, durationMs });
     this.#isSpent ||= done.isSpent;
@@ -199,7 +199,7 @@ export class CellProcess {
     ).unref();
     const said = await this.#hear();
     clearTimeout(limit);
-    if (said?.message.type === "ready") this.#talk.endTurn();
+    if (said?.message.type === "ready") this.#conversation.endTurn();
     else this.kill(brokenProblem("It did not say first that it is ready."));
   }
 

@@ -61,6 +61,7 @@ function openRealm(ask: Ask, print: Print, now: Now, limits: RealmLimits): Realm
   const builtIn = new Map(intrinsics.namesOf(globalThis).map((name) => [name, Reflect.get(globalThis, name)]));
   const isOwn = (name: string): boolean =>
     !builtIn.has(name) || !Object.is(intrinsics.describe(globalThis, name)?.value, builtIn.get(name));
+  const known = new Map<string, string>();
   const install = (name: string, value: unknown): void => {
     if (name in globalThis && isOwn(name)) return;
     Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
@@ -69,14 +70,19 @@ function openRealm(ask: Ask, print: Print, now: Now, limits: RealmLimits): Realm
   return {
     begin(json) {
       const cell = parse(json) as RealmCell;
-      const running: Running = { random: cell.seed, offsetMs: cell.startedAt - now(), stop: null };
-      cells.push(running);
-      for (const one of cell.functions) install(one.name, makeFunction(one, askHost));
+      cells.push({ random: cell.seed, offsetMs: cell.startedAt - now(), stop: null });
+      for (const one of cell.functions) {
+        // Most functions are the same in every cell, and there may be thousands.
+        const key = one.parameters.join();
+        if (known.get(one.name) !== key) install(one.name, makeFunction(one, askHost));
+        known.set(one.name, key);
+      }
       if ("location" in cell) install("get_user_location", () => giveLocation(cell.location));
       if (cell.hasStop)
         install("stop", (...given: unknown[]) => {
           const value = given.length > 0 ? jsonOf(given[0], limits.json) : undefined;
-          running.stop = value === undefined ? {} : { value: parse(value) };
+          const cell = cells.at(-1);
+          if (cell) cell.stop = value === undefined ? {} : { value: parse(value) };
           throw stopSignal;
         });
     },

@@ -15,12 +15,11 @@ export interface Token {
   readonly isFirstOfLine: boolean;
 }
 
-const SPACE = /(?:\s|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)+/y;
+const SPACE = /\s+|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\//y;
+const FLAGS = /[\p{ID_Continue}$]*/uy;
+const LINE_END = /[\n\r\u2028\u2029]/;
 const PLAIN_WORD = /#?[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/uy;
 const NUMBER = /(?:\d|\.\d)(?:[\w.]|(?<=[eE])[+-])*/y;
-const STRING = /"(?:[^"\\\n\r]+|\\[\s\S])*"|'(?:[^'\\\n\r]+|\\[\s\S])*'/y;
-const PATTERN = /\/(?:[^/\\[\n\r]+|\\.|\[(?:[^\]\\\n\r]+|\\.)*\])+\/[\p{ID_Continue}$]*/uy;
-const TEMPLATE_PART = /(?:[^`\\$]+|\\[\s\S]|\$(?!\{))*/y;
 const PUNCTUATOR = /=>|\.\.\.|\+\+|--|[^\s\w]/uy;
 
 /** After these words an expression begins, so that a slash begins a pattern. */
@@ -57,22 +56,41 @@ class TokenReader {
 
   /** Returns false at the end, or where the code is malformed. */
   readNext(): boolean {
-    const gap = this.#match(SPACE) ?? "";
-    const isFirstOfLine = this.tokens.length === 0 || /[\n\r\u2028\u2029]/.test(gap);
+    const isFirstOfLine = this.#skipGap() || this.tokens.length === 0;
     const char = this.#code[this.#at];
     if (char === undefined) return false;
     if (char === "`") return this.#readTemplate(isFirstOfLine);
     if (char === "}" && this.#brackets.at(-1)?.opener === "`") return this.#readTemplate(isFirstOfLine);
     const word = this.#match(PLAIN_WORD);
     if (word) return this.#add("word", word, isFirstOfLine);
-    const string = this.#match(STRING);
-    if (string) return this.#add("string", string, isFirstOfLine);
+    if (char === '"' || char === "'") return this.#readTo("string", findStringEnd(this.#code, this.#at), isFirstOfLine);
     const number = this.#match(NUMBER);
     if (number) return this.#add("number", number, isFirstOfLine);
-    const pattern = char === "/" && this.#expectsExpression() ? this.#match(PATTERN) : undefined;
-    if (pattern) return this.#add("pattern", pattern, isFirstOfLine);
+    if (char === "/" && this.#expectsExpression()) return this.#readPattern(isFirstOfLine);
     const punctuator = this.#match(PUNCTUATOR);
     return punctuator !== undefined && this.#addPunctuator(punctuator, isFirstOfLine);
+  }
+
+  /** Skips white space and comments. Returns whether a line ended in them. */
+  #skipGap(): boolean {
+    let hasLineEnd = false;
+    for (let gap = this.#match(SPACE); gap; gap = this.#match(SPACE)) hasLineEnd ||= LINE_END.test(gap);
+    return hasLineEnd;
+  }
+
+  /** Returns false when there is no end. */
+  #readTo(kind: Token["kind"], end: number | undefined, isFirstOfLine: boolean): boolean {
+    if (end === undefined) return false;
+    const text = this.#code.slice(this.#at, end);
+    this.#at = end;
+    return this.#add(kind, text, isFirstOfLine);
+  }
+
+  #readPattern(isFirstOfLine: boolean): boolean {
+    const end = findPatternEnd(this.#code, this.#at);
+    if (end === undefined) return false;
+    FLAGS.lastIndex = end;
+    return this.#readTo("pattern", end + (FLAGS.exec(this.#code)?.[0].length ?? 0), isFirstOfLine);
   }
 
   #match(pattern: RegExp): string | undefined {
@@ -107,13 +125,9 @@ class TokenReader {
     const start = this.#at;
     const isInside = this.#code[start] === "}";
     if (isInside) this.#brackets.pop();
-    this.#at += 1;
-    this.#match(TEMPLATE_PART);
-    const hasEnded = this.#code[this.#at] === "`";
-    if (!hasEnded && !this.#code.startsWith("${", this.#at)) return false;
-    this.#at += hasEnded ? 1 : 2;
-    this.#add("template", this.#code.slice(start, this.#at), isFirstOfLine);
-    if (!hasEnded) this.#brackets.push({ opener: "`", isHead: false, isBlock: false });
+    const end = findTemplateEnd(this.#code, start);
+    if (!this.#readTo("template", end, isFirstOfLine)) return false;
+    if (this.#code[this.#at - 1] !== "`") this.#brackets.push({ opener: "`", isHead: false, isBlock: false });
     return true;
   }
 
@@ -134,4 +148,40 @@ function startsBlock(before: Token | undefined): boolean {
   if (!before) return true;
   if (before.kind === "word") return ["else", "do", "try", "finally"].includes(before.text);
   return [")", ";", "{", "}", "=>"].includes(before.text);
+}
+
+/** The functions below return where a literal that begins at `start` ends; undefined when it does not. */
+function findStringEnd(code: string, start: number): number | undefined {
+  const quote = code[start];
+  for (let at = start + 1; at < code.length; at++) {
+    const char = code[at];
+    if (char === quote) return at + 1;
+    if (char === "\n" || char === "\r") return undefined;
+    if (char === "\\") at += 1;
+  }
+  return undefined;
+}
+
+function findPatternEnd(code: string, start: number): number | undefined {
+  let isInClass = false;
+  for (let at = start + 1; at < code.length; at++) {
+    const char = code[at];
+    if (char === "\n" || char === "\r") return undefined;
+    if (char === "/" && !isInClass) return at + 1;
+    if (char === "[") isInClass = true;
+    else if (char === "]") isInClass = false;
+    else if (char === "\\") at += 1;
+  }
+  return undefined;
+}
+
+/** The end of the template, or of its part before a substitution. */
+function findTemplateEnd(code: string, start: number): number | undefined {
+  for (let at = start + 1; at < code.length; at++) {
+    const char = code[at];
+    if (char === "`") return at + 1;
+    if (char === "$" && code[at + 1] === "{") return at + 2;
+    if (char === "\\") at += 1;
+  }
+  return undefined;
 }

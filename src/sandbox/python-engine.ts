@@ -34,6 +34,8 @@ export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, ho
   python.setInterruptBuffer(buffer);
   const cells = python.pyimport("goald_cells.cells");
   connect(python, host, files, watchTime);
+  // The stack of an error that reaches Python would name files of this machine.
+  Error.stackTraceLimit = 0;
   freezeIntrinsics();
   const withoutKnown = createFunctionFilter();
   let depth = 0;

@@ -68,7 +68,7 @@ async function readEntry(folder: OpenFolder, entry: Dirent, path: string): Promi
   try {
     const stats = await lstat(folder.at(entry.name));
     if (!stats.isFile() || stats.nlink > 1) return undefined;
-    return { path, bytes: stats.size, modifiedAt: stats.mtime.toISOString() };
+    return { path, bytes: stats.size, modifiedAt: stats.mtime.toISOString(), inode: stats.ino };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;

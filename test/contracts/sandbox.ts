@@ -280,6 +280,18 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       expect((await done(words.print)).stop).toBeNull();
     });
 
+    it("does not end the work when only a nested cell asks for it", async () => {
+      let nested: CellOutcome | undefined;
+      const host: Commands = {
+        run: async () => {
+          nested = await run(words.stop);
+          return { value: 0 };
+        },
+      };
+      expect(await done(words.runNest, latest, {}, host)).toMatchObject({ value: { json: 1 }, stop: null });
+      expect(nested).toMatchObject({ kind: "done", stop: { value: { done: true } } });
+    });
+
     it("names what it cannot keep", async () => {
       const { lost, saved } = await done(words.setUnkept);
       expect(lost).toEqual([{ name: "g", reason: expect.stringMatching(/\w/) }]);

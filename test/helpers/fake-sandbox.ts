@@ -3,7 +3,7 @@
  *
  * The namespaces are real: they last from cell to cell, are saved with each outcome, are loaded from `saved` when the live
  * one has another version, and nested cells report what they changed. Values must be JSON. There are no processes:
- * `endProcesses` does what the end of all processes does, and `killCell` what the death of one within a cell does.
+ * `endProcesses` does what the end of all processes does.
  */
 import { isDeepStrictEqual } from "node:util";
 import type {
@@ -48,12 +48,6 @@ export class CommandError extends Error {
     this.command = command;
   }
 }
-
-/** Thrown by a behaviour: the process dies within the cell. */
-class CellDeath extends Error {}
-export const killCell = (): never => {
-  throw new CellDeath("The process of the code has died.");
-};
 
 /** The value of a cell's last expression. */
 export const cellValue = (json: unknown) => ({ text: typeof json === "string" ? json : JSON.stringify(json), json });
@@ -161,15 +155,12 @@ async function runCell(
   const told = await Promise.race([ended, aborted.promise, host.rejected]).finally(() =>
     signal.removeEventListener("abort", abort),
   );
-  if (told === "died") return { ...plainEnd(printed, null), ...diedCell() };
   own.version = cell.version;
   const saved = saveSpace(own, cell.version);
   const change = isNested ? { change: describeChange(before, saved) } : {};
   return { ...plainEnd(printed, saved), ...change, ...done(told ?? {}) } as CellOutcome;
 }
 
-const diedCell = () =>
-  failedCell({ kind: "died", type: "Died", message: "The process of the code has died.", line: null });
 const done = (told: Partial<CellOutcome>): Partial<CellOutcome> =>
   told.kind === "failed" ? told : { kind: "done", value: null, stop: null, ...told };
 const plainEnd = (printed: readonly string[], saved: SavedNamespace | null) => ({
@@ -180,8 +171,7 @@ const plainEnd = (printed: readonly string[], saved: SavedNamespace | null) => (
   durationMs: 1,
 });
 
-function explainError(error: unknown): Partial<CellOutcome> | "died" {
-  if (error instanceof CellDeath) return "died";
+function explainError(error: unknown): Partial<CellOutcome> {
   const { name, message } = error as Error;
   return failedCell({
     type: name,

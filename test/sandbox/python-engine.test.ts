@@ -59,6 +59,16 @@ describe("a cell", () => {
     expect(await python.problemOf("a = = 1")).toMatchObject({ kind: "syntax", line: 1, source: "a = = 1" });
   });
 
+  it("shows no file of the machine in errors of JavaScript either", async () => {
+    const code =
+      "import traceback\nfrom goald_cells import host\nfrom pyodide.ffi import to_js\ntexts = []\n" +
+      "for call in [lambda: host._ask('no JSON'), lambda: to_js([]).reduce(1), lambda: to_js([]).constructor.constructor('1')]:\n" +
+      "    try: call()\n    except Exception: texts.append(traceback.format_exc())\ndel call\ntexts";
+    const texts = (await python.valueOf(code, { imports: "all" })) as string[];
+    expect(texts).toEqual(Array.from({ length: 3 }, () => expect.stringContaining("JsException")));
+    expect(texts.join()).not.toMatch(/file:|node_modules|src.sandbox/);
+  });
+
   it("names the place in an earlier cell that failed", async () => {
     await python.run("def half(n):\n    return n / 0", { name: "maths.py" });
     expect(await python.problemOf("\nhalf(1)")).toMatchObject({

@@ -3,6 +3,27 @@ import { type Defence, proof } from "./defence.ts";
 
 export const CODE: readonly Defence[] = [
   {
+    id: "code: attacks",
+    claim:
+      "Hostile Python and JavaScript reads, writes and reaches nothing outside, strict and degraded, with all imports allowed; the next cell works.",
+    proofs: [
+      proof("security/sandbox-attacks.long", "attacks in %s, in a cage that is "),
+      proof("security/sandbox-attacks.long", "sees what an attack does"),
+    ],
+  },
+  {
+    id: "code: a process that was taken over",
+    claim:
+      "A process that hostile code controls is ended when it sends anything but the messages of a cell; its host keeps its prototypes, and a terminal its lines.",
+    proofs: [
+      proof("sandbox/hostile-process.test", "is ended when it sends %s"),
+      proof("sandbox/hostile-process.test", "is ended at the time limit after %s"),
+      proof("sandbox/hostile-process.test", "cannot send control characters"),
+      proof("sandbox/hostile-process.test", "cannot change a prototype of the host"),
+      proof("sandbox/hostile-process.test", "is used while it keeps to the conversation"),
+    ],
+  },
+  {
     id: "code: files",
     claim:
       "Files of code are read and written by the rules of every command: paths, quotas, history, and the question about files that others run.",
@@ -53,6 +74,8 @@ export const CODE: readonly Defence[] = [
     proofs: [
       proof("sandbox/sandbox.test", "stops code at its time limit, and the next cell works", "contracts/sandbox"),
       proof("sandbox/sandbox.test", "cuts a long output, and cleans it of control characters", "contracts/sandbox"),
+      proof("sandbox/python-engine.test", "gets MemoryError at the limit of memory, and goes on"),
+      proof("sandbox/processes.test", "are never more than permitted, and no namespace is lost"),
       proof("loop/cells.test", "pause the agent when three in a row failed"),
     ],
   },
@@ -64,6 +87,7 @@ export const CODE: readonly Defence[] = [
         "loop/cells-crash.test",
         "runs again without repeating an effect, at every commit, with the same seed, time and namespace",
       ),
+      proof("seeds/cities.long", "resumes at ten points and repeats no nested call"),
       proof("loop/cells-crash.test", "has an unknown outcome when it takes another way the second time"),
     ],
   },

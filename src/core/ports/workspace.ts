@@ -5,6 +5,8 @@ export interface FileStat {
   readonly path: string;
   readonly bytes: number;
   readonly modifiedAt: string;
+  /** Of `list`, where the file system has one. A write replaces the file, and so changes it. */
+  readonly inode?: number;
 }
 
 /**
