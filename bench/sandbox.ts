@@ -105,7 +105,9 @@ async function measureStarts(): Promise<void> {
     const of = (pick: (start: Start) => number) => median(rounds.map((round) => pick(round[at] as Start)));
     const ratio = median(rounds.map((round) => (round[at]?.ms ?? 0) / (round[0]?.ms ?? 0)));
     const memory = of(({ megabytes }) => megabytes);
-    console.log(line(title, of(({ ms }) => ms).toFixed(0), ratio.toFixed(2), memory.toFixed(0)));
+    console.log(
+      line(title, of(({ ms }) => ms).toFixed(0), ratio.toFixed(2), Number.isNaN(memory) ? "" : memory.toFixed(0)),
+    );
   }
 }
 
@@ -191,7 +193,7 @@ async function measureKills(): Promise<void> {
     ["JavaScript, an endless loop", "javascript", "for (;;) {}"],
     ["JavaScript, and it catches every interruption", "javascript", "for (;;) { try { for (;;) {} } catch {} }"],
   ];
-  const delays = monitorEventLoopDelay({ resolution: 1 });
+  let longestDelayMs = 0;
   console.log(`\n${line("from the limit to the end of the cell", "median ms", "most ms", `at most ${MAX_KILL_MS}`)}`);
   for (const [title, language, code] of sides) {
     const times: number[] = [];
@@ -199,21 +201,22 @@ async function measureKills(): Promise<void> {
       const run = openNamespace(sandbox, language);
       requireValue(await run("1 + 1"), "2");
       await sleep(50);
+      const delays = monitorEventLoopDelay({ resolution: 1 });
       delays.enable();
       const startedAt = performance.now();
       const outcome = await run(code);
       times.push(performance.now() - startedAt - TIME_LIMIT_MS);
       delays.disable();
+      longestDelayMs = Math.max(longestDelayMs, delays.max / 1e6);
       if (outcome.kind === "done") throw new Error(`Expected ${title} to fail.`);
     }
     const verdict = median(times) <= MAX_KILL_MS ? "met" : "MISSED";
     console.log(line(title, median(times).toFixed(0), Math.max(...times).toFixed(0), verdict));
   }
   await sandbox.close();
-  const most = delays.max / 1e6;
-  const verdict = most <= MAX_HOST_DELAY_MS ? "met" : "MISSED";
+  const verdict = longestDelayMs <= MAX_HOST_DELAY_MS ? "met" : "MISSED";
   console.log(
-    `\n${line("longest delay of the host meanwhile, ms", most.toFixed(0), "", `at most ${MAX_HOST_DELAY_MS}`, verdict)}`,
+    `\n${line("longest delay of the host meanwhile, ms", longestDelayMs.toFixed(0), "", `at most ${MAX_HOST_DELAY_MS}`, verdict)}`,
   );
 }
 

@@ -9,12 +9,14 @@ import { conditionalModel } from "../helpers/conditional-model.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { shareSnapshot } from "../helpers/seed-home.ts";
 import { nameIn } from "../helpers/subagent-model.ts";
-import { CALLS, crowdLines, ledgerOf } from "./cell-crowd.ts";
+import { APPENDS, CALLS, crowdLines, ledgerOf } from "./cell-crowd.ts";
 
 const AGENTS = [...Array.from({ length: 18 }, (_, at) => `J${at + 1}`), "P1", "P2"];
-const CELLS = 3;
+const CELLS = 1;
 const KILLS = 30;
+const WAIT_LIMIT_MS = 100_000;
 /** Usage that the server reports: of the prompt, and of a reply by its length. */
 const INPUT_TOKENS = 100;
 
@@ -29,6 +31,24 @@ async function readAll({ home }: Goald): Promise<{ readonly logs: Logs; readonly
   } finally {
     await reader.close();
   }
+}
+
+/** Resolves when the ledgers have so many lines together. */
+async function reach(goald: Goald, lines: number): Promise<void> {
+  const end = performance.now() + WAIT_LIMIT_MS;
+  for (let poll = 1; ; poll++, await sleep(10)) {
+    if (poll % 100 === 0) await resumePaused(goald);
+    const ledgers = await Promise.all(AGENTS.map((name) => goald.read(`workspace/${name.toLowerCase()}/ledger.txt`)));
+    const written = ledgers.reduce((sum, text = "") => sum + text.split("\n").length - 1, 0);
+    if (written >= lines) return;
+    if (performance.now() > end) throw new Error(`Waited in vain for ${lines} lines, there are ${written}.`);
+  }
+}
+
+/** goald pauses an agent when three processes died while its command ran alone. A person lets it go on. */
+async function resumePaused(goald: Goald): Promise<void> {
+  for (const [id, log] of Object.entries((await readAll(goald)).logs))
+    if (replay(log).paused?.code === "crash-loop") endedWith(0, await goald.ask(["resume", id, "-d"]));
 }
 
 describe("twenty agents whose every reply is a cell of 200 calls", () => {
@@ -46,6 +66,7 @@ describe("twenty agents whose every reply is a cell of 200 calls", () => {
       embeddings: null,
     });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await shareSnapshot(goald);
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.ask(["up"]));
     for (const name of AGENTS) {
@@ -63,11 +84,15 @@ describe("twenty agents whose every reply is a cell of 200 calls", () => {
       ];
       endedWith(0, await goald.ask(["run", "-d", ...agent, "--max-tokens", "60000"]));
     }
-    for (let kill = 0; kill < KILLS; kill++) {
-      await sleep(300 + 40 * (kill % 7));
-      if (daemon.isHeld()) await daemon.kill();
+    // The kills are spread over the whole work, each at another moment after a line was written.
+    const all = AGENTS.length * CELLS * APPENDS;
+    for (let kill = 1; kill <= KILLS; kill++) {
+      await reach(goald, Math.floor((kill * all) / (KILLS + 2)));
+      await sleep((kill * 37) % 120);
+      await daemon.kill();
       endedWith(0, await goald.ask(["up"]));
     }
+    await reach(goald, all);
     const isOver = async (): Promise<boolean> => {
       const states = Object.values((await readAll(goald)).logs).map((log) => replay(log));
       return states.every(({ frames }) => frames[0].phase.kind === "resting");
@@ -89,5 +114,5 @@ describe("twenty agents whose every reply is a cell of 200 calls", () => {
       expect(tokens).toBeGreaterThanOrEqual(charged[name] ?? 0);
     }
     expect(CALLS).toBe(200);
-  }, 180_000);
+  }, 240_000);
 });
