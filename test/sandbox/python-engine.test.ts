@@ -108,9 +108,14 @@ describe("a cell", () => {
       type: "TimeoutError",
       message: expect.stringMatching(/^The code ran longer than 1 s and/),
     };
+    await python.valueOf("x = 43");
     const limit = { timeLimitMs: 1_000 };
-    expect(await python.problemOf("x = 43\nwhile True: pass", limit)).toMatchObject({ ...problem, line: 2 });
-    expect(await python.problemOf("import time\ntime.sleep(60)", limit)).toMatchObject({ ...problem, line: 2 });
+    for (const code of ["import time\nwhile True: pass", "import time\ntime.sleep(60)"]) {
+      const found = await python.problemOf(code, limit);
+      expect(found).toMatchObject(problem);
+      // On a busy machine the host may end the process before the code ends itself. Then no line is known.
+      expect([2, null]).toContain(found.line);
+    }
     expect(await python.valueOf("x")).toBe(43);
   });
 
