@@ -16,11 +16,11 @@ export const CODE: readonly Defence[] = [
     claim:
       "A process that hostile code controls is ended when it sends anything but the messages of a cell; its host keeps its prototypes, and a terminal its lines.",
     proofs: [
-      proof("sandbox/hostile-process.test", "is ended when it sends %s"),
-      proof("sandbox/hostile-process.test", "is ended at the time limit after %s"),
-      proof("sandbox/hostile-process.test", "cannot send control characters"),
-      proof("sandbox/hostile-process.test", "cannot change a prototype of the host"),
-      proof("sandbox/hostile-process.test", "is used while it keeps to the conversation"),
+      proof("sandbox/hostile-process.long", "is ended when it sends %s"),
+      proof("sandbox/hostile-process.long", "is ended at the time limit after %s"),
+      proof("sandbox/hostile-process.long", "cannot send control characters"),
+      proof("sandbox/hostile-process.long", "cannot change a prototype of the host"),
+      proof("sandbox/hostile-process.long", "is used while it keeps to the conversation"),
     ],
   },
   {
