@@ -104,13 +104,13 @@ len(text)`;
 
   it("G5: the model reads the errors of its code and mends it; a success resets the count of failures", async () => {
     const bad = ["result = 1 +", "undefined_name + 1"];
-    const good = "total = 40 + 2\ntotal";
+    const good = "total = 7407400 + 2\ntotal";
     await using home = await makeSeedHome(inTurn(...bad, good, ...bad, good));
     await home.run("code");
     const last = (request: number) => home.seen[request]?.messages.at(-2)?.content ?? "";
     expect(last(1)).toContain("SyntaxError");
     expect(last(2)).toMatch(/NameError[\s\S]*undefined_name/);
-    expect(last(3)).toContain("42");
+    expect(last(3)).toContain("7407402");
     expect(home.seen).toHaveLength(7);
   });
 
