@@ -18,8 +18,17 @@ interface Attack {
   readonly code: string;
   readonly must: string;
 }
-const readRows = (name: string): readonly Attack[] =>
-  JSON.parse(readFileSync(new URL(`../data/${name}`, import.meta.url), "utf8")) as Attack[];
+/** A long code is stored in pieces, some of which are repeated. */
+type StoredCode = string | readonly (string | { readonly text: string; readonly times: number })[];
+type StoredAttack = Omit<Attack, "code"> & { readonly code: StoredCode };
+const joinCode = (code: StoredCode): string =>
+  typeof code === "string"
+    ? code
+    : code.map((piece) => (typeof piece === "string" ? piece : piece.text.repeat(piece.times))).join("");
+const readRows = (name: string): readonly Attack[] => {
+  const rows = JSON.parse(readFileSync(new URL(`../data/${name}`, import.meta.url), "utf8")) as StoredAttack[];
+  return rows.map((row) => ({ ...row, code: joinCode(row.code) }));
+};
 const ROWS = [...readRows("attacks.json"), ...readRows("more_attacks.json")];
 
 const TIME_LIMIT_MS = 1_500;
