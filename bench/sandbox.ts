@@ -130,7 +130,7 @@ async function startProgram(program: string, args: readonly string[]): Promise<S
   return { ms: performance.now() - startedAt, megabytes: Number.NaN };
 }
 
-/** Of all processes below this one. Shared pages count once for each. */
+/** Sums the memory of all processes below this one. Shared pages count once for each. */
 function memoryBelow(pid: number): number {
   const read = (path: string): string => {
     try {

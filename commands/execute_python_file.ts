@@ -7,7 +7,7 @@ interface Prepared {
   readonly start: CellStart;
   /** Read once: the code may change its own file, and a second run must run the same code. */
   readonly code: string;
-  /** Of the bytes of the file. */
+  /** Hash of the bytes of the file. */
   readonly sha256: string;
 }
 

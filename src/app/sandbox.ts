@@ -46,7 +46,7 @@ export async function findSandboxLevel(): Promise<SandboxFinding> {
   return { level: level === "strict" ? level : "degraded", reason };
 }
 
-/** What a person is told of it. `finding`: null while nobody has looked for it. */
+/** Describes the sandbox for people. `finding`: null until the machine was checked. */
 export function describeSandbox(
   state: ServiceState | undefined,
   finding: SandboxFinding | null,
@@ -55,7 +55,7 @@ export function describeSandbox(
   return { ready: true, languages: [...findLanguages()], level: finding?.level ?? null, reason: finding?.reason ?? "" };
 }
 
-/** One line for people, such as `strict: python, javascript`. */
+/** Returns one line for people, such as `strict: python, javascript`. */
 export function sandboxInWords({ ready, languages, level, reason }: DaemonStatus["sandbox"]): string {
   if (!ready) return `not ready. ${reason}`;
   const asks = level === "degraded" ? "; goald asks before code runs, unless an agent never asks" : "";
@@ -128,7 +128,7 @@ export interface CellsHost {
   sandbox(): Sandbox;
 }
 
-/** What an agent's cells need. The level is found when the first call of code is requested. */
+/** Returns the parts that an agent's cells need. The level is found when the first call of code is requested. */
 export function cellPartsOf(
   host: CellsHost,
   tape: Tape | undefined,

@@ -10,14 +10,14 @@ import { type Frame, sendFrame } from "./frames.ts";
 export interface FrameLimits {
   /** Both parts of a frame. */
   readonly maxBytes: number;
-  /** Of the JSON, which the host parses in one go. Gets its first characters. */
+  /** Longest JSON of a frame, which the host parses in one go. Receives the first characters of the JSON. */
   readonly maxJsonBytes: (start: string) => number;
 }
 
 const LENGTHS_BYTES = 8;
 /** So many bytes of a frame tell the limit of its JSON. */
 const START_BYTES = 64;
-/** Of a next frame, which came together with the end of this one. */
+/** Bytes of a next frame that may come together with the end of this one. */
 const FIRST_READ_BYTES = 64 * 1024;
 
 export class Conversation {

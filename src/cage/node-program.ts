@@ -20,7 +20,7 @@ export interface NodeProgram {
   readonly args?: readonly string[];
   /** Absolute paths of further files that the program may read. */
   readonly files?: readonly string[];
-  /** What the program sees of goald. Default: all rooms, and all installed packages. */
+  /** Files of goald that the program can read. Default: all rooms, and all installed packages. */
   readonly sees?: ProgramSight;
 }
 

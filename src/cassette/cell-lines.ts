@@ -1,7 +1,7 @@
 /** cell-lines.ts -- the lines of a cassette about cells of code: what the code asked its host for, and how it ended. */
 import type { Body } from "./format.ts";
 
-/** What the code of a cell asked its host for. */
+/** A question of the code of a cell to its host. */
 export type CellAsk =
   | { readonly what: "call"; readonly name: string; readonly args: Readonly<Record<string, unknown>> }
   | {

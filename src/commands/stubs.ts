@@ -85,7 +85,7 @@ export function createCodeFunctions(commands: readonly StubCommand[], language: 
   };
 }
 
-/** One line, as method search prints it. */
+/** Returns one line, as method search prints it. */
 export const describeFunction = ({ signature, doc }: Pick<CellFunction, "signature" | "doc">): string =>
   `\`${signature}\`: ${doc}`;
 

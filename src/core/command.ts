@@ -116,7 +116,7 @@ export type CommandWrite =
   | SubagentRequest
   | NamespaceWrite
   | { readonly kind: "methods-found"; readonly names: readonly string[] };
-/** What a cell left in its namespace. */
+/** The namespace after a cell. */
 export type NamespaceWrite = { readonly kind: "namespace" } & Omit<
   EventOf<"namespace-saved">,
   "type" | "step" | "callId" | "outside"

@@ -152,7 +152,7 @@ export interface Speech {
   ): Promise<string>;
 }
 
-/** What `prepare` records for a cell, so that a repeated run computes the same. */
+/** The values that `prepare` records for a cell, so that a repeated run computes the same. */
 export interface CellStart {
   readonly seed: number;
   readonly startedAt: string;

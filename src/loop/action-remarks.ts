@@ -100,7 +100,7 @@ const describeCalls = (calls: readonly string[]): string =>
 const describeUnseen = (values: readonly string[]): string =>
   `Remark: ${values.slice(0, MAX_NAMED).join(", ")}: not found in the task or in an observation. Values must come from there word for word; search for a method that returns them.`;
 
-/** What the model was shown lately: the task, the messages, the methods that were found. */
+/** The texts that the model was shown lately: the task, the messages, the methods that were found. */
 function wordsShown({ state }: Log, functions: ReadonlyMap<string, CellFunction>): readonly string[] {
   const found = state.foundMethods.flatMap((name) => functions.get(name) ?? []);
   return [

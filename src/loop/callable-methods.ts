@@ -12,7 +12,7 @@ export interface CallableMethods {
   functionsFor(language: CellLanguage): CodeFunctions;
   /** The listed commands as functions of Python, one a line, without those that run code. */
   listFunctions(): string;
-  /** What method search looks through, by the names of commands and of Python functions. One list per object. */
+  /** The texts that method search looks through, by the names of commands and of Python functions. One list per object. */
   readonly texts: readonly MethodText[];
   /** True for what the prompt does not list. */
   isUnlisted(name: string): boolean;

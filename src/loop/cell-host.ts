@@ -26,7 +26,7 @@ const MAX_LISTED_FILES = 10_000;
 /** Each file that a cell changed is named in the log. */
 const MAX_SAVED_FILES = 10_000;
 
-/** What the cell has saved so far. */
+/** The files that the cell has saved so far. */
 export interface SavedFiles {
   readonly paths: Set<string>;
   /** Sentences for the cell's result. */
@@ -130,7 +130,7 @@ async function asReply<T>(act: () => Promise<T>): Promise<CellReply<T>> {
 // ---------------------------------------------------------------- saving
 
 type Changes = ReadonlyMap<string, Uint8Array | null>;
-/** What cells hand to their nested calls of `save_files`, by the id of the cell's call. */
+/** Contents that cells pass to their nested calls of `save_files`, by the id of the cell's call. */
 const HANDED_OVER = new WeakMap<CellParts, Map<string, Changes>>();
 
 /** For the call c7.2 of the cell c7. */

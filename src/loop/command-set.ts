@@ -35,7 +35,7 @@ export interface CommandSet
   readToolCalls(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
-  /** What code may call: commands, listed or not, and Python helpers. The command that ends the turn is not one of them. */
+  /** The functions that code may call: commands, listed or not, and Python helpers. The command that ends the turn is not one of them. */
   readonly callable: CallableMethods;
   /** The Python helpers of the home, which each Python namespace defines. */
   readonly modules: readonly PythonModule[];

@@ -24,7 +24,7 @@ export interface Lots {
   close(): Promise<void>;
 }
 
-/** What all moves of one run share. */
+/** State that all moves of one run share. */
 export interface OpenRun {
   readonly journal: Journal;
   readonly lots: Lots;

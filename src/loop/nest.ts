@@ -137,7 +137,7 @@ export class Nest {
   }
 
   /**
-   * What cells inside the last piece of work changed in the namespace of that language, when it began before this run of the
+   * Changes that cells inside the last piece of work made in the namespace of that language, when it began before this run of the
    * command: in this run they did not run, or not all of them.
    */
   async changeOfLast(language: CellLanguage): Promise<NamespaceChange | undefined> {

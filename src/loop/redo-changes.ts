@@ -40,8 +40,8 @@ export async function changesWithin(searched: Searched, journal: Journal): Promi
 }
 
 /**
- * What a cell inside unfinished nested work has to redo before its code, when the command around that work runs again: changes
- * of cells that ended before. Undefined for the next cells, and when there are none.
+ * Returns what a cell inside unfinished nested work has to redo before its code, when the command around that work runs again:
+ * changes of cells that ended before. Undefined for the next cells, and when there are none.
  */
 export async function changesToRedo(
   callId: string,

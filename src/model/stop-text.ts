@@ -6,7 +6,7 @@ type Reply = Extract<ModelAnswer, { readonly kind: "replied" }>;
 /** Reasoning before the reply proper may quote a stop text. */
 const REASONING_END = "</think>";
 
-/** What comes before the stop text is whole, so the finish reason becomes `stop`. The usage stays: all of it was charged. */
+/** The text before the stop text is whole, so the finish reason becomes `stop`. The usage stays: all of it was charged. */
 export function cutAtStop(reply: Reply, stop: readonly string[] = []): Reply {
   const { text } = reply;
   const from = text.trimStart().startsWith("<think>") ? Math.max(0, text.indexOf(REASONING_END)) : 0;

@@ -132,7 +132,7 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
   };
 }
 
-/** What searches found that the list of commands lacks, for replies with a command. */
+/** The found methods that the list of commands lacks, for replies with a command. */
 function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
   const parts = "found" in form ? form.found.map((part) => input[part] ?? "") : [];
   return parts.filter((lines) => lines !== "").join("\n");

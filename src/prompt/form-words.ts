@@ -19,7 +19,7 @@ interface CommandWords extends SharedWords {
   readonly answer: "json-answer" | "tool-answer";
   /** In place of the list of commands, when the request has them elsewhere. */
   readonly commands?: "tool-commands";
-  /** What the last message shows of the methods that searches found. */
+  /** The found methods, as the last message shows them. */
   readonly found: readonly ("foundCommands" | "foundHelpers")[];
 }
 

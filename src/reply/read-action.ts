@@ -14,7 +14,7 @@ import { readReturn } from "./read-return.ts";
 import { type SplitAction, splitAction } from "./split-action.ts";
 import { NO_THOUGHTS, type Thoughts } from "./thoughts.ts";
 
-/** What a reply without code ends: a sub-task with a result of that type, or else the agent's work. */
+/** The work that a reply without code ends: a sub-task with a result of that type, or else the agent's work. */
 export interface EndedWork {
   /** Name of the command that ends it. */
   readonly command: string;

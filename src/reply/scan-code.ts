@@ -5,7 +5,7 @@
  */
 export interface CodeToken {
   readonly kind: "name" | "number" | "string" | "sign" | "line-end";
-  /** Of a string: its value; empty when it is put together from parts. */
+  /** The text of the token. Of a string, this is its value; empty when the string is put together from parts. */
   readonly text: string;
 }
 

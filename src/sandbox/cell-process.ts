@@ -42,7 +42,7 @@ const CPU_SECONDS = 3_600;
 const START_MS = 60_000;
 /** A process that has closed its channel ends within this time, or is killed. */
 const END_MS = 500;
-/** Of one cell, files included. The agent's own limit of calls is much lower. */
+/** Maximum questions of one cell, files included. The agent's own limit of calls is much lower. */
 const MAX_QUESTIONS = 20_000;
 
 export class CellProcess {

@@ -23,7 +23,7 @@ const closed = {
   constants,
   dirname,
   fileURLToPath,
-  /** What the shell returns for a program that cannot be run. */
+  /** The exit code of a shell for a program that cannot be run. */
   spawnSync: () => ({ status: 126, signal: null, stdout: new Uint8Array(), stderr: new Uint8Array() }),
   /** For random numbers. */
   randomFillSync: (view: Uint8Array): Uint8Array => crypto.getRandomValues(view),

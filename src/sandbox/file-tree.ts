@@ -2,7 +2,7 @@
 import type { CellFile } from "#core/ports/sandbox.ts";
 import type { Fs, FsNode, MemoryFs, NodeOperations, StreamOperations } from "./pyodide.ts";
 
-/** What the host has of a file. Code made a file without one. */
+/** The version of a file that the host has. Code made a file without one. */
 export interface ListedFile {
   readonly path: string;
   /** Null: it was saved from here, and not listed since. */
@@ -24,7 +24,7 @@ export class ViewTree {
   readonly #listed = new WeakMap<FsNode, ListedFile>();
   /** Folders that a list made. They go with their last file. */
   readonly #listedFolders = new WeakSet<FsNode>();
-  /** What the host has, as far as it is known. */
+  /** Paths of the files that the host has, as far as they are known. */
   #hostPaths = new Set<string>();
   #root: FsNode | undefined;
 

@@ -15,7 +15,7 @@ export interface ContextHost {
 export class RealmFailure extends Error {}
 export type Evaluated = { readonly error: QuickJSHandle } | { readonly value: QuickJSHandle };
 
-/** Of QuickJS: top-level `await` in a script, whose result is then a promise of `{value}`. */
+/** QuickJS's flag for top-level `await` in a script, whose result is then a promise of `{value}`. */
 const ASYNC = 1 << 7;
 const COMPILE_ONLY = 1 << 5;
 const JOBS_AT_ONCE = 100;

@@ -53,7 +53,7 @@ class JavascriptEngine implements Engine {
   readonly #host: EngineHost;
   readonly #context: JavascriptContext;
   readonly #namespace: JavascriptNamespace;
-  /** Of the cells that run, the outer ones first. */
+  /** One entry for each cell that runs, the outer ones first. */
   readonly #outputs: CellOutput[] = [];
   #lateAt = Infinity;
   isSpent = false;

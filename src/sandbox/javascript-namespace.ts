@@ -102,7 +102,7 @@ function createRoom() {
   return { holds, refused };
 }
 
-/** What makes `after` of `before`. */
+/** Returns the change that makes `after` of `before`. */
 export function findChange(before: SavedNamespace, after: SavedNamespace): NamespaceChange {
   const [was, is] = [new Map(before.definitions), new Map(after.definitions)];
   const gone = [...was.keys()].filter((name) => !is.has(name)).map((name) => [name, null] as const);

@@ -6,7 +6,7 @@ export type Print = (text: string) => void;
 /** Milliseconds since 1970. */
 export type Now = () => number;
 
-/** What the process may ask of the realm. All texts are JSON. */
+/** The functions of the realm that the process may call. All texts are JSON. */
 export interface Realm {
   /** Begins a cell, maybe inside another one. Takes a RealmCell. */
   begin(cell: string): void;

@@ -12,7 +12,7 @@ import { type PoolOptions, ProcessPool } from "./process-pool.ts";
 interface Live {
   readonly agent: string;
   readonly process: CellProcess;
-  /** Of the namespace that the process has; undefined when it cannot be told. */
+  /** Version of the namespace that the process has; undefined when it is not known. */
   version: string | null | undefined;
   isLoaded: boolean;
 }

@@ -18,7 +18,7 @@ export interface PoolOptions {
   readonly idleMs: number;
 }
 
-/** What the start of a process needs. */
+/** The parts that the start of a process needs. */
 interface Start {
   readonly language: CellLanguage;
   readonly cage: Cage;

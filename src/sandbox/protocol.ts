@@ -90,7 +90,7 @@ export interface FileList {
   readonly isComplete: boolean;
 }
 
-/** What a language brings: it runs one cell, and may ask its host meanwhile. */
+/** The engine of a language runs one cell, and may ask its host meanwhile. */
 export interface Engine {
   run(cell: Omit<Cell, "agent" | "saved">, saved: SavedNamespace | null | undefined): CellOutcome;
   /** True: something in the process is broken for good, such as its memory. The next cell gets another one. */

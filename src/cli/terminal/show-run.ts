@@ -39,7 +39,7 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
     parts.colour ? styleText(style, text, { validateStream: false }) : text;
   const live = parts.live && createShowLive({ ...parts.live, label: (name) => paint("bold", LABELS[name]) });
   const showNested = createShowNested((line) => print(paint("dim", clean(line))));
-  /** Of the last request; a reply to one before the output began is read as JSON. */
+  /** Mode of the last request. A reply to a request before the output began is read as JSON. */
   let mode: OutputMode = "plain";
   const show = (event: RecordedEvent): void => {
     const shownLive = live?.end();

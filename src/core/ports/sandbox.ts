@@ -8,7 +8,7 @@
  */
 export type CellLanguage = "python" | "javascript";
 
-/** What code may import: nothing, all but what reaches beyond the sandbox, or anything. A convenience, not the boundary. */
+/** The rule for imports in code: nothing, all but what reaches beyond the sandbox, or anything. The rule is a convenience, not the boundary. */
 export type ImportRule = "none" | "safe" | "all";
 
 /** A command, as code calls it: by position in the order of `parameters`, or by name. */
@@ -27,7 +27,7 @@ export interface CellModule {
   readonly source: string;
 }
 
-/** What a namespace holds, as it is kept between processes. */
+/** The content of a namespace, as it is kept between processes. */
 export interface SavedNamespace {
   /** Unique per agent and language: the id of the call that saved it, with its attempt. */
   readonly version: string;
@@ -48,7 +48,7 @@ export interface Cell {
   readonly agent: string;
   readonly language: CellLanguage;
   readonly code: string;
-  /** What an error calls the code, such as `cell c7` or `plot.py`. */
+  /** Name of the code in errors, such as `cell c7` or `plot.py`. */
   readonly name: string;
   /** Version of the namespace after this cell. */
   readonly version: string;
@@ -92,7 +92,7 @@ export interface CellCallError {
 }
 export type CellReply<T> = { readonly value: T } | { readonly error: CellCallError };
 
-/** What code may ask for. Each call blocks the code. A rejection ends the cell and its process. */
+/** The questions that code can ask. Each call blocks the code. A rejection ends the cell and its process. */
 export interface CellHost {
   /** `value`: JSON. `changesFiles`: the folder may have changed. */
   call(
@@ -135,7 +135,7 @@ export interface LostName {
 }
 
 interface CellEnd {
-  /** What the code printed, both streams, cut in the middle at a limit. Without control characters. */
+  /** The output of both streams, cut in the middle at a limit, without control characters. */
   readonly output: string;
   /** True if `output` was cut. */
   readonly isCut: boolean;

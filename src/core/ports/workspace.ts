@@ -5,7 +5,7 @@ export interface FileStat {
   readonly path: string;
   readonly bytes: number;
   readonly modifiedAt: string;
-  /** Of `list`, where the file system has one. A write replaces the file, and so changes it. */
+  /** Number of the inode; only `list` returns it, where the file system has one. A write replaces the file, and so changes it. */
   readonly inode?: number;
 }
 

@@ -41,7 +41,7 @@ export class NamedMatch {
   }
 }
 
-/** Of single words: `sendDiscord` and `send_discord` have the same. */
+/** Returns the stems of the words in a name: `sendDiscord` and `send_discord` have the same. */
 function stemsOf(text: string): ReadonlySet<string> {
   const words = text.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).map((word) => word.toLowerCase());
   return new Set(words.filter((word) => word.length > 1 && !isStopWord(word)).map(stemOf));
