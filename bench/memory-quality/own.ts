@@ -3,7 +3,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { LexicalIndex } from "#memory/lexical/lexical-index.ts";
 import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical/lexical-settings.ts";
-import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { wordsOf } from "#util/words.ts";
@@ -27,16 +27,7 @@ export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = 
   name,
   async open(docs) {
     const rows = docs.map(toRow);
-    const memory = openLongTermMemory({
-      store: {
-        memories: async (_agent, after, limit) => rows.slice(after, after + limit),
-        saveVectors: async () => {},
-      },
-      embedder,
-      report: (problem) => {
-        throw new Error(problem);
-      },
-    });
+    const memory = openRows(rows, embedder);
     const places = new Map(rows.map(({ id }, place) => [id, place]));
     return {
       async find(texts, count, shown) {
@@ -49,7 +40,20 @@ export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = 
   },
 });
 
-function toRow({ text, ns, ts }: Doc, place: number): MemoryRow {
+/** A memory of these rows. Throws when it is degraded. */
+export const openRows = (rows: readonly MemoryRow[], embedder: Embedder = openHashEmbedder()): RecallingMemory =>
+  openLongTermMemory({
+    store: {
+      memories: async (_agent, after, limit) => rows.slice(after, after + limit),
+      saveVectors: async () => {},
+    },
+    embedder,
+    report: (problem) => {
+      throw new Error(problem);
+    },
+  });
+
+export function toRow({ text, ns, ts }: Doc, place: number): MemoryRow {
   return {
     id: `bench/${place + 1}`,
     seq: place + 1,

@@ -1,36 +1,25 @@
 /**
- * word-set.ts -- the words of a row as a set, and the Jaccard similarity of two sets: shared words over all words.
+ * word-set.ts -- the words of a row as a set, and the similarity of two sets.
  *
- * Numbers are kept apart, because they tell rows of one kind from each other. A sketch of 512 bits, one per hashed word,
- * estimates the similarity in a few instructions.
+ * Numbers are kept apart, because they tell rows of one kind from each other.
  */
 import { hashOf, stemOf } from "#util/words.ts";
 
 export interface WordSet {
   /** Distinct hashes of the stemmed words without their digits, ascending. */
   readonly hashes: Uint32Array;
-  readonly sketch: Int32Array;
-  /** Number of bits set in the sketch. */
-  readonly sketchBits: number;
   /** Distinct hashes of the whole words that have digits. */
   readonly numbers: Uint32Array;
 }
 
-const SKETCH_CELLS = 16;
-
 /** `words` are those of `wordsOf`. */
 export function createWordSet(words: readonly string[]): WordSet {
   const hashes = new Set<number>();
-  const sketch = new Int32Array(SKETCH_CELLS);
   for (const word of words) {
     const hash = hashLetters(word);
-    if (hash === NO_LETTERS) continue;
-    hashes.add(hash);
-    const cell = (hash >>> 5) % SKETCH_CELLS;
-    sketch[cell] = (sketch[cell] as number) | (1 << (hash & 31));
+    if (hash !== NO_LETTERS) hashes.add(hash);
   }
-  const sketchBits = sketch.reduce((sum, cell) => sum + countBits(cell), 0);
-  return { hashes: Uint32Array.from(hashes).sort(), sketch, sketchBits, numbers: hashNumbers(words) };
+  return { hashes: Uint32Array.from(hashes).sort(), numbers: hashNumbers(words) };
 }
 
 export const hashNumbers = (words: readonly string[]): Uint32Array =>
@@ -49,50 +38,25 @@ export function hashWordSet({ hashes }: WordSet): number {
   return (low >>> 0) * 2 ** 21 + (high >>> 11);
 }
 
-/** Whether the Jaccard similarity is at least `threshold`; it is 1 for two empty sets. Stops once too many words are unshared. */
-export function isJaccardAtLeast(threshold: number, { hashes: a }: WordSet, { hashes: b }: WordSet): boolean {
-  const both = a.length + b.length;
-  // The margin absorbs rounding: the bound is compared with whole numbers.
-  const maxUnshared = (both * (1 - threshold)) / (1 + threshold) + 1e-9;
-  let unshared = 0;
+/** The weight of a word, by the hash of its stem. */
+export type WeighWord = (hash: number) => number;
+
+/** Jaccard similarity by weight: that of the shared words over that of all words; 1 for two empty sets. */
+export function weightedJaccard({ hashes: a }: WordSet, { hashes: b }: WordSet, weigh: WeighWord): number {
+  let shared = 0;
+  let all = 0;
   let left = 0;
   let right = 0;
-  while (left < a.length && right < b.length) {
-    const difference = (a[left] as number) - (b[right] as number);
-    if (difference !== 0 && ++unshared > maxUnshared) return false;
-    if (difference <= 0) left++;
-    if (difference >= 0) right++;
+  while (left < a.length || right < b.length) {
+    const one = a[left] ?? Number.POSITIVE_INFINITY;
+    const other = b[right] ?? Number.POSITIVE_INFINITY;
+    const weight = weigh(Math.min(one, other));
+    all += weight;
+    if (one === other) shared += weight;
+    if (one <= other) left++;
+    if (other <= one) right++;
   }
-  return unshared + (a.length - left) + (b.length - right) <= maxUnshared;
-}
-
-/** Estimates the Jaccard similarity from the sketches. Chance collisions make it too high for long rows. */
-export function estimateJaccard(one: WordSet, other: WordSet): number {
-  const [a, b] = [one.sketch, other.sketch];
-  let sums = 0;
-  for (let cell = 0; cell < SKETCH_CELLS; cell += 2) {
-    const nibbles =
-      countBitsByNibble((a[cell] as number) & (b[cell] as number)) +
-      countBitsByNibble((a[cell + 1] as number) & (b[cell + 1] as number));
-    sums += (nibbles & 0x0f0f0f0f) + ((nibbles >>> 4) & 0x0f0f0f0f);
-  }
-  // Each of the four bytes holds at most 128.
-  const pairs = (sums & 0x00ff00ff) + ((sums >>> 8) & 0x00ff00ff);
-  const shared = (pairs + (pairs >>> 16)) & 0xffff;
-  const all = one.sketchBits + other.sketchBits - shared;
   return all === 0 ? 1 : shared / all;
-}
-
-/** Counts the set bits of each nibble, within that nibble. */
-function countBitsByNibble(cell: number): number {
-  const pairs = cell - ((cell >>> 1) & 0x55555555);
-  return (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
-}
-
-/** Counts the set bits of all 32. */
-function countBits(cell: number): number {
-  const bits = countBitsByNibble(cell);
-  return Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 const NO_LETTERS = -1;

@@ -47,6 +47,8 @@ export class AgentRows {
   /** Removed slots that `takeRemovedSlots` has not returned yet. */
   readonly #newlyRemoved: number[] = [];
   readonly #pinned = new Set<number>();
+  /** Number of live rows with a word, by its hash. */
+  readonly #rowsWithWord = new Map<number, number>();
   #bytes = 0;
   #lastChange = 0;
   #lastStep = 0;
@@ -85,6 +87,11 @@ export class AgentRows {
   /** Yields the slots of live rows, newest first. */
   *newestSlots(): Generator<number> {
     for (let slot = this.size - 1; slot >= 0; slot--) if (!this.#removed.has(slot)) yield slot;
+  }
+
+  /** Number of live rows with this word, by the hash of its stem. */
+  rowsWithWord(hash: number): number {
+    return this.#rowsWithWord.get(hash) ?? 0;
   }
 
   /** Returns the slots of pinned rows, newest first. */
@@ -156,8 +163,9 @@ export class AgentRows {
       if (!row.pinned) this.#pinned.delete(slot);
       return;
     }
-    const { text } = this.at(slot);
+    const { text, words } = this.at(slot);
     this.groups.remove(slot, wordsOf(text));
+    this.#count(words, -1);
     this.#slotOfText.delete(textKey(text));
     this.#bySlot[slot] = { ...this.at(slot), text: "", pinned: false };
     this.#pinned.delete(slot);
@@ -169,8 +177,13 @@ export class AgentRows {
     this.#bytes += ROW_BYTES + BYTES_PER_CHAR * text.length;
     const words = wordsOf(text);
     const set = createWordSet(words);
+    this.#count(set, 1);
     this.groups.add(slot, words, set, namespace);
     return set;
+  }
+
+  #count({ hashes }: WordSet, rows: 1 | -1): void {
+    for (const hash of hashes) this.#rowsWithWord.set(hash, this.rowsWithWord(hash) + rows);
   }
 }
 

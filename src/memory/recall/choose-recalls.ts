@@ -5,13 +5,14 @@
  * decide between candidates of nearly equal similarity. (Recency added to the similarity buries old rows: recall fell
  * from 0.77 to 0.60, measured on dialogues.)
  *
- * Candidates are chosen by maximal marginal relevance (Carbonell and Goldstein 1998): 0.7 x score minus 0.3 x the words
- * shared with a row already chosen. Of near-duplicates, detected by shared words, one is chosen: the newest of those
- * with about equal scores. The others come last, but they are kept: ten rows are recalled while there are ten, and
- * for the same reason no score is too low.
+ * Candidates are chosen by maximal marginal relevance (Carbonell and Goldstein 1998): 0.6 x score minus 0.4 x their likeness
+ * to a row already chosen. Likeness is the share of shared words, each weighed by its rarity, so that facts which were noted in
+ * the same way stay apart. (With equal weights one of eight facts about a person was recalled.) Of near-duplicates one is
+ * chosen: the newest of those with about equal scores. The others come last, but they are kept: ten rows are recalled while
+ * there are ten, and for the same reason no score is too low.
  */
 import type { Recall } from "#core/ports/recall.ts";
-import { estimateJaccard, isJaccardAtLeast } from "../lexical/word-set.ts";
+import { type WeighWord, weightedJaccard } from "../lexical/word-set.ts";
 import type { RecallableRow } from "./agent-rows.ts";
 
 export interface RecallCandidate {
@@ -31,19 +32,24 @@ const RECENCY_WEIGHT = 0.04;
 const HALF_LIFE_STEPS = 200;
 /** Bonus of a person's correction, so that it outranks rows that still hold the error. */
 const CORRECTION_WEIGHT = 0.3;
-/** Jaccard similarity from which two rows are near-duplicates. */
+/** Weighted Jaccard similarity from which two rows are near-duplicates. */
 const NEAR_DUPLICATE = 0.7;
-/** Rows with a lower estimate are not near-duplicates; the exact comparison is skipped. */
-const MIN_ESTIMATE = 0.55;
 /** A newer near-duplicate replaces the chosen one if its score is at least this share of it. */
 const ABOUT_EQUAL = 0.9;
 /** Weight of a candidate's score against its overlap with the chosen rows. */
-const RELEVANCE_WEIGHT = 0.7;
+const RELEVANCE_WEIGHT = 0.6;
+
+interface ChoiceOptions {
+  readonly pinned?: readonly RecallCandidate[];
+  readonly fillers?: readonly RecallCandidate[];
+  /** Default: all words weigh the same. */
+  readonly weigh?: WeighWord;
+}
 
 interface ScoredCandidate {
   row: RecallableRow;
   score: number;
-  /** Highest estimated Jaccard similarity with a chosen row. */
+  /** Highest weighted Jaccard similarity with a chosen row. */
   overlap: number;
   /** Number of chosen rows that the overlap takes into account. */
   compared: number;
@@ -57,10 +63,7 @@ export function chooseRecalls(
   candidates: readonly RecallCandidate[],
   count: number,
   lastStep: number,
-  {
-    pinned = [],
-    fillers = [],
-  }: { readonly pinned?: readonly RecallCandidate[]; readonly fillers?: readonly RecallCandidate[] } = {},
+  { pinned = [], fillers = [], weigh = () => 1 }: ChoiceOptions = {},
 ): RecallChoice {
   const chosen: ScoredCandidate[] = [];
   const duplicates: ScoredCandidate[] = [];
@@ -68,7 +71,7 @@ export function chooseRecalls(
   for (const tier of [pinned, candidates, fillers]) {
     const from = chosen.length;
     const scored = tier.map((candidate) => scoreCandidate(candidate, lastStep)).sort(compareScores);
-    chooseDistinct(scored, count, chosen, duplicates);
+    chooseDistinct(scored, { count, weigh }, chosen, duplicates);
     ranked.push(...chosen.slice(from).sort(compareScores));
   }
   ranked.push(...duplicates.sort(compareScores));
@@ -96,7 +99,7 @@ const compareScores = (a: ScoredCandidate, b: ScoredCandidate): number => b.scor
  */
 function chooseDistinct(
   left: ScoredCandidate[],
-  count: number,
+  { count, weigh }: { readonly count: number; readonly weigh: WeighWord },
   chosen: ScoredCandidate[],
   duplicates: ScoredCandidate[],
 ): void {
@@ -105,7 +108,7 @@ function chooseDistinct(
     const at = findBest(left, RELEVANCE_WEIGHT / scale);
     const next = left[at] as ScoredCandidate;
     if (next.compared < chosen.length) {
-      const original = updateOverlap(next, chosen);
+      const original = updateOverlap(next, chosen, weigh);
       if (!original) continue;
       if (next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score) swapRows(next, original);
       duplicates.push(next);
@@ -131,12 +134,16 @@ function findBest(left: readonly ScoredCandidate[], relevanceFactor: number): nu
 }
 
 /** Updates the overlap with the chosen rows. Returns the chosen row that this one is a near-duplicate of, if any. */
-function updateOverlap(next: ScoredCandidate, chosen: readonly ScoredCandidate[]): ScoredCandidate | undefined {
+function updateOverlap(
+  next: ScoredCandidate,
+  chosen: readonly ScoredCandidate[],
+  weigh: WeighWord,
+): ScoredCandidate | undefined {
   for (; next.compared < chosen.length; next.compared++) {
     const other = chosen[next.compared] as ScoredCandidate;
-    const estimate = estimateJaccard(next.row.words, other.row.words);
-    if (estimate >= MIN_ESTIMATE && isJaccardAtLeast(NEAR_DUPLICATE, next.row.words, other.row.words)) return other;
-    next.overlap = Math.max(next.overlap, estimate);
+    const likeness = weightedJaccard(next.row.words, other.row.words, weigh);
+    if (likeness >= NEAR_DUPLICATE) return other;
+    next.overlap = Math.max(next.overlap, likeness);
   }
   return undefined;
 }

@@ -8,6 +8,7 @@
  */
 import type { Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
 import { chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
@@ -44,6 +45,7 @@ export async function findRecalls(
   const searched = searchedMemories(memories, query);
   const { lastStep } = (memories[0] as AgentMemory).rows;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
+  const weigh = rarityIn(searched);
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
@@ -52,14 +54,15 @@ export async function findRecalls(
     let hits = mergeParts(wordHits, parts, withVectors || depth === DEEP ? undefined : maxCandidates);
     if (withVectors) hits = fuseRankings(hits, mergeParts(await searchVectors(searched, parts, maxHits), parts));
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
-    const choice = chooseRecalls(candidates, count, lastStep, { pinned });
+    const choice = chooseRecalls(candidates, count, lastStep, { pinned, weigh });
     if (choice.distinct === count) return choice.recalls;
     if (hits.length >= maxHits && depth !== DEEP) continue;
     // When words found every group already, vectors cannot add any.
     const groups = memories.reduce((sum, { rows }) => sum + rows.groups.size, 0);
     const isIncomplete = hits.length < Math.min(count, groups);
     const fillers = await findFillers(searched, query, parts, hits, isIncomplete ? embed : undefined);
-    return chooseRecalls(candidates, count, lastStep, { pinned, fillers: candidatesOf(searched, fillers) }).recalls;
+    const options = { pinned, weigh, fillers: candidatesOf(searched, fillers) };
+    return chooseRecalls(candidates, count, lastStep, options).recalls;
   }
   return [];
 }
@@ -71,6 +74,20 @@ interface SearchedMemory extends AgentMemory {
   readonly others: readonly AgentMemory[];
 }
 const NO_SLOTS: ReadonlySet<number> = new Set();
+
+/** Weighs a word by its inverse document frequency in all memories together. Candidates are compared in pairs, so each word comes often. */
+function rarityIn(memories: readonly AgentMemory[]): WeighWord {
+  const rows = memories.reduce((sum, memory) => sum + memory.rows.size, 0);
+  const weights = new Map<number, number>();
+  return (hash) => {
+    const known = weights.get(hash);
+    if (known !== undefined) return known;
+    const withWord = memories.reduce((sum, memory) => sum + memory.rows.rowsWithWord(hash), 0);
+    const weight = Math.log(1 + rows / Math.max(1, withWord));
+    weights.set(hash, weight);
+    return weight;
+  };
+}
 
 /** Leaves out empty memories of others: most agents share nothing, and merging costs time. */
 function searchedMemories(memories: readonly AgentMemory[], { excludeSteps }: RecallQuery): readonly SearchedMemory[] {

@@ -1,0 +1,86 @@
+/**
+ * scale.ts -- asks the questions of test/data/memory in one memory that grows by recombined sentences.
+ *
+ * In the loop a question is the newest of fifteen texts; the others are turns of the chats, as an agent's messages would be.
+ */
+import { join } from "node:path";
+import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { type Doc, type Query, readLines } from "../memory-quality/data.ts";
+import { fullRecall, type Search } from "../memory-quality/own.ts";
+import { fullTextSearch } from "../memory-quality/peers.ts";
+
+const FOLDER = join(import.meta.dirname, "../../test/data/memory");
+const OTHER_TEXTS = 14;
+const TEN = 10;
+const PIECE_WORDS = 4;
+
+interface ScaleResult {
+  readonly alone: number;
+  readonly inLoop: number;
+  readonly fullTextAlone: number;
+  /** CPU of one recall in the loop. */
+  readonly cpuMs: number;
+}
+
+export async function measureScale(rows: number): Promise<ScaleResult> {
+  const next = randomNumbers(rows);
+  const chats = readLines<Doc>(join(FOLDER, "chat-docs.jsonl"));
+  const docs = grow([...readLines<Doc>(join(FOLDER, "agent-docs.jsonl")), ...chats], rows, next);
+  const kept = new Set(docs.map(({ doc_id }) => doc_id));
+  const asked = ["agent-queries.jsonl", "chat-queries.jsonl"]
+    .flatMap((file) => readLines<Query>(join(FOLDER, file)))
+    .filter(({ relevant_ids }) => relevant_ids.length > 0 && relevant_ids.every((id) => kept.has(id)));
+  const others = () => Array.from({ length: OTHER_TEXTS }, () => chats[Math.floor(next() * chats.length)]?.text ?? "");
+  const texts = asked.map((query) => ({ query, texts: [...others(), query.query] }));
+  const search = await fullRecall().open(docs);
+  await search.find(["warm up"], TEN, new Set());
+  const alone = await recallOf(
+    search,
+    docs,
+    asked.map((query) => ({ query, texts: [query.query] })),
+  );
+  const before = process.cpuUsage();
+  const inLoop = await recallOf(search, docs, texts);
+  const { user, system } = process.cpuUsage(before);
+  await search.close?.();
+  const fullText = await fullTextSearch.open(docs);
+  const fullTextAlone = await recallOf(
+    fullText,
+    docs,
+    asked.map((query) => ({ query, texts: [query.query] })),
+  );
+  await fullText.close?.();
+  return { alone, inLoop, fullTextAlone, cpuMs: (user + system) / 1_000 / asked.length };
+}
+
+/** Keeps the first `count` documents, or adds others made of pieces of theirs, spread among them. */
+function grow(docs: readonly Doc[], count: number, next: () => number): readonly Doc[] {
+  if (count <= docs.length) return docs.slice(docs.length - count);
+  const words = docs.map(({ text }) => text.split(" "));
+  const piece = (): readonly string[] => {
+    const of = words[Math.floor(next() * words.length)] ?? [];
+    const from = Math.floor(next() * Math.max(1, of.length - PIECE_WORDS));
+    return of.slice(from, from + PIECE_WORDS);
+  };
+  const added = Array.from({ length: count - docs.length }, (_none, at): Doc => {
+    const pieces = Array.from({ length: 3 + Math.floor(next() * 6) }, piece);
+    return { doc_id: `grown/${at}`, text: pieces.flat().join(" "), ns: "grown" };
+  });
+  const gap = added.length / docs.length;
+  return docs.flatMap((doc, at) => [...added.slice(Math.floor(at * gap), Math.floor((at + 1) * gap)), doc]);
+}
+
+interface Asked {
+  readonly query: Query;
+  readonly texts: readonly string[];
+}
+
+async function recallOf(search: Search, docs: readonly Doc[], asked: readonly Asked[]): Promise<number> {
+  let sum = 0;
+  for (const { query, texts } of asked) {
+    const found = await search.find(texts, TEN, new Set());
+    const ids = new Set(found.map((place) => docs[place]?.doc_id));
+    sum += query.relevant_ids.filter((id) => ids.has(id)).length / query.relevant_ids.length;
+  }
+  return sum / asked.length;
+}

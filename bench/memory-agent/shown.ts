@@ -1,0 +1,48 @@
+/** shown.ts -- what a prompt would show of a memory: goald's recalls as rendered rows, or the ten best texts of FTS5. */
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import { renderRows } from "#prompt/recalls.ts";
+import { openRows, toRow } from "../memory-quality/own.ts";
+import { fullTextSearch } from "../memory-quality/peers.ts";
+
+/** A row of memory: the texts of a list become rows in order, one per step. */
+export type MemoryText = Pick<MemoryRow, "text">;
+
+export interface ShownMemory {
+  /** The rows that the prompt shows for these texts, newest last. Best first. */
+  ask(texts: readonly string[]): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export interface MemorySystem {
+  readonly name: string;
+  open(rows: readonly MemoryText[]): Promise<ShownMemory>;
+}
+
+const TEN = 10;
+const CONTEXT_TOKENS = 32_000;
+const NOW = new Date("2026-06-01T00:00:00.000Z");
+
+export const goald: MemorySystem = {
+  name: "goald",
+  async open(given) {
+    const memory = openRows(given.map(({ text }, place) => toRow({ doc_id: "", text, ns: "bench" }, place)));
+    return {
+      async ask(texts) {
+        const query = { agent: "bench", texts, count: TEN, excludeSteps: new Set<number>() };
+        return renderRows(await memory.recall(query, new AbortController().signal), NOW, CONTEXT_TOKENS);
+      },
+      close: () => memory.close(),
+    };
+  },
+};
+
+export const fullText: MemorySystem = {
+  name: "SQLite FTS5, porter",
+  async open(rows) {
+    const search = await fullTextSearch.open(rows.map(({ text }, place) => ({ doc_id: String(place), text, ns: "" })));
+    return {
+      ask: async (texts) => (await search.find(texts, TEN, new Set())).map((place) => rows[place]?.text ?? ""),
+      close: async () => search.close?.(),
+    };
+  },
+};
