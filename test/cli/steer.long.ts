@@ -46,7 +46,7 @@ describe("goald say", () => {
     const { goald, server } = home;
     endedWith(0, await goald.ask(["run", "--wait", "--name", "T", "--goal", "g"]));
     const said = toldBy(await goald.ask(["say", "t", "One thing more", "--json"]));
-    expect(said.note).toContain("next turn");
+    expect(said.note).toBe("It had finished. This begins turn 2.");
     await home.logged("turn-finished", 2);
     expect(server.chats.at(-1)?.messages.some(({ content }) => content.includes("One thing more"))).toBe(true);
   });
@@ -73,6 +73,27 @@ describe("goald goals", () => {
     expect(JSON.parse((await goald.ask(["goals", "t", "--json"])).stdout)).toEqual({
       agent: "t",
       goals: ["Only this"],
+      checks: [],
+    });
+  });
+
+  it.concurrent("keeps the checks with added goals, and drops them with goals that move, and says so", async () => {
+    await using home = await inStep(1, 1, "--goal", "h");
+    const { goald } = home;
+    const changed = async (...args: readonly string[]) => endedWith(0, await goald.ask(["goals", "t", ...args])).stdout;
+    const CHECK = "Check of goal 2: ledger.txt has at least 3 characters\n";
+    expect(await changed("--check", "2: ledger.txt min 3")).toContain(`1. g\n2. h\n${CHECK}`);
+    expect(await changed("--add", "i")).toContain(`3. i\n${CHECK}`);
+    expect(await changed("--rm", "1")).toContain(
+      "\n1 check of the earlier goals was dropped. Give new ones with --check.",
+    );
+    expect(await changed()).not.toContain("Check of");
+    expect(await changed("--set", "Only this", "--check", "ledger.txt contains line 1")).toContain("Check of goal 1: ");
+    home.release();
+    await home.logged("turn-finished");
+    const { log } = await lookInto(goald);
+    expect(log.findLast(({ type }) => type === "goals-checked")).toMatchObject({
+      results: [{ check: 0, isPassed: true }],
     });
   });
 });
