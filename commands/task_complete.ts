@@ -1,4 +1,4 @@
-/** task_complete -- reports that the goals are reached; the loop decides what follows. */
+/** task_complete -- reports that the goals are reached. Checks of the goals must pass; the loop decides what follows. */
 import { defineCommand, succeed } from "#core/command.ts";
 
 export default defineCommand({
@@ -18,7 +18,11 @@ export default defineCommand({
   effect: "pure",
   closesTurn: true,
 
-  async run({ reason }) {
+  async run({ reason }, { agent, call }) {
+    if (agent.checks.length > 0) {
+      const checked = await call("check_goals", { goals: agent.goals.map((_goal, index) => index) });
+      if (checked.status !== "ok") return checked;
+    }
     return succeed(reason.trim() || "The model gave no reason.", { source: "model" });
   },
 });

@@ -29,15 +29,18 @@ const ROOMS: readonly Room[] = [
   room("src/core/subagents/*.ts", "\\.\\./[\\w-]+\\.ts", "\\.\\./ports/[\\w-]+\\.ts"),
   // The outside world, one narrow interface per thing: types and their contracts, no code. Each has one fake in
   // test/helpers, which passes the same suite of test/contracts as the real thing.
-  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|provenance|subagents/subagent-event)\\.ts"),
-  // A reply in prose is split in the same way when it is read and when it is shown again.
-  room("src/prompt/*.ts", CORE, "#util/clean\\.ts", "#reply/split-action\\.ts", FILES),
+  room(
+    "src/core/ports/*.ts",
+    "\\.\\./(agent-settings|call|event|goal-check|plan|provenance|subagents/subagent-event)\\.ts",
+  ),
+  // An action is taken apart in the same way when it is read and when it is shown again.
+  room("src/prompt/*.ts", CORE, "#util/clean\\.ts", "#reply/(split|plan)-action\\.ts", FILES),
   room("src/reply/*.ts", CORE, "#util/(create-ajv|nearest-name).ts", "ajv", "jsonrepair", "node:vm"),
   room("src/commands/*.ts", CORE, FILES, "node:module", "#util/create-ajv.ts"),
   withTypes(
     room(
       "commands/*.ts",
-      "#core/(command|errors|text|what-others-run)\\.ts",
+      "#core/(command|errors|goal-check|text|what-others-run)\\.ts",
       "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),

@@ -24,6 +24,7 @@ export function createReadingClient(call: CallHost): Reading {
     details: (name) => get(addressOf(name, "details")),
     state: (name) => get(addressOf(name, "state")),
     goals: (name) => get(addressOf(name, "goals")),
+    plan: (name) => get(addressOf(name, "plan")),
     waiting: async () => (await get<{ waiting: Awaited<ReturnType<Reading["waiting"]>> }>("/v1/waiting")).waiting,
     page: (name, after, limit) => get(addressOf(name, "events"), { after, limit }),
     steps: (name, page) => get(addressOf(name, "steps"), { ...page }, LONG_MS),
@@ -32,7 +33,8 @@ export function createReadingClient(call: CallHost): Reading {
     file: (name, path, step) => get(addressOf(name, "files", path), { step }),
     fileStory: (name, path) => get(addressOf(name, "files", path, "story"), {}, LONG_MS),
     diff: (name, { paths, ...range }) => get(addressOf(name, "diff"), { ...range, path: paths }, LONG_MS),
-    restorePlan: (name, step, paths) => get(addressOf(name, "restore-plan"), { step, path: paths }, LONG_MS),
+    restorePlan: (name, step, paths) =>
+      get(addressOf(name, "restore-plan"), step === null ? { undo: true } : { step, path: paths }, LONG_MS),
     report: (name) => get(addressOf(name, "report"), {}, LONG_MS),
     ...memoryClient(get),
     verify: (name) => get(name === null ? "/v1/verify" : addressOf(name, "verify"), {}, LONG_MS),

@@ -15,7 +15,10 @@ import { ANSWER_MS, callHost, type HostCall } from "./socket.ts";
 
 /** The methods of a host for the terminal of its agent, in this process or another one. */
 export interface HostClient
-  extends Pick<Control, "agents" | "agent" | "create" | "resume" | "pause" | "kill" | "say" | "answer" | "page"> {
+  extends Pick<
+    Control,
+    "agents" | "agent" | "create" | "beginTurn" | "resume" | "pause" | "kill" | "say" | "answer" | "page"
+  > {
   /** Yields the agent's committed events, and pieces of replies, until the signal is aborted. */
   follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
 }
@@ -50,10 +53,13 @@ function createControlClient(call: CallHost): ControlClient {
     status: () => call("GET", "/v1/status") as Promise<DaemonStatus>,
     create: (agent) => call("POST", "/v1/agents", agent) as Promise<AgentView>,
     say: (name, words) => change("POST", addressOf(name, "messages"), words),
-    setGoals: (name, goals) => change("PUT", addressOf(name, "goals"), { goals }),
+    setGoals: (name, goals, checks) =>
+      change("PUT", addressOf(name, "goals"), { goals, ...(checks ? { checks } : {}) }),
+    editPlan: (name, edits) => call("POST", addressOf(name, "plan"), edits) as ReturnType<Client["editPlan"]>,
     changeSettings: (name, settings) => change("PATCH", addressOf(name, "settings"), settings),
     pause: (name, reason) => change("POST", addressOf(name, "pause"), { reason }),
     resume: (name, settings, how) => change("POST", addressOf(name, "resume"), { settings, ...how }),
+    beginTurn: (name, turn) => change("POST", addressOf(name, "turns"), turn),
     stop: (name, graceMs) => change("POST", addressOf(name, "stop"), { graceMs }, graceMs + ANSWER_MS),
     kill: (name) => change("POST", addressOf(name, "kill"), {}, KILL_MS),
     answer: (name, answer) => change("POST", addressOf(name, "approval"), answer),

@@ -1,6 +1,7 @@
 /** control-routes.ts -- the HTTP routes of `Control`. */
 import { AgentView } from "#views/agent-view.ts";
 import { MemoryChanges } from "./memory-schemas.ts";
+import { PlanEdited, PlanEdits } from "./plan-schemas.ts";
 import { defineRoute, type Route } from "./route.ts";
 import * as schemas from "./schemas.ts";
 import { Trust, Trusted } from "./trust-schemas.ts";
@@ -108,6 +109,17 @@ const LIFE_ROUTES: readonly Route[] = [
   defineRoute(
     {
       method: "POST",
+      path: "/v1/agents/:agent/turns",
+      operation: "beginTurn",
+      summary: "Begins the next turn of a finished agent with new goals; changes the settings first.",
+      body: schemas.NextTurn,
+      reply: schemas.ControlResult,
+    },
+    ({ control }, { params, body }) => control.beginTurn(params.agent, body),
+  ),
+  defineRoute(
+    {
+      method: "POST",
       path: "/v1/agents/:agent/stop",
       operation: "stop",
       summary: "Finishes the step and writes the report; replies when the agent has stopped.",
@@ -146,11 +158,22 @@ const STEERING_ROUTES: readonly Route[] = [
       method: "PUT",
       path: "/v1/agents/:agent/goals",
       operation: "setGoals",
-      summary: "Replaces an agent's goals.",
+      summary: "Replaces an agent's goals and their checks.",
       body: schemas.Goals,
       reply: schemas.ControlResult,
     },
-    ({ control }, { params, body }) => control.setGoals(params.agent, body.goals),
+    ({ control }, { params, body }) => control.setGoals(params.agent, body.goals, body.checks),
+  ),
+  defineRoute(
+    {
+      method: "POST",
+      path: "/v1/agents/:agent/plan",
+      operation: "editPlan",
+      summary: "Adds tasks to an agent's plan and sets their states; the agent reads that in its next step.",
+      body: PlanEdits,
+      reply: PlanEdited,
+    },
+    ({ control }, { params, body }) => control.editPlan(params.agent, body),
   ),
   defineRoute(
     {

@@ -6,9 +6,11 @@
  * GOALD_NOT_FOUND for an unknown agent or step, GOALD_CONFLICT for a request that the agent's state does not allow.
  */
 import type { AgentSettings } from "#core/agent-settings.ts";
+import type { GoalCheck } from "#core/goal-check.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { LiveText } from "./live-text.ts";
+import type { PlanEdited, PlanEdits } from "./plan-schemas.ts";
 import type {
   ApprovalAnswer,
   ControlResult,
@@ -17,6 +19,7 @@ import type {
   ForkedAgent,
   ForkRequest,
   NewAgent,
+  NextTurn,
   Removed,
   Words,
 } from "./schemas.ts";
@@ -31,7 +34,10 @@ export interface Control {
   agent(name: string): Promise<AgentView>;
   create(agent: NewAgent): Promise<AgentView>;
   say(name: string, words: Words): Promise<ControlResult>;
-  setGoals(name: string, goals: readonly string[]): Promise<ControlResult>;
+  /** Replaces the goals and their checks. */
+  setGoals(name: string, goals: readonly string[], checks?: readonly GoalCheck[]): Promise<ControlResult>;
+  /** Adds tasks to the plan and sets their states. Throws GOALD_USAGE for a change that does not fit the plan. */
+  editPlan(name: string, edits: PlanEdits): Promise<PlanEdited>;
   changeSettings(name: string, settings: Partial<AgentSettings>): Promise<ControlResult>;
   /** Pauses after the current step; resolves at once. */
   pause(name: string, reason: string): Promise<ControlResult>;
@@ -40,6 +46,8 @@ export interface Control {
    * to continue.
    */
   resume(name: string, settings: Partial<AgentSettings>, how?: { readonly record?: string }): Promise<ControlResult>;
+  /** Begins the next turn of a finished agent with these goals; changes the settings first. */
+  beginTurn(name: string, turn: NextTurn): Promise<ControlResult>;
   /** Finishes the step and writes the report; cuts the step off after `graceMs`. Resolves when the agent has stopped. */
   stop(name: string, graceMs: number): Promise<ControlResult>;
   /** Aborts model calls and kills child processes. Resolves when the agent has stopped. */

@@ -38,6 +38,7 @@ export class LocalClient implements HostClient {
   agent: HostClient["agent"] = (name) => this.#control.agent(name);
   create: HostClient["create"] = (agent) => this.#control.create(agent);
   resume: HostClient["resume"] = (name, settings, how) => this.#control.resume(name, settings, how);
+  beginTurn: HostClient["beginTurn"] = (name, turn) => this.#control.beginTurn(name, turn);
   pause: HostClient["pause"] = (name, reason) => this.#control.pause(name, reason);
   kill: HostClient["kill"] = (name) => this.#control.kill(name);
   say: HostClient["say"] = (name, words) => this.#control.say(name, words);

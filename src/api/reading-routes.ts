@@ -1,5 +1,6 @@
 /** reading-routes.ts -- the HTTP routes of `Reading`. */
-import { closed, listOf, open } from "#util/schema.ts";
+import { GoaldError } from "#core/errors.ts";
+import { closed, described, flag, listOf, open } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
 import { DiffView } from "#views/agent-diff.ts";
 import { AgentView } from "#views/agent-view.ts";
@@ -7,6 +8,7 @@ import { FileContent } from "#views/file-content.ts";
 import { FileStory } from "#views/file-story.ts";
 import { FileList } from "#views/list-files.ts";
 import { GoalsView, LoadedAgent } from "#views/load-agent.ts";
+import { PlanView } from "#views/plan-view.ts";
 import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
 import { StepPage } from "#views/step-list.ts";
@@ -60,6 +62,16 @@ const AGENT_ROUTES: readonly Route[] = [
       reply: GoalsView,
     },
     ({ reading }, { params }) => reading.goals(params.agent),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/plan",
+      operation: "plan",
+      summary: "Returns an agent's plan, with a person's changes that it has not read yet.",
+      reply: PlanView,
+    },
+    ({ reading }, { params }) => reading.plan(params.agent),
   ),
   defineRoute(
     {
@@ -177,11 +189,22 @@ const FILE_ROUTES: readonly Route[] = [
       method: "GET",
       path: "/v1/agents/:agent/restore-plan",
       operation: "restorePlan",
-      summary: "Shows what restoring files to their versions after a step would change.",
-      query: closed({ step: PARAMS.step, path: paths }, "path"),
+      summary: "Shows what restoring files to their versions after a step would change, or taking that back (`undo`).",
+      query: closed(
+        { step: PARAMS.step, undo: described(flag, "Instead of `step`."), path: paths },
+        "step",
+        "undo",
+        "path",
+      ),
       reply: RestorePlan,
     },
-    ({ reading }, { params, query }) => reading.restorePlan(params.agent, query.step, query.path ?? []),
+    ({ reading }, { params, query: { step, undo, path = [] } }) => {
+      if ((step === undefined) === (undo !== true))
+        throw new GoaldError("GOALD_USAGE", "Expected either step or undo=true.", {
+          hint: "See GET /v1/openapi.json.",
+        });
+      return reading.restorePlan(params.agent, step ?? null, path);
+    },
   ),
 ];
 

@@ -17,6 +17,7 @@ import type { FileList } from "#views/list-files.ts";
 import type { GoalsView, LoadedAgent } from "#views/load-agent.ts";
 import type { MemoryFilter, MemoryList, MemoryPage, MemoryPlace, MemorySearch } from "#views/load-memory.ts";
 import type { MemoryStory, MemoryView } from "#views/memory-view.ts";
+import type { PlanView } from "#views/plan-view.ts";
 import type { ReportFacts } from "#views/report-facts.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
 import type { StepPage } from "#views/step-list.ts";
@@ -41,6 +42,8 @@ export interface Reading {
   state(name: string): Promise<LoadedAgent>;
   /** Includes goals that the agent has not read yet. */
   goals(name: string): Promise<GoalsView>;
+  /** Includes a person's changes that the agent has not read yet. */
+  plan(name: string): Promise<PlanView>;
   /** Returns the approvals and answers that agents wait for, the oldest first. */
   waiting(): Promise<readonly WaitingView[]>;
   /** Returns committed events, oldest first. */
@@ -55,8 +58,8 @@ export interface Reading {
   fileStory(name: string, path: string): Promise<FileStory>;
   /** Throws GOALD_USAGE for steps in the wrong order. */
   diff(name: string, request: DiffRequest): Promise<DiffView>;
-  /** Returns the changes that `goald restore` would make. */
-  restorePlan(name: string, step: number, paths: readonly string[]): Promise<RestorePlan>;
+  /** Returns the changes that `goald restore` would make. `step`: null to take the newest restoration back. */
+  restorePlan(name: string, step: number | null, paths: readonly string[]): Promise<RestorePlan>;
   report(name: string): Promise<ReportFacts>;
   memories(place: MemoryPlace, filter: MemoryFilter): Promise<MemoryList>;
   /** Returns all rows in the order of their last change. Fewer than `limit` rows means the end. */

@@ -13,6 +13,7 @@ import { FileList } from "#views/list-files.ts";
 import { MemoryList, MemorySearch } from "#views/load-memory.ts";
 import { MemoryStory, MemoryView } from "#views/memory-view.ts";
 import { FileVersionView } from "#views/parts.ts";
+import { PlanView } from "#views/plan-view.ts";
 import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
 import { StepPage } from "#views/step-list.ts";
@@ -51,7 +52,18 @@ export const ALL_ROUTES: readonly RouteDescription[] = [...ROUTES, EVENTS_ROUTE,
 /** Schemas with a separate name in the OpenAPI document. */
 export const NAMED_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...{ AgentView, AgentDetails, DiffView, FileContent, FileList, FileStory, FileVersion: FileVersionView },
-  ...{ MemoryView, MemoryList, MemorySearch, MemoryStory, ReportFacts, RestorePlan, StepPage, WaitingView, WholeStep },
+  ...{
+    MemoryView,
+    MemoryList,
+    MemorySearch,
+    MemoryStory,
+    PlanView,
+    ReportFacts,
+    RestorePlan,
+    StepPage,
+    WaitingView,
+    WholeStep,
+  },
   AgentList: schemas.AgentList,
   ApprovalAnswer: schemas.ApprovalAnswer,
   ChangedSettings: schemas.ChangedSettings,

@@ -4,10 +4,10 @@
  * Routes, request validation, OpenAPI and the types of control.ts come from here. Closed requests refuse misspelled
  * members. Replies are open, so clients must accept unknown members.
  */
-import type { AgentSettings } from "#core/agent-settings.ts";
+import { type AgentSettings, REPLY_FORMS } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
 import type { MemoryChanged as Changed } from "#core/ports/memory-row.ts";
-import { MAX_WINDOW_BATCH } from "#core/state.ts";
+import { MAX_WINDOW_BATCH } from "#core/window.ts";
 import {
   amount,
   closed,
@@ -28,6 +28,7 @@ import {
 } from "#util/schema.ts";
 import { AgentView, agentMembers } from "#views/agent-view.ts";
 import { AgentCounts } from "#views/count-standings.ts";
+import { GoalChecks } from "./check-schemas.ts";
 
 // ---------------------------------------------------------------- values
 
@@ -50,10 +51,9 @@ const record: Schema<string> = {
   description: "Absolute path of a file into which all runs of the agent are recorded.",
 };
 const words: Schema<string> = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
-const goals = listOf<string>(
-  { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` },
-  { minItems: 1, maxItems: 5 },
-);
+/** Text of several lines that is not blank. */
+export const filledLines: Schema<string> = { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` };
+const goals = listOf<string>(filledLines, { minItems: 1, maxItems: 5 });
 const graceMs: Schema<number> = {
   type: "integer",
   minimum: 0,
@@ -96,29 +96,43 @@ const settings: SchemasOf<AgentSettings> = {
   tokenLimit: { type: ["integer", "null"], minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   commands: { type: ["string", "null"], minLength: 1, maxLength: 1_000, pattern: "^[a-z0-9_, ]+$" },
   windowBatch: { type: "integer", minimum: 0, maximum: MAX_WINDOW_BATCH },
-  form: oneOf("json", "tools", "react", "code"),
+  form: oneOf(...REPLY_FORMS),
+  plan: oneOf("free", "required"),
   budgetUsd: { type: ["number", "null"], minimum: 0, maximum: 1_000_000_000 },
   deadline: nullable(time),
   model: { type: ["string", "null"], minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },
   background: flag,
 };
 const LIMITS = ["tokenLimit", "budgetUsd", "deadline"] as const;
-const OPTIONAL = [...LIMITS, "commands", "windowBatch", "form", "model", "background"] as const;
+const OPTIONAL = [...LIMITS, "commands", "windowBatch", "form", "plan", "model", "background"] as const;
 
 export const ChangedSettings = closed({ ...settings }, "approve", "stepLimit", ...OPTIONAL);
 export const GivenSettings = closed({ ...settings }, ...OPTIONAL);
 export const SettingsChange: typeof ChangedSettings = { ...ChangedSettings, minProperties: 1 };
 
 /** `settings.background` defaults to true: the agent continues when the host that creates it ends. */
-export const NewAgent = closed({ name, role: words, goals, settings: GivenSettings, key, record }, "key", "record");
+export const NewAgent = closed(
+  { name, role: words, goals, checks: GoalChecks, settings: GivenSettings, key, record },
+  "checks",
+  "key",
+  "record",
+);
 export type NewAgent = Static<typeof NewAgent>;
 
 export const Words = closed({ from: name, text: sized(1, 200_000), key }, "key");
 export type Words = Static<typeof Words>;
 
-export const Goals = closed({ goals });
+export const Goals = closed({ goals, checks: GoalChecks }, "checks");
 export const Pause = closed({ reason });
 export const Resume = closed({ settings: ChangedSettings, record }, "settings", "record");
+export const NextTurn = closed(
+  { goals, checks: GoalChecks, settings: ChangedSettings, record, key },
+  "checks",
+  "settings",
+  "record",
+  "key",
+);
+export type NextTurn = Static<typeof NextTurn>;
 export const Grace = closed({ graceMs }, "graceMs");
 export const Nothing = closed({});
 

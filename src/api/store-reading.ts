@@ -1,27 +1,30 @@
-/** store-reading.ts -- implements `Reading` on a store, the agents' folders and the home's catalogue. */
+/**
+ * store-reading.ts -- implements `Reading` on a store, the agents' folders and the home's catalogue.
+ *
+ * Views that few calls need are loaded by those: the prompt of a step, diffs, restorations and reports.
+ */
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Recall } from "#core/ports/recall.ts";
+import type { SetAside } from "#core/ports/set-aside.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { createTurns } from "#util/turns.ts";
 import { loadDetails } from "#views/agent-details.ts";
-import { diffAgent } from "#views/agent-diff.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { loadFileContent } from "#views/file-content.ts";
-import { gatherReport } from "#views/gather-report.ts";
 import { latestFiles } from "#views/list-files.ts";
 import { findAgent, loadAgent, loadGoals, stateOf } from "#views/load-agent.ts";
 import { loadFileStory } from "#views/load-file-story.ts";
 import { findNamespace, listMemories, loadMemory, loadMemoryPage, loadMemoryStory } from "#views/load-memory.ts";
 import { viewMemory } from "#views/memory-view.ts";
+import { loadPlan } from "#views/plan-view.ts";
 import { requireTaken } from "#views/require-taken.ts";
-import { planFor, summarizePlan } from "#views/restore-plan.ts";
 import { listSteps } from "#views/step-list.ts";
 import { loadWaiting, type WaitingView } from "#views/waiting.ts";
-import { loadStep, type StepParts } from "#views/whole-step.ts";
+import type { StepParts } from "#views/whole-step.ts";
 import type { Reading } from "./reading.ts";
 
 export interface ReadingParts extends StepParts {
@@ -31,7 +34,9 @@ export interface ReadingParts extends StepParts {
   readonly workspaceFolder: string;
   /** Returns one view per row, with the facts that only the host has. Shows an unreadable log as `damaged`. */
   viewAgents(rows: readonly AgentRow[]): Promise<readonly AgentView[]>;
-  openWorkspace(folder: string): Pick<Workspace, "stat" | "read">;
+  readonly openWorkspace: (folder: string) => Pick<Workspace, "stat" | "read" | "list">;
+  /** The folders that restorations took out of the agent's folder. */
+  openAside(row: AgentRow): Pick<SetAside, "canMove" | "kindOf" | "find" | "readUndo">;
   /** Recalls from this namespace and the shared one, best first. `count`: null for the number in the settings. */
   recall(namespace: string, query: string, count: number | null): Promise<readonly Recall[]>;
 }
@@ -45,13 +50,17 @@ export function createStoreReading(parts: ReadingParts): Reading {
     details: async (name) => loadDetails(await find(name), reader, parts.viewAgents, parts.clock.now()),
     state: (name) => loadAgent(reader, name),
     goals: async (name) => loadGoals(await find(name), reader),
+    plan: async (name) => loadPlan(await find(name), reader),
     waiting: () => listWaiting(reader),
     page: async (name, after, limit) => {
       const { id, head } = await find(name);
       return { events: await reader.read(id, after, limit), head };
     },
     steps: async (name, page) => listSteps(await find(name), page, reader),
-    step: async (name, step) => loadStep(await find(name), step, reader, parts),
+    step: async (name, step) => {
+      const { loadStep } = await import("#views/whole-step.ts");
+      return loadStep(await find(name), step, reader, parts);
+    },
     files: async (name) => {
       const row = await find(name);
       const versions = await reader.files(row.id);
@@ -68,12 +77,20 @@ export function createStoreReading(parts: ReadingParts): Reading {
       const row = await find(name);
       return loadFileStory(row, { path, workspace: folderOf(row, parts) }, reader, parts);
     },
-    diff: async (name, request) => diffAgent(await find(name), request, reader),
+    diff: async (name, request) => {
+      const { diffAgent } = await import("#views/agent-diff.ts");
+      return diffAgent(await find(name), request, reader);
+    },
     restorePlan: async (name, step, paths) => {
+      const { planRestore, summarizePlan } = await import("#views/restore-plan.ts");
       const row = await find(name);
-      const workspace = folderOf(row, parts);
-      const plan = await planFor(row, { step, paths }, reader, parts.openWorkspace(workspace));
-      return { agent: row.id, step, workspace, files: summarizePlan(plan) };
+      const folder = folderOf(row, parts);
+      const { openWorkspace } = parts;
+      const plan = await planRestore(
+        { step, paths },
+        { row, reader, folder, openWorkspace, aside: parts.openAside(row) },
+      );
+      return summarizePlan(plan, { agent: row.id, workspace: folder });
     },
     report: async (name) => reportOn(await find(name), parts),
     memories: (place, filter) => listMemories(place, filter, reader),
@@ -115,6 +132,7 @@ async function listWaiting(reader: ReadingParts["reader"]): Promise<readonly Wai
 async function reportOn(row: AgentRow, parts: ReadingParts) {
   const { state } = await viewAgent(row, parts);
   const folder = folderOf(row, parts);
+  const { gatherReport } = await import("#views/gather-report.ts");
   return gatherReport(row, { store: parts.reader, folder, hosted: state !== "interrupted", breathe: breather() });
 }
 

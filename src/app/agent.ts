@@ -19,6 +19,7 @@ import type { LongestWait, OpenedAgent, PauseReason } from "#host/opened-agent.t
 import type { Http } from "#http/http.ts";
 import { readScript } from "#loop/ask-about-script.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
+import { keepText } from "#loop/remember-turn.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { priceOf } from "#model/prices.ts";
@@ -30,7 +31,7 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
 import { describeLeavingFor } from "./egress.ts";
-import { createQuota } from "./quota.ts";
+import { accessOf } from "./quota.ts";
 import { type CellsHost, cellPartsOf } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
 
@@ -92,6 +93,8 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
       clock: systemClock,
       prepare,
       readScript: (file) => readScript(file, openLocalWorkspace(folder)),
+      keepText: (path, text) =>
+        keepText(path, text, (onChange) => openLocalWorkspace(folder, onChange, { own: true, ...accessOf(host, row) })),
       rules: rulesOf(host.catalogue.registry, host.settings, lease),
       remoteRecall: () => shared.memory.remote,
       remember: (before, event) => rememberStep(before, event, id),
@@ -123,9 +126,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   const { settings, store } = host;
   const { commandsFor, words } = host.catalogue;
   const { model, memory, methods, services } = shared;
-  const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
-  const quota = createQuota(host, row);
-  const staging = join(host.home.privateFolder, "clones");
+  const access = accessOf(host, row);
   return createPrepare({
     ...knownTo(host, tape),
     agentId: row.id,
@@ -143,9 +144,8 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     commandsFor,
     words,
-    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion, staging, quota }),
-    openOwnWorkspace: (path, onChange) =>
-      openLocalWorkspace(path, onChange, { own: true, lastVersion, staging, quota }),
+    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, access),
+    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, ...access }),
     history: store,
     services,
     downloadLimitBytes: settings.quota.downloadsMegabytes * MEBIBYTE,

@@ -145,6 +145,9 @@ export function serviceStates(settings: Settings): ServiceStates {
     // Each agent has its own service (agent.ts).
     agents: { ready: true },
     methods: { ready: true },
+    plan: { ready: true },
+    tests: { ready: true },
+    statuses: { ready: true },
     pages: { ready: true },
     repositories: readyIf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
     search: readyIf(

@@ -210,6 +210,7 @@ export class Host implements AgentHost, AsyncDisposable {
       openWorkspace: (row) => openAgentFolder(home, row),
       removeFolder: (row) => removeAgentFolder(home, row),
       removeMemory: (agent) => removeMemoryOf(home, agent, this.#shared?.memory),
+      removeAside: async (agent) => (await import("./set-aside.ts")).removeAsideOf(home, agent),
     });
   }
 

@@ -26,3 +26,10 @@ export function createQuota({ home, store, settings: { quota } }: QuotaParts, { 
   const prefix = inside.map((name) => `${name}/`).join("");
   return createFolderQuota(join(home.workspaceFolder, top), prefix, limits, history);
 }
+
+/** The options of an agent's workspace. */
+export const accessOf = (host: QuotaParts & { readonly store: Pick<Store, "lastFileVersion"> }, row: AgentRow) => ({
+  lastVersion: (path: string) => host.store.lastFileVersion(row.id, path),
+  staging: join(host.home.privateFolder, "clones"),
+  quota: createQuota(host, row),
+});

@@ -6,7 +6,7 @@ import type { Tape } from "#cassette/tape.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
-import { isCellCommand } from "#core/cells.ts";
+import { INSTALL_SANDBOX, isCellCommand } from "#core/cells.ts";
 import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
 import type { LeavingParts } from "#loop/describe-leaving.ts";
@@ -19,14 +19,11 @@ export interface SandboxLevel {
   finding: SandboxFinding | null;
 }
 
-const INSTALL =
-  "Install the packages of the sandbox: npm install pyodide quickjs-emscripten-core @jitl/quickjs-wasmfile-release-sync.";
-
 /** Whether code can run, as far as the settings and the packages tell. */
 export function cellsState({ sandbox }: Pick<Settings, "sandbox">): ServiceState {
   if (sandbox.isolation === "off")
     return { ready: false, toDo: "Set GOALD_SANDBOX to best-effort or required: the sandbox is off." };
-  return findLanguages().length > 0 ? { ready: true } : { ready: false, toDo: INSTALL };
+  return findLanguages().length > 0 ? { ready: true } : { ready: false, toDo: INSTALL_SANDBOX };
 }
 
 /** With `required`, code runs only in a strict cage. */
@@ -51,7 +48,7 @@ export function describeSandbox(
   state: ServiceState | undefined,
   finding: SandboxFinding | null,
 ): DaemonStatus["sandbox"] {
-  if (!state?.ready) return { ready: false, languages: [], level: null, reason: state?.toDo ?? INSTALL };
+  if (!state?.ready) return { ready: false, languages: [], level: null, reason: state?.toDo ?? INSTALL_SANDBOX };
   return { ready: true, languages: [...findLanguages()], level: finding?.level ?? null, reason: finding?.reason ?? "" };
 }
 

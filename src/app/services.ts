@@ -155,8 +155,6 @@ export async function findServers(): Promise<readonly LocalServer[]> {
   return (await import("#model/local-servers.ts")).findLocalServers(createHttp());
 }
 
-// ---------------------------------------------------------------- services of commands
-
 export interface ServiceParts {
   readonly settings: Settings;
   readonly http: Http;
@@ -168,7 +166,7 @@ export interface ServiceParts {
 export function openServices({ settings, http, clock, scrub }: ServiceParts): Partial<Services> {
   const xKeys = xKeysOf(settings);
   const git = findGit(process.env.PATH);
-  const { fetchPage, search, downloads } = lazyWeb(settings, { http, clock, scrub });
+  const { fetchPage, search, downloads, statuses } = lazyWeb(settings, { http, clock, scrub });
   const images = mediaServerOf(settings, settings.images);
   const speech = mediaServerOf(settings, settings.speech);
   return {
@@ -178,6 +176,7 @@ export function openServices({ settings, http, clock, scrub }: ServiceParts): Pa
     ...(git ? { repositories: lazyRepositories(settings, git) } : {}),
     ...(searchersOf(settings.search).length > 0 ? { search } : {}),
     downloads,
+    statuses,
     ...(xKeys ? { posts: lazyPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
   };
 }
@@ -228,7 +227,8 @@ function lazyWeb(settings: Settings, { http, clock, scrub }: Omit<ServiceParts, 
   const fetchPage: PoliteWeb["get"] = async (...given) => (await open()).polite.get(...given);
   const search: WebSearch = { search: async (...given) => (await open()).search.search(...given) };
   const downloads: Downloads = { get: async (...given) => (await open()).downloads.get(...given) };
-  return { fetchPage, search, downloads };
+  const statuses: Services["statuses"] = { get: async (...given) => (await open()).statuses.get(...given) };
+  return { fetchPage, search, downloads, statuses };
 }
 
 function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): Repositories {

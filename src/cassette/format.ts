@@ -6,7 +6,8 @@
  * accepts it only for a request with the same hash. All texts were redacted before they were written.
  */
 import type { GivenSettings } from "#core/agent-settings.ts";
-import type { PauseCode } from "#core/event.ts";
+import type { PauseCode } from "#core/pause-code.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import { sha256 } from "#store/chain.ts";
@@ -37,8 +38,8 @@ export interface SessionLine {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
-  /** The settings that the agent was created with. */
-  readonly given: GivenSettings;
+  /** The settings and checks that the agent was created with. */
+  readonly given: GivenSettings & Pick<AgentSpec, "checks">;
   /** Epoch of the agent's lease. */
   readonly epoch: number;
   /** Number of the last event when the run began. */

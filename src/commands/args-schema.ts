@@ -2,8 +2,8 @@
  * args-schema.ts -- checks the JSON Schema of a command's arguments.
  *
  * Any JSON Schema 2020-12 of an object is allowed, within a size and a depth, and without references to other
- * documents. ajv checks it against the meta-schema only if an argument is more than a text, a number, a flag or a list
- * of texts: no shipped command needs ajv at start.
+ * documents. ajv checks it against the meta-schema only if an argument is more than a text, a number, a flag, or a list
+ * of texts or of objects with such members: no shipped command needs ajv at start.
  */
 
 import { decodePointer, findReferenced, isSchema } from "#core/json-schema.ts";
@@ -39,7 +39,7 @@ const PLAIN: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   integer: { minimum: isNumber, maximum: isNumber },
   number: { minimum: isNumber, maximum: isNumber },
   boolean: {},
-  array: { items: isTextItem, minItems: isCount, maxItems: isCount },
+  array: { items: isPlainItem, minItems: isCount, maxItems: isCount },
 };
 
 /** Returns all problems, each naming its place from `args` on. */
@@ -197,12 +197,10 @@ function isPattern(value: unknown): boolean {
     return false;
   }
 }
-function isTextItem(value: unknown): boolean {
-  return (
-    isSchema(value) &&
-    Object.keys(value).every((key) => key === "type" || key === "minLength") &&
-    value.type === "string"
-  );
+function isPlainItem(value: unknown): boolean {
+  if (!isSchema(value)) return false;
+  if (value.type === "object") return hasOnlyPlainArguments(value) && checkRequired(value).length === 0;
+  return value.type === "string" && Object.keys(value).every((key) => key === "type" || key === "minLength");
 }
 
 export const describeExpected = (what: string, got: unknown): string => `expected ${what}; got ${formatValue(got)}`;

@@ -8,6 +8,7 @@ import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts
 import { GoaldError } from "#core/errors.ts";
 import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
 import { findNamespaceProblem } from "./check-namespace.ts";
+import { findPlanProblem } from "./check-plan-write.ts";
 
 interface ReturningCommand {
   readonly name: string;
@@ -99,6 +100,13 @@ export function checkWrite(name: string, write: CommandWrite): void {
       if (!Array.isArray(write.names) || write.names.length > MAX_METHODS || !write.names.every(isText))
         refuse(`method names that are not up to ${MAX_METHODS} texts`);
       return;
+    case "task-added":
+    case "task-changed":
+    case "goals-checked": {
+      const problem = findPlanProblem(write);
+      if (problem !== undefined) refuse(problem);
+      return;
+    }
     case "memory":
       if (typeof write.text !== "string") refuse("a memory without text");
       if (!(write.importance >= 0 && write.importance <= 1))

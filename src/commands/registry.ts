@@ -37,7 +37,7 @@ export type ServiceStates = Readonly<Partial<Record<ServiceName, ServiceState>>>
 /** Treats all services as set up, to read old replies and to write documents. */
 export const ALL_READY: ServiceStates = Object.fromEntries(SERVICES.map((name) => [name, { ready: true }]));
 
-/** AutoGPT's order, with goald's commands for files beside its own; other commands follow, then `LAST`. */
+/** AutoGPT's order, with goald's commands for files beside its own, and those for the plan; other commands follow, then `LAST`. */
 const ORDER = [
   "google",
   "browse_website",
@@ -62,6 +62,9 @@ const ORDER = [
   "send_tweet",
   "read_audio_from_file",
   "ask_user",
+  "think",
+  "add_task",
+  "modify_task",
 ];
 const LAST = ["do_nothing", "task_complete"];
 

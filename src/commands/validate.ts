@@ -6,9 +6,12 @@
  */
 
 import type { Annotations, Effect } from "#core/call.ts";
+import { SAVES_FILES } from "#core/cells.ts";
 import type { ArgsSchema, Command } from "#core/command.ts";
+import { TASK_COMPLETE } from "#core/command-names.ts";
 import { COMMAND_GROUPS, type CommandGroup } from "#core/command-profile.ts";
 import { GoaldError } from "#core/errors.ts";
+import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
 import { checkArgs, checkShownSchema, describeExpected, formatValue } from "./args-schema.ts";
 import { findProblemLine } from "./load-file.ts";
@@ -23,6 +26,7 @@ export interface RegisteredCommand extends Command {
 
 export const COMMAND_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 const EFFECTS: readonly Effect[] = ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"];
+const INTERNAL: readonly string[] = [SAVES_FILES, ...CHECK_COMMANDS];
 /** Maximum of setTimeout. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -84,12 +88,12 @@ const createLabel = (name: string): string => name.charAt(0).toUpperCase() + nam
 function checkName(name: string, { name: own, closesTurn, isInternal }: CommandFields): string[] {
   if (!COMMAND_NAME.test(name)) return [describeExpected("a file name of small letters, digits and underscores", name)];
   if (own !== name) return [describeExpected(`name: ${formatValue(name)}, the file name`, own)];
-  const closes = name === "task_complete";
+  const closes = name === TASK_COMPLETE;
   if (closes && closesTurn !== true)
     return [describeExpected("closesTurn: true, since no other command ends the work", closesTurn)];
   if (!closes && closesTurn === true) return ["closesTurn is only for task_complete"];
   // The policy judges no such command.
-  if (isInternal !== undefined && name !== "save_files") return ["isInternal is only for save_files"];
+  if (isInternal !== undefined && !INTERNAL.includes(name)) return [`isInternal is only for ${INTERNAL.join(", ")}`];
   return [];
 }
 

@@ -1,17 +1,23 @@
 /**
- * agent-file.ts -- reads an agent from a YAML file in AutoGPT's form: ai_name, ai_role, ai_goals.
+ * agent-file.ts -- reads an agent from a YAML file in AutoGPT's form: ai_name, ai_role, ai_goals, and its checks: ai_checks.
  *
  * The file may come from anywhere, so it must be small and plain: aliases (which can expand to gigabytes), tags and a
  * second document are refused. Errors name the line.
  */
+import { realpath } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
 import type { Document, Node, YAMLError } from "yaml";
 import { GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { type AgentDraft, MAX_GOALS } from "./agent-spec.ts";
-import { readConfigFile } from "./private-file.ts";
+import { findPathProblem, MAX_CHECK_BYTES } from "./goal-checks.ts";
+import { readConfigFile, readTextFile } from "./private-file.ts";
+import { readChecks } from "./read-checks.ts";
 
 const NAMES = ["ai_name", "ai_role", "ai_goals"];
+/** May be left out. */
+const CHECKS = "ai_checks";
 
 export interface AgentFile extends AgentDraft {
   /** One sentence per entry of the file that has no effect. */
@@ -38,7 +44,7 @@ export async function readAgentFile(path: string): Promise<AgentFile> {
       throw refuse(`aliases (*${node.source}) are not allowed here; write the text out.`, node.range?.[0]);
     },
   });
-  return readAgent(document, refuse);
+  return readAgent(document, path, refuse);
 }
 
 const EXAMPLE =
@@ -67,7 +73,7 @@ const describeYamlError = ({ code, message }: YAMLError): string =>
 
 // ---------------------------------------------------------------- the three values
 
-function readAgent(document: Document, refuse: Refuse): AgentFile {
+async function readAgent(document: Document, path: string, refuse: Refuse): Promise<AgentFile> {
   const root = document.contents as Node | null;
   const value: unknown = document.toJS();
   if (typeof value !== "object" || value === null || Array.isArray(value))
@@ -81,12 +87,30 @@ function readAgent(document: Document, refuse: Refuse): AgentFile {
     if (!given.has(name)) throw refuse(`${name} is missing${suggestGiven(name, [...given.keys()])}.`);
     throw refuse(`${name} must be a text, got ${describeKind(text)}.`, at(name));
   };
-  return {
-    name: readValue("ai_name"),
-    role: readValue("ai_role"),
-    goals: readGoals(given, at, refuse),
-    notes: [...given.keys()].filter((name) => !NAMES.includes(name)).map(noteIgnored),
-  };
+  const [name, role, goals] = [readValue("ai_name"), readValue("ai_role"), readGoals(given, at, refuse)];
+  const notes = [...given.keys()].filter((name) => ![...NAMES, CHECKS].includes(name)).map(noteIgnored);
+  if (!given.has(CHECKS)) return { name, role, goals, notes };
+  const checks = await readChecks({
+    entries: given.get(CHECKS) ?? [],
+    goalCount: goals.length,
+    readText: (file) => readBeside(path, file),
+    refuse: (problem, place) => refuse(`${CHECKS}, ${problem}.`, at(CHECKS, ...place) ?? at(CHECKS)),
+  });
+  return { name, role, goals, checks, notes };
+}
+
+/**
+ * The file must lie beside the agent file or in a folder below it. Agent files are passed on: one from somebody else must not
+ * read the person's other files, by a path or by a link.
+ */
+async function readBeside(agentFile: string, path: string): Promise<string> {
+  const folder = await realpath(dirname(agentFile));
+  const file = await realpath(join(folder, path)).catch(() => undefined);
+  if (findPathProblem(path) || (file !== undefined && !file.startsWith(folder.endsWith(sep) ? folder : folder + sep)))
+    throw new Error("it must be a file beside the agent file");
+  const found = file === undefined ? undefined : await readTextFile(file, MAX_CHECK_BYTES);
+  if (!found) throw new Error("there is no such file");
+  return found.text;
 }
 
 function readGoals(

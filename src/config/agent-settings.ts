@@ -1,4 +1,5 @@
 /** agent-settings.ts -- the settings of agents, their limits and sub-agents, the daemon and the terminal. */
+import { REPLY_FORMS } from "#core/agent-settings.ts";
 import {
   anyNumber,
   choice,
@@ -21,9 +22,16 @@ export const AGENT_SETTINGS = [
   {
     name: "form",
     environment: ["GOALD_FORM"],
-    ...choice("json", "tools", "react", "code"),
+    ...choice(...REPLY_FORMS),
     meaning:
-      "How the model answers: a JSON object (`json`), a native tool call (`tools`), a thought and an action in Python (`react`), or prose with a block of code (`code`). A server that rejects tools is asked for JSON. Applies to new agents.",
+      "How the model answers: a JSON object (`json`), a native tool call (`tools`), an action on a plan (`plan`), a thought and an action in Python (`react`), or prose with a block of code (`code`). A server that rejects tools is asked for JSON. Applies to new agents.",
+  },
+  {
+    name: "plan",
+    environment: ["GOALD_PLAN"],
+    ...choice("free", "required"),
+    meaning:
+      "Whether the model may make a plan (`free`), or begins with one and is done when all tasks are verified or abandoned (`required`). Applies to new agents.",
   },
   {
     name: "react.severalCalls",

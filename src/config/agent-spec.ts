@@ -1,11 +1,16 @@
-/** agent-spec.ts -- validates the name, role and goals of an agent, from flags, a file or answers. */
+/** agent-spec.ts -- validates the name, role, goals and checks of an agent, from flags, a file or answers. */
 import { GoaldError } from "#core/errors.ts";
+import type { GoalCheck } from "#core/goal-check.ts";
 import { findUnseenMark } from "#core/unseen-marks.ts";
+import { checkText, countCharacters, DIRECTION_MARKS } from "./check-text.ts";
+import { findCheckProblems, withGoals } from "./goal-checks.ts";
 
 export interface AgentDraft {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
+  /** Prove the goals. Absent: none. */
+  readonly checks?: readonly GoalCheck[];
 }
 
 export const MAX_GOALS = 5;
@@ -22,19 +27,20 @@ export const DEFAULT_AGENT: AgentDraft = {
 };
 
 const MAX_NAME_CHARS = 80;
-const MAX_TEXT_CHARS = 2_000;
 
 /** Returns the draft trimmed. Throws GOALD_USAGE that lists all problems, one per line. */
-export function validateAgent({ name, role, goals }: AgentDraft): AgentDraft {
+export function validateAgent({ name, role, goals, checks = [] }: AgentDraft): AgentDraft {
   const problems = [checkName(name), checkRole(role), ...goals.map((goal, at) => checkGoal(goal, at + 1))];
   if (goals.length === 0) problems.push("An agent has at least one goal, got none.");
   if (goals.length > MAX_GOALS)
     problems.push(
       `An agent has up to ${MAX_GOALS} goals, got ${goals.length}. Join some of them, or give the rest to another agent.`,
     );
+  problems.push(...findCheckProblems(checks, goals.length));
   const found = problems.filter((problem) => problem !== undefined);
   if (found.length > 0) throw new GoaldError("GOALD_USAGE", found.join("\n"));
-  return { name: name.trim(), role: role.trim(), goals: goals.map((goal) => goal.trim()) };
+  const valid = { name: name.trim(), role: role.trim(), goals: goals.map((goal) => goal.trim()) };
+  return checks.length === 0 ? valid : { ...valid, checks: withGoals(checks, goals.length) };
 }
 
 /** Returns a sentence, or undefined when the name is valid. */
@@ -54,18 +60,3 @@ export const checkRole = (role: string): string | undefined => checkText("The ro
 export function checkGoal(goal: string, number: number): string | undefined {
   return goal.trim() === "" ? `Goal ${number} must not be empty.` : checkText(`Goal ${number}`, goal);
 }
-
-function checkText(what: string, text: string): string | undefined {
-  const length = countCharacters(text);
-  if (length > MAX_TEXT_CHARS)
-    return `${what} must have up to ${MAX_TEXT_CHARS.toLocaleString("en-US")} characters, got ${length.toLocaleString("en-US")}.`;
-  if (/[\p{Cs}\p{Cc}]/u.test(text.replace(/\r?\n|\t/g, " ")) || DIRECTION_MARKS.test(text))
-    return `${what} must be text without control characters.`;
-  return undefined;
-}
-
-/** Marks that change the direction of text, so that it reads differently from its bytes. */
-const DIRECTION_MARKS = /[\u202a-\u202e\u2066-\u2069]/;
-
-/** Counts a character outside the basic plane as one, as a person does. */
-const countCharacters = (text: string): number => [...text.trim()].length;

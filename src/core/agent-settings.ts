@@ -4,10 +4,14 @@
 export type ApprovalMode = "always" | "risky" | "never";
 
 /**
- * How the model answers: `json`, an object with thoughts and a command; `tools`, a native tool call; `react`, a thought and an
- * action in Python; `code`, prose with a block of code.
+ * How the model answers: `json`, an object with thoughts and a command; `tools`, a native tool call; `plan`, an action as an
+ * object; `react`, a thought and an action in Python; `code`, prose with a block of code.
  */
-export type ReplyForm = "json" | "tools" | "react" | "code";
+export const REPLY_FORMS = ["json", "tools", "plan", "react", "code"] as const;
+export type ReplyForm = (typeof REPLY_FORMS)[number];
+
+/** `free`: the model may make a plan. `required`: it begins with one, and its work ends when all tasks are verified or abandoned. */
+export type PlanMode = "free" | "required";
 
 export interface AgentSettings {
   readonly approve: ApprovalMode;
@@ -24,6 +28,8 @@ export interface AgentSettings {
   /** Extra messages kept beyond nine before the window is cut back to nine. */
   readonly windowBatch: number;
   readonly form: ReplyForm;
+  /** The form `plan` always has a plan. */
+  readonly plan: PlanMode;
   /** The commands that it may use, as command-profile.ts reads them; null for all that work. */
   readonly commands: string | null;
   /** A daemon runs the agent and continues it after a restart. */

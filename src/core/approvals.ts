@@ -2,7 +2,8 @@
 import type { EventOf } from "./event.ts";
 import type { Phase } from "./frame.ts";
 import { type Move, record } from "./move.ts";
-import type { AgentState, OpenCall } from "./state.ts";
+import type { OpenCall } from "./open-call.ts";
+import type { AgentState } from "./state.ts";
 import { clip } from "./text.ts";
 import { isBefore, wait } from "./waits.ts";
 

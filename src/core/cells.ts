@@ -14,6 +14,10 @@ export const RUN_CODE = "run_code";
 const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
 export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
 
+/** Advice for people. */
+export const INSTALL_SANDBOX =
+  "Install the packages of the sandbox: npm install pyodide quickjs-emscripten-core @jitl/quickjs-wasmfile-release-sync.";
+
 /** The internal command by which a cell saves files. For people, the cell itself wrote them. */
 export const SAVES_FILES = "save_files";
 
@@ -69,12 +73,6 @@ export function countCell(state: AgentState, { frame }: At, name: string, { stat
   if (code === BAD_RESULT) return inFrame(state, frame, (one) => ({ ...one, badResults: one.badResults + 1 }));
   if (!isCellCommand(name) || (status !== "ok" && code !== CELL_FAILED)) return state;
   return inFrame(state, frame, (one) => ({ ...one, failedCells: status === "ok" ? 0 : one.failedCells + 1 }));
-}
-
-/** How the model answers in the innermost frame: as its own frame says, else as the one below. */
-export function formOfFrame({ frames, settings }: AgentState): ReplyForm {
-  const told = frames.findLast(({ origin }) => origin?.form !== undefined);
-  return told?.origin?.form ?? settings.form;
 }
 
 /** The forms in which a reply is text with a piece of code. */

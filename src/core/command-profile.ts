@@ -4,10 +4,11 @@
  * A profile is a text such as "files,web,ask_user"; null offers every command that works. The command that ends a turn
  * is in every profile.
  */
+import { PLAN_COMMANDS } from "./command-names.ts";
 import { GoaldError } from "./errors.ts";
 
 /** `own` has the commands of a home that name no group. */
-export const COMMAND_GROUPS = ["files", "web", "agents", "code", "media", "people", "loop", "own"] as const;
+export const COMMAND_GROUPS = ["files", "web", "agents", "code", "media", "people", "plan", "loop", "own"] as const;
 export type CommandGroup = (typeof COMMAND_GROUPS)[number];
 
 interface GroupedCommand {
@@ -26,6 +27,10 @@ export function offersCommand(profile: string | null, command: GroupedCommand): 
   const parts = profile.split(",");
   return parts.includes(name) || parts.includes(group);
 }
+
+/** Whether an agent with this profile can make a plan and close it. */
+export const offersPlan = (profile: string | null): boolean =>
+  PLAN_COMMANDS.every((name) => offersCommand(profile, { name, group: "plan" }));
 
 /**
  * Returns the profile in its one form: parts without blanks, each once, in alphabetical order; null for `all`. Throws

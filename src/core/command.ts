@@ -13,6 +13,8 @@ import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
 import type { CommandGroup } from "./command-profile.ts";
 import { isGoaldError } from "./errors.ts";
 import type { EventOf } from "./event.ts";
+import type { CheckResult, GoalCheck } from "./goal-check.ts";
+import type { NewTask, TaskState } from "./plan.ts";
 import type { StagedWrite } from "./ports/commit.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import type { Workspace } from "./ports/workspace.ts";
@@ -88,7 +90,13 @@ export interface CommandContext {
   readonly step: number;
   /** The content that a person was asked about, of the file whose code the call runs. Absent: nobody was asked. */
   readonly script?: ScriptHash;
-  readonly agent: { readonly id: string; readonly name: string; readonly goals: readonly string[] };
+  readonly agent: {
+    readonly id: string;
+    readonly name: string;
+    readonly goals: readonly string[];
+    /** Checks of the goals that count in this turn. */
+    readonly checks: readonly GoalCheck[];
+  };
   /** Adds a write to goald's store, committed together with the result or not at all. Throws for an invalid write. */
   stage(write: CommandWrite): void;
   /**
@@ -115,7 +123,13 @@ export type CommandWrite =
   | (Extract<StagedWrite, { readonly kind: "send" | "timer" }> & AnswerWrite)
   | SubagentRequest
   | NamespaceWrite
-  | { readonly kind: "methods-found"; readonly names: readonly string[] };
+  | { readonly kind: "methods-found"; readonly names: readonly string[] }
+  | PlanWrite;
+/** Changes of the plan, which the service `plan` has accepted, and results of checks. */
+export type PlanWrite =
+  | { readonly kind: "task-added"; readonly parent: string; readonly task: NewTask }
+  | { readonly kind: "task-changed"; readonly id: string; readonly state: TaskState }
+  | { readonly kind: "goals-checked"; readonly results: readonly CheckResult[] };
 /** The namespace after a cell. */
 export type NamespaceWrite = { readonly kind: "namespace" } & Omit<
   EventOf<"namespace-saved">,
@@ -158,7 +172,7 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   /** False: the prompt does not list the command. Method search finds it, and code and the model may call it by name. */
   readonly listed?: boolean;
   /**
-   * A step of other commands. Neither the model nor code may call it by name, no search finds it, and every profile has it. It
+   * A step of other commands of goald. Neither the model nor code may call it by name, no search finds it, and every profile has it. It
    * belongs to a call that was judged, so the policy allows it.
    */
   readonly isInternal?: boolean;

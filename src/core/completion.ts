@@ -3,11 +3,15 @@
  *
  * A refusal is a result that the model reads. The first one leaves it free to do something else. After the second one an
  * agent with working sub-agents waits for their next report, which costs nothing. The third one pauses it. A report, a
- * person's words, new goals and a resume start the count again.
+ * person's words, new goals, checks that pass and a resume start the count again.
  */
 import type { EventOf } from "./event.ts";
+import { planOf } from "./evolve-plan.ts";
+import { describeResult } from "./goal-check.ts";
+import { type PlanTask, unfinishedTasks } from "./plan.ts";
 import type { AgentState } from "./state.ts";
 import type { ChildAccount } from "./subagents/subagent-event.ts";
+import { oneLine } from "./text.ts";
 
 export const MAX_REFUSALS = 3;
 const WAIT_AT = 2;
@@ -20,7 +24,10 @@ export interface Refusal {
 }
 
 /** The reason why the turn may not end now; undefined when it may. */
-export function refuseCompletion(state: AgentState): Refusal | undefined {
+export const refuseCompletion = (state: AgentState): Refusal | undefined =>
+  refuseForHelpers(state) ?? refuseForPlan(state);
+
+function refuseForHelpers(state: AgentState): Refusal | undefined {
   const helpers = workingHelpers(state);
   if (helpers.length === 0) return undefined;
   const names = helpers.map(([key, { name }]) => `${name} (${key})`).join(", ");
@@ -31,6 +38,28 @@ export function refuseCompletion(state: AgentState): Refusal | undefined {
   return { refusal: "helpers", reason };
 }
 
+/** Tasks that a refusal names. */
+const MAX_NAMED = 10;
+
+function refuseForPlan(state: AgentState): Refusal | undefined {
+  const unfinished = nameUnfinished(state);
+  if (unfinished === "") return undefined;
+  const reason =
+    `Your plan is not finished. These tasks are neither verified nor abandoned: ${unfinished}. ` +
+    "Do what is left of them. Then set each to verified with modify_task, once you have checked it, or to abandoned; " +
+    "task 0 stands for all of them.";
+  return { refusal: "plan", reason };
+}
+/** Empty when each task is verified or abandoned, and when there is no plan. */
+function nameUnfinished(state: AgentState): string {
+  const unfinished = unfinishedTasks(planOf(state) ?? FINISHED);
+  const named = unfinished
+    .slice(0, MAX_NAMED)
+    .map(({ id, task }) => `${id} ${JSON.stringify(oneLine(task.goal, 80))} (${task.state})`);
+  return named.join(", ") + (unfinished.length > MAX_NAMED ? `, and ${unfinished.length - MAX_NAMED} more` : "");
+}
+const FINISHED: PlanTask = { goal: "", state: "verified", subtasks: [] };
+
 /** Sub-agents that will report by themselves. Paused ones need somebody to continue them. */
 export const workingHelpers = ({ children }: AgentState): readonly (readonly [string, ChildAccount])[] =>
   Object.entries(children).filter(([, { isWorking, isPaused, isEnding }]) => isWorking && !isPaused && !isEnding);
@@ -39,7 +68,25 @@ export const workingHelpers = ({ children }: AgentState): readonly (readonly [st
 export const awaitsHelpers = (state: AgentState): boolean =>
   state.refusals >= WAIT_AT && workingHelpers(state).length > 0;
 
-/** The reason of the pause, for people. */
-export const notProven = (count: number): string =>
-  `It asked to end its work ${count} times in a row, and its work was not finished. See what it was told: goald logs <agent>. ` +
-  'Tell it what to do instead (goald say <agent> "…"), then let it go on: goald resume <agent>';
+/** The reason of the pause, for people. It names what is missing. */
+export function notProven(state: AgentState): string {
+  const helpers = workingHelpers(state).map(([, { name }]) => name);
+  const unfinished = nameUnfinished(state);
+  const missing = [
+    ...(helpers.length > 0 ? [`Sub-agents still work for it: ${helpers.join(", ")}.`] : []),
+    ...(unfinished === "" ? [] : [`Tasks of its plan are neither verified nor abandoned: ${unfinished}.`]),
+    ...failedChecks(state).map((failed) => `A check ${failed}`),
+  ];
+  return (
+    `It reported its work as finished ${state.refusals} times in a row, and it is not. ${missing.map((one) => `${one} `).join("")}` +
+    "See what it was told: goald logs <agent>. " +
+    'Tell it what to do instead (goald say <agent> "…"), or let it try again: goald resume <agent>'
+  );
+}
+
+const failedChecks = ({ checks, proofs }: AgentState): readonly string[] =>
+  proofs.flatMap((result) => {
+    const test = checks[result.check]?.test;
+    return result.isPassed || !test ? [] : [oneLine(describeResult(test, result), MAX_FAILED_CHARS)];
+  });
+const MAX_FAILED_CHARS = 300;

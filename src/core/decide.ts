@@ -9,7 +9,7 @@
 import { askApproval, awaitApproval } from "./approvals.ts";
 import { type Effect, stricterEffect } from "./call.ts";
 import { modelCallId } from "./call-ids.ts";
-import { cellTrouble, formOfFrame, isActionForm } from "./cells.ts";
+import { cellTrouble, isActionForm } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import { giveUp, pop, requestCompletion } from "./end-frame.ts";
 import type { Frame, Phase } from "./frame.ts";
@@ -18,7 +18,7 @@ import { limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { lostCall, type Move, pause, record } from "./move.ts";
 import { type JudgedCommand, judge } from "./policy.ts";
-import { type AgentState, activeFrame, openCommand, openQuestion } from "./state.ts";
+import { type AgentState, activeFrame, formOfFrame, openCommand, openQuestion } from "./state.ts";
 import { outcomeUnknown } from "./unknown-outcome.ts";
 import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
 
@@ -123,7 +123,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   const step = state.step + 1;
   const limit = limitReached(state, step, now);
   if (limit) return pause(limit.code, limit.reason);
-  if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state.refusals));
+  if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state));
   const notice = noticeDue(frame);
   if (notice) return record(notice);
   if (isIdle(state)) return wait(state, "agent", null, now);

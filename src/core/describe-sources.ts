@@ -1,5 +1,6 @@
 /** describe-sources.ts -- names outside sources in words, for approvals and views. Pure. */
 import { MORE_SOURCES, type OutsideSource, type Received } from "./provenance.ts";
+import { joinNames } from "./text.ts";
 
 /** "evil.example", "agent mole", "an unknown page". */
 export function describeSource({ from, name }: OutsideSource): string {
@@ -21,8 +22,3 @@ export function describeReceived(received: readonly Received[], max = 1): string
 
 /** Minutes are exact enough to find the event. */
 const describeMoment = ({ step, at }: Received): string => `step ${step}, ${at.slice(0, 16)}Z`;
-
-function joinNames(names: readonly string[], max: number): string {
-  if (names.length > max) return `${names.slice(0, max).join(", ")} and ${names.length - max} more`;
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}

@@ -56,6 +56,8 @@ const EXIT_OF = {
   GOALD_MODEL: EXIT.error,
   GOALD_MEDIA: EXIT.error,
   GOALD_POST: EXIT.error,
+  /** A change of the plan that does not fit it. The model reads the message. */
+  GOALD_PLAN: EXIT.error,
   /** A command's sub-task ended without a result. The model reads the message. */
   GOALD_SUBTASK: EXIT.error,
   /** The request would exceed one of the agent's limits. */

@@ -41,7 +41,10 @@ type MarksFor<T> = { readonly [K in OpenField<T>]: MarkFor<T[K]> } & {
 const OF_CALL = { callId: "fixed" } as const;
 const OBSERVATION = { status: "fixed", source: "fixed", text: "text", value: "whole" } as const;
 
-export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf<T>> } = {
+/** An event of a type with several shapes has the marks of one of them. */
+type MarksForEach<T> = T extends unknown ? MarksFor<T> : never;
+
+export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksForEach<EventOf<T>> } = {
   "agent-created": { approve: "fixed" },
   "settings-changed": { approve: "fixed" },
   "goals-changed": {},
@@ -74,10 +77,15 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf
   "approvals-granted": {},
   "words-trusted": { what: "fixed" },
   "message-received": { text: "text" },
+  "files-restored": {},
   "agent-paused": { code: "fixed" },
   "agent-resumed": {},
+  "task-added": { callId: "fixed", parent: "fixed", by: "fixed" },
+  "task-changed": { callId: "fixed", id: "fixed", state: "fixed", by: "fixed" },
+  "goals-checked": OF_CALL,
   "turn-started": {},
   "turn-finished": { outcome: "fixed" },
+  "turn-remembered": {},
   "agent-started": { ...OF_CALL, child: { approve: "fixed" } },
   "agent-told": { ...OF_CALL, text: "text" },
   "agent-ended": {},

@@ -10,20 +10,25 @@
 import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
 import type { AskedScript } from "./asked-script.ts";
 import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
+import type { FilesRestored } from "./files-restored.ts";
+import type { GoalCheck } from "./goal-check.ts";
 import type { Leaving } from "./leaving.ts";
 import type { NestedEvent } from "./nested-event.ts";
+import type { PauseCode } from "./pause-code.ts";
+import type { PlanEvent } from "./plan-event.ts";
 import type { OutsideSource, TrustedWords } from "./provenance.ts";
 import type { Origin, SubagentEvent } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
+import type { TurnEvent } from "./turn-event.ts";
 
 /** The version that this code writes; `upcast` turns older versions into it. */
 export const EVENT_VERSION = 1;
 
 /**
- * The request asked for JSON bound to a schema, any JSON, plain text or a tool call, which are read alike; or for an action or a
- * block of code in text.
+ * The request asked for JSON bound to a schema, any JSON, plain text or a tool call, which are read alike; or for an action as
+ * JSON; or for an action or a block of code in text.
  */
-export type OutputMode = "json_schema" | "json_object" | "plain" | "tools" | "react" | "code";
+export type OutputMode = "json_schema" | "json_object" | "plain" | "tools" | "plan" | "react" | "code";
 
 export interface Usage {
   readonly inputTokens: number;
@@ -39,34 +44,6 @@ export interface ModelSpending {
   readonly costUsd: number | null;
   readonly modelCalls: number;
 }
-
-export type PauseCode =
-  | "person"
-  | "stopped"
-  | "killed"
-  /** The parent agent was stopped. */
-  | "parent"
-  /** The parent agent ended it. */
-  | "ended"
-  | "step-limit"
-  | "token-limit"
-  | "budget"
-  | "time-limit"
-  | "loop"
-  | "bad-replies"
-  | "key-refused"
-  | "model-refused"
-  | "model-unreachable"
-  | "prompt-too-long"
-  /** The server sent more than the maximum of a reply. */
-  | "cap-ignored"
-  /** It asked several times to end its work, which was not finished. */
-  | "not-proven"
-  /** Several cells of code in a row failed. */
-  | "failing-cells"
-  /** A memory or a long text that the agent needs was changed. An agent whose log was changed cannot be paused. */
-  | "damaged"
-  | "crash-loop";
 
 export interface Fallback {
   readonly model: string;
@@ -86,11 +63,13 @@ export type EventBody =
       readonly name: string;
       readonly role: string;
       readonly goals: readonly string[];
+      /** Absent: none. */
+      readonly checks?: readonly GoalCheck[];
       /** Absent when a person created it. */
       readonly startedBy?: Origin;
     } & GivenSettings)
   | ({ readonly type: "settings-changed" } & Partial<AgentSettings>)
-  | { readonly type: "goals-changed"; readonly goals: readonly string[] }
+  | { readonly type: "goals-changed"; readonly goals: readonly string[]; readonly checks?: readonly GoalCheck[] }
   // -- one step: ask the model, receive its reply, read it
   | ({
       readonly type: "model-asked";
@@ -159,8 +138,8 @@ export type EventBody =
       readonly type: "command-denied";
       readonly by: "policy" | "person";
       readonly reason: string;
-      /** Why the turn may not end yet: sub-agents work. Such refusals are counted. */
-      readonly refusal?: "helpers";
+      /** Why the turn may not end yet: sub-agents work, or tasks of the plan are unfinished. Such refusals are counted. */
+      readonly refusal?: "helpers" | "plan";
     } & OfCall)
   | ({
       readonly type: "approval-asked";
@@ -221,6 +200,7 @@ export type EventBody =
   /** A person trusts the outside words that the agent received until now, or those of one file or placed folder. */
   | ({ readonly type: "words-trusted" } & TrustedWords)
   | { readonly type: "message-received"; readonly from: string; readonly text: Text }
+  | FilesRestored
   | {
       readonly type: "agent-paused";
       readonly code: PauseCode;
@@ -229,10 +209,8 @@ export type EventBody =
       readonly spent?: ModelSpending;
     }
   | { readonly type: "agent-resumed" }
-  /** New goals or a person's words arrived after the last turn was finished. */
-  | { readonly type: "turn-started"; readonly turn: number }
-  /** `carries`: as in the report to the parent (call.ts). */
-  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string; readonly carries?: true }
+  | PlanEvent
+  | TurnEvent
   | SubagentEvent;
 
 /** An event before the journal stamps it; `frame` defaults to the frame of its call, else to the innermost one. */

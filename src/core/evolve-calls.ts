@@ -1,13 +1,17 @@
 /** evolve-calls.ts -- folds the start and the end of a command's call. Pure. */
+
+import type { Observation } from "./call.ts";
 import { countCell } from "./cells.ts";
+import { PLAN_COMMANDS, THINK } from "./command-names.ts";
 import type { EventOf } from "./event.ts";
 import { afterEnd } from "./evolve-deaths.ts";
 import { type At, afterCall, closeCall, inFrame, inPhase, putCall, withMessageForAll } from "./fold.ts";
-import type { Message } from "./frame.ts";
+import type { Deed, Message } from "./frame.ts";
 import { isCallFrame, unwindTo } from "./frames.ts";
+import type { OpenCall } from "./open-call.ts";
 import { receive, sourcesOf } from "./provenance.ts";
 import { countDownload, loseReserved, spend } from "./spending.ts";
-import { type AgentState, INTERRUPTED, type OpenCall, openCommand } from "./state.ts";
+import { type AgentState, INTERRUPTED, openCommand } from "./state.ts";
 import { withMade } from "./subagents/evolve-subagents.ts";
 import { headOf } from "./text.ts";
 
@@ -41,13 +45,22 @@ export function commandStarted(
 export function commandFinished(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
   const { step, callId, observation, closesTurn, reconciled, spent } = event;
   const { status, source, text, code, outside } = observation;
-  const { call, leaving, thought = "" } = openCommand(state, callId) ?? {};
+  const open = openCommand(state, callId);
+  const { call, leaving, thought = "" } = open ?? {};
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
-  const told = { step, kind: "result", from: call?.name ?? "command", status, ...words } as const;
-  const ended = endCall(countDownload(made, event), event, told);
+  const did = deedOf(open, observation);
+  const told = {
+    step,
+    kind: "result",
+    from: call?.name ?? "command",
+    status,
+    ...words,
+    ...(did ? { did } : {}),
+  } as const;
+  const ended = endCall(noteDeed(countDownload(made, event), event, did), event, told);
   const finished = countCell(ended, event, call?.name ?? "", observation);
   if (observation.asksToEnd && status === "ok")
     return inPhase(finished, event, { kind: "ending", reason: headOf(text).trim() || thought });
@@ -57,6 +70,24 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
     const end = { reason: headOf(text), ...(leaving?.carries ? { carries: true as const } : {}) };
     return frame.kind === "agent" ? { ...frame, phase: { kind: "closing", end } } : frame;
   });
+}
+
+function deedOfCommand(name: string): Deed | undefined {
+  if (name === THINK) return "think";
+  return PLAN_COMMANDS.includes(name) ? "plan" : undefined;
+}
+
+function deedOf(open: ReturnType<typeof openCommand>, { artifacts }: Observation): Deed | undefined {
+  if (!open) return undefined;
+  const changesFiles = artifacts.length > 0 && open.intent?.annotations.readOnly !== true;
+  return deedOfCommand(open.call.name) ?? open.did ?? (changesFiles ? "files" : undefined);
+}
+
+/** Notes a deed of a nested call with the command that made the call. */
+function noteDeed(state: AgentState, { frame }: At, did: Deed | undefined): AgentState {
+  const { kind, origin } = state.frames.find(({ id }) => id === frame) ?? {};
+  const caller = kind === "call" && origin ? openCommand(state, origin.callId) : undefined;
+  return caller && did ? putCall(state, { ...caller, did }) : state;
 }
 
 /** Closes a call with everything nested in it. Its frame reads the message and goes on (`afterCall`), unless it was pushed for this call. */

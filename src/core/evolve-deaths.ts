@@ -7,7 +7,8 @@
  */
 import type { EventOf } from "./event.ts";
 import { putCall } from "./fold.ts";
-import { type AgentState, INTERRUPTED, type OpenCall, openCommand } from "./state.ts";
+import type { OpenCall } from "./open-call.ts";
+import { type AgentState, INTERRUPTED, openCommand } from "./state.ts";
 
 export function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-interrupted">): AgentState {
   // One death interrupts the calls of all frames.

@@ -2,9 +2,10 @@
 import type { EventOf } from "./event.ts";
 import { type At, closeCall, inFrame, inPhase, putCall, withMessage } from "./fold.ts";
 import { mayHaveBeenCharged, wasSent } from "./limits.ts";
+import type { OpenCall } from "./open-call.ts";
 import { receive } from "./provenance.ts";
 import { spend, spendIf } from "./spending.ts";
-import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
+import { type AgentState, openQuestion } from "./state.ts";
 
 /** An earlier attempt that is still open was interrupted, and its server may charge for it. */
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
@@ -85,7 +86,7 @@ export function modelReplied(state: AgentState, event: EventOf<"model-replied"> 
     status: null,
     source: "model",
     text,
-    ...(mode === "react" || mode === "code" ? { form: mode } : {}),
+    ...(mode === "react" || mode === "code" || mode === "plan" ? { form: mode } : {}),
   });
   return inPhase(remembered, event, { kind: "reading", callId, reply: text, finishReason, model, mode });
 }

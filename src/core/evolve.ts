@@ -10,7 +10,10 @@ import { methodsFound, namespaceSaved, trustNamespaces } from "./cells.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
 import { commandDenied, commandFinished, commandStarted } from "./evolve-calls.ts";
 import { callCleared, callCutOff, callInterrupted, callIsolated, NO_DEATHS } from "./evolve-deaths.ts";
+import { goalsChecked, taskAdded, taskChanged } from "./evolve-plan.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
+import { turnRemembered, turnStarted, withWords } from "./evolve-turn.ts";
+import { filesRestored } from "./files-restored.ts";
 import { type At, inEveryFrame, inFrame, inPhase, putCall, thinking, withMessage, withMessageForAll } from "./fold.ts";
 import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
@@ -29,8 +32,8 @@ import {
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
   switch (event.type) {
     case "agent-created": {
-      const { name, role, goals, startedBy } = event;
-      const created = { ...state, name, role, goals, settings: settingsWith(state.settings, event) };
+      const { name, role, goals, checks = [], startedBy } = event;
+      const created = { ...state, name, role, goals, checks, settings: settingsWith(state.settings, event) };
       return startedBy ? startedFrom(startedBy, created, event) : created;
     }
     case "settings-changed": {
@@ -103,7 +106,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return wordsTrusted(state, event);
     case "message-received": {
       const { from, text } = event;
-      return withMessageForAll({ ...state, grantedApprovals: 0, refusals: 0 }, event, {
+      return withWords({ ...state, grantedApprovals: 0, refusals: 0 }, event, {
         step: state.step,
         kind: "feedback",
         from,
@@ -112,6 +115,8 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
         text,
       });
     }
+    case "files-restored":
+      return filesRestored(state, event);
     case "frame-pushed":
       return receive(pushFrame(state, event), event.outside ?? [], event);
     case "frame-popped":
@@ -128,10 +133,16 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       };
     case "agent-resumed":
       return agentResumed(state, event);
+    case "task-added":
+      return taskAdded(state, event);
+    case "task-changed":
+      return taskChanged(state, event);
+    case "goals-checked":
+      return goalsChecked(state, event);
     case "turn-started":
-      return inPhase({ ...state, turn: event.turn, fallback: null, made: [], refusals: 0 }, event, {
-        kind: "thinking",
-      });
+      return turnStarted(state, event);
+    case "turn-remembered":
+      return turnRemembered(state, event);
     case "turn-finished":
       return inPhase(state, event, { kind: "resting", outcome: event.outcome, reason: event.reason });
     case "agent-started":
@@ -163,9 +174,11 @@ function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): Age
 /** Fields of a message from goald itself to the model. */
 const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;
 
-/** The new goals are in the instructions; this message points out that they changed. */
+/** The new goals are in the instructions; this message points out that they changed. A plan starts anew from them. */
 function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): AgentState {
-  const changed = { ...state, goals: event.goals, goalsOutside: [], grantedApprovals: 0, refusals: 0 };
+  const { goals, checks = [] } = event;
+  const given = { goals, checks, goalsTurn: state.turn, plan: null, proofs: [] };
+  const changed = { ...state, ...given, goalsOutside: [], grantedApprovals: 0, refusals: 0 };
   const text = "The goals were changed just now. Those in your instructions are the ones that count.";
   return withMessageForAll(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
 }

@@ -1,6 +1,8 @@
 /** fold.ts -- building blocks for folding events into the state. Pure. */
 import type { Frame, Message, Phase } from "./frame.ts";
-import { type AgentState, longestWindow, type OpenCall, SHORT_TERM_MESSAGES } from "./state.ts";
+import type { OpenCall } from "./open-call.ts";
+import type { AgentState } from "./state.ts";
+import { withNewest } from "./window.ts";
 
 /** Position and time of an event. */
 export type At = { readonly seq: number; readonly frame: number; readonly at: string };
@@ -21,21 +23,17 @@ export const thinking = (state: AgentState, at: At, message: Omit<Message, "seq"
 
 /** Adds a message to the frame of the event. */
 export const withMessage = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
-  inFrame(state, at.frame, (frame) => addMessage(frame, { seq: at.seq, ...message }, longestWindow(state)));
+  inFrame(state, at.frame, (frame) => addMessage(frame, { seq: at.seq, ...message }, state));
 
 /** Adds a message from outside to every frame, so that the innermost one reads it and the agent remembers it. */
 export const withMessageForAll = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
   inEveryFrame(state, (frame) => ({
-    ...addMessage(frame, { seq: at.seq, ...message }, longestWindow(state)),
+    ...addMessage(frame, { seq: at.seq, ...message }, state),
     repetition: null,
   }));
 
-/** Keeps nine messages. With a batch, the extra messages go all at once, which keeps the prompt's prefix cacheable. */
-function addMessage(frame: Frame, message: Message, most: number): Frame {
-  if (frame.kind === "call") return frame;
-  const window = [...frame.window, message];
-  return { ...frame, window: window.length > most ? window.slice(-SHORT_TERM_MESSAGES) : window };
-}
+const addMessage = (frame: Frame, message: Message, state: AgentState): Frame =>
+  frame.kind === "call" ? frame : { ...frame, window: withNewest(frame, message, state) };
 
 /** The call of the phase has ended: the frame judges the next call of the reply, or thinks. */
 export const afterCall = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>

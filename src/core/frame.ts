@@ -19,9 +19,14 @@ export interface Message {
   /** Sources of the outside words in the text. Absent: none, or only `source` is known. */
   readonly outside?: readonly OutsideSource[];
   readonly text: Text;
-  /** A reply that is not JSON: the form in which the model wrote it. */
-  readonly form?: ActionForm;
+  /** A reply that is not JSON with a command: the form in which the model wrote it. */
+  readonly form?: ActionForm | "plan";
+  /** A result: what the command did beside returning it. Absent: nothing that the plan's hint is about. */
+  readonly did?: Deed;
 }
+
+/** Set when the call changed files, recorded a thought or changed the plan; the newest of several. */
+export type Deed = "files" | "think" | "plan";
 
 /** The forms in which a reply is text with a piece of code. */
 export type ActionForm = Extract<ReplyForm, "react" | "code">;

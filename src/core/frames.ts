@@ -13,7 +13,8 @@
 import type { EventOf } from "./event.ts";
 import type { At } from "./fold.ts";
 import { createFrame, type EndedRun, type Frame, type FrameOrigin } from "./frame.ts";
-import type { AgentState, OpenCall } from "./state.ts";
+import type { OpenCall } from "./open-call.ts";
+import type { AgentState } from "./state.ts";
 import { clip, headOf } from "./text.ts";
 
 /** Maximum number of frames, the agent's included: a run that always starts a run ends here. */

@@ -8,8 +8,12 @@
  * Words and goals are work: a finished agent starts its next turn with them. A paused agent
  * receives them and stays paused.
  */
+import { offersPlan } from "./command-profile.ts";
 import type { NewEvent } from "./event.ts";
+import { startPlan } from "./evolve-plan.ts";
 import { frameAt, isFurtherCall } from "./frames.ts";
+import type { PlanEdit } from "./plan.ts";
+import { applyFitting } from "./plan-edit.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import { type AgentState, activeFrame, callForPerson, isFinished, openCommand } from "./state.ts";
 import { nextTurn, receiveFromAgent } from "./subagents/incoming.ts";
@@ -56,7 +60,9 @@ export function receive(message: InboxMessage, state: AgentState, at = ""): read
       return [{ type: "settings-changed", ...settings }];
     }
     case "goals":
-      return [...nextTurn(state), { type: "goals-changed", goals: message.goals }];
+      return [...nextTurn(state), { ...message, type: "goals-changed" }];
+    case "plan":
+      return receiveEdits(message.edits, state);
     case "trust":
       return [{ ...message, type: "words-trusted" }];
     case "answer":
@@ -77,6 +83,16 @@ function receiveWords({ from, text }: Extract<InboxMessage, { type: "say" }>, st
   if (!open) return [...nextTurn(state), { type: "message-received", from, text }];
   const observation = { status: "ok", text, source: "person", artifacts: [] } as const;
   return [{ type: "command-finished", step: open.step, callId: open.callId, observation, durationMs: 0 }];
+}
+
+/** Edits that do not fit the plan as it then is have no effect. A finished agent has no plan, nor has one without its commands. */
+function receiveEdits(edits: readonly PlanEdit[], state: AgentState): readonly NewEvent[] {
+  if (isFinished(state) || !offersPlan(state.settings.commands)) return [];
+  return applyFitting(startPlan(state), edits).made.map((edit) =>
+    edit.kind === "add"
+      ? { type: "task-added", parent: edit.parent, task: { goal: edit.goal }, by: "person" }
+      : { type: "task-changed", id: edit.id, state: edit.state, by: "person" },
+  );
 }
 
 /** True for messages that start a new turn of a finished agent. */

@@ -6,7 +6,8 @@
  * `limitExceededBy` once the size of the request is known and before it is sent. Each
  * reason says what was allowed, what is spent, and how to continue.
  */
-import type { PauseCode, Usage } from "./event.ts";
+import type { Usage } from "./event.ts";
+import type { PauseCode } from "./pause-code.ts";
 import type { AgentState } from "./state.ts";
 import type { Spending } from "./subagents/subagent-event.ts";
 import { countNoun } from "./text.ts";

@@ -1,7 +1,8 @@
 /** move.ts -- what an agent can do next. */
 import type { Effect, WaitFor } from "./call.ts";
-import type { NewEvent, PauseCode } from "./event.ts";
+import type { NewEvent } from "./event.ts";
 import { isFurtherCall } from "./frames.ts";
+import type { PauseCode } from "./pause-code.ts";
 import type { Text } from "./text.ts";
 
 export type Move =

@@ -8,6 +8,8 @@
 import type { Observation } from "./call.ts";
 import type { CommandContext } from "./command.ts";
 import type { Usage } from "./event.ts";
+import type { AddressStatus, GoalTests } from "./goal-check.ts";
+import type { PlanBook } from "./plan.ts";
 import type { MethodSearch } from "./ports/methods.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
@@ -160,7 +162,6 @@ export interface CellStart {
   readonly namespaceSeq: number | null;
 }
 export interface Cells {
-  /** Values for `prepare`. */
   begin(language: CellLanguage): CellStart;
   /** Sources of the outside words that the namespace has received. */
   receivedBy(language: CellLanguage): readonly OutsideSource[];
@@ -223,6 +224,9 @@ export interface Services {
   readonly agents: AgentDirectory;
   readonly cells: Cells;
   readonly methods: MethodSearch;
+  readonly plan: PlanBook;
+  readonly statuses: AddressStatus;
+  readonly tests: GoalTests;
 }
 export type ServiceName = keyof Services;
 export const SERVICES: readonly ServiceName[] = [
@@ -237,6 +241,9 @@ export const SERVICES: readonly ServiceName[] = [
   "agents",
   "cells",
   "methods",
+  "plan",
+  "statuses",
+  "tests",
 ];
 
 /** For each service: ready, or what to do to set it up. */

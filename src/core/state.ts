@@ -4,83 +4,44 @@
  * Its size does not grow with the agent's age: nine messages (plus a configured batch), the open calls, a few counters.
  */
 
-import type { AgentSettings } from "./agent-settings.ts";
-import type { ScriptHash } from "./asked-script.ts";
-import type { Annotations, CommandCall, Effect } from "./call.ts";
+import type { AgentSettings, ReplyForm } from "./agent-settings.ts";
 import type { Namespaces } from "./cells.ts";
-import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
-import { createFrame, type EndedRun, type Frame, type NestedResult } from "./frame.ts";
-import type { Leaving } from "./leaving.ts";
+import type { Fallback, Usage } from "./event.ts";
+import { createFrame, type Frame, type Message } from "./frame.ts";
+import type { CheckResult, GoalCheck } from "./goal-check.ts";
+import type { OpenCall } from "./open-call.ts";
+import type { PauseCode } from "./pause-code.ts";
+import type { PlanTask } from "./plan.ts";
 import type { OutsideSource, Received } from "./provenance.ts";
 import type { ChildAccount, Origin, Spending } from "./subagents/subagent-event.ts";
+import type { TurnMemory } from "./turn-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 9;
-
-/** Number of messages in the prompt; older ones are in long-term memory. */
-export const SHORT_TERM_MESSAGES = 9;
-
-/** Upper bound of `windowBatch`, which keeps the state small. */
-export const MAX_WINDOW_BATCH = 40;
+export const STATE_VERSION = 10;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";
-
-/** A call that has begun and not ended. An intent whose epoch is older than the lease's was interrupted. */
-export type OpenCall =
-  | {
-      readonly kind: "model";
-      readonly callId: string;
-      readonly frame: number;
-      readonly step: number;
-      readonly attempt: number;
-      readonly epoch: number;
-      readonly model: string;
-      readonly mode: OutputMode;
-      /** Possible charges that no other field counts; 0 once a failure is recorded. */
-      readonly reservedTokens: number;
-      readonly reservedUsd: number | null;
-      /** The attempt has failed, and is counted. */
-      readonly isSettled?: true;
-    }
-  | {
-      readonly kind: "command";
-      readonly callId: string;
-      readonly frame: number;
-      readonly step: number;
-      readonly call: CommandCall;
-      readonly thought: string;
-      readonly leaving?: Leaving;
-      /** Set when a person was asked about the file whose code the call runs. */
-      readonly script?: ScriptHash;
-      /** Results of nested work that has ended, in order of their ordinals; absent: none. */
-      readonly results?: readonly NestedResult[];
-      /** The last sub-tasks of this call that have ended, oldest first; absent: none. */
-      readonly runs?: readonly EndedRun[];
-      /** Absent until command-started, which has the number `seq`. */
-      readonly intent?: {
-        readonly seq: number;
-        readonly attempt: number;
-        readonly epoch: number;
-        readonly at: string;
-        readonly effect: Effect;
-        readonly annotations: Annotations;
-        readonly prepared: unknown;
-        /** Sources of the outside words that `prepare` read; absent: none. */
-        readonly outside?: readonly OutsideSource[];
-        /** Newest epoch that found the call interrupted, so that one death counts once. */
-        readonly seenInterruptedAt?: number;
-        /** The most that the call may spend on models. */
-        readonly reserved?: { readonly tokens: number; readonly usd: number | null };
-      };
-    };
 
 export interface AgentState {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
+  /** Checks of the goals. */
+  readonly checks: readonly GoalCheck[];
+  /** The newest result of each check that has run in this turn. */
+  readonly proofs: readonly CheckResult[];
   readonly settings: AgentSettings;
   readonly turn: number;
+  /** The newest turn that the goals opened. Words opened the later ones. */
+  readonly goalsTurn: number;
+  /** The step and the number of the event at which this turn began. */
+  readonly turnBegan: { readonly step: number; readonly seq: number };
+  /** Words that arrived after the last turn, before the first step of this one: what this turn is for. */
+  readonly asked: readonly Message[];
+  /** Memories of finished turns, oldest first: the newest, and older ones that are small. */
+  readonly turns: readonly TurnMemory[];
+  /** Null until the model or a person uses it (`planOf`). */
+  readonly plan: PlanTask | null;
   /** Number of model calls begun; repeated attempts do not count. */
   readonly step: number;
   /** A stack; the last one is the innermost. */
@@ -98,7 +59,7 @@ export interface AgentState {
   readonly trustedSeq: number;
   /** Outside sources that the parent had received when it wrote the goals; empty: none, or a person has set the goals. */
   readonly goalsOutside: readonly OutsideSource[];
-  /** Refused requests to end the turn in a row. */
+  /** Reports of work as finished, in a row, that were refused. */
   readonly refusals: number;
   /** Replies that the server cut off. Later replies get more room. */
   readonly cutReplies: number;
@@ -148,6 +109,8 @@ export const initialState: AgentState = {
   name: "",
   role: "",
   goals: [],
+  checks: [],
+  proofs: [],
   settings: {
     approve: "always",
     stepLimit: null,
@@ -157,10 +120,16 @@ export const initialState: AgentState = {
     model: null,
     windowBatch: 0,
     form: "json",
+    plan: "free",
     commands: null,
     background: false,
   },
   turn: 1,
+  goalsTurn: 1,
+  turnBegan: { step: 0, seq: 0 },
+  asked: [],
+  turns: [],
+  plan: null,
   step: 0,
   frames: [createFrame({ id: 0, kind: "agent", path: "", origin: null })],
   framesPushed: 0,
@@ -195,6 +164,15 @@ export const initialState: AgentState = {
 /** The innermost frame, which moves next. */
 export const activeFrame = (state: AgentState): Frame => state.frames.at(-1) ?? state.frames[0];
 
+/** How the model answers in a frame, by default the innermost one: as the frame says, else as the one below it. */
+export function formOfFrame(
+  { frames, settings }: AgentState,
+  frame: Frame = frames[frames.length - 1] ?? frames[0],
+): ReplyForm {
+  const told = frames.slice(0, frames.indexOf(frame) + 1).findLast(({ origin }) => origin?.form !== undefined);
+  return told?.origin?.form ?? settings.form;
+}
+
 const openCall = <K extends OpenCall["kind"]>(kind: K, { open }: AgentState, callId: string) =>
   open.find((call): call is Extract<OpenCall, { kind: K }> => call.callId === callId && call.kind === kind);
 
@@ -228,7 +206,3 @@ export const isFinished = (state: AgentState): boolean => state.frames[0].phase.
 
 /** Finished or paused: nothing happens by itself. */
 export const isOver = (state: AgentState): boolean => state.paused !== null || isFinished(state);
-
-/** Number of messages at which short-term memory is cut back to nine. */
-export const longestWindow = ({ settings }: AgentState): number =>
-  SHORT_TERM_MESSAGES + Math.min(MAX_WINDOW_BATCH, settings.windowBatch ?? 0);

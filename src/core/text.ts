@@ -50,6 +50,12 @@ export function clip(text: string, limit: number): string {
 export const countNoun = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
+/** "a", "a and b", "a, b and 3 more". `word` stands before the last one of a whole list. */
+export function joinNames(names: readonly string[], max: number, word = "and"): string {
+  if (names.length > max) return `${names.slice(0, max).join(", ")} and ${names.length - max} more`;
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${word} ${names.at(-1)}`;
+}
+
 /** Folds white space and truncates to one line of `limit` characters, marked with an ellipsis. Never splits a surrogate pair. */
 export function oneLine(text: string, limit: number): string {
   const whole = text.trim();

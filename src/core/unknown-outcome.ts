@@ -1,7 +1,8 @@
 /** unknown-outcome.ts -- what the model reads about a call whose outcome nobody can know. Pure. */
 import type { NewEvent } from "./event.ts";
+import type { OpenCall } from "./open-call.ts";
 import { expectedSources, type OutsideSource, withSources } from "./provenance.ts";
-import { INTERRUPTED, type OpenCall } from "./state.ts";
+import { INTERRUPTED } from "./state.ts";
 
 export type OpenCommand = Extract<OpenCall, { kind: "command" }>;
 

@@ -10,7 +10,7 @@ import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
-import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { Store } from "#core/ports/store.ts";
@@ -19,12 +19,13 @@ import type { AgentState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagents/subagent-event.ts";
 import { requireTaken } from "#views/require-taken.ts";
 import { restoreVersion } from "#views/restore-version.ts";
+import type { DescribedAgent } from "./described-agent.ts";
 
 export interface ForkParts {
   readonly store: Pick<Store, "read" | "fork" | "files" | "blob">;
   readonly clock: Pick<Clock, "now">;
   /** Checks and trims; throws GOALD_USAGE. */
-  checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
+  checkAgent(agent: DescribedAgent): DescribedAgent;
   /** Opens the folder of the new agent, including goald's own files, and creates it. */
   openWorkspace(row: AgentRow): Promise<Pick<Workspace, "write">>;
 }

@@ -8,7 +8,7 @@ import type { LiveText } from "#api/live-text.ts";
 import type { ApprovalAnswer, ControlResult, DaemonStatus, NewAgent } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
-import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { isFinished, isOver } from "#core/state.ts";
 import { deliveryNote } from "#loop/delivery-note.ts";
@@ -16,12 +16,14 @@ import type { AgentView } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
+import { goalsMessage, redactIf } from "./described-agent.ts";
+import { editPlanOf } from "./edit-plan.ts";
 import type { ForkParts } from "./fork-agent.ts";
+import { GoOnControl, type GoOnParts } from "./go-on.ts";
 import { HaltControl } from "./halt-agent.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
 import { requireApproval } from "./pending-approval.ts";
-import { resumeRecording } from "./resume-recording.ts";
-import { requireNoChildren, tellRemoval, withOthers } from "./subagent-effects.ts";
+import { requireNoChildren, tellRemoval } from "./subagent-effects.ts";
 import { trustOf } from "./trust-words.ts";
 
 /** The files into which runs of agents are recorded. */
@@ -39,9 +41,10 @@ export interface HostControlParts extends HostViewParts {
   readonly recordings: RecordingControl;
   /** Redacts known secrets and everything that looks like one. */
   redact(text: string): string;
-  /** Checks and trims name, role and goals, and the profile of commands; they throw GOALD_USAGE. */
-  checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
-  checkSettings<S extends Partial<NewAgent["settings"]>>(settings: S): S;
+  /** Checks and trims name, role, goals and their checks, and the profile of commands; they throw GOALD_USAGE. */
+  checkAgent: ForkParts["checkAgent"];
+  /** `before`: the settings of the agent that is changed; absent for a new one. */
+  checkSettings<S extends Partial<NewAgent["settings"]>>(settings: S, before?: Partial<NewAgent["settings"]>): S;
   status(agents: DaemonStatus["agents"]): DaemonStatus;
   reload(): Promise<readonly string[]>;
   shutdown(graceMs: number): void;
@@ -50,14 +53,18 @@ export interface HostControlParts extends HostViewParts {
   removeFolder(row: AgentRow): Promise<void>;
   /** Drops a removed agent's memory from main memory, and removes its index files. */
   removeMemory(agent: string): Promise<void>;
+  /** Removes the folders of a removed agent that restorations set aside. */
+  removeAside(agent: string): Promise<void>;
 }
 
 export class HostControl implements Control {
   readonly changeMemory: Control["changeMemory"];
   readonly trust: Control["trust"];
+  readonly editPlan: Control["editPlan"];
   readonly #parts: HostControlParts;
   readonly #views: HostViews;
   readonly #halt: HaltControl;
+  readonly #goOn: GoOnControl;
 
   constructor(parts: HostControlParts) {
     this.#parts = parts;
@@ -65,8 +72,10 @@ export class HostControl implements Control {
     this.changeMemory = changesOf(parts.store, parts.clock);
     const find = (name: string) => this.#views.find(name);
     const done = (row: AgentRow, note: string) => this.#done(row, note);
-    const deliver = (id: string, message: InboxMessage) => this.#deliver(id, message);
+    const deliver: GoOnParts["deliver"] = (id, message, key) => this.#deliver(id, message, key);
     this.#halt = new HaltControl({ ...parts, find, deliver, done });
+    this.#goOn = new GoOnControl({ ...parts, find, deliver, done });
+    this.editPlan = editPlanOf({ ...parts, find, send: (...sent) => this.#tell(...sent) });
     this.trust = trustOf({ ...parts, find, send: (found, message) => this.#send(found, message), done });
   }
 
@@ -89,9 +98,7 @@ export class HostControl implements Control {
   async create({ settings: given, record, key, ...agent }: NewAgent): Promise<AgentView> {
     const { store, supervisor, clock, recordings, redact } = this.#parts;
     const { background = true, ...settings } = this.#parts.checkSettings(given);
-    const { name, role, goals } = this.#parts.checkAgent(agent);
-    // The log must contain the same redacted texts as the recording.
-    const texts = record === undefined ? { role, goals } : { role: redact(role), goals: goals.map(redact) };
+    const { name, ...texts } = redactIf(record !== undefined, this.#parts.checkAgent(agent), redact);
     const recording = record === undefined ? undefined : recordings.create(record);
     const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
     const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
@@ -105,21 +112,17 @@ export class HostControl implements Control {
   }
 
   async say(name: string, words: Parameters<Control["say"]>[1]): Promise<ControlResult> {
-    const found = await this.#views.find(name);
-    await this.#send(found, { type: "say", from: words.from, text: words.text }, words.key);
-    return this.#done(found.row, deliveryNote(found.row, found.state, this.#runsHere(found)));
+    return this.#tell(await this.#views.find(name), { type: "say", from: words.from, text: words.text }, words.key);
   }
 
-  async setGoals(name: string, goals: readonly string[]): Promise<ControlResult> {
+  async setGoals(...[name, goals, checks]: Parameters<Control["setGoals"]>): Promise<ControlResult> {
     const found = await this.#views.find(name);
-    const checked = this.#parts.checkAgent({ name: found.state.name, role: found.state.role, goals });
-    await this.#send(found, { type: "goals", goals: checked.goals });
-    return this.#done(found.row, deliveryNote(found.row, found.state, this.#runsHere(found)));
+    return this.#tell(found, goalsMessage(found.state, { goals, checks }, this.#parts.checkAgent));
   }
 
   async changeSettings(name: string, settings: Parameters<Control["changeSettings"]>[1]): Promise<ControlResult> {
     const found = await this.#views.find(name);
-    await this.#send(found, { type: "settings", ...this.#parts.checkSettings(settings) });
+    await this.#send(found, { type: "settings", ...this.#parts.checkSettings(settings, found.state.settings) });
     return this.#done(found.row, "");
   }
 
@@ -135,26 +138,12 @@ export class HostControl implements Control {
     return this.#halt.kill(name);
   }
 
-  async resume(
-    name: string,
-    changes: Parameters<Control["resume"]>[1],
-    { record }: { readonly record?: string } = {},
-  ): Promise<ControlResult> {
-    const { supervisor, store } = this.#parts;
-    const { row, state } = await this.#views.find(name);
-    if (isFinished(state)) throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
-    const { background, ...settings } = { background: true, ...this.#parts.checkSettings(changes ?? {}) };
-    if (record !== undefined) resumeRecording(record, row, background, this.#parts);
-    const note = state.paused || state.outage ? await withOthers(row, "go on", store) : "It was not paused.";
-    const key = randomUUID();
-    const moved = background || state.settings.background ? { background } : {};
-    const message = { ...settings, ...moved };
-    if (Object.keys(message).length > 0)
-      await this.#deliver(row.id, { type: "settings", ...message }, `${key}/settings`);
-    await this.#deliver(row.id, { type: "resume" }, key);
-    supervisor.wake(row.id, background);
-    await supervisor.startSubAgents(row.id);
-    return this.#done(row, note);
+  resume(...given: Parameters<Control["resume"]>): Promise<ControlResult> {
+    return this.#goOn.resume(...given);
+  }
+
+  beginTurn(...given: Parameters<Control["beginTurn"]>): Promise<ControlResult> {
+    return this.#goOn.beginTurn(...given);
   }
 
   async answer(name: string, given: ApprovalAnswer): Promise<ControlResult> {
@@ -182,6 +171,7 @@ export class HostControl implements Control {
     this.#views.forget(row.id);
     recordings.forget(row.id);
     await this.#parts.removeMemory(row.id);
+    await this.#parts.removeAside(row.id);
     if (how.files) await this.#parts.removeFolder(row);
     return { id: row.id, workspace };
   }
@@ -218,6 +208,13 @@ export class HostControl implements Control {
 
   async #done({ id }: AgentRow, note: string): Promise<ControlResult> {
     return { agent: await this.#views.view(await findAgent(this.#parts.store, id)), note };
+  }
+
+  async #tell(found: Found, message: InboxMessage, key?: string): Promise<ControlResult> {
+    const { row, state } = found;
+    await this.#send(found, message, key);
+    const now = this.#parts.clock.now();
+    return this.#done(row, deliveryNote(row, state, { message, runs: this.#runsHere(found), now }));
   }
 
   /** A waiting agent reads the message at once, a running agent after its step. */

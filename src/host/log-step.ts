@@ -27,7 +27,7 @@ export function createStepLog(log: Log, agent: string): (event: RecordedEvent) =
   let soFar: StepSoFar = {};
   return (event) => {
     // The end of a nested call does not end the step of its command.
-    if ("callId" in event && isNestedCall(event.callId)) {
+    if ("callId" in event && isNestedCall(event.callId) && event.type !== "goals-checked") {
       log.debug({ agent, seq: event.seq }, event.type);
       return;
     }
@@ -97,12 +97,23 @@ function logEvent(log: Log, agent: string, event: RecordedEvent): void {
     case "approval-asked":
     case "agent-created":
     case "agent-resumed":
+    case "files-restored":
     case "message-received":
     case "task-received":
     case "turn-started":
     case "turn-finished":
       log.info({ agent, seq }, type);
       return;
+    case "task-added":
+    case "task-changed":
+      log[event.by === "person" ? "info" : "debug"]({ agent, seq }, type);
+      return;
+    case "goals-checked": {
+      const failed = event.results.filter(({ isPassed }) => !isPassed).length;
+      const counts = { passed: event.results.length - failed, failed };
+      log[failed > 0 ? "warn" : "info"]({ agent, seq, step: event.step, ...counts }, type);
+      return;
+    }
     case "call-interrupted":
     case "repetition-noticed":
       log.warn({ agent, seq, step: event.step }, type);

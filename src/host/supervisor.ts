@@ -5,7 +5,7 @@
  * affect the others.
  */
 import { toError } from "#core/errors.ts";
-import type { PauseCode } from "#core/event.ts";
+import type { PauseCode } from "#core/pause-code.ts";
 import type { Store } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";

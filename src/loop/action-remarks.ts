@@ -8,6 +8,7 @@
 import type { Observation } from "#core/call.ts";
 import { CELL_FAILED, RUN_CODE } from "#core/cells.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { describeRestored } from "#core/files-restored.ts";
 import type { Frame, Message } from "#core/frame.ts";
 import { frameOfCall } from "#core/frames.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -106,6 +107,7 @@ function wordsShown({ state }: Log, functions: ReadonlyMap<string, CellFunction>
   return [
     state.role,
     ...state.goals,
+    ...state.asked.map(({ text }) => headOf(text)),
     ...state.frames.flatMap(({ origin, window }) => [
       ...(origin ? [headOf(origin.task)] : []),
       ...window.filter(({ kind }) => kind !== "reply").map((message) => headOf(message.text)),
@@ -140,6 +142,8 @@ function textsOf(event: RecordedEvent): readonly string[] {
     case "message-received":
     case "task-received":
       return [headOf(event.text)];
+    case "files-restored":
+      return [describeRestored(event)];
     case "agent-reported":
       return event.observation ? [headOf(event.observation.text)] : [];
     case "goals-changed":

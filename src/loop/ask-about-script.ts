@@ -2,23 +2,20 @@
 import { createHash } from "node:crypto";
 import { type AskedScript, scriptOf } from "#core/asked-script.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { NewEvent } from "#core/event.ts";
+import type { EventOf, NewEvent } from "#core/event.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { openCommand } from "#core/state.ts";
 import type { Journal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
-/** A call that is judged records one event, so that a question is always alone. */
 export async function withScript(
-  events: readonly NewEvent[],
+  asked: EventOf<"approval-asked">,
   journal: Journal,
   { readScript }: Pick<RunParts, "readScript">,
-): Promise<readonly NewEvent[]> {
-  const [asked] = events;
-  if (!readScript || asked?.type !== "approval-asked") return events;
+): Promise<NewEvent> {
   const call = openCommand(journal.state, asked.callId)?.call;
   const file = call && scriptOf(call);
-  return file === undefined ? events : [{ ...asked, script: { file, ...(await readScript(file)) } }];
+  return file === undefined || !readScript ? asked : { ...asked, script: { file, ...(await readScript(file)) } };
 }
 
 /** Larger files are not run. */

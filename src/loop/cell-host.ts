@@ -5,24 +5,22 @@
  * that others run is saved by `write_to_file`, which asks as it does for the model.
  */
 import { createHash } from "node:crypto";
-import { codeOfError } from "#commands/execute.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { listAsked } from "#core/asked-files.ts";
 import type { Observation } from "#core/call.ts";
 import type { CommandContext } from "#core/command.ts";
-import { isGoaldError } from "#core/errors.ts";
 import { MIN_CARRIED_CHARS } from "#core/leaving.ts";
-import type { CellFile, CellFileChange, CellHost, CellLanguage, CellReply } from "#core/ports/sandbox.ts";
+import type { CellFileChange, CellHost, CellLanguage, CellReply } from "#core/ports/sandbox.ts";
 import { headOf } from "#core/text.ts";
 import { findAskedRow } from "#core/what-others-run.ts";
 import type { CarriedByCode } from "./carried-by-code.ts";
+import { openCellFiles } from "./cell-files.ts";
 import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import type { Nest } from "./nest.ts";
 import { subtaskProblem } from "./subtask.ts";
 
-const MAX_LISTED_FILES = 10_000;
 /** Each file that a cell changed is named in the log. */
 const MAX_SAVED_FILES = 10_000;
 
@@ -71,30 +69,14 @@ export function openCellHost(parts: HostParts): CellHost {
         return { error: problem, ...(change ? { change } : {}) };
       }
     },
-    listFiles: async () => {
-      const files: CellFile[] = [];
-      for await (const { path, bytes, modifiedAt, inode = 0 } of workspace.list("", isShown)) {
-        if (files.length === MAX_LISTED_FILES) return { files, isComplete: false };
-        files.push({ path, bytes, stamp: `${modifiedAt} ${bytes} ${inode}` });
-      }
-      return { files, isComplete: true };
-    },
-    readFile: (path) =>
-      asReply(async () => {
-        const content = await workspace.read(path);
-        if (content.length >= MIN_CARRIED_CHARS) carried.addFile(workspace.plainPath(path));
-        return content;
-      }),
+    ...openCellFiles(workspace, (path, content) => {
+      if (content.length >= MIN_CARRIED_CHARS) carried.addFile(workspace.plainPath(path));
+    }),
     saveFiles: (changes) => saveFiles(changes, parts),
   };
 }
 
 const noSuchCommand = (name: string) => ({ code: "no-such-command", text: `There is no command ${name}.` });
-
-/** goald's own files, but the long outputs of commands, are not for code. */
-const isShown = (folder: string): boolean =>
-  folder === "_goald" || folder === OUTPUTS || folder.startsWith(`${OUTPUTS}/`) || !folder.startsWith("_goald/");
-const OUTPUTS = "_goald/outputs";
 
 function replyOf({ status, code, text, value }: Observation): CellReply<unknown> {
   if (status === "ok") return { value: value ?? headOf(text) };
@@ -111,20 +93,6 @@ function noteResult(carried: CarriedByCode, { source, text }: Observation, args:
   else if (source === "workspace" && where !== "") carried.addFile(where);
   else if (source === "workspace") carried.note({ from: "folder", where: "" });
   else if (source === "model") carried.add(said);
-}
-
-const problemOf = (error: unknown) => {
-  const { message, hint } = error as { readonly message: string; readonly hint?: string };
-  return { code: codeOfError(error as never), text: hint ? `${message} ${hint}` : message };
-};
-
-async function asReply<T>(act: () => Promise<T>): Promise<CellReply<T>> {
-  try {
-    return { value: await act() };
-  } catch (error) {
-    if (!isGoaldError(error) || error.code === "GOALD_STORE_FULL") throw error;
-    return { error: problemOf(error) };
-  }
 }
 
 // ---------------------------------------------------------------- saving

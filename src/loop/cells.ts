@@ -5,14 +5,13 @@
  * same seed and start time. What the namespace then holds is staged with the result.
  */
 
-import { formOfFrame } from "#core/cells.ts";
 import { type CommandContext, fail, type NamespaceWrite } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
 import type { CarriedOrigin } from "#core/leaving.ts";
 import type { Cell, CellLanguage, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import type { Cells } from "#core/services.ts";
-import { openCommand } from "#core/state.ts";
+import { formOfFrame, openCommand } from "#core/state.ts";
 import { type CarriedByCode, carriedByNamespace } from "./carried-by-code.ts";
 import { findMissingCall } from "./cell-hint.ts";
 import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";

@@ -2,20 +2,23 @@
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { BAD_RESULT, formOfFrame, isActionForm, RUN_CODE } from "#core/cells.ts";
+import { BAD_RESULT, isActionForm, RUN_CODE } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type AgentState, activeFrame, formOfFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
 import { argumentsForResult, checkResult } from "#reply/check-result.ts";
+import { thoughtIn } from "#reply/plan-action.ts";
 import { createReplyReader, type ParsedReply, type Thoughts } from "#reply/read.ts";
 import { readActionThoughts } from "#reply/read-action.ts";
+import { createPlanReader } from "#reply/read-plan.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
+import { NO_THOUGHTS } from "#reply/thoughts.ts";
 import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
 import { renderFound, renderOffer } from "./render-offer.ts";
 
@@ -33,6 +36,8 @@ export interface CommandSet
   readThoughts(text: string, finishReason: string, mode: OutputMode): Thoughts | null;
   /** The same for native tool calls: several that only read are accepted. */
   readToolCalls(text: string, finishReason: string): ParsedReply;
+  /** The same for an action of the form `plan`. */
+  readAction(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
   /** The functions that code may call: commands, listed or not, and Python helpers. The command that ends the turn is not one of them. */
@@ -192,9 +197,20 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
   const readReply = createReplyReader(catalogue, validator);
   const readToolCalls: CommandSet["readToolCalls"] = (text, finishReason) =>
     readSeveralCalls(text, finishReason, catalogue, validator) ?? readReply(text, finishReason);
+  const listed = all.filter((command) => command.isInternal !== true && command.listed !== false);
+  const readAction = createPlanReader(
+    catalogue,
+    listed.map(({ name }) => name),
+    validator,
+  );
   const unnamed = all.flatMap(({ name, isInternal }) => (isInternal ? [name] : []));
   const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all), unnamed });
-  const readThoughts: CommandSet["readThoughts"] = (text, finishReason, mode) =>
-    isActionForm(mode) ? readActionThoughts(text, mode) : readReply(text, finishReason).thoughts;
-  return { get, readReply, readThoughts, readToolCalls, checkArguments };
+  const readThoughts: CommandSet["readThoughts"] = (text, finishReason, mode) => {
+    if (isActionForm(mode)) return readActionThoughts(text, mode);
+    if (mode !== "plan") return readReply(text, finishReason).thoughts;
+    const parsed = readAction(text, finishReason);
+    // A thought that is an action is shown as one.
+    return parsed.kind === "command" && thoughtIn(parsed.call) !== "" ? NO_THOUGHTS : parsed.thoughts;
+  };
+  return { get, readReply, readAction, readThoughts, readToolCalls, checkArguments };
 }

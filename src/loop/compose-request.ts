@@ -1,5 +1,4 @@
 /** compose-request.ts -- composes the messages of one request: looks at the folder, recalls, builds the prompt that fits. */
-import { formOfFrame } from "#core/cells.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
 import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
@@ -9,12 +8,14 @@ import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource } from "#core/provenance.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type AgentState, activeFrame, formOfFrame } from "#core/state.ts";
+import { askedMessages } from "#prompt/asked.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { outerMessages } from "#prompt/outer.ts";
 import { describeFolder } from "#prompt/situation.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Words } from "#prompt/template.ts";
+import { shownTurns } from "#prompt/turns.ts";
 import type { CommandsFor } from "./command-set.ts";
 import { describeWork } from "./recall-query.ts";
 import type { Room } from "./reply-cap.ts";
@@ -67,7 +68,7 @@ interface Sight {
 /** For JSON that is mostly names and brackets. */
 const CHARS_PER_TOKEN = 4;
 
-/** Steps of the messages in the prompt, which are never recalled. */
+/** Steps of the messages and memories of turns in the prompt are never recalled. */
 async function composePrompt(
   state: AgentState,
   parts: PayingParts,
@@ -77,14 +78,15 @@ async function composePrompt(
 ): Promise<
   (Prompt & { readonly outside: readonly OutsideSource[]; readonly folder: string }) | { readonly tooLong: string }
 > {
-  const { window } = activeFrame(state);
+  const messages = [...outerMessages(state), ...askedMessages(state), ...activeFrame(state).window];
+  const shown = [...shownTurns(state, parts.words, contextTokens), ...messages];
   const recalls = await parts.memory.recall(
     {
       agent: parts.agentId,
       others: parts.others ?? [SHARED_MEMORY],
       ...describeWork(state),
       count: parts.recallCount,
-      excludeSteps: new Set([...outerMessages(state), ...window].map((message) => message.step)),
+      excludeSteps: new Set(shown.map(({ step }) => step)),
       purse: parts.purse,
     },
     parts.signal,
@@ -95,8 +97,8 @@ async function composePrompt(
     const now = parts.clock.now();
     const folder = sight.folder ? describeFolder(sight.folder, now) : "";
     const { words: form } = formOf(mode);
-    const shown = { ...offer, state, form, recalls, words, step: sight.step, folder };
-    const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
+    const known = { ...offer, state, form, recalls, words, step: sight.step, folder };
+    const prompt = buildPrompt({ ...known, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const sources = recalls
       .filter(isShown)

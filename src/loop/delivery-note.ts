@@ -1,11 +1,30 @@
 /** delivery-note.ts -- tells a person when the agent will read their message. */
+
+import { opensTurn } from "#core/inbox.ts";
+import { limitReached } from "#core/limits.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, isFinished, questionOf } from "#core/state.ts";
 
-/** `runs`: a host runs the agent without a resume. */
-export function deliveryNote({ id }: Pick<AgentRow, "id">, state: AgentState, runs: boolean): string {
+interface Delivery {
+  readonly message: InboxMessage;
+  /** A host runs the agent without a resume. */
+  readonly runs: boolean;
+  readonly now: Date;
+}
+
+export function deliveryNote(
+  { id }: Pick<AgentRow, "id">,
+  state: AgentState,
+  { message, runs, now }: Delivery,
+): string {
+  if (isFinished(state) && opensTurn(message)) {
+    const limit = limitReached(state, state.step + 1, now);
+    const more = limit ? ` ${limit.reason.replaceAll("<agent>", id)}` : "";
+    return `It had finished. This begins turn ${state.turn + 1}.${more}`;
+  }
   if (state.paused) return `It is paused and will read this when it goes on: goald resume ${id}`;
-  if (isFinished(state)) return "It had finished, and goes on with this as its next turn.";
-  if (questionOf(state) !== undefined && runs) return "It goes on with this as the answer to its question.";
+  if (questionOf(state) !== undefined && runs && message.type === "say")
+    return "It goes on with this as the answer to its question.";
   return runs ? "It will read this with its next step." : `It does not run: goald resume ${id}`;
 }

@@ -106,6 +106,10 @@ function toEvents(staged: readonly CommandWrite[], of: OfCall, outside: readonly
         ...outsideOf(outside),
       });
     else if (kind === "methods-found") events.push({ type: "methods-found", ...of, names: write.names });
+    else if (kind === "task-added")
+      events.push({ type: kind, ...of, parent: write.parent, task: write.task, by: "agent" });
+    else if (kind === "task-changed") events.push({ type: kind, ...of, id: write.id, state: write.state, by: "agent" });
+    else if (kind === "goals-checked") events.push({ type: kind, ...of, results: write.results });
     else writes.push(write);
   }
   return { events, writes };

@@ -4,7 +4,9 @@
  * So the next death tells which command did it. A command that runs long does not hold up the others: after a time alone it
  * goes on beside them. The time doubles with each death, and so reaches a command that kills late.
  */
-import { type OpenCall, openCommand } from "#core/state.ts";
+
+import type { OpenCall } from "#core/open-call.ts";
+import { openCommand } from "#core/state.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 

@@ -5,11 +5,11 @@
  * In the forms json and tools the prompt lists most commands, so a search finds the others. In react and code form it finds all.
  */
 import { describeFunction } from "#commands/stubs.ts";
-import { formOfFrame, isActionForm, isCellCommand } from "#core/cells.ts";
+import { isActionForm, isCellCommand } from "#core/cells.ts";
 import type { MethodIndex, MethodSearch } from "#core/ports/methods.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
-import { type AgentState, openCommand } from "#core/state.ts";
+import { type AgentState, formOfFrame, openCommand } from "#core/state.ts";
 import type { ParsedReply } from "#reply/parsed-reply.ts";
 import type { CommandsFor } from "./command-set.ts";
 

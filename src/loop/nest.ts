@@ -110,7 +110,7 @@ export class Nest {
     this.#lastEarlier = undefined;
     const refused = this.#refusal("run");
     if (refused !== undefined) throw subtaskError({ code: "too-deep", text: refused });
-    checkSubtask(task, returns);
+    checkSubtask(task, returns, form);
     const place = this.#nextPlace();
     const told = form === undefined ? {} : { form };
     const event = await this.#inTurn("run", [task, returns, ...Object.values(told)], async (of, frame) => [

@@ -2,6 +2,8 @@
 import type { CallFrame } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { fail } from "#core/command.ts";
+import { hasChecks } from "#core/evolve-plan.ts";
+import type { GoalTests } from "#core/goal-check.ts";
 import { withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
@@ -11,6 +13,7 @@ import { openFileSources } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { openMethodSearch } from "./method-search.ts";
 import type { Nest } from "./nest.ts";
+import { openPlan } from "./open-plan.ts";
 import type { CommandParts } from "./run-command.ts";
 import { restoreValue } from "./stored-values.ts";
 import { openDirectory } from "./subagent-calls.ts";
@@ -27,11 +30,14 @@ export async function openCall(
   const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
   const services = {
     methods: openMethodSearch(callId, state, parts),
+    plan: openPlan(state),
+    tests: testsFor(callId, journal, parts),
     ...parts.services,
     ...(subagents ? { agents: openDirectory(state, subagents, clock) } : {}),
     ...cellsFor(callId, journal, parts),
   };
-  const agent = { id: parts.agentId, name: state.name, goals: state.goals };
+  const checks = hasChecks(state) ? state.checks : [];
+  const agent = { id: parts.agentId, name: state.name, goals: state.goals, checks };
   return {
     command,
     args,
@@ -52,6 +58,21 @@ export async function openCall(
 export function cellsFor(callId: string, journal: Journal, parts: CommandParts, nest?: Nest): Partial<Services> {
   const { cells } = parts;
   return cells ? { cells: openCells({ callId, journal, parts: { ...parts, cells }, ...(nest ? { nest } : {}) }) } : {};
+}
+
+/** Loaded by the first check. */
+function testsFor(callId: string, journal: Journal, parts: CommandParts): GoalTests {
+  const { agentId, clock, cells, services } = parts;
+  let count = 0;
+  const nextVersion = (): string => {
+    count += 1;
+    return `${callId}#${openCommand(journal.state, callId)?.intent?.attempt ?? 1} test ${count}`;
+  };
+  const { statuses } = services;
+  const of = { agentId, clock, nextVersion, ...(cells ? { cells } : {}), ...(statuses ? { statuses } : {}) };
+  return {
+    run: async (...given) => (await import("./goal-tests.ts")).openGoalTests(of).run(...given),
+  };
 }
 
 /** The command was switched off, or no longer exists, although the call was approved. */

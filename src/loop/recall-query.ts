@@ -2,7 +2,7 @@
  * recall-query.ts -- builds the query to long-term memory from the newest messages, in weighted parts. Pure.
  *
  * Thoughts count most, because they say what the agent needs to know; the chosen command counts less, results
- * least. A person's words count like thoughts. Each message counts a little less than the next newer one.
+ * least. A person's words count like thoughts, and what a later turn is for at least as much as the goals. Each message counts a little less than the next newer one.
  */
 
 import type { ActionForm, Message } from "#core/frame.ts";
@@ -10,6 +10,7 @@ import type { RecallQuery } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { parseJson } from "#reply/json.ts";
+import { readWrittenAction, thoughtIn } from "#reply/plan-action.ts";
 import { splitAction } from "#reply/split-action.ts";
 
 interface Part {
@@ -22,7 +23,10 @@ const OLDER_COUNTS = 0.9;
 /** Characters of a result that are used: results start with their topic. */
 const RESULT_CHARS = 600;
 
-/** Texts and their weights, newest last. The goals come first and are the only text at the start. */
+/**
+ * Texts and their weights, newest last. The goals come first and are the only text at the start. The words that opened the turn
+ * come last, because the first texts of many are left out.
+ */
 export function describeWork(state: AgentState): Required<Pick<RecallQuery, "texts" | "weights">> {
   const { window } = activeFrame(state);
   const parts: Part[] = [{ text: state.goals.join("\n"), weight: WEIGHTS.goals }];
@@ -30,6 +34,9 @@ export function describeWork(state: AgentState): Required<Pick<RecallQuery, "tex
     const age = OLDER_COUNTS ** (window.length - 1 - at);
     for (const { text, weight } of partsOf(message)) parts.push({ text, weight: weight * age });
   }
+  const asked = state.asked.map(({ text }) => headOf(text)).join("\n");
+  if (asked !== "")
+    parts.push({ text: asked, weight: Math.max(WEIGHTS.goals, WEIGHTS.person * OLDER_COUNTS ** window.length) });
   return { texts: parts.map(({ text }) => text), weights: parts.map(({ weight }) => weight) };
 }
 
@@ -48,6 +55,7 @@ function takeApart({ kind, text, form }: Message): readonly Part[] {
   const head = headOf(text);
   switch (kind) {
     case "reply":
+      if (form === "plan") return ofAction(head);
       return form ? ofProse(head, form) : ofReply(head);
     case "feedback":
     case "task":
@@ -75,6 +83,16 @@ function ofProse(text: string, form: ActionForm): readonly Part[] {
     ...(code === null ? [] : [{ text: code, weight: WEIGHTS.command }]),
     { text: thought, weight: WEIGHTS.thoughts },
   ];
+}
+
+/** A thought is an action of its own. */
+function ofAction(text: string): readonly Part[] {
+  const action = readWrittenAction(text);
+  if (!action) return [{ text, weight: WEIGHTS.thoughts }];
+  const thought = thoughtIn(action);
+  return thought === ""
+    ? [{ text: wordsIn(action), weight: WEIGHTS.command }]
+    : [{ text: thought, weight: WEIGHTS.thoughts }];
 }
 
 function parse(text: string): { readonly thoughts?: unknown; readonly command?: unknown } {

@@ -2,11 +2,13 @@
  * reply-forms.ts -- the forms in which a model can answer: what its prompt says, and what the request carries.
  *
  * The output mode tells which form a request had, so the log needs no other field. Replies of the forms `json` and `tools` are
- * kept as JSON with thoughts and a command, which one reader reads and any server can be shown. Replies of `react` and `code` are
- * kept as the model wrote them; their code becomes a call of `run_code`.
+ * kept as JSON with thoughts and a command, which one reader reads and any server can be shown. Replies of `plan`, `react` and
+ * `code` are kept as the model wrote them; an action is a call of its command, and code becomes a call of `run_code`.
  */
+
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { RUN_CODE } from "#core/cells.ts";
+import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { ActionForm } from "#core/frame.ts";
 import type { ModelRequest, ModelTerms } from "#core/ports/model.ts";
@@ -47,6 +49,12 @@ const tools: FormStrategy = {
   },
 };
 
+const plan: FormStrategy = {
+  words: wordsOfMode("plan"),
+  attach: () => ({}),
+  read: (set, text, finishReason) => set.readAction(text, finishReason),
+};
+
 /** The model must not invent what came of its action. Code that prints the word in a line is not cut. */
 const OBSERVATION = "\nOBSERVATION";
 
@@ -80,13 +88,11 @@ function readProse(
 ): ParsedReply {
   const { kind, origin } = activeFrame(state);
   const returns = kind === "run" && origin ? { returns: origin.returns } : {};
-  const parsed = readAction(text, finishReason, form, { command: CLOSING, ...returns });
+  const parsed = readAction(text, finishReason, form, { command: TASK_COMPLETE, ...returns });
   if (parsed.kind === "problem" || parsed.call.name !== RUN_CODE) return parsed;
   const problems = set.checkArguments(RUN_CODE, parsed.call.args);
   return problems.length === 0 ? parsed : refuseReply(parsed.thoughts, ...problems);
 }
-
-const CLOSING = "task_complete";
 
 /** Falls back to JSON for a server that is known to reject tools, and when no code can run. */
 export function chooseMode(
@@ -100,6 +106,8 @@ export function chooseMode(
     case "react":
     case "code":
       return set.get(RUN_CODE) ? form : mode;
+    case "plan":
+      return "plan";
     case "json":
       return mode;
   }
@@ -109,6 +117,8 @@ export function formOf(mode: OutputMode): FormStrategy {
   switch (mode) {
     case "tools":
       return tools;
+    case "plan":
+      return plan;
     case "react":
       return react;
     case "code":

@@ -3,6 +3,7 @@ import type { AskedScript } from "#core/asked-script.ts";
 import type { Rules } from "#core/decide.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Isolation } from "./isolate-call.ts";
 import type { JournalParts } from "./journal.ts";
@@ -15,6 +16,8 @@ export interface RunParts extends JournalParts {
   readonly prepare: Prepare;
   /** Reads a file of the agent for a person who is asked whether its code may run. */
   readScript?(file: string): Promise<Omit<AskedScript, "file">>;
+  /** Writes a text into a file of goald's in the agent's folder, such as a long argument of a call. Throws a GoaldError when it cannot. */
+  keepText?(path: string, text: string): Promise<readonly FileChange[]>;
   /** True when a recall may send a request. Results become durable before it. */
   remoteRecall(): boolean;
   /** Resolves to true when the time has come or a message has arrived, to false when this host does not wait for it. */

@@ -16,7 +16,7 @@ import { listens } from "#core/inbox.ts";
 import { isBetweenCalls, type Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
-import { withScript } from "./ask-about-script.ts";
+import { completeEvents } from "./complete-events.ts";
 import { doWork } from "./do-work.ts";
 import { leaveAfter } from "./isolate-call.ts";
 import { type OpenRun, openRun } from "./lots.ts";
@@ -44,7 +44,7 @@ async function advance(open: OpenRun, parts: RunParts, isOver: (state: AgentStat
     }
     switch (move.kind) {
       case "record":
-        journal.record({ events: await withScript(move.events, journal, parts) });
+        journal.record(await completeEvents(move.events, journal, parts));
         break;
       case "rest":
         await journal.commit(null);

@@ -1,15 +1,21 @@
 /** subtask.ts -- what a sub-task may ask for, and how code learns that it has no result. */
 import { checkArgs } from "#commands/args-schema.ts";
+import { REPLY_FORMS } from "#core/agent-settings.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { CellCallError } from "#core/ports/sandbox.ts";
+import { oneLine } from "#core/text.ts";
 import { argumentsForResult, hasEndlessReference } from "#reply/check-result.ts";
 
 /** A longer task belongs in a file: the prompt shows the task at every step. */
 const MAX_TASK_CHARS = 10_000;
 const MAX_SCHEMA_CHARS = 10_000;
 
-/** Throws GOALD_SUBTASK for a task or a schema that cannot be given to the model. */
-export function checkSubtask(task: string, returns: Readonly<Record<string, unknown>>): void {
+/** Throws GOALD_SUBTASK for a task, a schema or a form that cannot be given to the model. */
+export function checkSubtask(task: string, returns: Readonly<Record<string, unknown>>, form: string | undefined): void {
+  if (form !== undefined && !REPLY_FORMS.some((known) => known === form)) {
+    const text = `Expected one of the forms ${REPLY_FORMS.join(", ")}, got ${JSON.stringify(oneLine(form, 40))}.`;
+    throw subtaskError({ code: "bad-form", text });
+  }
   if (task.trim() === "" || task.length > MAX_TASK_CHARS)
     throw subtaskError(
       { code: "bad-task", text: `Expected a task of 1 to ${MAX_TASK_CHARS} characters, got ${task.length}.` },

@@ -5,7 +5,6 @@
  * of kind `failed`; only an aborted signal rejects. terms.ts learns which parts of a request a server rejects or ignores.
  * The failure then says that the next request differs.
  */
-import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelRequest, ReplySchema, Tool } from "#core/ports/model.ts";
 import { listCauses } from "#util/causes.ts";
@@ -151,7 +150,7 @@ async function explainAndLearn(
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
   { mode: wanted = "plain", replySchema, tools = [], maxTokens, stop = [] }: ModelRequest,
-  { without, turns }: ServerTerms,
+  { mode: known, without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
   const mode = wanted === "json_schema" && !replySchema ? "json_object" : wanted;
@@ -162,12 +161,25 @@ function chooseParts(
   const name = CAP_NAMES.find((each) => !without.includes(each));
   const cap = maxTokens !== undefined && name ? { name, tokens: maxTokens } : null;
   const hasStop = stop.length > 0 && !without.includes("stop");
-  const isPlain = mode === "plain" || mode === "react" || mode === "code";
+  const asObject = mode === "plan" && known !== "plain" && !without.includes("json_object");
+  const isPlain = mode === "plain" || mode === "react" || mode === "code" || (mode === "plan" && !asObject);
   const isBare = isPlain && !hasStop && !stream && !temperature && !reasoningEffort && cap?.name !== CAP_NAMES[0];
   const toolChoice = mode === "tools" && !without.includes("tool_choice");
   const strictTools = mode === "tools" && !without.includes("strict") && tools.some(({ isStrict }) => isStrict);
   const ofTools = { toolChoice, strictTools };
-  return { mode, stream, streamOptions, temperature, ...ofTools, turns, reasoningEffort, stop: hasStop, cap, isBare };
+  return {
+    mode,
+    asObject,
+    stream,
+    streamOptions,
+    temperature,
+    ...ofTools,
+    turns,
+    reasoningEffort,
+    stop: hasStop,
+    cap,
+    isBare,
+  };
 }
 
 const CAP_NAMES: readonly CapName[] = ["max_completion_tokens", "max_tokens"];
@@ -184,19 +196,19 @@ function buildRequestBody(
     ...(sent.reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
     ...(sent.stop ? { stop } : {}),
     ...(sent.cap ? { [sent.cap.name]: sent.cap.tokens } : {}),
-    ...buildResponseFormat(sent.mode, replySchema),
+    ...buildResponseFormat(sent, replySchema),
     ...buildTools(sent, tools),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
-function buildResponseFormat(mode: OutputMode, given: ReplySchema | undefined): object {
+function buildResponseFormat({ mode, asObject }: SentParts, given: ReplySchema | undefined): object {
   if (mode === "json_schema" && given) {
     const { schema, isStrict } = given;
     return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: isStrict, schema } } };
   }
-  return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
+  return mode === "json_object" || asObject ? { response_format: { type: "json_object" } } : {};
 }
 
 function buildTools({ mode, toolChoice, strictTools }: SentParts, tools: readonly Tool[] = []): object {

@@ -10,9 +10,17 @@ import type { CapName } from "./reply-cap.ts";
 
 /** `tool_choice`: the demand for a call; `strict`: of the parameters of tools. */
 type ToolPart = "tools" | "tool_choice" | "strict";
-type OptionalPart = "stream" | "stream_options" | "temperature" | "reasoning_effort" | "stop" | CapName | ToolPart;
+type OptionalPart =
+  | "stream"
+  | "stream_options"
+  | "temperature"
+  | "reasoning_effort"
+  | "json_object"
+  | "stop"
+  | CapName
+  | ToolPart;
 
-export type JsonMode = Exclude<OutputMode, "tools" | "react" | "code">;
+export type JsonMode = Exclude<OutputMode, "tools" | "plan" | "react" | "code">;
 
 /** The kind of request that a server accepts for one model. */
 export interface ServerTerms {
@@ -31,6 +39,8 @@ export interface ServerTerms {
 /** The parts of a request that some servers reject. */
 export interface SentParts {
   readonly mode: OutputMode;
+  /** JSON was demanded for an action of the form `plan`. */
+  readonly asObject: boolean;
   readonly stream: boolean;
   readonly streamOptions: boolean;
   readonly temperature: boolean;
@@ -84,6 +94,7 @@ export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: 
   if (rejectedPart) return changeTerms(withoutPart(terms, rejectedPart));
   if ((sent.mode === "json_schema" || sent.mode === "json_object") && FORMAT_WORDS.test(words))
     return changeTerms({ ...terms, mode: lowerMode(terms.mode, chooseLowerMode(sent, words)) });
+  if (sent.asObject && FORMAT_WORDS.test(words)) return changeTerms(withoutPart(terms, "json_object"));
   if (status === 500) return { kind: "none" };
   if (sent.stream && /\bstream(s|ed|ing)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stream"));
   if (sent.temperature && /\btemperature\b/i.test(words)) return changeTerms(withoutPart(terms, "temperature"));

@@ -47,6 +47,7 @@ const BARE_TERMS: Pick<ServerTerms, "mode" | "without"> = {
     "stream_options",
     "temperature",
     "reasoning_effort",
+    "json_object",
     "stop",
     "max_completion_tokens",
     "tools",
@@ -87,7 +88,8 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
 
   async function noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void> {
     const terms = await store.read(model);
-    const isCurrent = mode === "tools" ? !terms.without.includes("tools") : mode !== "plain" && terms.mode === mode;
+    const part = mode === "tools" ? mode : mode === "plan" ? "json_object" : undefined;
+    const isCurrent = part ? !terms.without.includes(part) : mode !== "plain" && terms.mode === mode;
     if (isReadable || !isCurrent) {
       unreadableReplies.delete(model);
       return;
@@ -98,7 +100,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     unreadableReplies.delete(model);
     await store.write(
       model,
-      mode === "tools" ? { ...terms, without: [...terms.without, "tools"] } : { ...terms, mode: NEXT_MODE[terms.mode] },
+      part ? { ...terms, without: [...terms.without, part] } : { ...terms, mode: NEXT_MODE[terms.mode] },
     );
   }
 

@@ -5,9 +5,10 @@
  *   user        only for a helper whose parent had read text from outside: its role and goals, as data
  *   user and    only in a sub-task: the messages of the larger task up to the code that gave it, and the last sub-tasks with
  *   assistant   their results
- *   user and    the messages of short-term memory, nine by default, oldest first
+ *   user        only in a later turn: the memories of earlier turns, and the words that opened this one
+ *   user and    the messages of short-term memory, nine by default, oldest first; in the form `plan` the last ten actions
  *   assistant
- *   user        the time, files, limits and helpers, up to ten recalls, the request for the next command
+ *   user        the time, files, limits and helpers, the plan, up to ten recalls, the request for the next command, a hint
  *
  * Constant parts come first, so that a server can cache them. All text from outside follows the system message, in
  * delimiters. The cost of a build depends on the size of the window, never on the age of the agent.
@@ -16,14 +17,18 @@ import { isActionForm } from "#core/cells.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { Recall } from "#core/ports/recall.ts";
-import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
+import { shownWindow } from "#core/window.ts";
+import { withoutNull } from "./action-history.ts";
+import { askedMessages, renderAskedNote } from "./asked.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { renderJob } from "./job.ts";
 import { renderMinimal } from "./messages.ts";
 import { numberMessages } from "./number-messages.ts";
 import { renderOuter } from "./outer.ts";
+import { planBudget, renderPlan } from "./plan.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
 import { type SizedMessage, userMessage } from "./sized-message.ts";
@@ -31,6 +36,7 @@ import { fillSubtask, originOf } from "./subtask.ts";
 import { type CommandOffer, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
+import { renderTurns } from "./turns.ts";
 
 export interface PromptInput extends CommandOffer, Situation {
   readonly state: AgentState;
@@ -61,20 +67,34 @@ export interface Prompt {
 
 /** Throws GOALD_PROMPT_TOO_LONG when the fixed parts leave too little room for the newest message. */
 export function buildPrompt(input: PromptInput): Prompt {
+  const prompt = buildWithin(input, planBudget(input.contextTokens));
+  // The tree of the plan is the only fixed part that can be shorter.
+  const built = "fixedTokens" in prompt ? buildWithin(input, 0) : prompt;
+  if ("fixedTokens" in built) throw createTooLongError(input, built.fixedTokens);
+  return built;
+}
+
+/** Returns the tokens of the fixed parts when they leave too little room. */
+function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonly fixedTokens: number } {
   const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
-  const window = activeFrame(state).window.slice(-longestWindow(state));
+  const window = withoutNull(shownWindow(state, activeFrame(state)), form);
   const numbers = numberMessages(activeFrame(state));
   const recalls = input.recalls.slice(0, MAX_RECALLS);
   const system = renderSystemMessage(input);
   const rows = renderRows(recalls, input.now, contextTokens);
-  const request = createRequestRenderer(input, window.length === 0, rows);
+  const plan = renderPlan(state, words, form, planTokens);
+  const request = createRequestRenderer(input, window.length === 0, rows, plan);
   const job = renderJob(state, words);
   const jobMessages = job === undefined ? [] : [userMessage(job)];
-  const jobTokens = jobMessages.reduce((sum, { tokens }) => sum + tokens, 0);
-  const fixedTokens = TOKENS_PER_REQUEST + system.tokens + jobTokens + request(0).tokens;
+  const turns = renderTurns(state, words, contextTokens);
+  const note = renderAskedNote(state, words);
+  const fixed = [system, ...jobMessages, ...note, request(0)];
+  const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
   const outer = renderOuter(state, words, form);
   const fitted = fitPrompt({
     outer,
+    turns,
+    asked: askedMessages(state),
     window,
     words,
     style: { form, numberOf: numbers.of },
@@ -82,8 +102,10 @@ export function buildPrompt(input: PromptInput): Prompt {
     recallCount: rows.length,
     recallTokens: (count) => request(count).tokens - request(0).tokens,
   });
-  if (!fitted) throw createTooLongError(input, fixedTokens);
-  const first = [system, ...jobMessages, ...outer.slice(outer.length - fitted.outerCount)];
+  if (!fitted) return { fixedTokens };
+  const shownOuter = outer.slice(outer.length - fitted.outerCount);
+  const shownTurns = turns.slice(turns.length - fitted.turnCount);
+  const first = [system, ...jobMessages, ...shownOuter, ...shownTurns, ...note];
   return assemblePrompt(input, fitted, first, request(fitted.recallCount));
 }
 
@@ -103,13 +125,18 @@ function assemblePrompt(
     clipped: messages.filter(({ isClipped }) => isClipped).length,
     dropped: {
       recalls: recalls.length - recallCount,
-      messages: activeFrame(state).window.length - messages.length,
+      messages: activeFrame(state).window.length + askedMessages(state).length - messages.length,
     },
   };
 }
 
 /** Returns a cached renderer of the last message with the best `count` rows. */
-function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: readonly string[]) {
+function createRequestRenderer(
+  input: PromptInput,
+  isFirst: boolean,
+  rows: readonly string[],
+  plan: ReturnType<typeof renderPlan>,
+) {
   const { state, words, now, form = JSON_WORDS } = input;
   const template = words[isFirst ? form.first : form.next];
   const origin = originOf(state);
@@ -119,6 +146,7 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
     answer: "answer" in form ? fillTemplate(words[form.answer], {}) : "",
     number: String(numberMessages(activeFrame(state)).next),
     methods: renderMethods(input),
+    ...plan,
   };
   const made: SizedMessage[] = [];
   return (count: number): SizedMessage => {
@@ -126,7 +154,8 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: reado
     if (known) return known;
     const values = { ...shared, recalls: renderRecalls(rows.slice(0, count), words) };
     const content = origin ? fillSubtask(origin, words, form, values) : fillTemplate(template, values);
-    const sized = userMessage(content);
+    // Without a hint its template ends in blank lines.
+    const sized = userMessage(content.trimEnd());
     made[count] = sized;
     return sized;
   };
@@ -150,18 +179,16 @@ const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Frida
 
 function createTooLongError(input: PromptInput, fixedTokens: number): GoaldError {
   const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
-  const newest = activeFrame(state).window.at(-1);
   const style = { form, numberOf: () => 1 };
-  const newestTokens = newest ? renderMinimal(newest, words, style).tokens : 0;
-  const sections = Object.entries(renderSections(input)).map(([name, text]) => ({
-    name,
-    tokens: estimateTokens(text),
-  }));
+  const kept = [...askedMessages(state), ...activeFrame(state).window.slice(-1)];
+  const keptTokens = kept.reduce((sum, message) => sum + renderMinimal(message, words, style).tokens, 0);
+  const parts = { ...renderSections(input), [form.plan]: renderPlan(state, words, form, 0).plan };
+  const sections = Object.entries(parts).map(([name, text]) => ({ name, tokens: estimateTokens(text) }));
   const [largest = { name: "system", tokens: 0 }] = sections.sort((a, b) => b.tokens - a.tokens);
   const remedy = REMEDIES[largest.name] ?? `shorten prompts/${largest.name}.md`;
   return new GoaldError(
     "GOALD_PROMPT_TOO_LONG",
-    `The prompt needs about ${fixedTokens + newestTokens} tokens before anything can be left out, ` +
+    `The prompt needs about ${fixedTokens + keptTokens} tokens before anything can be left out, ` +
       `but only ${contextTokens - replyTokens} are available: a context window of ${contextTokens} less ${replyTokens} reserved for the reply. ` +
       `Its largest section is ${largest.name} with about ${largest.tokens}.`,
     {

@@ -4,16 +4,17 @@ import type { OutputMode } from "#core/event.ts";
 import type { ActionForm } from "#core/frame.ts";
 
 interface SharedWords {
-  readonly first: "first-command" | "react/first-action" | "code/next-code";
-  readonly next: "next-command" | "react/next-action" | "code/next-code";
+  readonly first: "first-command" | "plan/next-action" | "react/first-action" | "code/next-code";
+  readonly next: "next-command" | "plan/next-action" | "react/next-action" | "code/next-code";
   readonly subtask: "subtask" | "react/subtask" | "code/subtask";
   readonly subtaskNext: "subtask-command" | "react/subtask-action" | "code/subtask-code";
   readonly lastSteps: "last-steps" | "react/last-steps" | "code/last-steps";
+  readonly plan: "plan" | "plan/plan" | "react/plan" | "code/plan";
 }
 
 /** Replies are JSON with a command. */
 interface CommandWords extends SharedWords {
-  readonly form: Exclude<ReplyForm, ActionForm>;
+  readonly form: Exclude<ReplyForm, ActionForm | "plan">;
   readonly system: "system";
   readonly format: "response-format" | "tool-format";
   readonly answer: "json-answer" | "tool-answer";
@@ -23,6 +24,16 @@ interface CommandWords extends SharedWords {
   readonly found: readonly ("foundCommands" | "foundHelpers")[];
 }
 
+/** Replies are actions as JSON, and so is what was observed. */
+interface PlanWords extends SharedWords {
+  readonly form: "plan";
+  readonly system: "plan/system";
+  readonly answer: "plan/answer";
+  readonly found: CommandWords["found"];
+  readonly observation: "plan/observation";
+  readonly error: "plan/error";
+}
+
 /** Replies are prose with a piece of code. */
 interface ActionWords<F extends ActionForm> extends SharedWords {
   readonly form: F;
@@ -30,7 +41,7 @@ interface ActionWords<F extends ActionForm> extends SharedWords {
   readonly result: "react/observation" | "code/result";
 }
 
-export type FormWords = CommandWords | ActionWords<"react"> | ActionWords<"code">;
+export type FormWords = CommandWords | PlanWords | ActionWords<"react"> | ActionWords<"code">;
 
 const COMMAND_WORDS = {
   system: "system",
@@ -39,6 +50,7 @@ const COMMAND_WORDS = {
   subtask: "subtask",
   subtaskNext: "subtask-command",
   lastSteps: "last-steps",
+  plan: "plan",
 } as const;
 
 export const JSON_WORDS: FormWords = {
@@ -57,6 +69,18 @@ const TOOL_WORDS: FormWords = {
   // Found commands are tools.
   found: ["foundHelpers"],
 };
+const PLAN_WORDS: FormWords = {
+  ...COMMAND_WORDS,
+  form: "plan",
+  system: "plan/system",
+  first: "plan/next-action",
+  next: "plan/next-action",
+  plan: "plan/plan",
+  answer: "plan/answer",
+  found: ["foundCommands", "foundHelpers"],
+  observation: "plan/observation",
+  error: "plan/error",
+};
 const REACT_WORDS: FormWords = {
   form: "react",
   system: "react/system",
@@ -65,6 +89,7 @@ const REACT_WORDS: FormWords = {
   subtask: "react/subtask",
   subtaskNext: "react/subtask-action",
   lastSteps: "react/last-steps",
+  plan: "react/plan",
   result: "react/observation",
 };
 const CODE_WORDS: FormWords = {
@@ -75,6 +100,7 @@ const CODE_WORDS: FormWords = {
   subtask: "code/subtask",
   subtaskNext: "code/subtask-code",
   lastSteps: "code/last-steps",
+  plan: "code/plan",
   result: "code/result",
 };
 
@@ -83,6 +109,8 @@ export function wordsOfMode(mode: OutputMode): FormWords {
   switch (mode) {
     case "tools":
       return TOOL_WORDS;
+    case "plan":
+      return PLAN_WORDS;
     case "react":
       return REACT_WORDS;
     case "code":

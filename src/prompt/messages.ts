@@ -10,6 +10,7 @@ import type { Message } from "#core/frame.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import { clip, headOf, isBlobRef } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
+import { showObservation } from "./action-history.ts";
 import { delimitText } from "./delimit.ts";
 import { describeMessageSource } from "./describe-source.ts";
 import { formatName } from "./format-name.ts";
@@ -87,6 +88,7 @@ function toPromptMessage(message: Message, text: string, words: Words, style: Me
     case "reply":
       return { role: "assistant", content: text };
     case "result": {
+      if (style.form.form === "plan") return showObservation(message, text, words, style.form);
       const status = message.status ?? "ok";
       const values = {
         step,
@@ -108,6 +110,7 @@ function toPromptMessage(message: Message, text: string, words: Words, style: Me
       };
     }
     case "problem":
+      if (style.form.form === "plan") return showObservation(message, text, words, style.form);
       return { role: "user", content: fillTemplate(words.problem, { step, data: delimitText("data", text) }) };
     case "feedback": {
       const template = message.status === "denied" ? words.denial : words.feedback;

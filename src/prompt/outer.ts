@@ -5,7 +5,8 @@
  * and its result, so the prompt does not grow with the number of sub-tasks.
  */
 import type { Frame, Message } from "#core/frame.ts";
-import { type AgentState, openCommand, SHORT_TERM_MESSAGES } from "#core/state.ts";
+import { type AgentState, openCommand } from "#core/state.ts";
+import { SHORT_TERM_MESSAGES } from "#core/window.ts";
 import { clean } from "#util/clean.ts";
 import { delimitText } from "./delimit.ts";
 import type { FormWords } from "./form-words.ts";
@@ -36,13 +37,17 @@ interface OuterFrame {
   readonly shown: readonly Message[];
 }
 
-/** A person's words came to all frames: those that came after the sub-task are among its own messages. */
+/**
+ * A person's words came to all frames: those that came after the sub-task are among its own messages. The words that opened the
+ * turn come first.
+ */
 function outerFrames(state: AgentState): readonly OuterFrame[] {
   if (!originOf(state)) return [];
   const { frames } = state;
   return frames.slice(0, -1).map((frame, index) => {
     const until = frames[index + 1]?.origin?.seq ?? Number.POSITIVE_INFINITY;
-    return { frame, shown: frame.window.filter(({ seq }) => seq < until).slice(-SHORT_TERM_MESSAGES) };
+    const newest = frame.window.filter(({ seq }) => seq < until).slice(-SHORT_TERM_MESSAGES);
+    return { frame, shown: frame.id === 0 ? [...state.asked, ...newest] : newest };
   });
 }
 

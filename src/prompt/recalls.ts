@@ -1,8 +1,8 @@
 /**
  * recalls.ts -- renders recalled memories as a delimited block of one-line rows.
  *
- * A row has at most 200 tokens. Rows over 1,400 tokens in total are shortened to equal shares, so that ten rows fit
- * into 1,500 tokens with their frame. A small context window gives them at most 15 % of its size.
+ * A row has at most 200 tokens, and the memory of a turn three times as many. Rows over 1,400 tokens in total are shortened to
+ * such shares, so that ten rows fit into 1,500 tokens with their frame. A small context window gives them at most 15 % of its size.
  */
 import type { Trust } from "#core/ports/memory-row.ts";
 import type { Recall } from "#core/ports/recall.ts";
@@ -19,16 +19,17 @@ const MAX_ROWS_TOKENS = 1_400;
 const MAX_SHARE_OF_CONTEXT = 0.15;
 /** Shorter rows are useless, so fewer rows are shown instead. */
 const LEAST_ROW_TOKENS = 60;
-/** Longer text never shows; it is cut before all other work. */
+/** Longer text of one share never shows; it is cut before all other work. */
 const MAX_TEXT_CHARS = 1_200;
 
 /** Keeps the order of `recalls`; drops the last ones when rows would become too short. Ages are relative to `now`. */
 export function renderRows(recalls: readonly Recall[], now: Date, contextTokens: number): readonly string[] {
   const most = Math.min(MAX_ROWS_TOKENS, Math.floor(MAX_SHARE_OF_CONTEXT * contextTokens));
   const rows = recalls.slice(0, Math.ceil(most / LEAST_ROW_TOKENS)).map((recall) => renderRow(recall, now));
-  const tokens = rows.reduce((sum, row) => sum + Math.min(row.tokens, MAX_ROW_TOKENS), 0);
-  const share = tokens <= most ? MAX_ROW_TOKENS : Math.floor(most / rows.length);
-  return rows.map((row) => shortenRow(row, share).line);
+  const tokens = rows.reduce((sum, row) => sum + Math.min(row.tokens, MAX_ROW_TOKENS * row.shares), 0);
+  const allShares = rows.reduce((sum, { shares }) => sum + shares, 0);
+  const share = tokens <= most ? MAX_ROW_TOKENS : Math.floor(most / allShares);
+  return rows.map((row) => shortenRow(row, share * row.shares).line);
 }
 
 /** Returns "" for no rows. */
@@ -40,7 +41,10 @@ interface RecallRow {
   readonly text: string;
   readonly line: string;
   readonly tokens: number;
+  /** The memory of a turn has the input of its commands. */
+  readonly shares: number;
 }
+const TURN_SHARES = 3;
 
 /** Cache by recall id: most recalls of a step return at the next step. */
 const kept = new Map<string, { readonly recall: Recall; readonly age: string; readonly row: RecallRow }>();
@@ -51,7 +55,7 @@ function renderRow(recall: Recall, now: Date): RecallRow {
   const age = formatAge(now, recall.at);
   if (known && known.age === age && isSameRecall(known.recall, recall)) return known.row;
   const text = cleanRowText(recall);
-  const row = renderRowWithin(renderRowHead(recall, age), text, text.length);
+  const row = { ...renderRowWithin(renderRowHead(recall, age), text, text.length), shares: sharesOf(recall) };
   if (kept.size >= MAX_KEPT_ROWS) kept.clear();
   kept.set(recall.id, { recall, age, row });
   return row;
@@ -65,12 +69,14 @@ const isSameRecall = (one: Recall, other: Recall): boolean =>
   one.kind === other.kind &&
   one.trust === other.trust;
 
-function shortenRow(row: RecallRow, maxTokens: number): RecallRow {
+const sharesOf = ({ kind }: Recall): number => (kind === "turn" ? TURN_SHARES : 1);
+
+function shortenRow(row: RecallRow, maxTokens: number): Omit<RecallRow, "shares"> {
   if (row.tokens <= maxTokens) return row;
   return shrinkText(row.text.length, row.tokens, maxTokens, (limit) => renderRowWithin(row.head, row.text, limit));
 }
 
-function renderRowWithin(head: string, text: string, limit: number): RecallRow {
+function renderRowWithin(head: string, text: string, limit: number): Omit<RecallRow, "shares"> {
   const line = `${head} ${shortenText(text, limit)}`;
   // Adds one token for the line end.
   return { head, text, line, tokens: estimateTokens(line) + 1 };
@@ -84,6 +90,7 @@ function renderRowHead({ id, step, at, kind, trust }: Recall, age: string): stri
 
 const KINDS: Readonly<Record<Recall["kind"], string>> = {
   step: "step",
+  turn: "memory of a turn",
   fact: "fact",
   note: "note",
   file_chunk: "piece of a text",
@@ -114,7 +121,7 @@ export function formatAge(now: Date, at: string): string {
 const pickShownText = ({ text, excerpt }: Recall): string => excerpt ?? text;
 
 const cleanRowText = (recall: Recall): string =>
-  clean(clip(pickShownText(recall), MAX_TEXT_CHARS))
+  clean(clip(pickShownText(recall), MAX_TEXT_CHARS * sharesOf(recall)))
     .toWellFormed()
     .replace(/\s+/g, " ")
     .trim();

@@ -2,11 +2,15 @@
  * show-reply.ts -- shows a reply of short-term memory in the form of the present request.
  *
  * The log keeps a reply as the model wrote it, and the form of an agent can change. A reply of another form is written anew, so
- * that the model sees one pattern: its calls of commands as code, or its code as a command.
+ * that the model sees one pattern: its calls of commands as code or as actions, or its code as a command.
  */
+
 import { RUN_CODE } from "#core/cells.ts";
+import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { Message } from "#core/frame.ts";
+import { readWrittenAction } from "#reply/plan-action.ts";
 import { splitAction } from "#reply/split-action.ts";
+import { showAction } from "./action-history.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
 
 /** How messages are shown. */
@@ -22,12 +26,54 @@ export function showReply(message: Message, text: string, { form, numberOf }: Me
     case "json":
     case "tools":
       return message.form === undefined ? text : asCommand(message, text);
+    case "plan":
+      return asActions(message, text);
     case "code":
-      return message.form === "code" ? splitAction(text, "code").shown : asProse(readReply(message, text));
+      return message.form === "code" ? splitAction(text, "code").shown : asProse(toCode(readReply(message, text)));
     case "react":
-      return asDialog(readReply(message, text), numberOf(message));
+      return asDialog(toCode(readReply(message, text)), numberOf(message));
   }
 }
+
+interface WrittenCall {
+  readonly name?: unknown;
+  readonly args?: unknown;
+}
+
+/** The content of a reply, without a call when it is prose that ends the work or cannot be read. */
+interface Said {
+  readonly thought: string;
+  readonly calls: readonly WrittenCall[];
+}
+
+function readReply({ form }: Message, text: string): Said {
+  if (form === undefined) return readCommand(text);
+  if (form === "plan") {
+    const action = readWrittenAction(text);
+    return action ? { thought: "", calls: [action] } : { thought: text, calls: [] };
+  }
+  const { thought, code, language } = splitAction(text, form);
+  return { thought, calls: code === null ? [] : [{ name: RUN_CODE, args: { language, code } }] };
+}
+
+/** A reply that is not JSON and cannot be read is shown as it is. */
+function asCommand(message: Message, text: string): string {
+  const { thought, calls } = readReply(message, text);
+  const [command] = calls.length > 0 || message.form === "plan" ? calls : [endedBy(thought)];
+  if (!command) return text;
+  return JSON.stringify(calls.length === 0 ? { command } : { thoughts: { text: thought }, command });
+}
+
+/** Several native tool calls are several actions, one a line. */
+function asActions(message: Message, text: string): string {
+  const { thought, calls } = readReply(message, text);
+  if (calls.length > 0) return calls.map((call) => showAction(call, thought)).join("\n");
+  const isProse = message.form === "react" || message.form === "code";
+  return isProse ? showAction(endedBy(thought)) : text;
+}
+
+/** Prose without code ended the work. */
+const endedBy = (reason: string): WrittenCall => ({ name: TASK_COMPLETE, args: { reason } });
 
 interface Shown {
   readonly thought: string;
@@ -35,16 +81,11 @@ interface Shown {
   readonly language: string;
 }
 
-function readReply({ form }: Message, text: string): Shown {
-  return form === undefined ? readCommand(text) : splitAction(text, form);
-}
-
-/** Prose without code ended the work. */
-function asCommand(message: Message, text: string): string {
-  const { thought, code, language } = readReply(message, text);
-  const command =
-    code === null ? { name: "task_complete", args: { reason: thought } } : { name: RUN_CODE, args: { language, code } };
-  return JSON.stringify(code === null ? { command } : { thoughts: { text: thought }, command });
+function toCode({ thought, calls }: Said): Shown {
+  const [{ name, args } = {}] = calls;
+  const { language, code } = isObject(args) ? args : {};
+  if (name === RUN_CODE && typeof code === "string" && typeof language === "string") return { thought, language, code };
+  return { thought, language: "python", code: calls.length === 0 ? null : calls.map(writeCall).join("\n") };
 }
 
 const asProse = ({ thought, code, language }: Shown): string =>
@@ -67,22 +108,16 @@ function fenceCode(code: string, language: string): string {
 }
 
 /** A reply in JSON. One that cannot be read is shown as a thought. */
-function readCommand(text: string): Shown {
+function readCommand(text: string): Said {
   const { thoughts, command, commands } = parseObject(text);
   const calls = (Array.isArray(commands) ? commands : [command]).filter(isObject);
-  if (calls.length === 0) return { thought: text, code: null, language: "python" };
+  if (calls.length === 0) return { thought: text, calls };
   const { speak, text: told } = isObject(thoughts) ? thoughts : {};
   const thought = [told, speak].find((words) => typeof words === "string" && words !== "");
-  const [{ name, args } = {}] = calls;
-  const { language, code } = isObject(args) ? args : {};
-  const own = name === RUN_CODE && typeof code === "string" && typeof language === "string" ? { language, code } : null;
-  return {
-    thought: typeof thought === "string" ? thought : "",
-    ...(own ?? { language: "python", code: calls.map(writeCall).join("\n") }),
-  };
+  return { thought: typeof thought === "string" ? thought : "", calls };
 }
 
-function writeCall({ name, args }: Readonly<Record<string, unknown>>): string {
+function writeCall({ name, args }: WrittenCall): string {
   const given = Object.entries(isObject(args) ? args : {}).map(([key, value]) => `${key}=${writePython(value)}`);
   return `${String(name)}(${given.join(", ")})`;
 }

@@ -4,7 +4,9 @@
  * All but the files follows from the state, and the event of the request keeps the files, so that the prompt can be
  * rebuilt from the log.
  */
+import { planOf } from "#core/evolve-plan.ts";
 import { spentByOthers, spentOf } from "#core/limits.ts";
+import { unfinishedTasks } from "#core/plan.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagents/subagent-event.ts";
@@ -12,7 +14,9 @@ import { formatSize } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { formatName } from "./format-name.ts";
+import type { PromptFile } from "./prompt-files.ts";
 import { formatAge } from "./recalls.ts";
+import { originOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";
 
 export interface Situation {
@@ -51,10 +55,16 @@ export function renderSituation(
     folder === "" ? "" : fillTemplate(words.folder, { files: delimitText("data", folder) }),
     left.length === 0 ? "" : fillTemplate(words["limits-left"], { left: left.join(", ") }),
     helpers === "" ? "" : fillTemplate(words["helpers-at-work"], { helpers }),
-    isEnding(state, step) ? fillTemplate(words[lastSteps], {}) : "",
+    ...(isEnding(state, step) ? renderEnding(state, words[lastSteps], words) : []),
   ]
     .filter((line) => line !== "")
     .join("\n");
+}
+
+function renderEnding(state: AgentState, lastSteps: Words[PromptFile], words: Words): readonly string[] {
+  const plan = originOf(state) ? null : planOf(state);
+  const isUnfinished = plan !== null && unfinishedTasks(plan).length > 0;
+  return [fillTemplate(lastSteps, {}), ...(isUnfinished ? [fillTemplate(words["plan-last-steps"], {})] : [])];
 }
 
 /** Steps include the one that the prompt is for. */

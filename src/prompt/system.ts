@@ -1,10 +1,12 @@
 /**
  * system.ts -- renders the system message: role, goals, constraints, commands, resources, response format.
  *
- * Its text depends only on name, role, goals, command list and words, so it is identical at every step and a server
+ * Its text depends only on name, role, goals with their checks, command list and words, so it is identical at every step and a server
  * can cache it. It is rendered once per agent. A name, role or goal stays inside its own line or item and cannot
  * imitate a section.
  */
+import { hasChecks } from "#core/evolve-plan.ts";
+import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
@@ -47,16 +49,17 @@ export function renderSystemMessage(input: SystemInput): SystemMessage {
   const { state, asksPerson, words, form = JSON_WORDS } = input;
   const goals = goalsOf(state, words, form);
   const commandList = form.form === "code" ? (input.listFunctions?.() ?? "") : input.commandList;
+  const checks = shownChecks(state, goals);
   const known = rendered.get(goals);
   const isOutside = hasOutsideRole(state);
   if (known && known.name === state.name && known.role === state.role && known.isOutside === isOutside) {
     const isSame = known.commandList === commandList && known.asksPerson === asksPerson && known.words === words;
-    if (isSame && known.form === form) return known.message;
+    if (isSame && known.form === form && known.checks === checks) return known.message;
   }
   const content = fillTemplate(words[form.system], renderSections(input));
   const message: SystemMessage = { prompt: { role: "system", content }, tokens: estimateMessage(content) };
   const { name, role } = state;
-  rendered.set(goals, { name, role, isOutside, commandList, asksPerson, words, form, message });
+  rendered.set(goals, { name, role, checks, isOutside, commandList, asksPerson, words, form, message });
   return message;
 }
 
@@ -66,11 +69,10 @@ export function renderSections(input: SystemInput): Readonly<Record<string, stri
   const assistance = fillTemplate(words[asksPerson ? "assistance" : "no-assistance"], {});
   const shared = {
     role: fillTemplate(words.role, roleOf(state, words)),
-    goals: shownGoals(state, words, form)
-      .map((goal, index) => `${index + 1}. ${indentLines(goal)}`)
-      .join("\n"),
+    goals: listGoals(state, words, form),
   };
   if (form.form === "react") return { ...shared, assistance };
+  if (form.form === "plan") return { ...shared, assistance, commands: commandList };
   if (form.form === "code") return { ...shared, assistance, functions: input.listFunctions?.() ?? "" };
   return {
     ...shared,
@@ -88,6 +90,7 @@ const rendered = new WeakMap<
   {
     readonly name: string;
     readonly role: string;
+    readonly checks: readonly GoalCheck[];
     readonly isOutside: boolean;
     readonly commandList: string;
     readonly asksPerson: boolean;
@@ -103,9 +106,27 @@ function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role
   return { name: foldLines(state.name), role: foldLines(state.role) };
 }
 
-function shownGoals(state: AgentState, words: Words, form: FormWords): readonly string[] {
+function listGoals(state: AgentState, words: Words, form: FormWords): string {
   const goals = goalsOf(state, words, form);
-  return goals === state.goals && hasOutsideGoals(state) ? [fillTemplate(words["outside-goal"], {})] : goals;
+  const shown = goals === state.goals && hasOutsideGoals(state) ? [fillTemplate(words["outside-goal"], {})] : goals;
+  const checks = shown === goals ? shownChecks(state, goals) : NO_CHECKS;
+  const listed = shown.map((goal, index) => {
+    const own = checks.filter((check) => check.goal === index || (check.goal === null && goals.length === 1));
+    return `${index + 1}. ${indentLines([goal, ...listChecks(words["goal-checks"], own)].join("\n"))}`;
+  });
+  const ofAll = goals.length === 1 ? NO_CHECKS : checks.filter(({ goal }) => goal === null);
+  return [...listed, ...listChecks(words["all-goals-checks"], ofAll)].join("\n");
+}
+
+/** The checks that count in this turn. None in a sub-task. The same array at each step, which is a part of the cache key. */
+const shownChecks = (state: AgentState, goals: readonly string[]): readonly GoalCheck[] =>
+  goals === state.goals && hasChecks(state) ? state.checks : NO_CHECKS;
+const NO_CHECKS: readonly GoalCheck[] = [];
+
+function listChecks(template: Words["goal-checks"], checks: readonly GoalCheck[]): readonly string[] {
+  if (checks.length === 0) return [];
+  const lines = checks.map(({ test }) => `- ${clean(describeCheck(test)).toWellFormed()}`);
+  return [fillTemplate(template, { checks: lines.join("\n") })];
 }
 
 const foldLines = (text: string): string => clean(text).toWellFormed().replace(/\s+/g, " ").trim();

@@ -1,14 +1,15 @@
 /**
  * template.ts -- loads the words that the model reads from `prompts/`, and fills their `{{name}}` placeholders.
  *
- * The shipped folder has every file; a folder of the home overrides single files by name. The forms `react` and `code` have a
- * folder of their own below it. Files are checked once at
- * load, before any money is spent. Filling is one pass: a `{{goals}}` inside a value stays as it is.
+ * The shipped folder has every file; a folder of the home overrides single files by name. The forms `plan`, `react` and `code`
+ * have a folder of their own below it. Files are checked once at load, before any money is spent. Filling is one pass: a
+ * `{{goals}}` inside a value stays as it is.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
+import { PROMPT_FILES, type PromptFile } from "./prompt-files.ts";
 
 interface PromptTemplate {
   /** Path, for error messages. */
@@ -16,73 +17,6 @@ interface PromptTemplate {
   readonly text: string;
 }
 
-/** The last message of a reply in prose has these too. */
-const NEXT_ACTION = ["situation", "recalls", "methods"] as const;
-
-/** Placeholders of each file. */
-const PROMPT_FILES = {
-  system: {
-    required: ["role", "goals", "constraints", "commands", "resources", "evaluation", "response-format"],
-    optional: [],
-  },
-  role: { required: ["name", "role"], optional: [] },
-  "outside-role": { required: [], optional: [] },
-  "outside-goal": { required: [], optional: [] },
-  "outside-job": { required: ["data"], optional: ["outside"] },
-  constraints: { required: [], optional: ["assistance"] },
-  assistance: { required: [], optional: [] },
-  "no-assistance": { required: [], optional: [] },
-  resources: { required: [], optional: [] },
-  evaluation: { required: [], optional: [] },
-  "response-format": { required: [], optional: [] },
-  "tool-format": { required: [], optional: [] },
-  "tool-commands": { required: [], optional: [] },
-  "json-answer": { required: [], optional: [] },
-  "tool-answer": { required: [], optional: [] },
-  "first-command": { required: ["time"], optional: ["answer", "recalls", "situation"] },
-  "next-command": { required: ["time", "recalls"], optional: ["answer", "situation"] },
-  folder: { required: ["files"], optional: [] },
-  "found-methods": { required: ["methods"], optional: [] },
-  "limits-left": { required: ["left"], optional: [] },
-  "helpers-at-work": { required: ["helpers"], optional: [] },
-  "last-steps": { required: [], optional: [] },
-  subtask: { required: ["returns"], optional: [] },
-  "subtask-command": { required: ["time", "words"], optional: ["answer", "situation", "recalls", "command"] },
-  "subtask-context": { required: ["earlier"], optional: [] },
-  "earlier-subtasks": { required: ["data"], optional: [] },
-  recalls: { required: ["events"], optional: [] },
-  result: { required: ["command", "status", "data"], optional: ["step", "source"] },
-  denial: { required: ["words"], optional: ["step", "from"] },
-  feedback: { required: ["words"], optional: ["step", "from"] },
-  task: { required: ["words"], optional: ["step", "from"] },
-  report: { required: ["from", "data"], optional: ["step", "status"] },
-  problem: { required: ["data"], optional: ["step"] },
-  "spilled-text": { required: ["bytes"], optional: [] },
-  "empty-text": { required: [], optional: [] },
-  advice: { required: ["task", "schema"], optional: [] },
-  "advice-material": { required: ["label", "data"], optional: [] },
-  "advice-again": { required: [], optional: [] },
-  "evaluate-code": { required: [], optional: [] },
-  "browse-website": { required: [], optional: [] },
-  "improve-code": { required: [], optional: [] },
-  "write-tests": { required: [], optional: [] },
-  "react/system": { required: ["role", "goals"], optional: ["assistance"] },
-  "react/first-action": { required: ["time", "number"], optional: NEXT_ACTION },
-  "react/next-action": { required: ["time", "number"], optional: NEXT_ACTION },
-  "react/subtask": { required: ["returns"], optional: [] },
-  "react/subtask-action": { required: ["time", "words", "number"], optional: [...NEXT_ACTION, "command"] },
-  "react/last-steps": { required: [], optional: [] },
-  "react/observation": { required: ["number", "data"], optional: ["status", "source"] },
-  "react/methods": { required: ["methods"], optional: [] },
-  "code/system": { required: ["role", "goals", "functions"], optional: ["assistance"] },
-  "code/next-code": { required: ["time"], optional: NEXT_ACTION },
-  "code/subtask": { required: ["returns"], optional: [] },
-  "code/subtask-code": { required: ["time", "words"], optional: [...NEXT_ACTION, "command"] },
-  "code/last-steps": { required: [], optional: [] },
-  "code/result": { required: ["data"], optional: ["step", "status", "source"] },
-} as const satisfies Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>;
-
-export type PromptFile = keyof typeof PROMPT_FILES;
 /** One object per set of folders; it is a cache key of renderings. */
 export type Words = Readonly<Record<PromptFile, PromptTemplate>>;
 
@@ -124,7 +58,7 @@ export function fillTemplate(template: PromptTemplate, values: Readonly<Record<s
 
 const PLACEHOLDER = /^\{\{([^{}\n]*)\}\}(\n+)|\{\{([^{}\n]*)\}\}/gm;
 
-const FORM_FOLDERS: readonly string[] = ["react", "code"];
+const FORM_FOLDERS: readonly string[] = ["plan", "react", "code"];
 
 /** Relative to the folder. */
 async function listFileNames(folder: string): Promise<readonly string[]> {
@@ -197,12 +131,14 @@ function checkTemplate(name: PromptFile, { file, text }: PromptTemplate): void {
         hint: "Add it, or delete the file to use the shipped one.",
       });
   // Servers refuse JSON mode unless the request mentions it.
-  if ((name === "response-format" || name === "advice") && !text.includes("JSON"))
+  if (NEEDS_JSON.includes(name) && !text.includes("JSON"))
     throw new GoaldError(
       "GOALD_TEMPLATE",
       `${file} must contain the word JSON: model servers require it in JSON mode.`,
     );
 }
+
+const NEEDS_JSON: readonly PromptFile[] = ["response-format", "advice", "plan/system"];
 
 const createPlaceholderError = (file: string, name: string, known: readonly string[]): GoaldError =>
   new GoaldError(

@@ -12,6 +12,8 @@ import { oneLine, wellFormed } from "#core/text.ts";
 import { rankNearestNames } from "./aliases.ts";
 
 const MAX_QUOTED_CHARS = 60;
+/** Names in one problem. */
+const MAX_LISTED = 40;
 const ONE_OBJECT = "Send exactly one JSON object with the keys thoughts and command, and nothing around it.";
 
 /** Problems with a fixed text. */
@@ -75,6 +77,17 @@ const FOR_TOOLS: readonly (readonly [string, string])[] = [
 export const rephraseForTools = (problem: string): string =>
   FOR_TOOLS.reduce((text, [before, after]) => text.replace(before, after), problem);
 
+const FOR_PLAN: readonly (readonly [string, string])[] = [
+  [ONE_OBJECT, "Send exactly one JSON object with the keys action and args, and nothing around it."],
+  [PROBLEMS.severalCommands, "The reply holds several actions, and they differ. Send one; the next one can follow."],
+  [PROBLEMS.noCommand, 'The reply holds JSON but no action. Send {"action": …, "args": {…}}.'],
+  [PROBLEMS.noName, "The action has no name. Put the name of one action from the list under the key action."],
+];
+
+/** Asks for an action where a problem asks for a command. */
+export const rephraseForPlan = (problem: string): string =>
+  FOR_PLAN.reduce((text, [before, after]) => text.replace(before, after), problem);
+
 export const describeTooManyCalls = (count: number, most: number): string =>
   `The reply calls ${count} tools, and at most ${most} calls that only read may be in one reply. Send fewer; the others can follow.`;
 /** `names`: the commands that may not be called beside another one. */
@@ -97,8 +110,10 @@ export function describeUnknownCommand(written: string, names: ReadonlySet<strin
   const nearest = rankNearestNames(written, names, 5).join(", ");
   return `There is no command ${quoteText(written)}. The nearest names are: ${nearest}.`;
 }
+export const describeUnknownAction = (written: string, names: readonly string[]): string =>
+  `There is no action ${quoteText(written)}. The actions are: ${names.slice(0, MAX_LISTED).join(", ")}.`;
 export const describeClosedCommand = (name: string, names: ReadonlySet<string>): string =>
-  `You may not use ${name} here. Your commands are: ${[...names].slice(0, 40).join(", ")}.`;
+  `You may not use ${name} here. Your commands are: ${[...names].slice(0, MAX_LISTED).join(", ")}.`;
 export const describeArgsNotAnObject = (name: string, schema: ArgsSchema): string =>
   `The args of ${name} must be a JSON object by argument name. ${describeArgs(name, schema)}`;
 export const describeRepeatedArgument = (name: string, argument: string): string =>

@@ -57,6 +57,7 @@ const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
 interface ReplySearch {
   readonly catalogue: ReplyCatalogue;
   readonly validator: CallValidator;
+  readonly shape: (value: unknown) => unknown;
   readonly reply: string;
   readonly isSettled: boolean;
   /** True when the server reports that the reply reached its length limit. */
@@ -76,9 +77,11 @@ interface ReplySearch {
   badCommand: string | undefined;
 }
 
+/** `shape` gives an object of the reply the shape that a command is looked for in. Default: it stays as it is. */
 export function createReplyReader(
   catalogue: ReplyCatalogue,
   validator: CallValidator = createCallValidator(catalogue),
+  shape: (value: unknown) => unknown = (value) => value,
 ): (text: string, finishReason: string) => ParsedReply {
   return (text, finishReason) => {
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
@@ -87,6 +90,7 @@ export function createReplyReader(
     const search: ReplySearch = {
       catalogue,
       validator,
+      shape,
       reply,
       isSettled: SETTLED.has(finishReason),
       isFull: finishReason === "length",
@@ -122,10 +126,10 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
   return null;
 }
 
-/** Searches again from the first `{"thoughts":` or `{"command":`, since braces in prose may enclose the reply. */
+/** Searches again from the first `{"thoughts":`, `{"command":` or `{"action":`, since braces in prose may enclose the reply. */
 function searchAgain(search: ReplySearch): ParsedReply | null {
   if (search.found.length > 0 || search.hasSeveral) return null;
-  const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command)["']?\s{0,50}:/i);
+  const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command|action)["']?\s{0,50}:/i);
   const isProse = begin > 0 && !/["'”’]\s{0,50}:/.test(search.reply.slice(0, begin));
   if (!isProse) return null;
   search.hasCutCommand = false;
@@ -152,8 +156,8 @@ function readObject(search: ReplySearch, { start, end }: ReplyPiece): number {
 /** Records the calls of a broken object: one of its parts may look like a whole reply. */
 function noteUnparsedObject(search: ReplySearch, source: string, unread: UnparsedObject): void {
   search.problems.push(UNPARSED_PROBLEMS[unread.reason]);
-  if (unread.reason === "cut" && /command/i.test(source)) search.hasCutCommand = true;
-  if (unread.reason === "syntax" && /["']command["']\s{0,50}:/i.test(source)) search.hasBrokenCommand = true;
+  if (unread.reason === "cut" && /command|action/i.test(source)) search.hasCutCommand = true;
+  if (unread.reason === "syntax" && /["'](?:command|action)["']\s{0,50}:/i.test(source)) search.hasBrokenCommand = true;
   if (unread.reason === "syntax" || unread.reason === "cut")
     search.doubts.push(...findClearCalls(source, search.validator).calls);
 }
@@ -173,7 +177,7 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
     noteBrokenCommand(search, describeRepeatedKey(repeated));
     return;
   }
-  const shape = findCall(parsed.value, validator.isName);
+  const shape = findCall(search.shape(parsed.value), validator.isName);
   if (shape.kind === "several") search.hasSeveral = true;
   if (shape.kind !== "call") return;
   const checked = validator.checkCall(shape.call, source);

@@ -30,6 +30,7 @@ export class Namespaces {
   }
 
   async run(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+    if (cell.isAlone) return this.#runAlone(cell, host, signal);
     const key = `${cell.agent}\n${cell.language}`;
     const live = this.#live.get(key);
     if (live?.process.canNest) return this.#runIn(live, cell, host, signal);
@@ -41,6 +42,16 @@ export class Namespaces {
     } finally {
       this.#forgetGone();
       this.#pool.rest(found.process, cell.language);
+    }
+  }
+
+  async #runAlone(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+    const process = await this.#pool.take(cell.language, this.#waitsForItself(cell.agent), signal);
+    if (!process) return goneOutcome(closedProblem(), 0);
+    try {
+      return await process.run(cell, host, signal, true);
+    } finally {
+      process.kill(closedProblem());
     }
   }
 

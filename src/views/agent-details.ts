@@ -4,6 +4,7 @@ import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { count, described, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
 import { AgentView, agentMembers } from "./agent-view.ts";
+import { CheckView, viewChecks } from "./check-view.ts";
 import { LimitLeft, limitsLeft } from "./limits-left.ts";
 import { LatestFile, latestFiles } from "./list-files.ts";
 import { stateOf } from "./load-agent.ts";
@@ -17,6 +18,7 @@ export const AgentDetails = open({
   ...agentMembers,
   role: text,
   goals: listOf(text),
+  checks: described(listOf(CheckView), "Checks of the goals, with their newest results."),
   settings: typed<AgentSettings>({ type: "object" }),
   usage: open({ ...usageMembers, modelCalls: count }),
   lost: Lost,
@@ -50,6 +52,7 @@ export async function loadDetails(
   return {
     ...view,
     ...{ role, goals, settings, usage, lost },
+    checks: viewChecks(state),
     limits: limitsLeft(state, now),
     lastThought: await lastThoughtOf(row, reader),
     files: latestFiles(versions),

@@ -43,7 +43,7 @@ const PERSON_DID: Readonly<Record<Version["operation"], string>> = {
   write: "restored by a person",
   append: "restored by a person",
   delete: "removed by a person, who restored an earlier step",
-  place: "placed by a person",
+  place: "put back by a person, who restored another step",
   trust: "trusted by a person",
 };
 

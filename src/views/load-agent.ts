@@ -1,9 +1,11 @@
 /** load-agent.ts -- finds agents by id or name, and loads their states. */
 import { GoaldError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
+import type { GoalCheck } from "#core/goal-check.ts";
+import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
-import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { type AgentState, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
 import { count, described, flag, listOf, open, type Static, text, typed } from "#util/schema.ts";
 
 /**
@@ -46,17 +48,21 @@ export const LoadedAgent = open({
   stateVersion: described(count, "The shape of `state` depends on it."),
   state: typed<AgentState>({ type: "object" }),
   namesakes: described(listOf(text), "Ids of all agents with this name, the oldest first."),
+  hasTurnWaiting: described(flag, "A finished agent has unread words or goals, which begin its next turn."),
 });
 export type LoadedAgent = Static<typeof LoadedAgent>;
 
 /** By id or name. Throws GOALD_NOT_FOUND, and GOALD_STORE_DAMAGED for a log that cannot be read. */
 export async function loadAgent(
-  reader: Pick<StoreReader, "agents" | "agent" | "load">,
+  reader: Pick<StoreReader, "agents" | "agent" | "load" | "inbox">,
   name: string,
 ): Promise<LoadedAgent> {
   const row = await findAgent(reader, name);
   const namesakes = row.id === name ? [row.id] : namesakesOf(name, await reader.agents()).map(({ id }) => id);
-  return { row, ...(await foldLog(reader, row)), stateVersion: STATE_VERSION, namesakes };
+  const unread = await reader.inbox(row.id);
+  const folded = await foldLog(reader, row);
+  const hasTurnWaiting = isFinished(folded.state) && unread.some(({ message }) => opensTurn(message));
+  return { row, ...folded, stateVersion: STATE_VERSION, namesakes, hasTurnWaiting };
 }
 
 const namesakesOf = (name: string, rows: readonly AgentRow[]): readonly AgentRow[] =>
@@ -66,6 +72,7 @@ const namesakesOf = (name: string, rows: readonly AgentRow[]): readonly AgentRow
 export const GoalsView = open({
   agent: text,
   goals: listOf(text),
+  checks: described(listOf(typed<GoalCheck>({ type: "object" })), "As they were given with the goals."),
   isRead: described(flag, "False when the agent reads these goals only in its next step."),
 });
 export type GoalsView = Static<typeof GoalsView>;
@@ -73,8 +80,8 @@ export type GoalsView = Static<typeof GoalsView>;
 /** Reads the inbox first: a message that is consumed meanwhile is in the log then. */
 export async function loadGoals(row: AgentRow, reader: Pick<StoreReader, "inbox" | "load">): Promise<GoalsView> {
   const pending = (await reader.inbox(row.id)).findLast(({ message }) => message.type === "goals")?.message;
-  if (pending?.type === "goals") return { agent: row.id, goals: pending.goals, isRead: false };
-  return { agent: row.id, goals: (await stateOf(reader, row)).goals, isRead: true };
+  const { goals, checks = [] } = pending?.type === "goals" ? pending : await stateOf(reader, row);
+  return { agent: row.id, goals, checks, isRead: pending === undefined };
 }
 
 /** All agents below this one, parents first. */

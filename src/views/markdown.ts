@@ -2,7 +2,7 @@
  * markdown.ts -- escapes text of models, files and people for a Markdown document.
  *
  * Escaped text cannot start a heading, a list, a link, an image, HTML or a formula, and has no control characters.
- * All functions return one line, except `quote`, which marks each line.
+ * All functions return one line, except `quote`, which marks each line, and `fitLines`.
  */
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -27,6 +27,19 @@ export function quote(text: string, maxChars: number): string {
     .split("\n")
     .map((line) => `> ${escapeLine(line.trim())}`.trimEnd())
     .join("\n");
+}
+
+export const codeList = (names: readonly string[]): string => names.map((name) => code(name, 300)).join(", ");
+
+/** The lines that fit, and the number of lines that do not. */
+export function fitLines(lines: readonly string[], maxBytes: number, what: string, indent = ""): string {
+  let bytes = 0;
+  const fitting = lines.findIndex((line) => {
+    bytes += Buffer.byteLength(line) + 1;
+    return bytes > maxBytes;
+  });
+  if (fitting < 0) return lines.join("\n");
+  return [...lines.slice(0, fitting), `${indent}- and ${lines.length - fitting} more ${what}, omitted here`].join("\n");
 }
 
 /** GitHub turns bare addresses into links, and dollar signs into formulas. */

@@ -1,6 +1,6 @@
 /** next-step.ts -- why an agent is in its state, and what a person can do about it. Pure. */
 import { callIdOfStep } from "#core/call-ids.ts";
-import type { PauseCode } from "#core/event.ts";
+import type { PauseCode } from "#core/pause-code.ts";
 import { type AgentState, activeFrame, approvalOf } from "#core/state.ts";
 import { described, listOf, open, type Static, text } from "#util/schema.ts";
 import { FAILING } from "./agent-view.ts";
@@ -133,7 +133,7 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
     todo: [["List all damage, then restore a backup", "goald verify *"]],
   },
   "not-proven": {
-    why: "It asked several times to end its work, which was not finished.",
+    why: "It reported its work several times as finished, which it was not.",
     todo: [LOOK_AT_LOG, ["Tell it what to do", 'goald say * "…"'], GO_ON],
   },
   "cap-ignored": {

@@ -20,6 +20,7 @@ import {
   time,
 } from "#util/schema.ts";
 import { standingOf } from "./agent-view.ts";
+import { CheckView, viewChecks } from "./check-view.ts";
 import { LimitLeft, limitsLeft } from "./limits-left.ts";
 import { findNamedFiles } from "./named-files.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
@@ -53,6 +54,7 @@ export const ReportFacts = open({
   pauseReason: described(nullable(text), "In the words of whoever paused the agent."),
   received: described(listOf(ReceivedView), "Outside words that it has read since its last clean state, oldest first."),
   goals: listOf(open({ goal: text, named: described(listOf(text), "Existing files that the goal names.") })),
+  checks: described(listOf(CheckView), "Checks of the goals, with their newest results."),
   closing: described(
     nullable(open({ text, named: listOf(text) })),
     "What the agent reported when it finished; null until then.",
@@ -119,6 +121,7 @@ type StandingFacts = Pick<
   | "pauseReason"
   | "received"
   | "goals"
+  | "checks"
   | "closing"
   | "createdAt"
 >;
@@ -137,6 +140,7 @@ function standingFacts({ row, workspace, hosted, state }: ReportFactsOf, files: 
     pauseReason: state.paused?.reason ?? null,
     received: state.received,
     goals: state.goals.map((goal) => ({ goal, named: findNamedFiles(goal, names) })),
+    checks: viewChecks(state),
     closing: phase.kind === "resting" ? { text: phase.reason, named: findNamedFiles(phase.reason, names) } : null,
     createdAt: row.createdAt,
   };

@@ -6,6 +6,7 @@
  */
 import { SAVES_FILES } from "#core/cells.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { isByPerson } from "./restore-version.ts";
@@ -23,7 +24,7 @@ export const ReportFile = open({
 export type ReportFile = Static<typeof ReportFile>;
 
 /** Raise it when `evolveReport` or `addFileVersions` changes: saved folds of another version are built again. */
-export const REPORT_VERSION = 2;
+export const REPORT_VERSION = 3;
 
 /** The most entries of each list: about as many as the rendered report has room for. */
 export const REPORT_LIMITS = {
@@ -90,6 +91,7 @@ export function evolveReport(before: ReportFold, event: RecordedEvent): ReportFo
   const fold = { ...before, seq, at, step: "step" in event ? event.step : before.step };
   if (event.type === "command-requested") return withRequest(fold, event);
   const call = "callId" in event ? fold.calls.find(({ callId }) => callId === event.callId) : undefined;
+  if (call && CHECK_COMMANDS.has(call.name)) return withEnd(fold, event);
   return withEnd(withTrouble(withSource(fold, event, call), event, call), event);
 }
 
@@ -99,9 +101,12 @@ function withRequest(fold: ReportFold, event: RecordedEvent & { readonly type: "
     ...fold,
     lastThought: thought || fold.lastThought,
     calls: newest(fold.calls, openCallOf(callId, call), "calls", (open) => open.callId === callId),
-    commands: call.name === SAVES_FILES ? fold.commands : countCommand(fold.commands, call.name),
+    commands: isStep(call.name) ? fold.commands : countCommand(fold.commands, call.name),
   };
 }
+
+/** A step of another command, which is counted alone. */
+const isStep = (name: string): boolean => name === SAVES_FILES || CHECK_COMMANDS.has(name);
 
 /** Drops the rarest command over the limit. */
 function countCommand(commands: ReportFold["commands"], name: string): ReportFold["commands"] {

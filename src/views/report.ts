@@ -1,21 +1,22 @@
 /**
  * report.ts -- renders `_goald/report.md`: an agent's work, for a person who was away. Pure.
  *
- * goald does not judge whether a goal is reached: the report quotes the agent and lists files, sources, failures, cost and
- * next steps. Text from outside is escaped (markdown.ts). At most 64 KB: each part has a share and counts what it omits.
+ * goald judges goals by their checks only: the report has their results, quotes the agent and lists files, sources,
+ * failures, cost and next steps. Text from outside is escaped (markdown.ts). At most 64 KB: each part has a share and counts what it omits.
  */
 import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { countNoun } from "#core/text.ts";
 import { describeLimit, dollars } from "./limits-left.ts";
-import { code, inline, quote } from "./markdown.ts";
+import { code, codeList, fitLines, inline } from "./markdown.ts";
 import type { ReportFacts } from "./report-facts.ts";
 import { REPORT_LIMITS, type ReportFile } from "./report-fold.ts";
+import { renderGoals } from "./report-goals.ts";
 import type { Trouble } from "./troubles.ts";
 
 type Source = ReportFacts["sources"][number];
 
 /** Bytes per list. The whole report stays below 64 KB. */
-const SHARE = { files: 20_000, sources: 12_000, troubles: 10_000, turns: 5_000 } as const;
+const SHARE = { files: 20_000, sources: 12_000, troubles: 10_000 } as const;
 
 /** Heading of the last part, which contains only goald's own words. */
 export const NEXT_HEADING = "## What to do next";
@@ -55,33 +56,6 @@ function renderOpening({
     `- ${countNoun(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
   ];
   return lines.join("\n");
-}
-
-function renderGoals({ goals, closing, lastThought, turns, files }: ReportFacts): string {
-  const steps = new Map(files.map(({ path, step }) => [path, step]));
-  const listed = goals.map(({ goal, named }, index) => {
-    const found = named.map((path) => `${code(path, 300)} (step ${steps.get(path)})`);
-    const evidence = found.length > 0 ? `it names ${found.join(", ")}` : "it names no existing file";
-    return `${index + 1}. ${inline(goal, 1_000)}\n   - Evidence: ${evidence}`;
-  });
-  const lines = [
-    listed.length > 0 ? listed.join("\n") : "It has no goals.",
-    "goald does not judge whether a goal is reached: check the files and the agent's own words.",
-  ];
-  if (closing) {
-    lines.push(`### Its closing words\n\n${quote(closing.text, 4_000)}`);
-    lines.push(
-      closing.named.length > 0
-        ? `These words name existing files: ${codeList(closing.named)}.`
-        : "These words name no existing file.",
-    );
-  } else if (lastThought !== "") lines.push(`### Its last thought\n\n${quote(lastThought, 1_000)}`);
-  const earlier = closing ? turns.slice(0, -1) : turns;
-  if (earlier.length > 0) {
-    const rows = earlier.map(({ turn, at, reason }) => `- Turn ${turn}, ${at}: ${inline(reason, 400)}`);
-    lines.push(`### Earlier turns\n\n${fitLines(rows, SHARE.turns, "turns")}`);
-  }
-  return lines.join("\n\n");
 }
 
 function renderFiles(facts: ReportFacts): string {
@@ -209,19 +183,6 @@ function renderNextSteps({ id, next, workspace }: ReportFacts): string {
     `- Restore files to their versions after a step: ${code(`goald restore ${id} --step N`, 300)}`,
   ];
   return `${lines.join("\n")}\n\nIts folder: ${code(workspace, 1_000)}`;
-}
-
-const codeList = (names: readonly string[]): string => names.map((name) => code(name, 300)).join(", ");
-
-/** The lines that fit, and the number of lines that do not. */
-function fitLines(lines: readonly string[], maxBytes: number, what: string): string {
-  let bytes = 0;
-  const fitting = lines.findIndex((line) => {
-    bytes += Buffer.byteLength(line) + 1;
-    return bytes > maxBytes;
-  });
-  if (fitting < 0) return lines.join("\n");
-  return [...lines.slice(0, fitting), `- and ${lines.length - fitting} more ${what}, omitted here`].join("\n");
 }
 
 const formatSeconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;

@@ -1,11 +1,14 @@
 /**
- * restore-plan.ts -- plans the changes that restore an agent's files to their versions after a step. Changes nothing.
+ * restore-plan.ts -- plans the changes that restore an agent's files and placed folders to their state after a step, or to that
+ * before the newest restoration. Changes nothing.
  *
- * Covers only files in the history; other files and goald's own stay as they are.
+ * Covers only files in the history and folders that were placed as a whole; other files, goald's own and those of sub-agents
+ * stay as they are.
  */
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
+import type { SetAside } from "#core/ports/set-aside.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { type OutsideSource, outsideOf } from "#core/provenance.ts";
@@ -13,7 +16,10 @@ import { count, described, listOf, nullable, oneOf, open, type Static, text } fr
 import { requireKnown } from "./agent-diff.ts";
 import { stateOf } from "./load-agent.ts";
 import { requireTaken } from "./require-taken.ts";
-import { byPath, isChosen, restoreVersion, upToStep } from "./restore-version.ts";
+import { contentAt, type FileHistory, historiesOf } from "./restore-content.ts";
+import { type PlannedFolder, planFolders } from "./restore-folders.ts";
+import { parentsOf, type RestoreRequest, type RestoreTarget, targetOf } from "./restore-target.ts";
+import { holdsFileContent, restorationOf } from "./restore-version.ts";
 
 export interface PlannedFile {
   readonly path: string;
@@ -25,40 +31,62 @@ export interface PlannedFile {
   readonly outside?: readonly OutsideSource[];
   /** Size now; null for no file. */
   readonly bytesNow: number | null;
+  /** The history does not have this change yet. */
+  readonly isNew: boolean;
+}
+
+export interface WholePlan {
+  readonly target: RestoreTarget;
+  /** Sorted by path. */
+  readonly folders: readonly PlannedFolder[];
+  /** Sorted by path. */
+  readonly files: readonly PlannedFile[];
+  /** Files that are removed first, to make room for folders that come back. */
+  readonly cleared: readonly string[];
+  /** Paths that somebody changed since the restoration that is to be taken back. */
+  readonly changedSince: readonly string[];
+}
+
+export interface PlanParts {
+  readonly row: Pick<AgentRow, "id" | "createdAt">;
+  readonly reader: Pick<StoreReader, "load" | "files" | "blob">;
+  /** Absolute path of the agent's folder. */
+  readonly folder: string;
+  readonly openWorkspace: (folder: string) => Pick<Workspace, "stat" | "read" | "list">;
+  readonly aside: Pick<SetAside, "canMove" | "kindOf" | "find" | "readUndo">;
 }
 
 /** More bytes are not held in memory at once. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** The history keeps no larger file. One that is in a folder that comes back stays, because nothing else has it. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Sorted by path. Throws GOALD_FILE_TOO_LARGE for more than 256 MB, and a workspace error for a path that is no longer a
- * regular file.
+ * Throws GOALD_NOT_FOUND for an unknown step or path, GOALD_FILE_TOO_LARGE for more than 256 MB, and a workspace error for a
+ * path that is no longer a regular file.
  */
-export async function planRestore(
-  versions: readonly FileVersion[],
-  { step, paths }: { readonly step: number; readonly paths: readonly string[] },
-  store: Pick<StoreReader, "blob">,
-  workspace: Pick<Workspace, "stat" | "read">,
-): Promise<readonly PlannedFile[]> {
-  const plan: PlannedFile[] = [];
+export async function planRestore(request: RestoreRequest, parts: PlanParts): Promise<WholePlan> {
+  const { row, reader, folder, openWorkspace, aside } = parts;
+  const versions = await reader.files(row.id);
+  if (request.step !== null) requireTaken(request.step, (await stateOf(reader, row)).step, row.id);
+  requireKnown(request.paths, versions, row.id);
+  const target = targetOf(request, versions, row.id, await aside.readUndo());
+  const workspace = openWorkspace(folder);
+  const folders = await planFolders(versions, target, { row, aside, workspace });
+  const of = { target, versions: new Set(versions), moves: Map.groupBy(folders, ({ path }) => path) };
+  const [files, cleared]: [PlannedFile[], string[]] = [[], []];
+  const changed = new Set(folders.filter((entry) => isMovedSince(entry, versions, target)).map(({ path }) => path));
   let bytes = 0;
-  for (const [path, changes] of byPath(versions)) {
-    if (!isChosen(path, paths)) continue;
-    const kept = upToStep(changes, step);
-    const content = await restoreVersion(kept, store);
-    const { outside = [] } = kept.at(-1) ?? {};
-    const found = await workspace.stat(path);
-    const isThere = found !== undefined;
-    const isSame =
-      content === null
-        ? !isThere
-        : found?.bytes === content.length && Buffer.from(await workspace.read(path)).equals(content);
-    const action = isSame ? "keep" : content === null ? "remove" : "write";
-    plan.push({ path, action, content, bytesNow: found?.bytes ?? null, ...outsideOf(outside) });
-    bytes += (content?.length ?? 0) + (found?.bytes ?? 0);
+  for (const history of historiesOf(versions).filter(({ path }) => target.covers(path))) {
+    const planned = await planFile(history, of, { ...parts, workspace });
+    if (planned.isInWay) cleared.push(history.path);
+    if (planned.isChangedSince) changed.add(history.path);
+    if (!planned.file) continue;
+    files.push(planned.file);
+    bytes += (planned.file.content?.length ?? 0) + (planned.file.bytesNow ?? 0);
     if (bytes > MAX_BYTES) throw tooManyBytes();
   }
-  return plan.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { target, folders, files, cleared, changedSince: [...changed].sort() };
 }
 
 const tooManyBytes = (): GoaldError =>
@@ -66,9 +94,107 @@ const tooManyBytes = (): GoaldError =>
     hint: "Restore some of the files or folders first, then the others.",
   });
 
+interface FileTarget {
+  readonly target: RestoreTarget;
+  readonly versions: ReadonlySet<FileVersion>;
+  readonly moves: ReadonlyMap<string, readonly PlannedFolder[]>;
+}
+interface FileParts extends PlanParts {
+  readonly workspace: Pick<Workspace, "stat" | "read">;
+}
+interface FilePlan {
+  /** Undefined for a file that stays as it is, or comes and goes with its folder. */
+  readonly file?: PlannedFile;
+  readonly isInWay: boolean;
+  readonly isChangedSince: boolean;
+}
+
+async function planFile(
+  history: FileHistory,
+  { target, versions, moves }: FileTarget,
+  { reader, workspace, openWorkspace }: FileParts,
+): Promise<FilePlan> {
+  const { path } = history;
+  const above = [path, ...parentsOf(path)].find((parent) => moves.has(parent));
+  const entries = (above !== undefined && moves.get(above)) || [];
+  const has = (action: PlannedFolder["action"]) => entries.find((entry) => entry.action === action);
+  const [leaving, coming] = [has("take-away"), has("place")];
+  if (entries.length > 0 && has("cannot")?.isHere) return { isInWay: false, isChangedSince: false };
+  const now = await lookAt(path, workspace, leaving !== undefined || coming !== undefined);
+  const isInWay = coming !== undefined && leaving === undefined && now !== null;
+  const wanted = await contentAt(history, target.kept, reader);
+  if (!wanted) return { isInWay, isChangedSince: false };
+  const { content, outside } = wanted;
+  const known = await contentAt(history, versions, reader);
+  const inside = coming ? path.slice(coming.path.length + 1) : "";
+  const there = coming?.kept != null && inside !== "" ? await lookAt(inside, openWorkspace(coming.kept), true) : null;
+  if (there !== null && there.bytes > MAX_KEPT_BYTES) return { isInWay, isChangedSince: false };
+  const isSame = (await holds(now, content)) && (await holds(leaving || coming ? there : now, content));
+  const action = isSame ? "keep" : content === null ? "remove" : "write";
+  const isWithFolder = coming?.isNew === true && (content !== null || there !== null);
+  const isNew = isWithFolder || (known ? !isEqual(known.content, content) : content !== null);
+  const file = { path, action, content, bytesNow: now?.bytes ?? null, isNew, ...outsideOf(outside) } as const;
+  const isKnown = await holds(now, known?.content ?? null);
+  return { file, isInWay, isChangedSince: !isSame && isChanged(history, target, isKnown) };
+}
+
+/** A file on the disk, which may be too large to be read. */
+interface SeenFile {
+  readonly bytes: number;
+  read(): Promise<Uint8Array>;
+}
+
+/** `isMoved`: the file comes or goes with its folder, so an entry that is not a plain file is no obstacle. */
+async function lookAt(
+  path: string,
+  workspace: Pick<Workspace, "stat" | "read">,
+  isMoved: boolean,
+): Promise<SeenFile | null> {
+  try {
+    const found = await workspace.stat(path);
+    return found ? { bytes: found.bytes, read: () => workspace.read(path) } : null;
+  } catch (error) {
+    if (isMoved && isGoaldError(error)) return null;
+    throw error;
+  }
+}
+
+/** `content`: null for no file. */
+async function holds(seen: SeenFile | null, content: Uint8Array | null): Promise<boolean> {
+  if (seen === null || content === null) return seen === content;
+  return seen.bytes === content.length && isEqual(await seen.read(), content);
+}
+
+const isEqual = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
+  one === null || other === null ? one === other : Buffer.from(one).equals(other);
+
+/** Whether somebody changed the file since the restoration that is taken back. `isKnown`: it is as the history says. */
+function isChanged({ path, marks }: FileHistory, target: RestoreTarget, isKnown: boolean): boolean {
+  const { undone, kept, isInterrupted } = target;
+  if (!undone) return false;
+  const last = marks.findLast((mark) => mark.path === path);
+  if (!last || kept.has(last)) return false;
+  return restorationOf(last) !== restorationOf(undone) || !(isKnown || isInterrupted);
+}
+
+function isMovedSince(
+  { path, action }: PlannedFolder,
+  versions: readonly FileVersion[],
+  { undone, kept }: RestoreTarget,
+): boolean {
+  if (!undone || action === "keep") return false;
+  const last = versions.findLast((version) => version.path === path && !holdsFileContent(version));
+  return last !== undefined && !kept.has(last) && restorationOf(last) !== restorationOf(undone);
+}
+
+// ---------------------------------------------------------------- what a person and a program read of it
+
 export const RestorePlan = open({
   agent: text,
-  step: described(count, "The files get their versions after this step; 0 is before the first."),
+  step: described(
+    nullable(count),
+    "The files get their versions after this step; 0 is before the first. Null when the newest restoration is taken back.",
+  ),
   workspace: described(text, "Absolute path of the agent's folder."),
   files: listOf(
     open({
@@ -78,35 +204,36 @@ export const RestorePlan = open({
       bytes: described(nullable(count), "After the restoration; null for no file."),
     }),
   ),
+  folders: described(
+    listOf(
+      open({
+        path: text,
+        action: described(
+          oneOf("place", "take-away", "keep", "cannot"),
+          "place: it comes back. take-away: it is moved aside. cannot: it stays as it is now.",
+        ),
+        reason: described(text, "Why it cannot be restored; empty otherwise."),
+      }),
+    ),
+    "Folders that came as a whole, such as clones.",
+  ),
+  changedSince: described(
+    listOf(text),
+    "Paths that somebody changed since the restoration that is taken back. It needs `--force` then.",
+  ),
 });
 export type RestorePlan = Static<typeof RestorePlan>;
 
-/** Checks the request, then plans. Throws GOALD_NOT_FOUND for an unknown step or path. */
-export async function planFor(
-  row: Pick<AgentRow, "id">,
-  { step, paths }: { readonly step: number; readonly paths: readonly string[] },
-  reader: Pick<StoreReader, "load" | "files" | "blob">,
-  workspace: Pick<Workspace, "stat" | "read">,
-): Promise<readonly PlannedFile[]> {
-  const versions = await reader.files(row.id);
-  requireTaken(step, (await stateOf(reader, row)).step, row.id);
-  requireKnown(paths, versions, row.id);
-  return planRestore(versions, { step, paths }, reader, workspace);
-}
-
 /** The plan without the contents. */
-export const summarizePlan = (plan: readonly PlannedFile[]): RestorePlan["files"] =>
-  plan.map(({ path, action, content, bytesNow }) => ({ path, action, bytesNow, bytes: content?.length ?? null }));
-
-const MAX_NAMED = 50;
-
-/** The message of the person who restored the files, for the agent. */
-export function describeRestored(step: number, work: readonly PlannedFile[]): string {
-  const named = (action: PlannedFile["action"], word: string): string => {
-    const paths = work.filter((file) => file.action === action).map(({ path }) => path);
-    if (paths.length === 0) return "";
-    const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
-    return ` ${word}: ${paths.slice(0, MAX_NAMED).join(", ")}${more}.`;
-  };
-  return `I put files in your folder back as they were after step ${step}.${named("write", "Rewritten")}${named("remove", "Removed")}`;
-}
+export const summarizePlan = (
+  { files, folders, target, changedSince }: WholePlan,
+  of: Pick<RestorePlan, "agent" | "workspace">,
+): RestorePlan => ({
+  ...{ agent: of.agent, step: target.step, workspace: of.workspace },
+  files: files.map(({ path, action, content, bytesNow }) => ({
+    ...{ path, action, bytesNow },
+    bytes: content?.length ?? null,
+  })),
+  folders: folders.map(({ path, action, reason }) => ({ path, action, reason })),
+  changedSince,
+});

@@ -71,9 +71,17 @@ export function byPath<T extends Pick<FileVersion, "path" | "operation">>(
 export const upToStep = <T extends Pick<FileVersion, "step" | "operation" | "callId">>(
   versions: readonly T[],
   step: number,
-): readonly T[] => versions.filter((version) => version.step < step || (version.step === step && !isPutBack(version)));
+): readonly T[] => versions.filter((version) => isUpToStep(version, step));
 
-const isPutBack = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
+export const isUpToStep = (version: Pick<FileVersion, "step" | "operation" | "callId">, step: number): boolean =>
+  version.step < step || (version.step === step && !isPutBack(version));
+
+/** False for a folder that came or went as a whole, and for a deletion. */
+export const holdsFileContent = ({ operation }: Pick<FileVersion, "operation">): boolean =>
+  operation === "write" || operation === "append" || operation === "found";
+
+/** Whether a restoration made this change. The edits of a person that it found before are not part of it. */
+export const isPutBack = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
   operation !== "found" && callId.startsWith(RESTORE_CALL);
 
 /** Whether a path is one of `chosen` or below one; an empty list means all paths. */
@@ -84,5 +92,17 @@ export const isChosen = (path: string, chosen: readonly string[]): boolean =>
 export const isByPerson = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
   operation === "found" || operation === "trust" || callId.startsWith(RESTORE_CALL);
 
-/** Prefix of the call ids of `goald restore`; the time follows. */
+/**
+ * Prefix of the call ids of `goald restore`; the time follows, which identifies the restoration. For a folder that it puts back,
+ * a slash and the call that placed the folder first follow.
+ */
 export const RESTORE_CALL = "restore/";
+
+/** The restoration that a change belongs to. */
+export const restorationOf = ({ callId }: Pick<FileVersion, "callId">): string => callId.split("/", 2).join("/");
+
+/** The call that placed a folder first. */
+export function placingCallOf({ callId }: Pick<FileVersion, "callId">): string {
+  if (!callId.startsWith(RESTORE_CALL)) return callId;
+  return callId.split("/").slice(2).join("/");
+}

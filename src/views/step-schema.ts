@@ -18,6 +18,7 @@ import {
 } from "#util/schema.ts";
 import { NestedView } from "./nested-rows.ts";
 import { Call, FileVersionView, usageMembers } from "./parts.ts";
+import { planMembers } from "./plan-changes.ts";
 
 const stamp = { at: time, seq: ordinal };
 
@@ -25,7 +26,7 @@ const Attempt = open({
   ...stamp,
   attempt: ordinal,
   model: text,
-  mode: oneOf("json_schema", "json_object", "plain", "tools", "react", "code"),
+  mode: oneOf("json_schema", "json_object", "plain", "tools", "plan", "react", "code"),
   requestHash: text,
   reservedTokens: count,
   reservedUsd: nullable(amount),
@@ -90,6 +91,7 @@ export const stepMembers = {
   interruptions: count,
   result: nullable(Result),
   spent: described(nullable(Spent), "What the command spent on models; null for nothing."),
+  ...planMembers,
   nested: described(NestedView, "What happened inside the calls of the step."),
   files: listOf(FileVersionView),
 };

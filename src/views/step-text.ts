@@ -7,6 +7,7 @@ import { escapeUnseenInJson } from "#util/unseen.ts";
 import { dollars } from "./limits-left.ts";
 import { wholeText } from "./long-text.ts";
 import { nestedLines } from "./nested-text.ts";
+import { planLines, proofLines } from "./plan-changes.ts";
 import type { RebuiltPrompt } from "./rebuild-prompt.ts";
 import { isByPerson } from "./restore-version.ts";
 import type { Attempt } from "./step-schema.ts";
@@ -24,6 +25,8 @@ export function describeStep(step: WholeStep): string {
     commandLines(step),
     nestedLines(step.nested),
     resultLines(step),
+    planLines(step.planChanges),
+    proofLines(step.checks),
     fileLines(step),
   ];
   return parts

@@ -4,6 +4,7 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { listNested } from "./nested-rows.ts";
 import { NestedWork } from "./nested-work.ts";
+import { planChangeOf, proofsOf } from "./plan-changes.ts";
 import type { Attempt, StepView } from "./step-schema.ts";
 
 type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
@@ -57,6 +58,8 @@ const emptyView = (step: number): Gathered["view"] => ({
     interruptions: 0,
     result: null,
     spent: null,
+    planChanges: [],
+    checks: [],
     nested: listNested([]),
     files: [],
   },
@@ -68,10 +71,17 @@ type OfStep = Extract<RecordedEvent, { readonly step: number }>;
 /** `before`: the state without the event. */
 function gather(found: Gathered, event: OfStep, before: AgentState): void {
   found.view.endedAt = event.at;
+  gatherPlan(found.view, event, before);
   if (event.type === "model-asked") gatherRequest(found, event, before);
   else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
     gatherReply(found.view, event);
   else if (!isOtherCall(found, event)) gatherCommand(found.view, event);
+}
+
+function gatherPlan(view: Gathered["view"], event: OfStep, before: AgentState): void {
+  const change = planChangeOf(event, before);
+  if (change) view.planChanges = [...view.planChanges, change];
+  view.checks = [...view.checks, ...proofsOf(event)];
 }
 
 /** The first call of a step is shown in full. The others, further calls of the reply or made by a command, are `nested`. */

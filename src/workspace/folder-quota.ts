@@ -128,16 +128,25 @@ async function count(root: string): Promise<Count> {
   return { usage, countedAt, tookMs: countedAt - startedAt };
 }
 
-/** Calls `found` for each file, with its path relative to `root`. Links are counted and not followed. */
-export async function measureTree(root: string, found: (path: string, bytes: number) => void): Promise<void> {
+/**
+ * Calls `found` for each file, and `entered` for each folder, with its path relative to `root`. Links are counted and not
+ * followed.
+ */
+export async function measureTree(
+  root: string,
+  found: (path: string, bytes: number) => void,
+  entered: (path: string) => void = () => undefined,
+): Promise<void> {
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
     for (let start = 0; start < entries.length; start += CONCURRENCY) {
       const some = entries.slice(start, start + CONCURRENCY).map(async (entry) => {
         const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-        if (entry.isDirectory()) folders.push(path);
-        else found(path, (await lstat(join(root, path)).catch(() => undefined))?.size ?? 0);
+        if (entry.isDirectory()) {
+          folders.push(path);
+          entered(path);
+        } else found(path, (await lstat(join(root, path)).catch(() => undefined))?.size ?? 0);
       });
       await Promise.all(some);
     }

@@ -15,7 +15,7 @@ import { type Anchor, enterFolder, type FilePlace, type OpenFolder } from "./res
 const CONCURRENCY = 32;
 
 interface Removed extends Growth {
-  /** The folder and all files in it. */
+  /** The folder, and all files and folders in it. */
   readonly paths: readonly string[];
 }
 
@@ -30,12 +30,18 @@ export async function removeWhole(place: FilePlace, anchor: Anchor, quota: Folde
 async function measureEntry({ path, file, found }: FilePlace): Promise<Removed> {
   if (!found?.isDirectory()) return { paths: [path], bytes: found?.size ?? 0, files: 1 };
   const paths = [path];
-  let total = 0;
-  await measureTree(file, (inner, bytes) => {
-    paths.push(`${path}/${inner}`);
-    total += bytes;
-  });
-  return { paths, bytes: total, files: paths.length - 1 };
+  let [files, total] = [0, 0];
+  const add = (inner: string) => paths.push(`${path}/${inner}`);
+  await measureTree(
+    file,
+    (inner, bytes) => {
+      add(inner);
+      files++;
+      total += bytes;
+    },
+    add,
+  );
+  return { paths, bytes: total, files };
 }
 
 async function remove({ folder, file, found }: FilePlace, anchor: Anchor): Promise<void> {

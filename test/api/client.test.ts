@@ -12,6 +12,8 @@ describe("a call to the host", () => {
     const client = connectHost(server.socket);
     await client.say("a b/ü", { from: "me", text: "héllo", key: "k" });
     await client.setGoals("a", ["g"]);
+    await client.editPlan("a", { edits: [{ kind: "set", id: "0", state: "open" }], key: "k" });
+    await client.beginTurn("a", { goals: ["g"] });
     await client.changeSettings("a", { approve: "never" });
     await client.pause("a", "r");
     await client.resume("a", { budgetUsd: 1 });
@@ -24,6 +26,8 @@ describe("a call to the host", () => {
     expect(server.requests.map(({ method, path, body }) => `${method} ${path} ${body}`)).toEqual([
       'POST /v1/agents/a%20b%2F%C3%BC/messages {"from":"me","text":"héllo","key":"k"}',
       'PUT /v1/agents/a/goals {"goals":["g"]}',
+      'POST /v1/agents/a/plan {"edits":[{"kind":"set","id":"0","state":"open"}],"key":"k"}',
+      'POST /v1/agents/a/turns {"goals":["g"]}',
       'PATCH /v1/agents/a/settings {"approve":"never"}',
       'POST /v1/agents/a/pause {"reason":"r"}',
       'POST /v1/agents/a/resume {"settings":{"budgetUsd":1}}',

@@ -3,12 +3,14 @@ import { describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Control } from "#api/control.ts";
 import { buildOpenApi } from "#api/openapi.ts";
+import type { PlanEdits } from "#api/plan-schemas.ts";
 import type { Reading } from "#api/reading.ts";
 import { ALL_ROUTES, NAMED_SCHEMAS } from "#api/routes.ts";
-import type { ApprovalAnswer, EventPage, NewAgent } from "#api/schemas.ts";
+import type { ApprovalAnswer, EventPage, NewAgent, NextTurn } from "#api/schemas.ts";
 import * as words from "#api/schemas.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
+import type { GoalCheck } from "#core/goal-check.ts";
 import type { MemoryChange } from "#core/ports/memory-row.ts";
 import { bodyFor, expectReply, routeOf, validate } from "../contracts/local-api.ts";
 import { makeFakeControl } from "../helpers/fake-control.ts";
@@ -22,19 +24,45 @@ const ALL_SETTINGS: Required<AgentSettings> = {
   deadline: "2026-02-01T08:00:00Z",
   model: "gpt-4o",
   form: "json",
+  plan: "free",
   windowBatch: 18,
   commands: "files,web",
   background: true,
 };
+const CHECKS: readonly GoalCheck[] = [
+  { goal: null, test: { kind: "file", path: "plan.md" } },
+  { goal: 1, test: { kind: "contains", path: "plan.md", text: "Ende" } },
+  { goal: 0, test: { kind: "length", path: "plan.md", min: 400 } },
+  { goal: 0, test: { kind: "schema", path: "a.json", schema: { type: "object" } } },
+  { goal: 0, test: { kind: "code", language: "python", code: "assert True" } },
+  { goal: 0, test: { kind: "url", url: "https://example.org", status: 204 } },
+  { goal: 0, test: { kind: "judge", question: "Is it done?", paths: ["plan.md"] } },
+];
 const NEW_AGENT: Required<NewAgent> = {
   name: "Chef Ünal 漢字",
   role: "a cook\nwho writes",
   goals: ["Cook", "Write\tit down"],
+  checks: CHECKS,
   settings: ALL_SETTINGS,
   key: "k-1",
   record: "/home/ünal/foo.ndjson",
 };
 const ANSWER: Required<ApprovalAnswer> = { callId: "c1", verdict: "denied", count: 3, text: "not now" };
+
+const EDITS: Required<PlanEdits> = {
+  edits: [
+    { kind: "add", parent: "0.1", goal: "Ask Ünal\nabout 漢字" },
+    { kind: "set", id: "0", state: "in_progress" },
+  ],
+  key: "k-2",
+};
+const NEXT_TURN: Required<NextTurn> = {
+  goals: ["Cook again"],
+  checks: [{ goal: 0, test: { kind: "file", path: "plan.md" } }],
+  settings: { stepLimit: 9 },
+  record: "/home/ünal/foo.ndjson",
+  key: "k-3",
+};
 
 const MEMORY = { kind: "fact", text: "x", importance: 0.5, trust: "file" } as const;
 const CHANGES: readonly MemoryChange[] = [
@@ -55,6 +83,9 @@ describe("a route", () => {
     ["DELETE", "/v1/agents/t?force=true&files=true", undefined, "remove", ["t", { force: true, files: true }]],
     ["POST", "/v1/agents/t/messages", { from: "you", text: "hi" }, "say", ["t", { from: "you", text: "hi" }]],
     ["PUT", "/v1/agents/t/goals", { goals: ["a", "b"] }, "setGoals", ["t", ["a", "b"]]],
+    ["PUT", "/v1/agents/t/goals", { goals: ["a"], checks: CHECKS }, "setGoals", ["t", ["a"], CHECKS]],
+    ["POST", "/v1/agents/t/plan", EDITS, "editPlan", ["t", EDITS]],
+    ["POST", "/v1/agents/t/turns", NEXT_TURN, "beginTurn", ["t", NEXT_TURN]],
     ["PATCH", "/v1/agents/t/settings", ALL_SETTINGS, "changeSettings", ["t", ALL_SETTINGS]],
     ["POST", "/v1/agents/t/pause", { reason: "to look" }, "pause", ["t", "to look"]],
     ["POST", "/v1/agents/t/resume", { settings: { stepLimit: 9 } }, "resume", ["t", { stepLimit: 9 }]],
@@ -69,6 +100,7 @@ describe("a route", () => {
     ["GET", "/v1/agents/t/details", undefined, "details", ["t"]],
     ["GET", "/v1/agents/t/state", undefined, "state", ["t"]],
     ["GET", "/v1/agents/t/goals", undefined, "goals", ["t"]],
+    ["GET", "/v1/agents/t/plan", undefined, "plan", ["t"]],
     ["GET", "/v1/agents/t/report", undefined, "report", ["t"]],
     ["GET", "/v1/agents/t/verify", undefined, "verify", ["t"]],
     ["GET", "/v1/verify", undefined, "verify", [null]],
@@ -89,6 +121,7 @@ describe("a route", () => {
       ["t", { from: 1, to: 2, paths: ["a", "b"] }],
     ],
     ["GET", "/v1/agents/t/restore-plan?step=1&path=a", undefined, "restorePlan", ["t", 1, ["a"]]],
+    ["GET", "/v1/agents/t/restore-plan?undo=true", undefined, "restorePlan", ["t", null, []]],
     ["GET", "/v1/agents/t/memory", undefined, "memories", [{ name: "t", shared: false }, { limit: 50 }]],
     [
       "GET",

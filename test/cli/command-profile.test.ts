@@ -84,3 +84,33 @@ describe("goald run --commands", () => {
     expect((await lookInto(goald)).log).toEqual([]);
   });
 });
+
+describe("goald run --plan required", () => {
+  it("needs the plan's commands, and keeps the agent from its end until the plan is done", async () => {
+    const replies = [
+      replyWith({ name: "task_complete", args: { reason: "Done." } }),
+      replyWith({ name: "add_task", args: { parent: "0", goal: "Bake", subtasks: [{ goal: "Knead" }] } }),
+      replyWith({ name: "modify_task", args: { id: "0", state: "verified" } }),
+      replyWith({ name: "task_complete", args: { reason: "Done." } }),
+    ];
+    await using server = await startOpenAIServer({ reply: replies, embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    const refused = await goald.run([...RUN, "--plan", "required", "--commands", "files"]);
+    expect([refused.code, server.chats]).toEqual([2, []]);
+    expect(errorOf(refused)).toMatchObject({
+      code: "GOALD_USAGE",
+      message: "--plan required needs add_task and modify_task, and --commands files leaves them out.",
+      hint: "Add the group plan: --commands files,plan",
+    });
+    const planned = [...RUN, "--plan", "required", "--commands", "files,plan", "--max-steps", "1"];
+    expect((await goald.ask(planned)).code).toBe(6);
+    const without = await goald.run(["resume", "t", "--json", "--commands", "files"]);
+    expect([without.code, errorOf(without).message]).toEqual([2, expect.stringContaining("--commands files leaves")]);
+    endedWith(0, await goald.ask(["resume", "t", "--json", "--max-steps", "9"]));
+    const { log } = await lookInto(goald);
+    expect(log[0]).toMatchObject({ type: "agent-created", plan: "required" });
+    const ends = log.filter(({ type }) => /^(?:command-denied|task-|turn-finished)/.test(type)).map(({ type }) => type);
+    expect(ends).toEqual(["command-denied", "task-added", "task-changed", "turn-finished"]);
+    expect(server.violations).toEqual([]);
+  });
+});

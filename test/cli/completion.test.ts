@@ -71,6 +71,7 @@ describe("completion in bash", () => {
 
   it.each([
     ["ids", ["show", "ch"], ["chef", "chef-2"]],
+    ["ids as the value of an option", ["run", "-g", "x", "--continue", "chef-"], ["chef-2"]],
     ["ids after options with values", ["stop", "-t", "5", "chef-"], ["chef-2"]],
     ["ids after memory", ["memory", "chef-"], ["chef-2"]],
     ["names where no id matches, quoted", ["say", "Mr"], ["Mr\\ Miller"]],

@@ -64,7 +64,8 @@ describe("goald fork", () => {
     expect(line).toMatchObject({ agent: "tee", name: "Tee", from: "t", step: 5, files: 2 });
     const { log: forked, problems } = await lookInto(goald, "tee");
     expect(problems).toEqual([]);
-    expect(forked.slice(-4).map(({ type }) => type)).toEqual([
+    expect(forked.slice(-5).map(({ type }) => type)).toEqual([
+      "turn-remembered",
       "turn-finished",
       "turn-started",
       "goals-changed",
@@ -72,7 +73,9 @@ describe("goald fork", () => {
     ]);
     expect(forked[0]).toMatchObject({ name: "Tee" });
     endedWith(0, await goald.ask(["resume", "tee", "--json"]));
-    expect(JSON.stringify(server.chats.at(-1)?.messages[0])).toContain("1. Now in French");
+    const [system, memory] = server.chats.at(-1)?.messages.map(({ content }) => content) ?? [];
+    expect(system).toContain("1. Now in French");
+    expect(memory).toMatch(/^Your memory of turn 1, [\s\S]*\n4\. write_to_file, [\s\S]*\ntext:\nsecond\n/);
   });
 
   it("runs in the host, if there is one, while the original is at work", async () => {

@@ -23,6 +23,9 @@ const LOOKS = {
     show baker --json
     show clerk --json
     show nobody
+    plan baker
+    plan clerk
+    plan clerk --json
   `,
   step: `
     show baker --step 2

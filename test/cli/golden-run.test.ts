@@ -170,6 +170,26 @@ describe("a recording", () => {
   });
 });
 
+describe("a test of an agent file", () => {
+  it("prints checks with their proofs as frozen, also from a recording", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    const agent =
+      "ai_name: Clerk\nai_role: r\nai_goals: [Keep the ledger]\nai_checks:\n  - {file: ledger.txt, contains: three";
+    await writeFile(join(goald.cwd, "clerk.yaml"), `${agent}}\n`);
+    await writeFile(join(goald.cwd, "long.yaml"), `${agent}, min_chars: 99}\n`);
+    const transcript = openTranscript(goald);
+    const calls = `
+      test clerk.yaml --record clerk.ndjson
+      test clerk.yaml --replay clerk.ndjson --json
+      test long.yaml --replay clerk.ndjson
+      test long.yaml clerk.yaml --json
+    `;
+    await transcript.ask(calls, { env: { TMPDIR: goald.cwd } });
+    expect(transcript.text).toBe(await frozen("test", transcript.text));
+  });
+});
+
 describe("the demo", () => {
   it("plays as frozen, and is what npm start plays", async () => {
     await using goald = await makeGoald();

@@ -4,9 +4,9 @@ import { frozen, openTranscript } from "../helpers/golden.ts";
 
 const HELP = {
   "help-start": ["--help", "help", "help help", "--version"],
-  "help-run": ["help run", "help resume", "help replay", "help fork", "help demo", "help start"],
+  "help-run": ["help run", "help resume", "help replay", "help test", "help fork", "help demo", "help start"],
   "help-look": ["help ps", "help attach", "help show", "help report", "help logs", "help events"],
-  "help-steer": ["say", "goals", "approve", "deny", "trust", "pause", "stop", "kill", "rm"].map(
+  "help-steer": ["say", "goals", "plan", "approve", "deny", "trust", "pause", "stop", "kill", "rm"].map(
     (verb) => `help ${verb}`,
   ),
   "help-files": ["help files", "help why", "help diff", "help restore"],

@@ -16,9 +16,11 @@ export default { name: "own", label: "Own", summary: "does nothing.", args: { ty
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   run: ["--name", "T", "--role", "r", "--goal", "g"],
   replay: [RECORDING],
+  test: [join(import.meta.dirname, "../../config/example-agent.yaml")],
   say: ["t", "x"],
   trust: ["t", "all"],
   goals: ["t"],
+  plan: ["t"],
   fork: ["t", "--step", "1"],
   why: ["t", "f"],
   restore: ["t", "--step", "1"],

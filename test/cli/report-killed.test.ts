@@ -7,7 +7,7 @@ import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, jsonOf } from "../helpers/goald.ts";
 import { append } from "../helpers/numbered-model.ts";
 
-const done: CommandCall = { name: "task_complete", args: { reason: "Done." } };
+const done: CommandCall = { name: "task_complete", args: { reason: "Task 21 of 29 is done." } };
 const appends = (from: number, count: number): readonly CommandCall[] =>
   Array.from({ length: count }, (_, at) => append(`line ${from + at}\n`, `file-${(from + at) % 7}.txt`));
 

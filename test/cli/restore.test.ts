@@ -32,6 +32,7 @@ describe("goald restore", () => {
     expect(problemsOfView("restore", planned)).toBe("");
     expect(planned).toMatchObject({
       dryRun: true,
+      ...{ folders: [], changedSince: [], discarded: [] },
       files: [
         { path: "b.txt", action: "remove", bytesNow: 2, bytes: null },
         { path: "notes/a.md", action: "write", bytesNow: 10, bytes: 8 },
@@ -45,7 +46,7 @@ describe("goald restore", () => {
     await appendFile(join(goald.home, "workspace/foo-bar/own.txt"), "untouched\n");
     const done = endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "1"])).stdout;
     expect(done).toContain("removed  b.txt  7 bytes to no file\nwritten  notes/a.md  10 bytes to 8 bytes\n");
-    expect(done).toContain("To take it back: goald restore foo-bar --step 5\n");
+    expect(done).toContain("To take it back: goald restore foo-bar --undo\n");
     expect([await text("b.txt"), await text("notes/a.md"), await text("own.txt")]).toEqual([
       undefined,
       "one\ntwo\n",
@@ -54,14 +55,14 @@ describe("goald restore", () => {
     const events = endedWith(0, await goald.ask(["events", "foo-bar"]))
       .stdout.trimEnd()
       .split("\n");
-    expect(events.at(-1)).toContain("as they were after step 1. Rewritten: notes/a.md. Removed: b.txt.");
+    expect(events.at(-1)).toContain("files-restored");
     expect(endedWith(0, await goald.ask(["verify"])).stdout).toMatch(/: sound\.\n$/);
     // A finished agent stays finished.
     expect(jsonOf<{ agents: { state: string }[] }>(await goald.ask(["ps", "--json"])).agents[0]?.state).toBe(
       "completed",
     );
 
-    endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"]));
+    endedWith(0, await goald.ask(["restore", "foo-bar", "--undo"]));
     expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\ntwo\n2\n"]);
     expect(endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"])).stdout).toBe(
       "The files of foo-bar are as they were after step 5.\n",
@@ -105,6 +106,23 @@ describe("goald restore", () => {
     endedWith(3, await goald.ask(["restore", "foo-bar", "--step", "99"]));
     endedWith(3, await goald.ask(["restore", "foo-bar", "--step", "1", "own.txt"]));
     endedWith(2, await goald.ask(["restore", "foo-bar"]));
+    for (const wrong of [
+      ["--step", "1", "--undo"],
+      ["--undo", "b.txt"],
+      ["--step", "1", "--force"],
+    ])
+      endedWith(2, await goald.ask(["restore", "foo-bar", ...wrong]));
+  });
+
+  it("refuses to take back what somebody changed since, and does it with --force", async () => {
+    endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "1"]));
+    await appendFile(join(goald.home, "workspace/foo-bar/notes/a.md"), "mine\n");
+    const planned = jsonOf(await goald.ask(["restore", "foo-bar", "--undo", "--dry-run", "--json"]));
+    expect(problemsOfView("restore", planned)).toBe("");
+    expect(planned).toMatchObject({ step: null, changedSince: ["notes/a.md"] });
+    expect(endedWith(7, await goald.ask(["restore", "foo-bar", "--undo"])).stderr).toContain("notes/a.md");
+    endedWith(0, await goald.ask(["restore", "foo-bar", "--undo", "--force"]));
+    expect(await text("notes/a.md")).toBe("one\ntwo\n2\n");
   });
 
   it("refuses an agent at work, and changes nothing of it", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { CliContext } from "#cli/shared/context.ts";
-import { resumedSettings } from "#cli/shared/run-settings.ts";
+import { newSettings, resumedSettings } from "#cli/shared/run-settings.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagents/subagent-event.ts";
 
@@ -36,7 +36,7 @@ const NO_TOKENS: AgentState = {
   lost: { tokens: 10, usd: 0 },
 };
 const resumed = (options: Parameters<typeof resumedSettings>[3]) =>
-  resumedSettings(together, "t", context, options, NOW);
+  resumedSettings(together, ["resume", "t"], context, options, NOW);
 
 describe("resuming an agent whose sub-agents took steps too", () => {
   it("raises their shared limit like the limit of one agent", () => {
@@ -49,9 +49,34 @@ describe("resuming an agent whose sub-agents took steps too", () => {
   });
 });
 
+describe("the plan of an agent", () => {
+  const plan = async (setting: "free" | "required", options: Parameters<typeof newSettings>[1]) => {
+    const settings = { window: { batch: 0 }, form: "json", plan: setting, commands: null, limits: {} };
+    const given = { ...context, settings } as unknown as CliContext;
+    const { plan } = await newSettings(given, options, NOW, { approve: "always", unattended: false });
+    return plan;
+  };
+
+  it("is that of --plan, else that of the setting", async () => {
+    expect(await plan("free", {})).toBeUndefined();
+    expect(await plan("required", {})).toBe("required");
+    expect(await plan("free", { plan: "required" })).toBe("required");
+    expect(await plan("required", { plan: "free" })).toBe("free");
+  });
+
+  it("can change when it is resumed, and else stays", () => {
+    expect(resumed({ plan: "required" })).toEqual({ stepLimit: 200, plan: "required" });
+    expect(resumed({})).toEqual({ stepLimit: 200 });
+  });
+});
+
 describe("resuming an agent that may spend no more", () => {
   it("is refused with calls to copy and paste", () => {
-    const refused = () => resumedSettings(NO_TOKENS, "t", context, {}, NOW);
+    const refused = () => resumedSettings(NO_TOKENS, ["resume", "t"], context, {}, NOW);
     expect(refused).toThrow("Allow more and go on: goald resume t --max-tokens 1000000");
+    const next = ["run", "--continue", "t", "-g", '"…"'];
+    expect(() => resumedSettings(NO_TOKENS, next, context, {}, NOW)).toThrow(
+      'Allow more and go on: goald run --continue t -g "…" --max-tokens 1000000',
+    );
   });
 });

@@ -30,12 +30,12 @@ const CALLS = {
 
 /** The last event of each commit of the run, with the number of its agent. */
 const COMMITS = [
-  ...[1, 2, 6, 8, 11, 15, 17, 20, 24, 26, 29, 33, 36, 40, 42].map((seq) => `1:${seq}`),
-  ...[1, 2, 5, 6, 8, 12, 14, 18, 22, 24].map((seq) => `2:${seq}`),
-  ...[1, 2, 6, 8].map((seq) => `3:${seq}`),
+  ...[1, 2, 6, 8, 11, 15, 17, 20, 24, 26, 29, 33, 36, 40, 43].map((seq) => `1:${seq}`),
+  ...[1, 2, 5, 6, 8, 12, 15, 19, 23, 26].map((seq) => `2:${seq}`),
+  ...[1, 2, 6, 9].map((seq) => `3:${seq}`),
 ];
 /** Commits that another agent reacts to; elsewhere "after" equals "before" the next commit. */
-const SENT = ["1:8", "1:17", "1:26", "1:36", "2:14", "2:24", "3:8"];
+const SENT = ["1:8", "1:17", "1:26", "1:36", "2:15", "2:26", "3:9"];
 /** This point is repeated, since by chance the next run may end before it takes calls. */
 const BY_CHANCE = Array.from({ length: 4 }, () => "1:36:after");
 const POINTS = [...COMMITS.map((event) => `${event}:before`), ...SENT.map((event) => `${event}:after`), ...BY_CHANCE];

@@ -33,7 +33,7 @@ export const contextOf = (workspace: Workspace, services: Partial<Services> = {}
   signal: new AbortController().signal,
   callId: "c1",
   step: 1,
-  agent: { id: "foo", name: "Foo", goals: ["write"] },
+  agent: { id: "foo", name: "Foo", checks: [], goals: ["write"] },
   stage: () => undefined,
   call: async () => {
     throw new Error("no other command runs here");

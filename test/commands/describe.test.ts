@@ -31,8 +31,9 @@ describe("the command list of the prompt", () => {
       '6. Delete file: "delete_file", args: "file": "<relative path>", optional "permanently": <true: nothing of it can be restored, default false>',
       '7. Search Files: "search_files", args: "directory": "<relative path of a folder, empty for all>", optional "text": "<lists the lines with this text>", "limit": <most results, default 100>',
       '8. Ask user: "ask_user", args: "question": "<the question, with all that is needed to answer it>"',
-      '9. Do Nothing: "do_nothing", args:',
-      '10. Task Complete (Shutdown): "task_complete", args: "reason": "<what was reached, and in which files>"',
+      '9. Think: "think", args: "thought": "<your thought>"',
+      '10. Do Nothing: "do_nothing", args:',
+      '11. Task Complete (Shutdown): "task_complete", args: "reason": "<what was reached, and in which files>"',
     ]);
   });
 

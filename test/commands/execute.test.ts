@@ -29,7 +29,7 @@ function frame(of: RegisteredCommand, signal = new AbortController().signal): Ca
     args: {},
     callId: "c7",
     step: 7,
-    agent: { id: "foo", name: "Foo", goals: [] },
+    agent: { id: "foo", name: "Foo", goals: [], checks: [] },
     folder: "/nowhere",
     openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange }),
     openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true }),

@@ -30,6 +30,7 @@ describe("the registry", () => {
       "delete_file",
       "search_files",
       "ask_user",
+      "think",
       "do_nothing",
       "task_complete",
     ]);
@@ -48,6 +49,7 @@ describe("the registry", () => {
       ["delete_file", "idempotent", false, true],
       ["search_files", "pure", true, false],
       ["ask_user", "pure", true, false],
+      ["think", "pure", true, false],
       ["do_nothing", "pure", true, false],
       ["task_complete", "pure", true, false],
     ]);
@@ -184,6 +186,14 @@ describe("a command's definition", () => {
     ["a flag", withArgument({ type: "boolean", description: d })],
     ["an open schema", { args: { ...sound.args, additionalProperties: true } }],
     ["an argument of any type", withArgument({ description: d })],
+    [
+      "a list of objects",
+      withArgument({
+        type: "array",
+        description: d,
+        items: { type: "object", properties: { goal: { type: "string" } }, required: ["goal"] },
+      }),
+    ],
     ["a list of anything", withArgument({ type: "array", description: d })],
     ["a list of numbers", withArgument({ type: "array", description: d, items: { type: "number" } })],
     ["the argument names of other tools", { args: { type: "object", properties: { "repo-name": {}, Query: {} } } }],
@@ -247,6 +257,11 @@ describe("a command's definition", () => {
       "a wrong value deep inside",
       withArgument(nest({ type: "string", minLength: -1 })),
       "args.properties.x.properties.y.minLength",
+    ],
+    [
+      "a wrong type in a list of objects",
+      withArgument({ type: "array", items: { type: "object", properties: { goal: { type: "text" } } } }),
+      "args.properties.x.items.properties.goal.type",
     ],
     ["a list of properties", { args: { type: "object", properties: [] } }, "expected args"],
     [

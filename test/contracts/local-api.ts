@@ -36,7 +36,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
         "/v1/agents",
         "/v1/waiting",
         "/v1/verify",
-        ...["", "/details", "/state", "/goals", "/report", "/verify", "/steps", "/files", "/diff"].map(
+        ...["", "/details", "/state", "/goals", "/plan", "/report", "/verify", "/steps", "/files", "/diff"].map(
           (rest) => `/v1/agents/${id}${rest}`,
         ),
         ...["/memory", "/memory/changes", "/memory/search?query=x", "/restore-plan?step=0"].map(
@@ -166,6 +166,8 @@ export function bodyFor(path: string): { readonly body?: unknown } {
     messages: { from: "you", text: "hello" },
     goals: { goals: ["be there"] },
     settings: { stepLimit: 7 },
+    plan: { edits: [{ kind: "add", parent: "0", goal: "look" }] },
+    turns: { goals: ["go further"] },
     pause: { reason: "to look" },
     resume: {},
     stop: { graceMs: 0 },

@@ -68,10 +68,28 @@ export function describeReading(name: string, open: OpenReading): void {
         const { state, head, row, namesakes } = await reading.state("worker");
         expect([state.step, row.id, namesakes]).toEqual([4, "worker", ["worker"]]);
         expect((await reading.page("worker", 0, 1)).head).toBe(head);
-        expect(await reading.goals("careful")).toEqual({ agent: "careful", goals: ["Count"], isRead: true });
+        expect(await reading.goals("careful")).toEqual({
+          ...{ agent: "careful", goals: ["Count"], checks: [], isRead: true },
+        });
         await control.pause("careful", "For the test.");
         await control.setGoals("careful", ["Rest"]);
         expect((await reading.goals("careful")).goals).toEqual(["Rest"]);
+      }));
+
+    it("shows the plan of an agent, as it is and with changes that the agent has not read", async () =>
+      withReading(async (reading, world, { control }) => {
+        const none = { agent: "careful", turn: 1, plan: null, current: null, isRead: true };
+        expect(await reading.plan("careful")).toEqual(none);
+        const edits = [
+          { kind: "add", parent: "0", goal: "Rest" } as const,
+          { kind: "set", id: "0.0", state: "in_progress" } as const,
+        ];
+        await world.store.deliver("careful", "plan/k", { type: "plan", edits }, world.clock.now().toISOString());
+        const rest = { id: "0.0", goal: "Rest", state: "in_progress", subtasks: [] };
+        const plan = { id: "0", goal: "Count", state: "in_progress", subtasks: [rest] };
+        expect(await reading.plan("careful")).toEqual({ ...none, plan, current: "0.0", isRead: false });
+        await control.pause("careful", "For the test.");
+        expect(await reading.plan("careful")).toEqual({ ...none, plan, current: "0.0", isRead: true });
       }));
 
     it("lists what waits for a person, across agents, the oldest first", async () =>
@@ -171,7 +189,9 @@ export function describeReading(name: string, open: OpenReading): void {
         expect(await reading.restorePlan("worker", 1, [path])).toEqual({
           ...{ agent: "worker", step: 1, workspace: "/home/workspace/worker" },
           files: [{ path, action: "write", bytesNow: 8, bytes: 4 }],
+          ...{ folders: [], changedSince: [] },
         });
+        await expect(reading.restorePlan("worker", null, [])).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
       }));
 
     it("reports on an agent, and checks what is stored", async () =>

@@ -142,6 +142,23 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       expect(await resultOf(words.readX, saved)).toBe(42);
     });
 
+    it("runs a cell that is alone in a namespace that nothing comes into or out of, also inside a wait", async () => {
+      const { saved } = await done(words.setX);
+      const alone = { agent: "alice", isAlone: true };
+      let missing: string | undefined;
+      const host: Commands = {
+        run: async () => {
+          await done(words.setX, null, alone);
+          missing = (await failed(words.readX, null, alone)).problem.missingName;
+          return { value: 1 };
+        },
+      };
+      expect(await resultOf(words.runNest, saved, {}, host)).toBe(1);
+      expect(missing).toBe("x");
+      expect((await failed(words.readX, null, alone)).problem.missingName).toBe("x");
+      expect(await resultOf(words.readX)).toBe(2);
+    });
+
     it("goes back to the namespace that it is given", async () => {
       const before = await done(words.setX);
       const after = await failed(words.setXAndFail, before.saved);

@@ -3,7 +3,8 @@ import type { Effect } from "#core/call.ts";
 import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import { type AgentState, type OpenCall, openCommand } from "#core/state.ts";
+import type { OpenCall } from "#core/open-call.ts";
+import { type AgentState, openCommand } from "#core/state.ts";
 import { outcomeUnknown } from "#core/unknown-outcome.ts";
 import * as given from "../helpers/events.ts";
 

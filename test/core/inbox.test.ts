@@ -15,6 +15,25 @@ const waiting: NewEvent[] = [
   { type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null },
 ];
 const resting: NewEvent[] = [created(), { type: "turn-finished", outcome: "completed", reason: "done" }];
+const edits: InboxMessage = {
+  type: "plan",
+  edits: [
+    { kind: "add", parent: "0", goal: "Bake" },
+    { kind: "add", parent: "0.2", goal: "Knead" },
+    { kind: "set", id: "0.2.0", state: "in_progress" },
+    { kind: "set", id: "0.5", state: "open" },
+    { kind: "set", id: "0.1", state: "verified" },
+    { kind: "add", parent: "0.1", goal: "Too late" },
+    { kind: "add", parent: "0", goal: "" },
+  ],
+};
+/** Edits that fit the plan of two goals, each as the one before left it. */
+const edited = [
+  { type: "task-added", parent: "0", task: { goal: "Bake" }, by: "person" },
+  { type: "task-added", parent: "0.2", task: { goal: "Knead" }, by: "person" },
+  { type: "task-changed", id: "0.2.0", state: "in_progress", by: "person" },
+  { type: "task-changed", id: "0.1", state: "verified", by: "person" },
+];
 const paused: NewEvent[] = [created(), { type: "agent-paused", code: "person", reason: "" }];
 
 describe("receive", () => {
@@ -118,6 +137,13 @@ describe("receive", () => {
       { type: "answer", callId: "c1", observation: observed("42") },
       [{ type: "command-finished", observation: { text: "42" } }],
     ],
+    ["changes the plan as a person asks, and ignores what does not fit it", [created()], edits, edited],
+    ["changes the plan of a paused agent, and leaves it paused", paused, edits, edited],
+    ["changes the plan while a command waits for a yes, and leaves that open", awaiting, edits, edited],
+    ["changes the plan while a command waits for an answer", waiting, edits, edited],
+    ["ignores changes of the plan of a finished agent, which has none", resting, edits, []],
+    ["ignores changes of a plan that the agent's profile leaves out", [created({ commands: "files,web" })], edits, []],
+    ["changes a plan that the profile has (control)", [created({ commands: "files,plan" })], edits, edited],
     [
       "ignores an answer when no command waits for it",
       [created()],
@@ -138,6 +164,7 @@ describe("receive", () => {
       approve: "never",
       windowBatch: 0,
       form: "json",
+      plan: "free",
       commands: null,
       stepLimit: 3,
       tokenLimit: 7,

@@ -5,8 +5,9 @@ import type { NewEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
 import { isTainted } from "#core/provenance.ts";
-import { activeFrame, initialState, openCommand, SHORT_TERM_MESSAGES } from "#core/state.ts";
+import { activeFrame, initialState, openCommand } from "#core/state.ts";
 import { HEAD_CHARS } from "#core/text.ts";
+import { SHORT_TERM_MESSAGES } from "#core/window.ts";
 import * as given from "../helpers/events.ts";
 
 const { created, asked, replied, rejected, requested, approved, started, finished, observed, log } = given;
@@ -143,7 +144,22 @@ describe("evolve", () => {
     const state = replay(log(created({ stepLimit: 9 }), ...given.wholeStep(1), end, { type: "turn-started", turn: 2 }));
     expect(state).toMatchObject({ turn: 2, step: 1, settings: { stepLimit: 9 } });
     expect(activeFrame(state).phase).toEqual({ kind: "thinking" });
-    expect(activeFrame(state).window.length).toBe(2);
+    expect(activeFrame(state).window).toEqual([]);
+  });
+
+  it("keeps words that open a later turn apart from the messages, nine at most, and words that come later among them", () => {
+    const words = (text: string): NewEvent => ({ type: "message-received", from: "ada", text });
+    const end: NewEvent = { type: "turn-finished", outcome: "completed", reason: "done" };
+    const first = Array.from({ length: 10 }, (_none, index) => words(`first ${index}`));
+    const state = replay(
+      log(
+        ...[created(), words("before"), ...given.wholeStep(1), end, { type: "turn-started", turn: 2 } as const],
+        ...[...first, ...given.wholeStep(2), words("later")],
+      ),
+    );
+    expect(state.asked.map(({ text }) => text)).toEqual(first.slice(0, 9).map((_word, index) => `first ${index}`));
+    const window = activeFrame(state).window.map(({ text }) => text);
+    expect(window).toEqual(["first 9", "reply 2", "result 2", "later"]);
   });
 
   it("resets the counters that made the agent stop when it is resumed", () => {

@@ -15,6 +15,7 @@ const FILES = {
   "prices.csv": "tea,3\nbread,4\n",
   "Chengdu.md": "20937757\n",
   "shenzhen.md": "Shenzhen has 17560000 inhabitants.\n",
+  "cities.json": JSON.stringify(Array.from({ length: 42 }, (_none, index) => `City ${index}`)),
 };
 
 /** Runs the code as the only cell of an agent; sub-tasks return `result`. Returns the observation and the files. */

@@ -5,6 +5,7 @@
  * fails a test: it changes the interface.
  */
 import { Ajv, type ValidateFunction } from "ajv";
+import { TASK_STATES } from "#core/plan.ts";
 import { bool, closed, count, type Properties, positive, string, strings, time } from "./schema-parts.ts";
 
 const timeOrNull = { anyOf: [time, { type: "null" }] } as const;
@@ -16,7 +17,8 @@ const settings = {
   budgetUsd: usdOrNull,
   commands: { type: ["string", "null"] },
   windowBatch: { type: "integer", minimum: 0, maximum: 40 },
-  form: { enum: ["json", "tools", "react", "code"] },
+  form: { enum: ["json", "tools", "plan", "react", "code"] },
+  plan: { enum: ["free", "required"] },
   deadline: { anyOf: [string, { type: "null" }] },
   model: { anyOf: [string, { type: "null" }] },
   background: bool,
@@ -83,20 +85,25 @@ const ofNested = { step: positive, callId: ofCall.callId, ordinal: positive, has
 const definitions = { type: "array", items: { type: "array", items: { type: ["string", "null"] } } };
 const values = { type: "object", additionalProperties: { type: ["string", "null"] } };
 
+const checks = {
+  type: "array",
+  items: closed({ goal: { type: ["integer", "null"] }, test: { type: "object" } }),
+};
+
 const EVENTS: Readonly<Record<string, Shape>> = {
   "agent-created": {
     required: { name: string, role: string, goals: strings, approve, stepLimit },
-    optional: { ...settings, startedBy: origin },
+    optional: { ...settings, checks, startedBy: origin },
   },
   "settings-changed": { required: {}, optional: { approve, stepLimit, ...settings } },
-  "goals-changed": { required: { goals: strings } },
+  "goals-changed": { required: { goals: strings }, optional: { checks } },
   "model-asked": {
     required: {
       ...ofModelCall,
       attempt: positive,
       epoch: positive,
       model: string,
-      mode: { enum: ["json_schema", "json_object", "plain", "tools", "react", "code"] },
+      mode: { enum: ["json_schema", "json_object", "plain", "tools", "plan", "react", "code"] },
       requestHash: { type: "string", pattern: "^[0-9a-f]{64}$" },
       recallIds: strings,
       reservedTokens: positive,
@@ -182,8 +189,39 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "approvals-granted": { required: { count: positive } },
   "words-trusted": { required: { what: { enum: ["all", "file"] } }, optional: { path: string } },
   "message-received": { required: { from: string, text } },
+  "files-restored": {
+    required: {
+      ...{ toStep: { anyOf: [count, { type: "null" }] }, more: count },
+      changes: {
+        type: "array",
+        items: closed({ path: string, change: { enum: ["written", "removed", "put-back", "taken-away", "lost"] } }),
+      },
+    },
+  },
   "agent-paused": { required: { code: string, reason: string } },
   "agent-resumed": { required: {} },
+  "task-added": {
+    required: { parent: string, task: { type: "object" }, by: { enum: ["agent", "person"] } },
+    optional: { step: positive, callId: ofCall.callId, call },
+  },
+  "task-changed": {
+    required: { id: string, state: { enum: [...TASK_STATES] }, by: { enum: ["agent", "person"] } },
+    optional: { step: positive, callId: ofCall.callId, call },
+  },
+  "goals-checked": {
+    required: {
+      ...{ step: positive, callId: ofCall.callId },
+      results: { type: "array", items: closed({ check: count, isPassed: bool, proof: string }) },
+    },
+    optional: { call },
+  },
+  "turn-remembered": {
+    required: {
+      ...{ turn: positive, step: count, asked: strings, artifacts: strings, output: string, callsLeftOut: count },
+      calls: { type: "array", items: closed({ name: string, input: string }) },
+    },
+    optional: { outside: sources },
+  },
   "turn-started": { required: { turn: { type: "integer", minimum: 2 } } },
   "agent-started": { required: { ...ofCall, agent: string, task: string, child } },
   "agent-told": { required: { ...ofCall, agent: string, text, reach } },
@@ -206,6 +244,7 @@ const RESULT = closed({
   agent: string,
   outcome: string,
   reason: string,
+  checks: closed({ passed: count, failed: count, notRun: count }),
   step: count,
   modelCalls: count,
   tokens: closed({ input: count, output: count, cached: count, estimated: bool }),

@@ -118,7 +118,9 @@ export function makeFakeControl(): FakeControl {
       return find(add(agent.name, 1)).view;
     },
     say: (name, words) => steer("say", name, words),
-    setGoals: (name, goals) => steer("setGoals", name, goals),
+    setGoals: (name, goals, checks) => steer("setGoals", name, goals, ...(checks ? [checks] : [])),
+    editPlan: async (name, edits) => ({ ...(await steer("editPlan", name, edits)), changes: [] }),
+    beginTurn: (name, turn) => steer("beginTurn", name, turn),
     changeSettings: (name, settings) => steer("changeSettings", name, settings),
     pause: (name, reason) => steer("pause", name, reason),
     resume: (name, settings) => steer("resume", name, settings),

@@ -9,6 +9,7 @@ import { FileList } from "#views/list-files.ts";
 import { GoalsView, LoadedAgent } from "#views/load-agent.ts";
 import { MemoryList, MemoryPage, type MemoryPlace, MemorySearch } from "#views/load-memory.ts";
 import { MemoryStory, MemoryView } from "#views/memory-view.ts";
+import { PlanView } from "#views/plan-view.ts";
 import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
 import { StepPage } from "#views/step-list.ts";
@@ -35,6 +36,7 @@ export function fakeReading(
     details: reply("details", AgentDetails),
     state: reply("state", LoadedAgent),
     goals: reply("goals", GoalsView),
+    plan: reply("plan", PlanView),
     waiting: async () => {
       await enter("waiting");
       return [sampleOf(WaitingView)];

@@ -113,9 +113,11 @@ export function createFakeSandbox(
     find: () => Promise.resolve(options.finding ?? { level: "strict", reason: "Nothing runs in a fake sandbox." }),
     async run(cell, host, signal) {
       signal.throwIfAborted();
-      const space = `${cell.agent}/${cell.language}`;
+      const space = cell.isAlone ? `${cell.version} alone` : `${cell.agent}/${cell.language}`;
       const run = (): Promise<CellOutcome> => runIn(space, cell, host, signal);
-      return running.has(space) ? run() : slots.hold(run, signal);
+      // A cell of this agent that waits for the one that is alone holds a process.
+      const isNested = cell.isAlone && [...running.keys()].some((one) => one.startsWith(`${cell.agent}/`));
+      return isNested || running.has(space) ? run() : slots.hold(run, signal);
     },
     get isCrowded() {
       return slots.queued > 0;

@@ -8,6 +8,7 @@ import { createCommandSets } from "#loop/command-set.ts";
 import { loadWords } from "#prompt/template.ts";
 import { viewDamaged } from "#views/agent-view.ts";
 import type { TestHost, World } from "./host.ts";
+import { MemorySetAside } from "./memory-set-aside.ts";
 import { MemoryWorkspace } from "./memory-workspace.ts";
 
 const FOLDER = "/home/workspace";
@@ -27,6 +28,7 @@ export async function readingOf({ store, clock, files }: World, { control }: Tes
         ),
       ),
     openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
+    openAside: () => new MemorySetAside(),
     promptParts: async () => ({
       commandsFor,
       words,

@@ -169,7 +169,6 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       workspaceFolder: "/home/workspace",
       stallAfterMs: () => 120_000,
       ...createChecks(() => registry),
-      checkAgent: (agent) => agent,
       status: (agents) => ({
         pid: process.pid,
         version: "0.0.0",
@@ -191,6 +190,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       reload: async () => [],
       shutdown: (graceMs) => void goingDown.push(graceMs),
       removeMemory: async () => undefined,
+      removeAside: async () => undefined,
       removeFolder: async ({ folder }) => void removedFolders.push(folder),
     });
     const quiet = async (): Promise<void> => {

@@ -11,6 +11,7 @@ import type { AgentSettings } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import type { GoalCheck } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MethodIndex } from "#core/ports/methods.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
@@ -23,7 +24,9 @@ import { readScript } from "#loop/ask-about-script.ts";
 import type { CellParts } from "#loop/cells.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
+import { keepText } from "#loop/remember-turn.ts";
 import { run as runLoop } from "#loop/run.ts";
+import type { RunParts } from "#loop/run-parts.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
@@ -51,6 +54,8 @@ export interface LoopOptions {
   readonly modules?: readonly PythonModule[];
   readonly embeddingModel?: string;
   readonly goals?: readonly string[];
+  /** Checks of the goals; none by default. */
+  readonly checks?: readonly GoalCheck[];
   readonly priceOf?: PerformParts["priceOf"];
   readonly roomOf?: PerformParts["roomOf"];
   readonly servicePriceOf?: PerformParts["servicePriceOf"];
@@ -87,6 +92,7 @@ export interface RunChange {
   /** Aborted when the host goes down in an orderly way. */
   readonly draining?: AbortSignal;
   readonly scrub?: (text: string) => string;
+  readonly keepText?: RunParts["keepText"];
   /** Runs another agent of the store, with files of its own. */
   readonly agent?: string;
 }
@@ -116,7 +122,12 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   const model = scriptedModel(options.script);
   const clock = fakeClock({ auto: true });
   const commands = withCommands(
-    await loadRegistry(["commands"], { ...(options.sandbox ? { cells: { ready: true } } : {}), ...options.services }),
+    await loadRegistry(["commands"], {
+      plan: { ready: true },
+      ...(options.sandbox ? { cells: { ready: true } } : {}),
+      tests: { ready: true },
+      ...options.services,
+    }),
     options.commands ?? [],
   );
   const finding = (await options.sandbox?.find()) ?? null;
@@ -127,6 +138,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     name: "Foo",
     role: "a tester",
     goals: options.goals ?? ["Count to twelve"],
+    ...(options.checks ? { checks: options.checks } : {}),
     approve: "never",
     stepLimit: 100,
   } as const;
@@ -197,6 +209,10 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       wait: person.wait,
       prepare: change.prepare?.(prepare) ?? prepare,
       readScript: (file) => readScript(file, new MemoryWorkspace({ files, onChange: () => undefined, lastVersion })),
+      keepText:
+        change.keepText ??
+        ((path, text) =>
+          keepText(path, text, (onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }))),
       remoteRecall: () => false,
       ...(change.draining ? { draining: change.draining } : {}),
       rules: {

@@ -1,8 +1,8 @@
 /**
  * numbered-model.ts -- a model that works through a list of commands and decides by the prompt alone.
  *
- * It continues after the highest numbered task in its own replies, so the same prompt always gets the same reply,
- * also after the program was killed and restarted.
+ * The model continues after the highest numbered task in its own replies and in what it remembers of earlier turns, so the same prompt
+ * always gets the same reply, also after the program was killed and restarted.
  */
 import type { CommandCall } from "#core/call.ts";
 import type { ChatRequest } from "./openai-answers.ts";
@@ -19,13 +19,26 @@ export const numberedModel =
     return replyWith(call, `Task ${next} of ${calls.length}: I ${about(next)} with ${call.name}.`);
   };
 
+/** The same in each turn, whatever it remembers of the one before. */
+export const onceATurn =
+  (calls: readonly CommandCall[]) =>
+  ({ messages, ...request }: ChatRequest): string =>
+    numberedModel(calls)({ ...request, messages: messages.filter((message) => !isTurnMemory(message)) });
+
+const isTurnMemory = ({ content }: ChatRequest["messages"][number]): boolean =>
+  content.startsWith("Your memory of turn");
+
 /** Gives each task other words, because near-duplicates are not recalled twice. */
 const about = (task: number): string =>
   `${VERBS[task % VERBS.length]} the ${SUBJECTS[task % SUBJECTS.length]} of chapter ${task * 37}`;
 
 export function highestTask({ messages }: ChatRequest): number {
-  const own = messages.filter(({ role }) => role === "assistant").map(({ content }) => content);
-  return Math.max(0, ...[...own.join("\n").matchAll(/Task (\d+) of/g)].map((match) => Number(match[1])));
+  const known = messages.filter((message) => message.role === "assistant" || isTurnMemory(message));
+  const numbers = known
+    .map(({ content }) => content)
+    .join("\n")
+    .matchAll(/Task (\d+) of|All (\d+) tasks are done/g);
+  return Math.max(0, ...Array.from(numbers, ([, task, all]) => Number(task ?? all)));
 }
 
 export const replyWith = (command: CommandCall, text = "I go on."): string =>

@@ -25,7 +25,7 @@ export const python = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 
 /** `replies`: one for each request, or a model that reads the request. `cells`: behaviours by code. */
 export async function makeProseLoop(
-  form: "react" | "code" | "json",
+  form: "plan" | "react" | "code" | "json",
   replies: readonly string[] | ((request: ChatRequest, index: number) => string),
   cells: Readonly<Record<string, CellBehaviour>>,
   options: Partial<LoopOptions> = {},

@@ -109,7 +109,7 @@ function readFiles(folder: string, inside = ""): ReadonlyMap<string, string> {
   );
 }
 
-async function startSwapper(folder: string, outside: string) {
+export async function startSwapper(folder: string, outside: string) {
   const program = new URL("swap-folder.child.ts", import.meta.url).pathname;
   const child = spawn(process.execPath, [program, folder, outside], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();

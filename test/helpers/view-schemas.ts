@@ -60,6 +60,8 @@ const view = {
   received,
 };
 
+const checks = list(closed({ goal: orNull(count), check: string, isPassed: orNull(bool), proof: string }));
+
 const waiting = orNull(
   closed({
     ...{ agent: string, name: string, kind: { enum: ["approval", "question"] }, since: time, step: count },
@@ -69,11 +71,24 @@ const waiting = orNull(
   }),
 );
 
+const task = closed({
+  ...{ id: { type: "string", pattern: "^0(\\.\\d+)*$" }, goal: string },
+  state: { enum: ["open", "in_progress", "completed", "verified", "abandoned"] },
+  subtasks: list({ $ref: "#/$defs/task" }),
+});
+
 const SCHEMAS = {
+  plan: {
+    $defs: { task },
+    ...closed({
+      ...{ agent: string, turn: positive, current: orNull(string), isRead: bool },
+      plan: orNull({ $ref: "#/$defs/task" }),
+    }),
+  },
   ps: closed({ agents: list(closed(view)) }),
   show: closed({
     ...view,
-    ...{ role: string, goals: strings, settings: { type: "object" }, limits, lost, lastThought: string },
+    ...{ role: string, goals: strings, checks, settings: { type: "object" }, limits, lost, lastThought: string },
     usage: closed({ ...usage, modelCalls: count }),
     waiting,
     trusted,
@@ -117,6 +132,8 @@ const SCHEMAS = {
       closed({ at: time, seq: positive, attempt: positive, effect: string, annotations: { type: "object" } }),
     ),
     interruptions: count,
+    planChanges: list(closed({ seq: positive, id: string, goal: string, state: string, isNew: bool, subtasks: count })),
+    checks: list(closed({ seq: positive, check: count, isPassed: bool, proof: string })),
     result: orNull(
       closed({
         ...{ at: time, seq: positive, status: string, code: orNull(string), source: string, artifacts: strings },
@@ -143,6 +160,7 @@ const SCHEMAS = {
     next: closed({ why: string, todo: list(closed({ text: string, command: string })) }),
     received,
     goals: list(closed({ goal: string, named: strings })),
+    checks,
     closing: orNull(closed({ text: string, named: strings })),
     lastThought: string,
     turns: list(closed({ turn: positive, at: time, reason: string })),
@@ -166,6 +184,11 @@ const SCHEMAS = {
     createdAt: time,
     lastEventAt: time,
     events: positive,
+  }),
+  test: closed({
+    ...{ type: { const: "test" }, file: string, agent: string, passed: bool, outcome: string, reason: string },
+    ...{ checks, step: count, costUsd: number, exitCode: count, home: orNull(absolute) },
+    tokens: closed({ input: count, output: count, cached: count, estimated: bool }),
   }),
   why: closed({
     trusted,
@@ -202,7 +225,9 @@ const SCHEMAS = {
     ),
   }),
   restore: closed({
-    ...{ agent: string, step: count, dryRun: bool, workspace: absolute },
+    ...{ agent: string, step: orNull(count), dryRun: bool, workspace: absolute },
+    ...{ changedSince: list(string), discarded: list(string) },
+    folders: list(closed({ path: string, action: { enum: ["place", "take-away", "keep", "cannot"] }, reason: string })),
     files: list(
       closed({
         ...{ path: string, action: { enum: ["write", "remove", "keep"] } },

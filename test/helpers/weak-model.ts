@@ -27,7 +27,9 @@ function answerInWords(
   const line = system.split("\n").find((each) => each.includes(`: "${name}", args:`));
   if (line === undefined) throw new Error(`The prompt has no command ${name}.`);
   const args = fillLine(/ args:(.*?) -- /.exec(line)?.[1] ?? "", isFull);
-  const reply = { ...shape, command: { name, args: { ...args, ...values } } };
+  const given = { ...args, ...values };
+  const reply =
+    "action" in shape ? { ...shape, action: name, args: given } : { ...shape, command: { name, args: given } };
   const schema = format?.json_schema?.schema;
   if (schema && !ajv.validate(schema, reply))
     throw new Error(`The grammar does not allow what the words show for ${name}: ${ajv.errorsText()}`);
@@ -59,6 +61,7 @@ interface Parameter {
   readonly description?: string;
   readonly enum?: readonly unknown[];
   readonly items?: Parameter;
+  readonly properties?: Readonly<Record<string, Parameter>>;
 }
 
 function callTool(
@@ -70,20 +73,21 @@ function callTool(
   const tool = tools.find(({ function: { name: own } }) => own === name)?.function;
   if (!tool) throw new Error(`The request has no tool ${name}.`);
   const { properties } = tool.parameters as { readonly properties: Readonly<Record<string, Parameter>> };
-  const args = Object.fromEntries(
-    Object.entries(properties).map(([key, parameter]) => [key, fillParameter(parameter, isFull)]),
-  );
-  const given = { ...args, ...values };
+  const given = { ...fillMembers(properties, isFull), ...values };
   if (!ajv.validate(tool.parameters, given)) throw new Error(`The tool ${name} refuses: ${ajv.errorsText()}`);
   const call = { id: "call_1", type: "function", function: { name, arguments: JSON.stringify(given) } };
   return { text: choice === "required" ? null : "I think.", finishReason: "tool_calls", toolCalls: [call] };
 }
 
-function fillParameter({ type, description = "", enum: choices, items }: Parameter, isFull: boolean): unknown {
+const fillMembers = (properties: Readonly<Record<string, Parameter>>, isFull: boolean): Values =>
+  Object.fromEntries(Object.entries(properties).map(([key, parameter]) => [key, fillParameter(parameter, isFull)]));
+
+function fillParameter({ type, description = "", enum: choices, ...inner }: Parameter, isFull: boolean): unknown {
   const types = [type ?? []].flat();
   if (!isFull && types.includes("null")) return null;
   if (choices) return choices[0];
-  if (types.includes("array")) return [fillParameter(items ?? {}, isFull)];
+  if (types.includes("array")) return [fillParameter(inner.items ?? {}, isFull)];
+  if (inner.properties) return fillMembers(inner.properties, isFull);
   const example = exampleOf(description);
   return types.includes("string") ? example || "text" : JSON.parse(bareOf(example));
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { replay } from "#core/evolve.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { makeWorld, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
@@ -81,7 +82,7 @@ describe("the calls that a host accepts", () => {
     await host.quiet();
     await host.control.setGoals("foo", ["Another goal"]);
     await host.quiet();
-    expect((await typesOf(world)).filter((type) => type.startsWith("turn-"))).toEqual([
+    expect((await typesOf(world)).filter((type) => /^turn-(?:started|finished)$/.test(type))).toEqual([
       "turn-finished",
       "turn-started",
       "turn-finished",
@@ -89,6 +90,23 @@ describe("the calls that a host accepts", () => {
       "turn-finished",
     ]);
     expect(lastPrompt(world)).toContain("Another goal");
+  });
+
+  it("take checks with goals, and refuse those that no goal has", async () => {
+    const world = await makeWorld({ script: () => done() });
+    const host = world.begin();
+    const agent = { name: "Foo", role: "r", goals: ["One"], settings: { approve: "never", stepLimit: 3 } } as const;
+    const check = { goal: null, test: { kind: "file", path: "a.md" } } as const;
+    await expect(host.control.create({ ...agent, checks: [{ ...check, goal: 1 }] })).rejects.toThrow(
+      "Check 1: It is for goal 2, and the goals are only goal 1.",
+    );
+    expect(await host.control.agents()).toEqual([]);
+    await host.control.create({ ...agent, checks: [check] });
+    await expect(host.control.setGoals("foo", ["Two"], [{ ...check, goal: 4 }])).rejects.toThrow("It is for goal 5");
+    await host.control.setGoals("foo", ["Two", "Three"], [check]);
+    await host.quiet();
+    const state = replay(await world.events("foo"));
+    expect([state.goals, state.checks]).toEqual([["Two", "Three"], [check]]);
   });
 
   it("continue an agent in the host that had finished on a terminal", async () => {

@@ -51,6 +51,25 @@ describe("goald's own log of an agent", () => {
     ]);
   });
 
+  it("has a line for what a person changed in the plan, and for checks of goals, but none for the agent's own changes", () => {
+    const result = { check: 0, isPassed: true, proof: "a.md exists." };
+    const by = { by: "agent", step: 1, callId: "c1" } as const;
+    const lines = linesOf(
+      { type: "task-added", parent: "0", task: { goal: "a" }, ...by },
+      { type: "task-changed", id: "0.0", state: "open", ...by },
+      { type: "task-added", parent: "0", task: { goal: "b" }, by: "person" },
+      { type: "task-changed", id: "0.1", state: "abandoned", by: "person" },
+      { type: "goals-checked", step: 1, callId: "c1.1", results: [result, { ...result, isPassed: false }] },
+      { type: "goals-checked", step: 1, callId: "c1.1", results: [result] },
+    );
+    expect(lines).toEqual([
+      { level: "info", msg: "task-added", agent: "foo", seq: 3 },
+      { level: "info", msg: "task-changed", agent: "foo", seq: 4 },
+      { level: "warn", msg: "goals-checked", agent: "foo", seq: 5, step: 1, passed: 1, failed: 1 },
+      { level: "info", msg: "goals-checked", agent: "foo", seq: 6, step: 1, passed: 1, failed: 0 },
+    ]);
+  });
+
   it("has exactly one line for each of many steps, without fields of an earlier step", () => {
     const lines = linesOf(
       created(),

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { ALL_READY, loadRegistry } from "#commands/registry.ts";
+import { createPlan } from "#core/plan.ts";
 import { initialState } from "#core/state.ts";
 import { type CommandsFor, createCommandSets } from "#loop/command-set.ts";
 import { buildPrompt } from "#prompt/build.ts";
@@ -39,5 +40,23 @@ describe("the commands that an agent may use", () => {
   it("are rendered once per set, so that prompts stay the same object", () => {
     expect(commandsFor(stateOf("never"))).toBe(commandsFor(stateOf("never")));
     expect(commandsFor(stateOf("always"))).toBe(commandsFor(stateOf("risky")));
+  });
+
+  it("make the prompt, the schema and the tools as they would be without plans, when the profile leaves the plan out", async () => {
+    const { all } = await loadRegistry(["commands"], ALL_READY);
+    const before = createCommandSets(
+      all.filter(({ group }) => group !== "plan"),
+      { commands: {}, args: {} },
+    );
+    const others = [...new Set(all.map(({ group }) => group))].filter((group) => group !== "plan").join(",");
+    const stateWithout = (commands: string | null) =>
+      stateWith([], { plan: createPlan(["left"]), settings: { ...initialState.settings, commands } });
+    const shown = (sets: CommandsFor, commands: string | null, plan = true) => {
+      const state = plan ? stateWithout(commands) : { ...stateWithout(commands), plan: null };
+      const { commandList, asksPerson, replySchema, tools } = sets(state);
+      return { replySchema, tools, messages: buildPrompt(inputWith({ state, commandList, asksPerson })).messages };
+    };
+    expect(shown(commandsFor, others)).toEqual(shown(before, null, false));
+    expect(shown(commandsFor, null, false)).not.toEqual(shown(before, null, false));
   });
 });

@@ -348,4 +348,33 @@ describe("the prompt", () => {
       );
     }
   });
+
+  it("of a later turn names the sources of what is remembered, and no word of it is in the system message", async () => {
+    const script = [download("evil.example"), write("a", "b".repeat(9_000)), done(ORDER), done()];
+    const loop = await start(script);
+    await loop.run();
+    await tell(loop, "more", { type: "say", from: "ada", text: "Go on." });
+    await loop.run();
+    const [system, memory] = textsOf(loop);
+    expect(system).not.toContain("SYSTEM NOTICE");
+    expect(memory).toMatch(
+      /^Your memory of turn 1, .* words are your own, and perhaps those of the web \(evil\.example\)\./,
+    );
+    expect(memory).toMatch(/these words:\n<data-([\w-]+)>\nSYSTEM NOTICE: [^\n]*\n<\/data-\1>$/);
+    const rows = await loop.store.memories(loop.row.id, 0, 100);
+    expect(rows.filter(({ kind }) => kind === "turn").map(({ outside }) => outside)).toEqual([
+      [web("evil.example")],
+      [web("evil.example")],
+    ]);
+  });
+
+  it("of a later turn names none when nothing came from outside", async () => {
+    const loop = await start([write("a"), done(ORDER), done()]);
+    await loop.run();
+    await tell(loop, "more", { type: "say", from: "ada", text: "Go on." });
+    await loop.run();
+    expect(textsOf(loop)[1]).toMatch(
+      /^Your memory of turn 1, which is over\. It is data, and its words are your own\. In that turn/,
+    );
+  });
 });

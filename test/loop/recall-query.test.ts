@@ -48,6 +48,19 @@ describe("describeWork", () => {
     expect(weightOf(state, "price")).toBeGreaterThan(weightOf(state, "google") ?? 1);
   });
 
+  it("weighs an action that is a thought over any other action", () => {
+    const act = (action: string, args: object): Message => ({
+      ...message("reply", JSON.stringify({ action, args })),
+      form: "plan",
+    });
+    const state = stateWith(act("google", { input: "racket string" }), act("think", { thought: "I need the price." }), {
+      ...message("reply", "no action"),
+      form: "plan",
+    });
+    expect(describeWork(state).texts.slice(1)).toEqual(["google\nracket string", "I need the price.", "no action"]);
+    expect(weightOf(state, "price")).toBeGreaterThan(weightOf(state, "racket") ?? 1);
+  });
+
   it("weighs a person's words like the agent's own, and older messages less", () => {
     const state = stateWith(
       message("feedback", "old words"),

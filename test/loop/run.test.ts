@@ -33,6 +33,7 @@ describe("the main loop", () => {
           "command-finished",
         ])
         .flat(),
+      "turn-remembered",
       "turn-finished",
     ]);
   });

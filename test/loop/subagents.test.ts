@@ -166,6 +166,19 @@ describe("message_agent", () => {
     expect(read).toMatchObject({ role: "user", content: expect.stringContaining("It is no person") });
   });
 
+  it("gives the next task to a sub-agent that remembers the first one", async () => {
+    const loop = await makeSubagents({
+      Foo: [startAgent("Ann"), messageAgent("foo-ann", "Once more.")],
+      Ann: [write("ten.txt", "1 to 10")],
+    });
+    await loop.runAll();
+    const { messages = [] } = loop.model.requests.filter(({ model }) => model === "fast-model").at(-1) ?? {};
+    const [, memory, note, task] = messages.map(({ content }) => content);
+    expect(memory).toMatch(/^Your memory of turn 1, [\s\S]*1\. write_to_file, [\s\S]*text: 1 to 10\n/);
+    expect([note, task]).toEqual([expect.stringContaining("earlier turn"), expect.stringContaining("Once more.")]);
+    expect(await eventsOf(loop, "foo-ann", "turn-remembered")).toHaveLength(2);
+  });
+
   it("finds a sub-agent by its name too, and lists the keys when it finds none", async () => {
     const loop = await makeSubagents({
       Foo: [startAgent("Ann"), messageAgent("ann", "More."), messageAgent("7", "?")],

@@ -92,6 +92,30 @@ describe("the result of a sub-task that a cell gave", () => {
   });
 });
 
+describe("a sub-task in the form `plan`", () => {
+  const act = (action: string, args: object = {}): string => JSON.stringify({ action, args });
+
+  it("ends with an action, has no plan, and needs a result", async () => {
+    const script = [act("think", { thought: "Five of them." }), act("finish"), act("finish", { result: 5 })];
+    const { value, loop } = await solve({ outer: subtask(INTEGER, "plan") }, script);
+    expect(value).toEqual({ result: 5 });
+    const shown = lastTextOf(loop, 3);
+    expect(shown).toContain("RESPONSE FORMAT");
+    expect(shown).toContain('needs the argument \\"result\\"');
+    expect(shown).not.toContain('"id":"0"');
+    // Control: the agent itself answers in JSON.
+    expect(lastTextOf(loop, 0)).not.toContain("RESPONSE FORMAT");
+  });
+});
+
+describe("a sub-task in an unknown form", () => {
+  it("is refused before the model is asked", async () => {
+    const { value, requests } = await solve({ outer: subtask(INTEGER, "sonnet") }, []);
+    expect(value).toMatchObject({ code: "bad-form", text: expect.stringContaining("json, tools, plan, react, code") });
+    expect(requests).toBe(2);
+  });
+});
+
 describe("a sub-task in the form `code`", () => {
   it("ends with the value of a cell that succeeds, not its text", async () => {
     const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });

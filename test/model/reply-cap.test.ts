@@ -69,6 +69,7 @@ describe("the cap of a reply", () => {
 
   const sent: SentParts = {
     mode: "plain",
+    asObject: false,
     stream: true,
     streamOptions: true,
     temperature: false,

@@ -16,6 +16,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const SENT: SentParts = {
   mode: "json_schema",
+  asObject: false,
   stream: true,
   streamOptions: true,
   temperature: true,
@@ -95,6 +96,8 @@ describe("the terms of a model server", () => {
     for (const _ of [1, 2, 3]) await terms.noteReply("m", "json_object", false);
     for (const _ of [1, 2, 3]) await terms.noteReply("m", "plain", false);
     expect((await terms.of("m")).mode).toBe("plain");
+    for (const _ of [1, 2, 3]) await terms.noteReply("m", "plan", false);
+    expect((await terms.of("m")).without).toEqual(["json_object"]);
     expect(JSON.parse(await readFile(join(folder, "model-servers.json"), "utf8"))).toMatchObject({ version: 1 });
   });
 });
@@ -157,6 +160,15 @@ describe("the message of a rejection", () => {
       isBare: true,
     };
     expect(stepDown(FULL_TERMS, bare, said("stream, temperature, response_format")).kind).toBe("unnamed");
+  });
+
+  it("about the JSON of an action leaves the mode of other replies as it is", () => {
+    const sent: SentParts = { ...SENT, mode: "plan", asObject: true };
+    const without = { ...FULL_TERMS, without: ["json_object"] };
+    expect(stepDown(FULL_TERMS, sent, said("response_format is not supported"))).toEqual({
+      kind: "change",
+      terms: without,
+    });
   });
 
   it("never undoes what another agent learned meanwhile", () => {

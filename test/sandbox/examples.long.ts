@@ -20,7 +20,7 @@ afterAll(async () => {
 
 describe("the Python of docs/code.md", () => {
   it("runs and does what the page says", async () => {
-    const [count = "", read = "", city = "", ...others] = examplesIn("python");
+    const [count = "", read = "", city = "", check = "", ...others] = examplesIn("python");
     expect(others).toEqual([]);
     expect(await runExample("python", count, sandbox, null)).toMatchObject({
       status: "ok",
@@ -32,6 +32,7 @@ describe("the Python of docs/code.md", () => {
     expect(await runExample("python", city, sandbox, found)).toMatchObject({ status: "ok", text: "True" });
     const helper = 'days_between("2026-11-20", "2026-12-01")';
     expect(await runExample("python", helper, sandbox, null)).toMatchObject({ status: "ok", text: "11" });
+    expect(await runExample("python", check, sandbox, null)).toMatchObject({ status: "ok", text: "42 cities" });
     // The control: a result of another type reaches the code as an error.
     expect(await runExample("python", city, sandbox, "Shenzhen")).toMatchObject({ status: "failed" });
   });

@@ -35,14 +35,14 @@ export const FINDINGS: readonly Defence[] = [
     claim: "A page or PDF that takes memory, time or output ends its reader, never the host or another agent.",
     proofs: [
       proof(
-        "services/page/page-readers.test",
+        "services/page/page-readers.long",
         "inflate a PDF of 200 KB to 200 MB is refused in plain words, and the host does not grow",
       ),
       proof(
-        "services/page/page-readers.test",
+        "services/page/page-readers.long",
         "exit is read plainly if it is HTML, else refused, and the next page is read",
       ),
-      proof("services/page/page-readers.test", "are at most two, of which one is kept"),
+      proof("services/page/page-readers.long", "are at most two, of which one is kept"),
       proof(
         "cli/page-bomb.long",
         "reads a PDF of 1 MB that inflates to 1 GB, and other bombs, and neither it nor the other agent notices",

@@ -86,7 +86,7 @@ export const HELD: readonly Defence[] = [
     proofs: [
       proof("util/clean.test", "removes %s"),
       proof("util/clean.test", "leaves no control character, and cleaning twice changes nothing more"),
-      proof("cli/look.test", "has no effect on a terminal that shows the output of %j either"),
+      proof("cli/look.long", "has no effect on a terminal that shows the output of %j either"),
       proof("cli/terminal/show-run.test", "hides nothing of a command that waits for a yes: %s"),
     ],
   },

@@ -11,11 +11,15 @@ import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts
 afterEach(closeProseLoops);
 
 /** For each request: whether its prompt can be rebuilt exactly, and how that ends. */
-async function rebuildAll(form: "react" | "code", replies: readonly string[]) {
-  const services = { cells: { ready: true }, methods: { ready: true } } as const;
+async function rebuildAll(form: "plan" | "react" | "code", replies: readonly string[]) {
+  const services = { cells: { ready: true }, methods: { ready: true }, plan: { ready: true } } as const;
   const cells = { "1": () => ({ value: cellValue(1) }), "stop()": () => ({ stop: {} }) };
   const { loop, server } = await makeProseLoop(form, replies, cells, { services });
   await loop.run();
+  // Replies that are left over belong to a second turn.
+  const words = { type: "say", from: "ada", text: "And once more." } as const;
+  await loop.store.deliver(loop.row.id, "say", words, loop.clock.now().toISOString());
+  if (server.chats.length < replies.length) await loop.run();
   const registry = await loadRegistry(["commands"], services);
   const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
   const parts = { commandsFor, words: await loadWords(["prompts"]), contextTokens: 32_000, replyTokens: 1_000 };
@@ -28,13 +32,27 @@ async function rebuildAll(form: "react" | "code", replies: readonly string[]) {
   return { rebuilt, chats: server.chats };
 }
 
+const act = (action: string, args: object = {}): string => JSON.stringify({ action, args });
+const PLANNED = [
+  act("think", { thought: "One file." }),
+  "No action.",
+  act("write", { path: "a.md", content: "a" }),
+  act("modify_task", { id: "0", state: "verified" }),
+  act("finish"),
+];
+
 describe("the prompt of a step", () => {
   it.each([
+    ["plan", PLANNED],
     ["react", [`Go.\nACTION 1:\n${python("1")}`, "No action.", `End.\nACTION 3:\n${python("stop()")}`]],
-    ["code", [`Go.\n${python("1")}`, "Done."]],
+    ["code", [`Go.\n${python("1")}`, "Done.", `Again.\n${python("1")}`, "Done again."]],
   ] as const)("is rebuilt exactly in the form %s", async (form, replies) => {
     const { rebuilt, chats } = await rebuildAll(form, replies);
     expect(rebuilt.map(({ exact, note }) => [exact, note])).toEqual(replies.map(() => [true, ""]));
     expect(rebuilt.map(({ messages }) => messages)).toEqual(chats.map(({ messages }) => messages));
+    const later = rebuilt.slice(2).flatMap(({ messages }) => messages.map(({ content }) => content));
+    const isLater = form === "code";
+    expect(later.filter((content) => content.startsWith("Your memory of turn 1,"))).toHaveLength(isLater ? 2 : 0);
+    expect(later.filter((content) => content.includes("And once more."))).toHaveLength(isLater ? 2 : 0);
   });
 });

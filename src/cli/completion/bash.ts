@@ -2,6 +2,7 @@
 import {
   agentVerbs,
   type CompletedVerb,
+  flagsWithAgent,
   flagsWithChoices,
   flagsWithText,
   flagsWithValue,
@@ -46,6 +47,10 @@ _goald() {
 ${flagsWithChoices(verbs)
   .map(({ flags, choices }) => `    ${alternatives(flags)}) values=${quote(choices.join(" "))} ;;`)
   .join("\n")}
+    ${alternatives(flagsWithAgent(verbs))})
+      _goald_agents "$1" "$current" "\${home[@]+"\${home[@]}"}"
+      return
+      ;;
     *' --home' | ${alternatives(flagsWithText(verbs))}) return ;;
   esac
   if [[ -z $values && $current == -* ]]; then

@@ -6,6 +6,8 @@ export interface CompletedOption {
   readonly names: readonly string[];
   readonly about: string;
   readonly takesValue: boolean;
+  /** Its value is an agent. */
+  readonly takesAgent?: boolean;
   /** Empty when the value is free text or a file. */
   readonly choices: readonly string[];
 }
@@ -40,6 +42,7 @@ export function describeVerbs(verbs: readonly Verb[]): readonly CompletedVerb[] 
         names: flags.match(/(?<=^|[ ,])--?[\w-]+/g) ?? [],
         about,
         takesValue: flags.includes("<"),
+        takesAgent: flags.includes("<agent>"),
         choices,
       })),
       takesAgent: first !== undefined && (/agent/.test(first.name) || /agent\//.test(first.about)),
@@ -74,7 +77,11 @@ export const flagsWithValue = (verbs: readonly CompletedVerb[]): readonly string
 
 /** Options whose value is free text or a file. */
 export const flagsWithText = (verbs: readonly CompletedVerb[]): readonly string[] =>
-  flagsOf(verbs, ({ takesValue, choices }) => takesValue && choices.length === 0);
+  flagsOf(verbs, ({ takesValue, takesAgent, choices }) => takesValue && !takesAgent && choices.length === 0);
+
+/** Options whose value is an agent. */
+export const flagsWithAgent = (verbs: readonly CompletedVerb[]): readonly string[] =>
+  flagsOf(verbs, ({ takesAgent }) => takesAgent === true);
 
 /** Options whose value is one of a few words. */
 export const flagsWithChoices = (

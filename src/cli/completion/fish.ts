@@ -79,9 +79,10 @@ ${[
 const verbLine = (condition: string, { name, summary }: { readonly name: string; readonly summary: string }): string =>
   `complete -c goald -f -n ${quote(condition)} -a ${name} -d ${quote(summary)}`;
 
-function optionLine(condition: string, { names, about, takesValue, choices }: CompletedOption): string {
+function optionLine(condition: string, { names, about, takesValue, takesAgent, choices }: CompletedOption): string {
   const flags = names.map((name) => (name.startsWith("--") ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
-  const value = choices.length > 0 ? [`-x -a ${quote(choices.join(" "))}`] : takesValue ? ["-r"] : [];
+  const offered = takesAgent ? "(__goald_agents)" : choices.join(" ");
+  const value = offered !== "" ? [`-x -a ${quote(offered)}`] : takesValue ? ["-r"] : [];
   return `complete -c goald ${condition}${[...flags, ...value].join(" ")} -d ${quote(about)}`;
 }
 

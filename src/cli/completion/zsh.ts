@@ -3,6 +3,7 @@ import {
   agentVerbs,
   type CompletedOption,
   type CompletedVerb,
+  flagsWithAgent,
   flagsWithChoices,
   flagsWithText,
   flagsWithValue,
@@ -17,6 +18,14 @@ export function zshScript(verbs: readonly CompletedVerb[]): string {
   return `#compdef goald
 # zsh completion for goald
 # goald completion zsh > ~/.zfunc/_goald   (a folder of $fpath)
+
+_goald_agents() {
+  local -a values
+  values=(\${(f)"$("\${words[1]}" complete agents "\${(Q)words[CURRENT]}" "$@" 2>/dev/null </dev/null)"})
+  values=(\${values//:/\\\\:})
+  values=(\${values//$'\\t'/:})
+  _describe agent values
+}
 
 _goald() {
   local -a given home options values
@@ -39,6 +48,7 @@ _goald() {
 ${flagsWithChoices(verbs)
   .map(({ flags, choices }) => `    ${alternatives(flags)}) compadd -- ${choices.map(quote).join(" ")}; return ;;`)
   .join("\n")}
+    ${alternatives(flagsWithAgent(verbs))}) _goald_agents $home; return ;;
     *' --home' | ${alternatives(flagsWithText(verbs))}) _files; return ;;
   esac
   if [[ \${words[CURRENT]} == -* ]]; then
@@ -58,10 +68,7 @@ ${verbs
   .map(({ name, choices }) => `    '1 ${name}') compadd -- ${choices.map(quote).join(" ")}; return ;;`)
   .join("\n")}
     ${alternatives(agentVerbs(verbs).map((name) => `1 ${name}`))})
-      values=(\${(f)"$("\${words[1]}" complete agents "\${(Q)words[CURRENT]}" $home 2>/dev/null </dev/null)"})
-      values=(\${values//:/\\\\:})
-      values=(\${values//$'\\t'/:})
-      _describe agent values
+      _goald_agents $home
       return
       ;;
     *) _files; return ;;

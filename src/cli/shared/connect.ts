@@ -9,7 +9,7 @@ import type { ConnectionChoice } from "#cli/terminal/connect.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { saveToEnvFile } from "#config/env-file.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
-import { DEFAULT_BASE_URL } from "#config/settings.ts";
+import { DEFAULT_BASE_URL, type Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { type CliContext, type GlobalOptions, redactorsFor } from "./context.ts";
@@ -30,9 +30,7 @@ export interface ConnectOptions extends GlobalOptions {
 /** Throws GOALD_KEY_MISSING when no server is set and no person can choose one. */
 export async function connected(context: CliContext, options: ConnectOptions): Promise<Connection> {
   const { settings, output, home } = context;
-  // Servers other than OpenAI's may need no key.
-  if (settings.openai.apiKey !== null || settings.openai.baseUrl !== DEFAULT_BASE_URL)
-    return { kind: "context", context };
+  if (hasServer(settings)) return { kind: "context", context };
   if (!output.interactive) throw noKey(home.envFile);
   const [{ findServers }, { chooseConnection, saveKey }] = await Promise.all([
     import("#app/services.ts"),
@@ -58,6 +56,14 @@ export async function connected(context: CliContext, options: ConnectOptions): P
     case "left":
       return { kind: "done", exitCode: EXIT.interrupted };
   }
+}
+
+/** Servers other than OpenAI's may need no key. */
+const hasServer = ({ openai }: Settings): boolean => openai.apiKey !== null || openai.baseUrl !== DEFAULT_BASE_URL;
+
+/** Throws GOALD_KEY_MISSING when no server is set. */
+export function requireServer({ settings, home }: Pick<CliContext, "settings" | "home">): void {
+  if (!hasServer(settings)) throw noKey(home.envFile);
 }
 
 async function keepServer(

@@ -19,7 +19,7 @@ export const lastAgent = (context: CliContext): Promise<Found | undefined> =>
     for (const { id } of views) {
       const found = await reading.state(id).catch(undefinedIfDamaged);
       if (!found) continue;
-      if (!isFinished(found.state)) return found;
+      if (!isFinished(found.state) || found.hasTurnWaiting) return found;
       newest ??= found;
     }
     return newest;

@@ -26,25 +26,32 @@ import { isAwaitingPerson } from "./result.ts";
 const SERVE_AFTER_COMMIT_MS = 400;
 /** Delay for a run that waits before its first model call. */
 const SERVE_AFTER_OPEN_MS = 800;
-/** Time for the steps of other agents when the host ends. A daemon continues them. */
+/** Time for the steps of other agents when the host ends. A daemon continues them, except in a temporary home. */
 const GRACE_MS = 5_000;
 /** Limits how long a slow client can delay the end. */
 const LIMITS = { closeMs: 2_000, flushMs: 500 };
 
-/** Parts that change the host for the demo. */
-type OwnHostParts = Pick<HostParts, "services" | "throughHttp" | "sandbox">;
+/** Parts that change the host for the demo and for tests of agent files. */
+export interface OwnHostParts extends Pick<HostParts, "services" | "throughHttp" | "sandbox"> {
+  /** Its home is temporary: no other process reaches its agents, and no daemon continues them. */
+  readonly isIsolated?: boolean;
+}
 
 /** Throws as `openHost` does. */
-export async function openOwnHost(context: CliContext, parts: OwnHostParts = {}): Promise<OwnHost> {
+export async function openOwnHost(
+  context: CliContext,
+  { isIsolated = false, ...parts }: OwnHostParts = {},
+): Promise<OwnHost> {
   const { home, settings, redact, scrub } = context;
   const log = await openHostLog(context);
-  const socket = await chooseSocketPath(home, process.getuid?.()).catch(toError);
+  const socket = isIsolated ? undefined : await chooseSocketPath(home, process.getuid?.()).catch(toError);
   const own: { host?: OwnHost } = {};
   // With a person at the terminal, runs stay open while they wait. Otherwise they end at a question.
   const isAttended = context.output.interactive;
   const host = await openHost({
     ...parts,
-    ...{ home, settings, redact, scrub, log, socket, role: "foreground" },
+    ...{ home, settings, redact, scrub, log, role: "foreground" },
+    ...(socket === undefined ? {} : { socket }),
     longestWaitMs: (waitFor) => (isAttended || !isPerson(waitFor) ? Number.POSITIVE_INFINITY : 0),
     onStopped: (agent, state) => {
       if (!isAttended && isAwaitingPerson(state)) own.host?.client.end(agent);
@@ -55,7 +62,7 @@ export async function openOwnHost(context: CliContext, parts: OwnHostParts = {})
     onFailed: (agent, error) => own.host?.client.fail(agent, error),
     onCommitted: () => own.host?.serveWithin(SERVE_AFTER_COMMIT_MS),
   }).catch((thrown) => refused(thrown, context));
-  own.host = new OwnHost(host, log, context);
+  own.host = new OwnHost(host, log, context, isIsolated);
   return own.host;
 }
 
@@ -69,17 +76,19 @@ export class OwnHost {
   readonly client: LocalClient;
   readonly #log: Log;
   readonly #context: CliContext;
+  readonly #isIsolated: boolean;
   readonly #background: BackgroundAgents;
   readonly #wasDaemonExpected: boolean;
   #timer: { readonly handle: NodeJS.Timeout; readonly dueAt: number } | undefined;
   #serving: Promise<void> | undefined;
 
-  constructor(host: Host, log: Log, context: CliContext) {
+  constructor(host: Host, log: Log, context: CliContext, isIsolated: boolean) {
     const { home } = context;
     this.host = host;
     this.client = new LocalClient(host.control, host.redact);
     this.#log = log;
     this.#context = context;
+    this.#isIsolated = isIsolated;
     this.#wasDaemonExpected = isDaemonExpected(home);
     const { store } = host;
     this.#background = new BackgroundAgents({ store, clock: systemClock, expectDaemon: () => expectDaemon(home) });
@@ -87,13 +96,13 @@ export class OwnHost {
   }
 
   addBackground(agent: string): void {
-    this.#background.add(agent);
+    if (!this.#isIsolated) this.#background.add(agent);
   }
 
   /** Accepts requests after at most `ms`. */
   serveWithin(ms: number): void {
     const dueAt = performance.now() + ms;
-    if (this.#serving || (this.#timer && this.#timer.dueAt <= dueAt)) return;
+    if (this.#isIsolated || this.#serving || (this.#timer && this.#timer.dueAt <= dueAt)) return;
     clearTimeout(this.#timer?.handle);
     this.#timer = { dueAt, handle: setTimeout(() => this.#serve(), ms) };
   }
@@ -114,9 +123,10 @@ export class OwnHost {
     try {
       await this.#serving;
       await host.stopServing("The run on the terminal is over.");
-      for (const id of started) await this.#background.settleBelow(id, host.supervisor, GRACE_MS);
-      await host.supervisor.drain(GRACE_MS);
-      left = await this.#background.unfinished(started);
+      const graceMs = this.#isIsolated ? 0 : GRACE_MS;
+      for (const id of started) await this.#background.settleBelow(id, host.supervisor, graceMs);
+      await host.supervisor.drain(graceMs);
+      left = this.#isIsolated ? [] : await this.#background.unfinished(started);
       if (left.length > 0) daemon = this.#startDaemon();
       else if (this.#background.hasAny && !this.#wasDaemonExpected) stopExpectingDaemon(this.#context.home);
     } catch (thrown) {

@@ -33,11 +33,15 @@ interface Stage {
   failure?: Error;
 }
 
-/** `cutAfter`: the last event of a killed process. Throws GOALD_REPLAY for the first difference. */
+/**
+ * `cutAfter`: the last event of a killed process. `show`: replaces the usual output. Throws GOALD_REPLAY for the first
+ * difference.
+ */
 export async function playSession(
   session: Session,
   cutAfter: number | undefined,
   context: CliContext,
+  show?: Show,
 ): Promise<Played> {
   const { start } = session;
   const stage: Stage = {};
@@ -49,7 +53,7 @@ export async function playSession(
   const folder = await openAgentFolder(home, row);
   stage.folder = folder;
   await replaceAll(start.files, folder);
-  stage.show = createPresenter(context, catalogue.readThoughts, (await stateOf(store, row)).open);
+  stage.show = show ?? createPresenter(context, catalogue.readThoughts, (await stateOf(store, row)).open);
   // Shows the creation of a new agent, as a run does.
   if (row.head === 1) for (const event of await store.read(row.id, 0, 1)) stage.show(event);
   if (cutAfter === undefined || cutAfter > start.head) {

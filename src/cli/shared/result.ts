@@ -7,9 +7,10 @@
 import { createEventLines } from "#cli/terminal/event-line.ts";
 import { createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { EXIT } from "#core/errors.ts";
-import type { PauseCode } from "#core/event.ts";
+import type { PauseCode } from "#core/pause-code.ts";
 import { type AgentState, activeFrame, approvalOf, isFinished, questionOf } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
+import { countChecks, describeCounts, viewChecks } from "#views/check-view.ts";
 import { dollars } from "#views/limits-left.ts";
 import { goOnCall, nameCall } from "#views/next-step.ts";
 import { type CliContext, callsHere, formatCall } from "./context.ts";
@@ -99,6 +100,7 @@ export function sayEnd(
 ): void {
   const { usage, step } = state;
   const costUsd = Math.round(state.costUsd * 1e6) / 1e6;
+  const checks = countChecks(viewChecks(state));
   if (output.json) {
     const { inputTokens, outputTokens, cachedTokens, estimated, modelCalls } = usage;
     const tokens = { input: inputTokens, output: outputTokens, cached: cachedTokens, estimated };
@@ -106,6 +108,7 @@ export function sayEnd(
       type: "result",
       agent: id,
       ...outcomeOf(state),
+      checks,
       step,
       modelCalls,
       tokens,
@@ -121,6 +124,7 @@ export function sayEnd(
   output.say(
     `${countNoun(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.`,
   );
+  if (state.checks.length > 0) output.say(`Checks: ${describeCounts(checks)}.`);
   output.say(`Workspace: ${workspace}`);
   const approval = state.paused ? undefined : approvalOf(state);
   if (approval) {

@@ -2,13 +2,14 @@
 
 import { resolve } from "node:path";
 import { printNote } from "#cli/terminal/print.ts";
+import type { AgentDraft } from "#config/agent-spec.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
-import type { AgentSpec } from "#core/ports/agent.ts";
 import { activeFrame, isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import type { AgentView } from "#views/agent-view.ts";
+import { withoutSecrets } from "./check-option.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Found } from "./find.ts";
 import { followAgent } from "./follow-agent.ts";
@@ -31,11 +32,7 @@ export interface RunAgentOptions extends GoOptions {
 type Started = RunAgentOptions & { playDemo(): Promise<number> };
 
 /** Resolves to the exit code. */
-export async function createAgent(
-  agent: Pick<AgentSpec, "name" | "role" | "goals">,
-  visited: CliContext,
-  options: Started,
-): Promise<number> {
+export async function createAgent(agent: AgentDraft, visited: CliContext, options: Started): Promise<number> {
   const isApart = options.detach === true || options.wait === true;
   const opened = await openSession(visited, { ...options, inBackground: isApart });
   if (opened.kind === "done") return opened.exitCode;
@@ -47,7 +44,7 @@ export async function createAgent(
   const view = await client.create({
     name: agent.name,
     role: context.scrub(agent.role),
-    goals: agent.goals.map(context.scrub),
+    ...goalsIn(agent, context),
     settings: { ...(await newSettings(context, options, now, { approve, unattended })), background: isDaemon },
     key: `run/${process.pid}/${now.toISOString()}`,
     ...recordIn(options),
@@ -63,17 +60,30 @@ export async function createAgent(
   return await runOnScreen(view, session, known, screen, options);
 }
 
-/** Continues an agent from the end of its log. */
-export async function resumeAgent({ row, state, head }: Found, visited: CliContext, options: Started): Promise<number> {
-  const changes = resumedSettings(state, row.id, visited, options, systemClock.now());
-  const inBackground = options.detach === true || state.settings.background;
+/** Continues an agent from the end of its log. `next`: begins the next turn of a finished agent with these goals. */
+export async function resumeAgent(
+  { row, state, head }: Found,
+  visited: CliContext,
+  options: Started,
+  next?: Pick<AgentDraft, "goals" | "checks">,
+): Promise<number> {
+  const now = systemClock.now();
+  const call = next === undefined ? ["resume", row.id] : ["run", "--continue", row.id, "-g", '"…"'];
+  const changes = resumedSettings(state, call, visited, options, now);
+  const inBackground = options.detach === true || options.wait === true || state.settings.background;
   const opened = await openSession(visited, { ...options, inBackground });
   if (opened.kind === "done") return opened.exitCode;
   await using session = opened.session;
   const { context, client, isDaemon } = session;
   const sessions = options.record === undefined ? 0 : countSessions(resolve(options.record));
-  const { agent, note } = await client.resume(row.id, { ...changes, background: isDaemon }, recordIn(options));
-  if (options.detach) return sayStarted(await viewWhenHeard(client, agent), context, note);
+  const settings = { ...changes, background: isDaemon };
+  const key = `continue/${process.pid}/${now.toISOString()}`;
+  const { agent, note } =
+    next === undefined
+      ? await client.resume(row.id, settings, recordIn(options))
+      : await client.beginTurn(row.id, { ...goalsIn(next, context), settings, key, ...recordIn(options) });
+  if (options.detach && !options.wait) return sayStarted(await viewWhenHeard(client, agent), context, note);
+  if (options.wait) return await waitForEnd(agent, session, { after: head, state });
   session.own(agent.id);
   context.output.say(`${clean(agent.name)} (${agent.id}) works in ${agent.workspace}`);
   const screen = await openScreen(context, state.open, session.catalogue);
@@ -82,6 +92,11 @@ export async function resumeAgent({ row, state, head }: Found, visited: CliConte
   if (isUnderWay && !context.output.json) await showLastStep(row.id, head, context, screen.show);
   return await runOnScreen(agent, session, { after: head, state }, screen, { ...options, sessions });
 }
+
+const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({
+  goals: goals.map(scrub),
+  checks: withoutSecrets(checks, scrub),
+});
 
 /** A daemon may have another current folder, so the path is made absolute. */
 const recordIn = ({ record }: RunAgentOptions): { readonly record?: string } =>

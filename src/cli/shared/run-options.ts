@@ -1,13 +1,19 @@
 /** run-options.ts -- the options that `goald run` and `goald resume` share. */
 import { InvalidArgumentError } from "commander";
-import type { ApprovalMode, ReplyForm } from "#core/agent-settings.ts";
+import { type ApprovalMode, type PlanMode, REPLY_FORMS, type ReplyForm } from "#core/agent-settings.ts";
 import { flag, positiveInteger, text, value } from "../option.ts";
 import type { VerbOption } from "../verb.ts";
 
 const formOption: VerbOption<ReplyForm> = {
   flags: "--form <form>",
   about: "let the model answer in this form (default: setting form)",
-  choices: ["json", "tools", "react", "code"],
+  choices: REPLY_FORMS,
+};
+
+const planOption: VerbOption<PlanMode> = {
+  flags: "--plan <mode>",
+  about: "leave it free to make a plan, or make one required (default: setting plan)",
+  choices: ["free", "required"],
 };
 
 export const RUN_OPTIONS = {
@@ -31,6 +37,7 @@ export const RUN_OPTIONS = {
   ),
   model: text("--model <name>", "use this model (default: setting models.smart)"),
   form: formOption,
+  plan: planOption,
   commands: text("--commands <list>", "offer these groups and names of commands only, such as files,web, or all"),
   record: text("--record <file>", "record all input from outside into this file, for goald replay"),
 } as const;

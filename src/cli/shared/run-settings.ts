@@ -6,7 +6,7 @@
 
 import { isCharged } from "#app/catalogue.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
-import type { AgentSettings, ApprovalMode, GivenSettings, ReplyForm } from "#core/agent-settings.ts";
+import type { AgentSettings, ApprovalMode, GivenSettings, PlanMode, ReplyForm } from "#core/agent-settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
@@ -28,6 +28,7 @@ export interface GoOptions extends GlobalOptions, LimitOptions {
   readonly approve?: ApprovalMode;
   readonly model?: string;
   readonly form?: ReplyForm;
+  readonly plan?: PlanMode;
   readonly commands?: string;
   readonly detach?: boolean;
 }
@@ -83,7 +84,7 @@ export async function newSettings(
 ): Promise<GivenSettings> {
   const defaults = unattended || approve === "never" ? await unattendedLimits(context, options) : {};
   const given = givenLimits(options, initialState, now);
-  const { window, form } = context.settings;
+  const { window, form, plan } = context.settings;
   const commands = options.commands ?? context.settings.commands;
   return {
     approve,
@@ -93,7 +94,8 @@ export async function newSettings(
     ...modelOf(options),
     ...(window.batch > 0 ? { windowBatch: window.batch } : {}),
     ...(form === "json" ? {} : { form }),
-    ...formOf(options),
+    ...(plan === "free" ? {} : { plan }),
+    ...answersOf(options),
     ...(commands === null ? {} : { commands }),
   };
 }
@@ -101,10 +103,11 @@ export async function newSettings(
 /**
  * Returns the changed settings of a resume: the given ones, and a new step limit if it is reached or with --continuous.
  * Throws GOALD_USAGE when another limit would stop the agent at once. Only a person may raise money, tokens and time.
+ * `call`: the call of goald that continues the agent, for the error.
  */
 export function resumedSettings(
   state: AgentState,
-  agent: string,
+  call: readonly string[],
   context: CliContext,
   options: GoOptions,
   now: Date,
@@ -119,7 +122,7 @@ export function resumedSettings(
     ...(isReached || options.continuous ? { stepLimit: more } : {}),
     ...givenLimits(options, state, now),
     ...modelOf(options),
-    ...formOf(options),
+    ...answersOf(options),
     ...(options.commands === undefined ? {} : { commands: options.commands }),
   };
   const limit = limitReached({ ...state, settings: { ...state.settings, ...changes } }, state.step + 1, now);
@@ -127,8 +130,8 @@ export function resumedSettings(
   const flag = { "step-limit": "--max-steps N", "token-limit": "--max-tokens N", budget: "--budget USD" } as const;
   const missing = limit.code === "time-limit" ? "--max-time 8h" : flag[limit.code];
   throw usage(
-    limit.reason.replaceAll("<agent>", agent),
-    `Allow it more: ${formatCall(context.home, "resume", agent, missing)}`,
+    limit.reason.replaceAll("goald resume <agent>", ["goald", ...call].join(" ")),
+    `Allow it more: ${formatCall(context.home, ...call, missing)}`,
   );
 }
 
@@ -163,7 +166,10 @@ async function unattendedLimits({ home, settings }: CliContext, options: GoOptio
   };
 }
 
-const formOf = ({ form }: GoOptions): Partial<AgentSettings> => (form === undefined ? {} : { form });
+const answersOf = ({ form, plan }: GoOptions): Partial<AgentSettings> => ({
+  ...(form === undefined ? {} : { form }),
+  ...(plan === undefined ? {} : { plan }),
+});
 const modelOf = ({ model }: GoOptions): Partial<AgentSettings> => (model === undefined ? {} : { model });
 
 const usage = (message: string, hint: string): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });

@@ -3,14 +3,13 @@
 import type { HostClient } from "#api/client.ts";
 import type { Catalogue } from "#app/catalogue.ts";
 import type { Host } from "#app/host.ts";
-import type { HostParts } from "#app/host-parts.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { countNoun } from "#core/text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { connected } from "./connect.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
 import { Interrupts } from "./interrupts.ts";
-import { openOwnHost } from "./own-host.ts";
+import { type OwnHostParts, openOwnHost } from "./own-host.ts";
 import { findDaemon, reachHost } from "./reach.ts";
 
 export interface Session extends AsyncDisposable {
@@ -79,10 +78,7 @@ export interface OwnSession extends Session {
 }
 
 /** Throws as `openHost` does. */
-export async function inThisProcess(
-  context: CliContext,
-  parts: Pick<HostParts, "services" | "throughHttp" | "sandbox"> = {},
-): Promise<OwnSession> {
+export async function inThisProcess(context: CliContext, parts: OwnHostParts = {}): Promise<OwnSession> {
   const opened = await openOwnHost(context, parts);
   const { client, host } = opened;
   const interrupts = new Interrupts();

@@ -1,8 +1,9 @@
-/** show-nested.ts -- shows the calls that commands and code make: one line each, and of many the number. */
+/** show-nested.ts -- shows the calls that commands and code make: one line each, and of many the number. Checks are shown by show-checks.ts. */
 import type { CommandCall } from "#core/call.ts";
 import { describeSaved } from "#core/cells.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isNestedCall } from "#core/frames.ts";
+import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import { countNoun, headOf, oneLine } from "#core/text.ts";
 import { describeCall } from "./describe-call.ts";
 
@@ -45,7 +46,7 @@ export function createShowNested(print: (line: string) => void): (event: Recorde
     const isNested = isNestedCall(callId);
     switch (event.type) {
       case "command-requested":
-        if (isNested) calls.set(callId, event.call);
+        if (isNested && !CHECK_COMMANDS.has(event.call.name)) calls.set(callId, event.call);
         return isNested;
       case "command-approved":
         return isNested;

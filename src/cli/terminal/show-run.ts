@@ -5,11 +5,13 @@
  */
 import { styleText } from "node:util";
 import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
+import { describeRestored } from "#core/files-restored.ts";
 import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import type { ThoughtName } from "#reply/thoughts.ts";
 import { clean } from "#util/clean.ts";
 import { describeCall } from "./describe-call.ts";
+import { createShowChecks } from "./show-checks.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";
 import { createShowNested } from "./show-nested.ts";
 import { shortSpan } from "./span.ts";
@@ -41,9 +43,10 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
   const showNested = createShowNested((line) => print(paint("dim", clean(line))));
   /** Mode of the last request. A reply to a request before the output began is read as JSON. */
   let mode: OutputMode = "plain";
+  const showChecks = createShowChecks((style, line) => print(paint(style, clean(line))));
   const show = (event: RecordedEvent): void => {
     const shownLive = live?.end();
-    if (showNested(event)) return;
+    if (showChecks(event) || showNested(event)) return;
     if (event.type === "model-asked") {
       print("");
       ({ mode } = event);
@@ -113,10 +116,10 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts, mode: OutputMode): 
       return event.problem ? [["yellow", "Sub-task failed:", event.problem.text]] : [];
     case "message-received":
       return [["bold", `${clean(event.from)} says:`, shown(event.text)]];
+    case "files-restored":
+      return [["bold", "Files restored:", clean(describeRestored(event))]];
     case "words-trusted":
-      return [
-        ["bold", "Trusted by a person:", event.what === "all" ? "all words from outside until here" : event.path],
-      ];
+      return [["bold", "Trusted by a person:", describeTrusted(event)]];
     case "agent-started":
       return [["cyan", "Agent:", `started ${event.agent}: ${event.task}`]];
     case "agent-told":
@@ -144,9 +147,26 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts, mode: OutputMode): 
     case "call-interrupted":
       return [["dim", "", "The process that ran this command died; continuing from there."]];
     default:
+      return planFieldsOf(event);
+  }
+}
+
+/** The agent's own changes of its plan show in its commands and their results. */
+function planFieldsOf(event: RecordedEvent): readonly Field[] {
+  switch (event.type) {
+    case "task-added":
+      return event.by === "person"
+        ? [["bold", "A person added to the plan:", `${event.task.goal} (in ${event.parent})`]]
+        : [];
+    case "task-changed":
+      return event.by === "person" ? [["bold", "A person changed the plan:", `${event.id} is ${event.state}`]] : [];
+    default:
       return [];
   }
 }
+
+const describeTrusted = (event: EventOf<"words-trusted">): string =>
+  event.what === "all" ? "all words from outside until here" : event.path;
 
 function thoughtFields(
   { text, finishReason }: EventOf<"model-replied">,

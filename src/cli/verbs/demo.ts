@@ -103,6 +103,7 @@ const SET_UP = {
   advisor: { ready: true },
   cells: { ready: true },
   pages: { ready: true },
+  plan: { ready: true },
   search: { ready: true },
 } as const;
 
@@ -114,7 +115,7 @@ const AS_RECORDED = {
   // The recorded sites are served by this machine and have no robots.txt.
   "web.robots": false,
   embedder: "offline",
-  contextTokens: null,
+  contextTokens: 32_000,
   promptTokens: 32_000,
   replyTokens: 4_000,
   "recall.count": 10,

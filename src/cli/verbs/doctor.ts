@@ -23,7 +23,7 @@ import { readVersion } from "../../shipped.ts";
 import { flag } from "../option.ts";
 import { callsHere, findContext, formatCall, type GlobalOptions, isClosed, type Output } from "../shared/context.ts";
 import { checkDaemon, checkService } from "../shared/doctor-daemon.ts";
-import { checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
+import { checkAside, checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
 import { checkOnline } from "../shared/doctor-online.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -82,6 +82,7 @@ async function examine(home: Home): Promise<readonly Finding[]> {
     ...(isSafe ? [await checkCatalogue(home)] : []),
     ...(isOpen ? await checkStore(home) : []),
     ...(await checkDisk(home)),
+    ...(isOpen ? await checkAside(home) : []),
     await checkCage(),
     ...(await checkService(home)),
   ];
@@ -129,7 +130,8 @@ async function checkCatalogue(home: Home): Promise<Finding> {
     const { registry, modules } = await loadWholeCatalogue(home);
     const methods = modules.reduce((sum, { functions }) => sum + functions.length, 0);
     const helpers = methods === 0 ? "" : `, ${countNoun(methods, "Python helper")}`;
-    return fine("commands", `${countNoun(registry.all.length, "command")}${helpers}, prompts and prices can be read`);
+    const shown = registry.all.filter(({ isInternal }) => isInternal !== true);
+    return fine("commands", `${countNoun(shown.length, "command")}${helpers}, prompts and prices can be read`);
   } catch (thrown) {
     return problem("commands", toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");
   }

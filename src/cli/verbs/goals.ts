@@ -1,16 +1,20 @@
 /**
- * goals.ts -- `goald goals`: shows or changes the goals of an agent.
+ * goals.ts -- `goald goals`: shows or changes the goals of an agent, and the checks that prove them.
  *
- * Changes apply to the goals that were set last, even while the agent has not read them yet.
+ * Changes apply to the goals that were set last, even while the agent has not read them yet. Checks name goals by their
+ * place, so `--set` and `--rm` drop the present checks.
  */
 
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
+import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
+import type { GoalsView } from "#views/load-agent.ts";
 import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT, positiveInteger, texts } from "../option.ts";
+import { checkOption, readCheckOptions, withoutSecrets } from "../shared/check-option.ts";
 import { type CliContext, callsHere, type GlobalOptions } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
@@ -20,11 +24,12 @@ export const verb = defineVerb({
   name: "goals",
   group: "Steer agents",
   summary: "show or change an agent's goals",
-  description: "show or change an agent's goals; it reads the new ones in its next step",
+  description:
+    "show or change an agent's goals and their checks; it reads the new ones in its next step. --add keeps the checks; --set and --rm drop them, unless --check gives new ones",
   examples: [
     "goald goals foo",
     'goald goals foo --add "Write a summary" --rm 2',
-    'goald goals foo --set "Plan a week" --set "Write it to plan.md"',
+    'goald goals foo --set "Plan a week" --set "Write it to plan.md" --check "2: plan.md min 400"',
   ],
   arguments: [AGENT],
   options: {
@@ -35,6 +40,7 @@ export const verb = defineVerb({
       about: "remove this goal; repeat it for several",
       parse: (given: string, before: readonly number[] = []) => [...before, positiveInteger(given)],
     },
+    check: { ...checkOption, about: `${checkOption.about}; replaces all checks` },
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
   run: ([agent = ""], options) => goalsVerb(agent, options),
@@ -44,24 +50,30 @@ export interface GoalsOptions extends GlobalOptions {
   readonly set?: readonly string[];
   readonly add?: readonly string[];
   readonly rm?: readonly number[];
+  readonly check?: readonly string[];
 }
+
+type Given = Pick<GoalsView, "goals" | "checks">;
 
 export async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
     const told = await withReading(context, (reading) => reading.goals(row.id));
     const goals = changed(row.id, told.goals, options);
     if (goals === undefined) {
-      show(row.id, told.goals, context);
+      show(row.id, told, context);
       if (!told.isRead) context.output.say("The agent has not read these goals yet.");
       return EXIT.ok;
     }
     const { role, name: called } = state;
-    const checked = validateAgent({ name: called, role, goals }).goals.map(context.scrub);
+    const checks = await checksFor(goals.length, told.checks, options);
+    const valid = validateAgent({ name: called, role, goals, checks });
+    const given = { goals: valid.goals.map(context.scrub), checks: withoutSecrets(valid.checks ?? [], context.scrub) };
     const client = await reach();
-    const { agent, note } = await client.setGoals(row.id, checked);
+    const { agent, note } = await client.setGoals(row.id, given.goals, given.checks);
     const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
-    if (!context.output.json) show(row.id, checked, context);
-    return tellDone({ agent: view, note: callsHere(context.home, note) }, context, { goals: checked });
+    if (!context.output.json) show(row.id, given, context);
+    if (told.checks.length > 0 && checks.length === 0) context.output.say(sayDropped(told.checks.length));
+    return tellDone({ agent: view, note: callsHere(context.home, note) }, context, given);
   });
 }
 
@@ -69,14 +81,14 @@ export async function goalsVerb(name: string, options: GoalsOptions): Promise<nu
 function changed(
   agent: string,
   goals: readonly string[],
-  { set = [], add = [], rm = [] }: GoalsOptions,
+  { set = [], add = [], rm = [], check = [] }: GoalsOptions,
 ): readonly string[] | undefined {
   if (set.length > 0 && add.length + rm.length > 0)
     throw new GoaldError("GOALD_USAGE", "--set replaces all goals; --add and --rm change the present ones.", {
       hint: "Use --set alone, or --add and --rm.",
     });
   if (set.length > 0) return set;
-  if (add.length + rm.length === 0) return undefined;
+  if (add.length + rm.length === 0) return check.length > 0 ? goals : undefined;
   const missing = rm.find((number) => number > goals.length);
   if (missing !== undefined)
     throw new GoaldError("GOALD_USAGE", `There is no goal ${missing}: it has ${countNoun(goals.length, "goal")}.`, {
@@ -85,7 +97,27 @@ function changed(
   return [...goals.filter((_, at) => !rm.includes(at + 1)), ...add];
 }
 
-function show(agent: string, goals: readonly string[], { output, redact }: CliContext): void {
-  if (output.json) output.data(redact(JSON.stringify({ agent, goals })));
-  else for (const [at, goal] of goals.entries()) output.data(redact(clean(`${at + 1}. ${goal}`)));
+/** The checks after the change. Those of the earlier goals stay when goals are only added. */
+async function checksFor(
+  goalCount: number,
+  present: readonly GoalCheck[],
+  { set = [], rm = [], check = [] }: GoalsOptions,
+): Promise<readonly GoalCheck[]> {
+  if (check.length > 0) return readCheckOptions(check, goalCount);
+  return set.length + rm.length > 0 ? [] : present;
+}
+
+const sayDropped = (count: number): string =>
+  `${countNoun(count, "check")} of the earlier goals ${count === 1 ? "was" : "were"} dropped. Give new ones with --check.`;
+
+function show(agent: string, { goals, checks }: Given, { output, redact }: CliContext): void {
+  if (output.json) {
+    output.data(redact(JSON.stringify({ agent, goals, checks })));
+    return;
+  }
+  for (const [at, goal] of goals.entries()) output.data(redact(clean(`${at + 1}. ${goal}`)));
+  for (const check of checks) {
+    const whose = check.goal === null ? "all goals" : `goal ${check.goal + 1}`;
+    output.data(redact(clean(`Check of ${whose}: ${describeCheck(check.test)}`)));
+  }
 }

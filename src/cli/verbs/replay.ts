@@ -6,19 +6,14 @@
  * when the agent reaches the same state, with the same files.
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassette/format.ts";
+import { resolve } from "node:path";
 import { readCassette } from "#cassette/read-cassette.ts";
-import { loadSettings, type SettingFlags } from "#config/load.ts";
-import { SETTINGS, type Settings } from "#config/settings.ts";
-import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import { type CliContext, findContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
-import { quoteForShell } from "../shared/own-calls.ts";
-import { type Played, playSession } from "../shared/play-session.ts";
+import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
+import { type PlayedCassette, playCassette, requireState, withoutOwnSecrets } from "../shared/play-cassette.ts";
+import { makeTemporaryHome } from "../shared/temporary-home.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -36,7 +31,11 @@ export async function replayVerb(file: string, options: GlobalOptions): Promise<
   const visited = await openContext({ ...options, input: false, revives: false });
   const cassette = readCassette(resolve(file));
   requireState(cassette);
-  const context = await ownHome(visited, options);
+  await using temporary =
+    options.home === undefined
+      ? await makeTemporaryHome(visited.home, options, { prefix: "goald-replay-" })
+      : undefined;
+  const context = { ...withoutOwnSecrets(visited), home: temporary?.home ?? visited.home };
   const { output, home } = context;
   let isSame = false;
   try {
@@ -44,114 +43,27 @@ export async function replayVerb(file: string, options: GlobalOptions): Promise<
     output.say(
       clean(`${name} (${agent.id}) is played from ${cassette.path}, offline, in a home of its own: ${home.root}`),
     );
-    const sum = await playAll(cassette, context, visited).catch(refuse);
-    isSame = sum.problems.length === 0;
-    say(sum, context);
+    const played = await playCassette(cassette, context, visited);
+    isSame = played.problems.length === 0;
+    say(played, context);
     return isSame ? EXIT.ok : EXIT.error;
   } finally {
-    if (options.home === undefined) {
-      await rm(home.root, { recursive: true, force: true });
-      if (!isSame) output.say("To keep the result, play it again with --home FOLDER.");
-    }
+    if (temporary && !isSame) output.say("To keep the result, play it again with --home FOLDER.");
     output.close();
   }
 }
 
-/** A recording may come from anybody, so its content can break the loop in any way. */
-function refuse(thrown: unknown): never {
-  if (isGoaldError(thrown)) throw thrown;
-  throw new GoaldError("GOALD_REPLAY", `The recording cannot be played: ${toError(thrown).message}`, { cause: thrown });
-}
-
-/** A run that was killed at once has no state to compare with. */
-function requireState({ path, sessions: [first, ...more] }: Cassette): void {
-  if ([first, ...more].some((session) => session.end || ofType(session, "committed").length > 0)) return;
-  throw new GoaldError("GOALD_REPLAY", `Nothing is recorded in ${path}: the run was cut off as it began.`, {
-    hint: `Go on with its agent, into the same file: goald resume ${first.start.agent.id} --record ${quoteForShell(path)}`,
-  });
-}
-
-/** Uses the commands, prompts and prices of the current home, but none of its secrets. */
-async function ownHome(visited: CliContext, options: GlobalOptions): Promise<CliContext> {
-  const redactors = redactorsFor([]);
-  const context = { ...visited, ...redactors, scrub: redactors.redact };
-  if (options.home !== undefined) return context;
-  const root = await mkdtemp(join(tmpdir(), "goald-replay-"));
-  const { home } = await findContext({ ...options, input: false, home: root });
-  const { commandsFolder, methodsFolder, promptsFolder, configFolder } = visited.home;
-  return { ...context, home: { ...home, commandsFolder, methodsFolder, promptsFolder, configFolder } };
-}
-
-interface Sum {
-  readonly state: string;
-  readonly expected: string;
-  readonly step: number;
-  readonly requests: number;
-  readonly sessions: number;
-  readonly events: { readonly same: number; readonly all: number };
-  readonly files: number;
-  readonly problems: readonly string[];
-}
-
-async function playAll(cassette: Cassette, context: CliContext, visited: CliContext): Promise<Sum> {
-  const { sessions } = cassette;
-  let requests = 0;
-  const events = { same: 0, all: 0 };
-  let played: Played | undefined;
-  for (const [index, session] of sessions.entries()) {
-    const cutAfter = session.end ? undefined : (sessions[index + 1]?.start.head ?? headOf(session));
-    const settings = await settingsOf(session, visited);
-    played = await playSession(session, cutAfter, { ...context, settings });
-    requests += played.requests;
-    events.same += played.events.same;
-    events.all += played.events.all;
-  }
-  const last = sessions.at(-1) ?? sessions[0];
-  const { state, files } = played as Played;
-  const committed = sessions.flatMap((session) => ofType(session, "committed"));
-  const expected = last.end?.state ?? committed.at(-1)?.state ?? "";
-  const problems = [
-    ...(stateHash(state) === expected ? [] : ["The state is another one than in the recording."]),
-    ...(last.end ? differentFiles(last.end.files, files) : []),
-  ];
-  const sum = { requests, events, expected, sessions: sessions.length, files: Object.keys(files).length, problems };
-  return { ...sum, state: stateHash(state), step: state.step };
-}
-
-async function settingsOf({ start }: Session, { home }: CliContext): Promise<Settings> {
-  const known = new Set<string>(SETTINGS.map(({ name }) => name));
-  const recorded = Object.entries(start.settings).filter(([name]) => known.has(name));
-  const flags = { ...Object.fromEntries(recorded), ...WITHOUT_A_SERVER } as SettingFlags;
-  return (await loadSettings({ home, env: process.env, flags })).settings;
-}
-
-const WITHOUT_A_SERVER = {
-  "openai.apiKey": "a-replay-needs-no-key",
-  "openai.organization": null,
-  "daemon.requestsPerMinute": null,
-} as const;
-
-function differentFiles(
-  recorded: Readonly<Record<string, string>>,
-  now: Readonly<Record<string, string>>,
-): readonly string[] {
-  const paths = [...new Set([...Object.keys(recorded), ...Object.keys(now)])].sort();
-  const word = (path: string): string =>
-    now[path] === undefined ? "is missing" : recorded[path] === undefined ? "is new" : "has another content";
-  return paths.filter((path) => recorded[path] !== now[path]).map((path) => `The file ${path} ${word(path)}.`);
-}
-
-function say(sum: Sum, { output, redact }: CliContext): void {
-  const { state, expected, step, requests, sessions, events, files, problems } = sum;
+function say(played: PlayedCassette, { output, redact }: CliContext): void {
+  const { state, expected, step, requests, sessions, events, files, problems } = played;
   if (output.json) {
     const same = problems.length === 0;
     output.data(
       JSON.stringify({ type: "replay", same, state, expected, step, sessions, requests, events, files, problems }),
     );
   } else {
-    const played = `${countNoun(step, "step")} in ${countNoun(sessions, "session")}, ${countNoun(requests, "request")}`;
+    const counts = `${countNoun(step, "step")} in ${countNoun(sessions, "session")}, ${countNoun(requests, "request")}`;
     output.say(
-      `\nPlayed ${played}; ${events.same} of ${countNoun(events.all, "event")} the same to the letter; ${countNoun(files, "file")}.`,
+      `\nPlayed ${counts}; ${events.same} of ${countNoun(events.all, "event")} the same to the letter; ${countNoun(files, "file")}.`,
     );
     output.say(`State: ${state}${state === expected ? ", as recorded." : `\nRecorded: ${expected}`}`);
     for (const problem of problems) output.say(redact(clean(problem)));

@@ -36,7 +36,7 @@ export async function resumeVerb(name: string | undefined, options: RunAgentOpti
   const context = await openContext(options, flagsOf(options));
   try {
     const found = await findNamedOrLast(name, context);
-    if (isFinished(found.state)) return alreadyFinished(found, context);
+    if (isFinished(found.state) && !found.hasTurnWaiting) return alreadyFinished(found, context);
     const { approve, background } = found.state.settings;
     if (!background && !options.detach) requireSomebody(context, givenMode(options) ?? approve);
     return await resumeAgent(found, context, { ...options, playDemo: () => demoVerb(options) });

@@ -6,14 +6,16 @@
 
 import { printNote } from "#cli/terminal/print.ts";
 import { readAgentFile } from "#config/agent-file.ts";
-import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
+import { type AgentDraft, DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentSpec } from "#core/ports/agent.ts";
+import type { GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
-import { RUN_CODES } from "../exit-codes.ts";
+import { requireFinished } from "#views/require-finished.ts";
+import { NO_AGENT, RUN_CODES } from "../exit-codes.ts";
 import { flag, text, texts } from "../option.ts";
+import { checkOption, readCheckOptions } from "../shared/check-option.ts";
 import { openContext } from "../shared/context.ts";
-import { type Found, lastAgent } from "../shared/find.ts";
+import { type Found, findState, lastAgent } from "../shared/find.ts";
 import type { RunAgentOptions } from "../shared/run-agent.ts";
 import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
 import { checkOptions, flagsOf, givenMode, requireSomebody } from "../shared/run-settings.ts";
@@ -23,13 +25,16 @@ export const verb = defineVerb({
   name: "run",
   group: "Set agents going",
   summary: "start a new agent, here or in the background (-d)",
-  description: "start a new agent, set up by questions or by options, here or in the background",
+  description:
+    "start a new agent, set up by questions or by options, here or in the background; with --continue, begin the next turn of a finished agent, which keeps its files, memory and settings",
   examples: [
     "goald run",
     'goald run --name Foo --role "an assistant that plans meals" -g "Plan a week" -g "Write it to plan.md"',
     "goald run --from agent.yaml --continuous --continuous-limit 50 --json",
     "goald run -d --from agent.yaml --approve risky --max-time 8h --budget 2.50",
     "goald run --wait --from agent.yaml --max-steps 200 && cat workspace/foo/plan.md",
+    'goald run -d "Write a plan to plan.md" --check "plan.md contains Risks" --check "plan.md min 400"',
+    'goald run --continue foo -g "Now write the shopping list" --max-steps 50',
     "goald run --from agent.yaml --continuous --record foo.ndjson && goald replay foo.ndjson",
   ],
   arguments: [{ name: "[goal]", about: "a goal, as with --goal" }],
@@ -37,20 +42,27 @@ export const verb = defineVerb({
     name: text("--name <name>", "name the agent"),
     role: text("--role <role>", "describe its role, such as “an assistant that plans meals”"),
     goal: texts("-g, --goal <goal>", "add a goal; repeat it for up to five"),
-    from: text("--from <file>", "read ai_name, ai_role and ai_goals from a YAML file; other options override them"),
+    from: text(
+      "--from <file>",
+      "read ai_name, ai_role, ai_goals and ai_checks from a YAML file; other options override them",
+    ),
+    check: checkOption,
+    continue: text("--continue <agent>", "begin the next turn of this finished agent, with the given goals"),
     detach: flag("-d, --detach", "run it in the background and return at once"),
     wait: flag("--wait", "run it in the background and wait silently for its result"),
     approve: approveOption("always here, risky in the background"),
     ...RUN_OPTIONS,
   },
-  exitCodes: RUN_CODES,
-  run: ([goal], options) => runVerb(goal, options),
+  exitCodes: { ...NO_AGENT, ...RUN_CODES },
+  run: ([goal], options) =>
+    options.continue === undefined ? runVerb(goal, options) : continueAgent(options.continue, goal, options),
 });
 
 export interface RunOptions extends RunAgentOptions {
   readonly name?: string;
   readonly role?: string;
   readonly goal?: readonly string[];
+  readonly check?: readonly string[];
   readonly from?: string;
 }
 
@@ -63,8 +75,7 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
     if (!given && !context.output.interactive) throw nobodyDescribed();
     if (!options.detach && !options.wait) requireSomebody(context, givenMode(options) ?? context.settings.approve);
     const { createAgent, resumeAgent } = await import("../shared/run-agent.ts");
-    const playDemo = async (): Promise<number> => (await import("./demo.ts")).demoVerb(options);
-    const starting = { ...options, playDemo };
+    const starting = { ...options, playDemo: playDemo(options) };
     if (given) return await createAgent(given, context, starting);
     const found = await lastAgent(context);
     const last = found && isLeftBehind(found) ? found : undefined;
@@ -79,34 +90,87 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
   }
 }
 
+/** `name`: id or name of a finished agent. */
+export async function continueAgent(name: string, goal: string | undefined, options: RunOptions): Promise<number> {
+  checkOptions(options);
+  const goals = goalsOf(goal, options);
+  if (options.name !== undefined || options.role !== undefined || options.from !== undefined)
+    throw usage("--continue keeps the agent's name and role, so --name, --role and --from do not go with it.", {
+      hint: "Leave them out, or leave --continue out for a new agent.",
+    });
+  if (goals.length === 0)
+    throw usage("--continue begins a turn with new goals, and none was given.", {
+      hint: `Give it goals: goald run --continue ${name} -g "…"\nSay something instead: goald say ${name} "…"\nGo on with its present turn: goald resume ${name}`,
+    });
+  const context = await openContext(options, flagsOf(options));
+  try {
+    const found = await findState(name, context);
+    requireFinished(found.row.id, found.state);
+    const { role, settings } = found.state;
+    const checks = (await givenChecks(options, goals.length)) ?? [];
+    const checked = validateAgent({ name: found.state.name, role, goals, checks });
+    if (!options.detach && !options.wait && !settings.background)
+      requireSomebody(context, givenMode(options) ?? settings.approve);
+    const { resumeAgent } = await import("../shared/run-agent.ts");
+    return await resumeAgent(found, context, { ...options, playDemo: playDemo(options) }, checked);
+  } finally {
+    context.output.close();
+  }
+}
+
+const playDemo = (options: RunOptions) => async (): Promise<number> => (await import("./demo.ts")).demoVerb(options);
+
 /** True for an unfinished agent that no daemon continues by itself. */
 const isLeftBehind = ({ state }: Found): boolean =>
   !isFinished(state) && (state.paused !== null || !state.settings.background);
 
 // ---------------------------------------------------------------- the requested agent
 
+const goalsOf = (goal: string | undefined, options: RunOptions): readonly string[] => [
+  ...(options.goal ?? []),
+  ...(goal === undefined ? [] : [goal]),
+];
+
 async function agentFromFlags(
   goal: string | undefined,
   options: RunOptions,
   agentFile: string | null,
-): Promise<Pick<AgentSpec, "name" | "role" | "goals"> | undefined> {
-  const goals = [...(options.goal ?? []), ...(goal === undefined ? [] : [goal])];
+): Promise<AgentDraft | undefined> {
+  const goals = goalsOf(goal, options);
   const { name, role } = options;
   const from = options.from ?? (name === undefined && role === undefined && goals.length === 0 ? agentFile : undefined);
   if (from) {
     const file = await readAgentFile(from);
     for (const note of file.notes) printNote(`${from}: ${note}`);
+    const isOther = goals.length > 0;
+    if (isOther && file.checks && !options.check) printNote(`${from}: ${CHECKS_LEFT_OUT}`);
+    const present = isOther ? [] : file.checks;
+    const own = isOther ? goals : file.goals;
     return validateAgent({
-      name: name ?? file.name,
-      role: role ?? file.role,
-      goals: goals.length > 0 ? goals : file.goals,
+      ...{ name: name ?? file.name, role: role ?? file.role, goals: own },
+      checks: (await givenChecks(options, own.length)) ?? present ?? [],
     });
   }
-  if (name === undefined && role === undefined && goals.length === 0) return undefined;
-  return validateAgent({ name: name ?? DEFAULT_AGENT.name, role: role ?? DEFAULT_AGENT.role, goals });
+  if (name === undefined && role === undefined && goals.length === 0) return options.check ? refuseChecks() : undefined;
+  const checks = (await givenChecks(options, goals.length)) ?? [];
+  return validateAgent({ name: name ?? DEFAULT_AGENT.name, role: role ?? DEFAULT_AGENT.role, goals, checks });
 }
 
+const CHECKS_LEFT_OUT = "its checks are for its own goals, so the goals given here have none. Give them with --check.";
+
+const givenChecks = async ({ check }: RunOptions, goalCount: number): Promise<readonly GoalCheck[] | undefined> =>
+  check && (await readCheckOptions(check, goalCount));
+
+function refuseChecks(): never {
+  throw new GoaldError("GOALD_USAGE", "--check proves a goal, and no goal was given.", {
+    hint: 'Give the goal too, such as: goald run "Write a plan to plan.md" --check plan.md',
+  });
+}
+
+const usage = (message: string, { hint }: { readonly hint: string }): GoaldError =>
+  new GoaldError("GOALD_USAGE", message, { hint });
+
 const nobodyDescribed = (): GoaldError =>
-  new GoaldError("GOALD_USAGE", "There is no agent to run: no goal was given, and there is no terminal to ask on.", {
+  usage("There is no agent to run: no goal was given, and there is no terminal to ask on.", {
     hint: 'Give at least a goal: goald run -d "…" in the background, or goald run --goal "…" --continuous; or a file: goald run --from agent.yaml --continuous.',
   });

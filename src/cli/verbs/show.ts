@@ -7,6 +7,7 @@ import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import type { AgentDetails } from "#views/agent-details.ts";
+import { describeCheckView } from "#views/check-view.ts";
 import { describeLimit, dollars } from "#views/limits-left.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { AGENT, step } from "../option.ts";
@@ -51,6 +52,9 @@ function describe(agent: AgentDetails, home: Home): string {
   const lines = [
     `${agent.name} (${agent.id}), ${agent.role}`,
     ...agent.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
+    ...agent.checks.map(
+      (check) => `Check:      ${describeCheckView(check)}${check.goal === null ? "" : ` (goal ${check.goal + 1})`}`,
+    ),
     `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${agent.reason})` : ""}`,
     ...(waiting === null ? [] : [describeWaiting(waiting)]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),

@@ -1,12 +1,14 @@
 /** agent.ts -- agents in the store, and the lease to write an agent's log. */
 import type { GivenSettings } from "../agent-settings.ts";
 import type { RecordedEvent } from "../event.ts";
+import type { GoalCheck } from "../goal-check.ts";
 import type { Origin } from "../subagents/subagent-event.ts";
 
 export interface AgentSpec extends GivenSettings {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
+  readonly checks?: readonly GoalCheck[];
   /** Id of the parent, for a sub-agent. */
   readonly parent?: string;
   /** Origin of a sub-agent. */

@@ -1,6 +1,8 @@
 /** inbox.ts -- messages from outside to an agent. */
 import type { AgentSettings } from "../agent-settings.ts";
 import type { Observation } from "../call.ts";
+import type { GoalCheck } from "../goal-check.ts";
+import type { PlanEdit } from "../plan.ts";
 import type { TrustedWords } from "../provenance.ts";
 import type { SubagentMessage } from "../subagents/subagent-event.ts";
 
@@ -20,7 +22,9 @@ export type InboxMessage =
   | { readonly type: "resume" }
   | ({ readonly type: "settings" } & Partial<AgentSettings>)
   /** Replaces the goals. A finished agent starts its next turn with them. */
-  | { readonly type: "goals"; readonly goals: readonly string[] }
+  | { readonly type: "goals"; readonly goals: readonly string[]; readonly checks?: readonly GoalCheck[] }
+  /** A person changes the plan. */
+  | { readonly type: "plan"; readonly edits: readonly PlanEdit[] }
   /** A person has looked at the words: all that the agent received so far, or those of one file or placed folder. */
   | ({ readonly type: "trust" } & TrustedWords)
   /** Ends a command's wait. */

@@ -4,7 +4,7 @@ import type { OutsideSource } from "../provenance.ts";
 /** Whose words a row contains. `file`: a file that a person provided; `web`: anybody's. */
 export type Trust = "person" | "agent" | "goald" | "file" | "web";
 
-export type MemoryKind = "step" | "fact" | "note" | "file_chunk" | "reflection";
+export type MemoryKind = "step" | "turn" | "fact" | "note" | "file_chunk" | "reflection";
 
 interface MemoryContent {
   readonly kind: MemoryKind;

@@ -69,6 +69,8 @@ export interface Cell {
   readonly location?: Readonly<Record<string, unknown>> | null;
   /** True: `stop()` ends the cell, and the outcome says so. */
   readonly hasStop?: boolean;
+  /** True: the cell has a namespace and a process of its own, which end with it. `saved` is null, and `outcome.saved` has no use. */
+  readonly isAlone?: boolean;
 }
 
 export interface CellFile {

@@ -5,8 +5,9 @@
  * real amount. Reports carry totals over the sub-agent's life, so that a lost or late report never counts twice.
  */
 import type { EventOf } from "../event.ts";
+import { withWords } from "../evolve-turn.ts";
 import { type At, inEveryFrame, withMessageForAll } from "../fold.ts";
-import { receive, sourcesOf } from "../provenance.ts";
+import { outsideOf, receive, sourcesOf } from "../provenance.ts";
 import { type AgentState, NOTHING_SPENT } from "../state.ts";
 import { oneLine } from "../text.ts";
 import type { ChildAccount, Origin, Spending } from "./subagent-event.ts";
@@ -80,7 +81,8 @@ function settle(
 export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {
   const { from, text, outside } = event;
   const heard = receive({ ...state, refusals: 0, heard: state.heard + 1 }, outside, event);
-  return withMessageForAll(heard, event, { step: state.step, kind: "task", from, status: null, source: "agent", text });
+  const task = { kind: "task", from, status: null, source: "agent", text, ...outsideOf(outside) } as const;
+  return withWords(heard, event, { ...task, step: state.step });
 }
 
 const withChild = (state: AgentState, id: string, child: ChildAccount): AgentState => ({

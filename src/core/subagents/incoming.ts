@@ -6,8 +6,9 @@
  */
 
 import type { ApprovalMode } from "../agent-settings.ts";
-import type { NewEvent, PauseCode } from "../event.ts";
+import type { NewEvent } from "../event.ts";
 import { frameAt, isNestedCall } from "../frames.ts";
+import type { PauseCode } from "../pause-code.ts";
 import { type AgentState, isFinished, openCommand } from "../state.ts";
 import type { SubagentMessage } from "./subagent-event.ts";
 

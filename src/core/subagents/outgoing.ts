@@ -6,8 +6,9 @@
  */
 
 import type { Observation } from "../call.ts";
-import type { EventOf, PauseCode, RecordedEvent } from "../event.ts";
+import type { EventOf, RecordedEvent } from "../event.ts";
 import { spentOf } from "../limits.ts";
+import type { PauseCode } from "../pause-code.ts";
 import type { StagedWrite } from "../ports/commit.ts";
 import type { InboxMessage } from "../ports/inbox.ts";
 import { addSources, type OutsideSource, plainSources } from "../provenance.ts";

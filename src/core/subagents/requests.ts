@@ -92,7 +92,7 @@ function start(
   if (count >= rules.maxChildren) return tooMany(state, rules.maxChildren);
   const reach = shareOf(state, rules);
   if ("refused" in reach) return reach;
-  const { approve, windowBatch, form, commands } = state.settings;
+  const { approve, windowBatch, form, plan, commands } = state.settings;
   const child: Child = {
     name: oneLine(name, MAX_NAME_CHARS) || "Helper",
     role: task.trim() || "a helper of another agent",
@@ -100,6 +100,7 @@ function start(
     approve,
     windowBatch,
     form,
+    ...(plan === "free" ? {} : { plan }),
     ...(commands === null ? {} : { commands }),
     model: rules.model,
     background: true,

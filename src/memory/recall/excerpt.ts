@@ -2,7 +2,7 @@
  * excerpt.ts -- shortens a long memory to its beginning and the passage that matches the query.
  *
  * The prompt has room for about 200 tokens per recall. The beginning says what the memory is; the passage is the
- * sentence that shares most words with the query, with the text around it.
+ * sentence that shares most words with the query, with the text around it. The memory of a turn has more room and no excerpt.
  */
 import { stemOf, wordsOf } from "#util/words.ts";
 import { isStopWord } from "../lexical/stop-words.ts";

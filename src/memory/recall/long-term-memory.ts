@@ -245,6 +245,6 @@ class StoredMemory implements RecallingMemory {
 const isFree = ({ local, semantic }: Embedder): boolean => local && !semantic;
 
 function withExcerpt(recall: Recall, parts: readonly QueryPart[]): Recall {
-  const excerpt = excerptOf(recall.text, parts);
+  const excerpt = recall.kind === "turn" ? undefined : excerptOf(recall.text, parts);
   return excerpt === undefined ? recall : { ...recall, excerpt };
 }

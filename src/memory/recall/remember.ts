@@ -2,7 +2,7 @@
  * remember.ts -- turns a step's events into rows of long-term memory.
  *
  * Pure. The caller passes each event before it is folded, while the state still holds the open call with its thought and
- * arguments. One row comes from each finished command, unreadable reply and message from a person; it holds the reply,
+ * arguments. One row comes from each finished command, unreadable reply, message from a person and finished turn; it holds the reply,
  * the result and the feedback, each clipped. Failures are kept on purpose: an agent that forgets them repeats them.
  *
  * Everything but a person's own words is folded to single lines, so that nothing in a result can look like the next
@@ -11,17 +11,23 @@
  */
 
 import type { CommandCall, Observation } from "#core/call.ts";
+import { DO_NOTHING } from "#core/command-names.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
+import { describeRestored } from "#core/files-restored.ts";
 import { isCallFrame } from "#core/frames.ts";
 import type { NewMemory, Trust } from "#core/ports/memory-row.ts";
 import { outsideOf, sourcesOf } from "#core/provenance.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine, type Text, wellFormed } from "#core/text.ts";
+import type { TurnMemory } from "#core/turn-event.ts";
 
 const REPLY_CHARS = 400;
 const THOUGHT_CHARS = 200;
 const ARGUMENT_CHARS = 120;
 const RESULT_CHARS = 400;
+/** Limits of one call in the memory of a turn, and of all its calls. */
+const CALL_CHARS = 1_200;
+const TURN_CHARS = 3_000;
 /** Limit of a person's words, which are otherwise kept as they are. */
 const PERSON_CHARS = 2_000;
 const MAX_FILES = 5;
@@ -35,6 +41,8 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
   if (isCallFrame(before, event.frame)) return undefined;
   switch (event.type) {
     case "command-finished":
+      // The memory of the turn follows, and has the closing words.
+      if (event.closesTurn === true && event.frame === 0) return undefined;
       return {
         ...row,
         step: event.step,
@@ -72,6 +80,8 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
         importance: IMPORTANCE.person,
         trust: "person",
       };
+    case "files-restored":
+      return createRestoredRow(event, { ...row, step: before.step });
     case "task-received":
       return {
         ...row,
@@ -81,6 +91,8 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
         trust: "agent",
         ...outsideOf(event.outside),
       };
+    case "turn-remembered":
+      return { ...createTurnRow(event, { ...row, step: event.step }), ...outsideOf(before.received) };
     case "agent-reported":
       return event.observation && createReportRow(event.agent, event.observation, { ...row, step: before.step });
     default:
@@ -88,11 +100,44 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
   }
 }
 
-const createReportRow = (
-  agent: string,
-  observation: Observation,
-  row: Pick<NewMemory, "namespace" | "seq" | "kind" | "step">,
-): NewMemory => ({
+const createTurnRow = (event: TurnMemory, row: Omit<RowStamp, "kind">): NewMemory => ({
+  ...row,
+  kind: "turn",
+  text: paragraphs(...turnParts(event)),
+  importance: IMPORTANCE.closing,
+  trust: "agent",
+});
+
+/** The names in it are those that the agent chose. */
+const createRestoredRow = (event: EventOf<"files-restored">, row: RowStamp): NewMemory => ({
+  ...row,
+  text: oneLine(describeRestored(event), PERSON_CHARS),
+  importance: IMPORTANCE.person,
+  trust: "agent",
+});
+
+/** The newest calls come first in the budget, and all parts in their order. */
+function turnParts({ turn, asked, calls, artifacts, output }: TurnMemory): readonly string[] {
+  const listed: string[] = [];
+  let room = TURN_CHARS;
+  for (const { name, input } of calls.toReversed()) {
+    const line = `Command: ${name} ${oneLine(input, CALL_CHARS)}`;
+    room -= line.length;
+    if (room < 0) break;
+    listed.unshift(line);
+  }
+  const files = artifacts.slice(-MAX_FILES).join(", ");
+  return [
+    `Turn ${turn} was for: ${oneLine(asked.join("; "), RESULT_CHARS)}`,
+    ...listed,
+    ...(files === "" ? [] : [`Files: ${oneLine(files, RESULT_CHARS)}`]),
+    `Its end: ${oneLine(output, RESULT_CHARS)}`,
+  ];
+}
+
+type RowStamp = Pick<NewMemory, "namespace" | "seq" | "kind" | "step">;
+
+const createReportRow = (agent: string, observation: Observation, row: RowStamp): NewMemory => ({
   ...row,
   text: paragraphs(`The agent ${agent} said:`, ...resultPart(observation)),
   importance: observation.status === "ok" ? IMPORTANCE.artifact : IMPORTANCE.failure,
@@ -144,7 +189,7 @@ function importanceOf({ observation, closesTurn }: EventOf<"command-finished">, 
   if (observation.status !== "ok") return IMPORTANCE.failure;
   if (closesTurn === true) return IMPORTANCE.closing;
   if (observation.artifacts.length > 0) return IMPORTANCE.artifact;
-  return call?.name === "do_nothing" ? IMPORTANCE.nothing : IMPORTANCE.ordinary;
+  return call?.name === DO_NOTHING ? IMPORTANCE.nothing : IMPORTANCE.ordinary;
 }
 
 const trustOf = ({ source }: Observation): Trust => (source === "web" ? "web" : "agent");

@@ -1,9 +1,11 @@
 /**
  * set-up.ts -- builds the web services from the settings: polite reading, search and downloads. Loaded on first use.
  */
+import type { AddressStatus } from "#core/goal-check.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Downloads, WebSearch } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
+import { createAddressStatus } from "./address-status.ts";
 import { createDownloads } from "./downloads.ts";
 import { createDuckDuckGo } from "./duckduckgo.ts";
 import { createPoliteWeb, type PoliteWeb } from "./polite-web.ts";
@@ -28,6 +30,7 @@ export interface Web {
   readonly polite: PoliteWeb;
   readonly search: WebSearch;
   readonly downloads: Downloads;
+  readonly statuses: AddressStatus;
 }
 
 export function openWeb({ web, search }: WebSettings, parts: WebParts): Web {
@@ -37,6 +40,7 @@ export function openWeb({ web, search }: WebSettings, parts: WebParts): Web {
     polite,
     search: createWebSearch({ providers: createProviders(search, parts), clock }),
     downloads: createDownloads(polite, web.downloadMegabytes * 1_000_000, parts.scrub),
+    statuses: createAddressStatus(parts.http, parts.userAgent),
   };
 }
 

@@ -70,9 +70,42 @@ describe("a running agent on a terminal", () => {
     ["a wait", { type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null }, "Waiting for agent."],
     ["what a person said", { type: "message-received", from: "ada", text: "hurry" }, "ada says: hurry"],
     ["a trust", { type: "words-trusted", what: "file", path: "r\u009b31m" }, "Trusted by a person: r"],
+    [
+      "a restoration",
+      { type: "files-restored", toStep: 2, changes: [{ path: "r\u009b31m", change: "removed" }], more: 0 },
+      "Files restored: A person put files in your folder back as they were after step 2. Removed: r. Your plan is unchanged. Look at these files before you rely on them.",
+    ],
     ["a pause", { type: "agent-paused", code: "person", reason: "Stopped." }, "Paused: Stopped."],
     ["going on", { type: "agent-resumed" }, "Resumed."],
     ["the end", { type: "turn-finished", outcome: "completed", reason: "All done." }, "Completed: All done."],
+    [
+      "what a person added to the plan",
+      { type: "task-added", parent: "0.1", task: { goal: "Call\u001b[2J them" }, by: "person" },
+      "A person added to the plan: Call them (in 0.1)",
+    ],
+    [
+      "what a person changed in the plan",
+      { type: "task-changed", id: "0.1", state: "abandoned", by: "person" },
+      "A person changed the plan: 0.1 is abandoned",
+    ],
+    [
+      "checks of goals with what they found",
+      {
+        type: "goals-checked",
+        step: 1,
+        callId: "c1.1",
+        results: [
+          { check: 0, isPassed: true, proof: "a.md exists." },
+          { check: 1, isPassed: false, proof: "b\u009b31m.md is missing." },
+        ],
+      },
+      "Check passed: check 1. a.md exists.\nCheck failed: check 2. b.md is missing.",
+    ],
+    [
+      "nothing of the agent's own change of its plan, which its command shows",
+      { type: "task-changed", id: "0.1", state: "open", by: "agent", step: 1, callId: "c1" },
+      "",
+    ],
     ["nothing of what needs no eye", given.started(), ""],
     ["the last reason once", { ...given.finished(), closesTurn: true }, ""],
   ])("shows %s", (_title, event, shown) => {

@@ -46,6 +46,14 @@ describe("a request for a sub-agent", () => {
     expect([profile("files,loop"), profile(null)]).toEqual(["files,loop", undefined]);
   });
 
+  it("passes on that a plan is required, and nothing when it is free", () => {
+    const mode = (plan: "free" | "required") => {
+      const event = granted(stateOf(created({ plan }), asked(), replied()));
+      return "child" in event ? event.child.plan : event;
+    };
+    expect([mode("required"), mode("free")]).toEqual(["required", undefined]);
+  });
+
   it("is granted with a quarter of what is left, the same deadline, the fast model and the same approval mode", () => {
     expect(granted(stateOf(limited, asked(), replied()))).toEqual({
       type: "agent-started",

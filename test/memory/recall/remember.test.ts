@@ -23,11 +23,8 @@ function left(...events: readonly NewEvent[]) {
   if (!last) throw new Error("There is always agent-created.");
   return rememberStep(recorded.slice(0, -1).reduce(evolve, initialState), last, "foo");
 }
-const ended = (change: Partial<Observation>, name = "write_to_file", closesTurn = false) =>
-  left(asked(), replied(), requested(name), {
-    ...finished(1, observed("done", change)),
-    ...(closesTurn ? { closesTurn } : {}),
-  });
+const ended = (change: Partial<Observation>, name = "write_to_file") =>
+  left(asked(), replied(), requested(name), finished(1, observed("done", change)));
 
 describe("the memory row of a step", () => {
   it("holds the reply and the result, and comes from the event that ended the step", () => {
@@ -42,18 +39,37 @@ describe("the memory row of a step", () => {
     });
   });
 
-  it.each<[title: string, change: Partial<Observation>, name: string, closes: boolean, importance: number]>([
-    ["an ordinary result", {}, "read_file", false, 0.4],
-    ["a written file", { artifacts: ["a.txt"] }, "write_to_file", false, 0.6],
-    ["a failure", { status: "failed", code: "file-missing" }, "read_file", false, 0.5],
-    ["an unknown outcome", { status: "unknown" }, "read_file", false, 0.5],
-    ["a cancelled call", { status: "cancelled" }, "read_file", false, 0.5],
-    ["a failure of do_nothing", { status: "failed" }, "do_nothing", false, 0.5],
-    ["a completed task", {}, "task_complete", true, 0.8],
-    ["an answer of a person", { source: "person" }, "ask_user", false, 1],
-    ["doing nothing", {}, "do_nothing", false, 0],
-  ])("of %s has its importance", (_title, change, name, closes, importance) => {
-    expect(ended(change, name, closes)?.importance).toBe(importance);
+  it.each<[title: string, change: Partial<Observation>, name: string, importance: number]>([
+    ["an ordinary result", {}, "read_file", 0.4],
+    ["a written file", { artifacts: ["a.txt"] }, "write_to_file", 0.6],
+    ["a failure", { status: "failed", code: "file-missing" }, "read_file", 0.5],
+    ["an unknown outcome", { status: "unknown" }, "read_file", 0.5],
+    ["a cancelled call", { status: "cancelled" }, "read_file", 0.5],
+    ["a failure of do_nothing", { status: "failed" }, "do_nothing", 0.5],
+    ["an answer of a person", { source: "person" }, "ask_user", 1],
+    ["doing nothing", {}, "do_nothing", 0],
+  ])("of %s has its importance", (_title, change, name, importance) => {
+    expect(ended(change, name)?.importance).toBe(importance);
+  });
+
+  it("is none for the command that ends a turn: the memory of the turn has its words", () => {
+    const closing: NewEvent = { ...finished(), closesTurn: true };
+    expect(left(asked(), replied(), requested("task_complete"), closing)).toBeUndefined();
+    const memory = {
+      ...{ type: "turn-remembered" as const, turn: 2, step: 1, asked: ["Plot it.", "In red."], callsLeftOut: 0 },
+      ...{
+        calls: [{ name: "run_code", input: "code:\nplot()\nsave()" }],
+        artifacts: ["a.svg"],
+        output: "It is in\na.svg.",
+      },
+    } as const;
+    expect(left(asked(), replied(), requested("task_complete"), closing, memory)).toEqual({
+      ...{ seq: 6, step: 1, namespace: "foo", kind: "turn", importance: 0.8, trust: "agent" },
+      text: "Turn 2 was for: Plot it.; In red.\nCommand: run_code code: plot() save()\nFiles: a.svg\nIts end: It is in a.svg.",
+    });
+    const calls = Array.from({ length: 9 }, (_none, at) => ({ name: "try", input: `CALL ${at} ${"x".repeat(900)}` }));
+    const many = left(asked(), { ...memory, calls })?.text ?? "";
+    expect(many.match(/CALL \d/g)).toEqual(["CALL 6", "CALL 7", "CALL 8"]);
   });
 
   it("holds the reason of a failure", () => {

@@ -1,0 +1,144 @@
+/**
+ * plan.ts -- `goald plan`: draws or changes the plan of an agent.
+ *
+ * Changes are checked against the plan with all changes before them, even while the agent has not read those yet.
+ */
+
+import { InvalidArgumentError } from "commander";
+import { offersPlan } from "#core/command-profile.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { type PlanEdit, TASK_STATES } from "#core/plan.ts";
+import type { TaskChange } from "#core/plan-edit.ts";
+import { type AgentState, isFinished } from "#core/state.ts";
+import { countNoun } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { type PlanView, planEdits } from "#views/plan-view.ts";
+import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
+import { AGENT, flag, text, texts } from "../option.ts";
+import { type CliContext, callsHere, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { countStates, drawPlan, listViews, stateInWords, taskLine } from "../shared/draw-plan.ts";
+import { withReading } from "../shared/reading.ts";
+import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "../shared/steering.ts";
+import { defineVerb } from "../verb.ts";
+
+type TaskSetting = Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state">;
+
+export const verb = defineVerb({
+  name: "plan",
+  group: "Steer agents",
+  summary: "show or change an agent's plan",
+  description:
+    "show an agent's plan as a tree of tasks, or change it; the agent reads the changes in its next step. Changes apply in this order: --set, --add, --drop",
+  examples: [
+    "goald plan foo",
+    'goald plan foo --add "Ask Ann about the prices" --under 0.1 --drop 0.2',
+    "goald plan foo --set 0.1=in_progress --json",
+  ],
+  arguments: [AGENT],
+  options: {
+    all: flag("-a, --all", "show every task of a large plan"),
+    add: texts("--add <goal>", "add a task with this goal; repeat it for several"),
+    under: text("--under <id>", "add below this task (default: 0, the whole work)"),
+    set: {
+      flags: "--set <id=state>",
+      about: `set the state of a task: ${TASK_STATES.join(", ")}; repeat it for several`,
+      parse: (given: string, before: readonly TaskSetting[] = []) => [...before, parseSetting(given)],
+    },
+    drop: texts("--drop <id>", "abandon a task: it need not be done; repeat it for several"),
+  },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  run: ([agent = ""], options) => planVerb(agent, options),
+});
+
+export interface PlanOptions extends GlobalOptions {
+  readonly all?: boolean;
+  readonly add?: readonly string[];
+  readonly under?: string;
+  readonly set?: readonly TaskSetting[];
+  readonly drop?: readonly string[];
+}
+
+/** Tasks that are drawn without --all. */
+const MAX_DRAWN = 40;
+
+export async function planVerb(name: string, options: PlanOptions): Promise<number> {
+  return steering(name, options, async (steered) => {
+    const { row, state, context } = steered;
+    const edits = editsOf(options, context);
+    const view = await withReading(context, (reading) => reading.plan(row.id));
+    if (edits.length > 0) return sendEdits(edits, view, steered);
+    if (context.output.json) context.output.data(context.redact(JSON.stringify(view)));
+    else context.output.data(context.redact(describe(view, state, context, options.all === true)));
+    return EXIT.ok;
+  });
+}
+
+async function sendEdits(edits: readonly PlanEdit[], view: PlanView, steered: Steered): Promise<number> {
+  const { row, state, context, reach } = steered;
+  // A wrong change is an error before any daemon is started.
+  const expected = planEdits(state, view, edits);
+  if (expected.length === 0) {
+    const note = "Nothing changes: the tasks have these states already.";
+    return tellDone({ agent: await viewNow(context, row), note }, context, { changes: [] });
+  }
+  const client = await reach();
+  const key = `plan/${process.pid}/${new Date().toISOString()}`;
+  const { agent, note, changes } = await client.editPlan(row.id, { edits, key });
+  const { output, redact } = context;
+  if (!output.json) for (const change of changes) output.data(redact(describeChange(change)));
+  const heard = await viewWhenHeard(client, agent);
+  return tellDone({ agent: heard, note: callsHere(context.home, note) }, context, { changes });
+}
+
+// ---------------------------------------------------------------- options
+
+function editsOf({ add = [], under, set = [], drop = [] }: PlanOptions, { scrub }: CliContext): readonly PlanEdit[] {
+  if (under !== undefined && add.length === 0)
+    throw new GoaldError("GOALD_USAGE", "--under says where --add adds its tasks, and there is no --add.", {
+      hint: 'Such as: goald plan foo --add "Ask Ann" --under 0.1',
+    });
+  return [
+    ...set.map((setting): PlanEdit => ({ kind: "set", ...setting })),
+    ...add.map((goal): PlanEdit => ({ kind: "add", parent: under ?? "0", goal: scrub(clean(goal).trim()) })),
+    ...drop.map((id): PlanEdit => ({ kind: "set", id, state: "abandoned" })),
+  ];
+}
+
+function parseSetting(given: string): TaskSetting {
+  const [id = "", word = "", ...rest] = given.split("=");
+  const state = TASK_STATES.find((each) => each === word);
+  if (state !== undefined && id !== "" && rest.length === 0) return { id, state };
+  throw new InvalidArgumentError(
+    `Expected a task and a state, such as 0.1=verified. States: ${TASK_STATES.join(", ")}.`,
+  );
+}
+
+// ---------------------------------------------------------------- text
+
+function describe(view: PlanView, state: AgentState, { home }: CliContext, isAll: boolean): string {
+  const { plan, current, turn, isRead } = view;
+  if (plan === null) return describeNone(view, state, home);
+  const { lines, hidden } = drawPlan(plan, current, isAll ? Number.POSITIVE_INFINITY : MAX_DRAWN);
+  const all = listViews(plan);
+  return [
+    `${taskLine(state.name)} (${view.agent}), turn ${turn}${isFinished(state) ? ", finished" : ""}: ${countNoun(all.length, "task")}: ${countStates(all)}`,
+    ...lines,
+    ...(hidden > 0 ? [`See all ${all.length} tasks: ${formatCall(home, "plan", view.agent, "--all")}`] : []),
+    ...(isRead ? [] : ["The agent has not read the last changes of this plan yet."]),
+  ].join("\n");
+}
+
+function describeNone({ agent, turn }: PlanView, state: AgentState, home: CliContext["home"]): string {
+  const { commands } = state.settings;
+  const call = (...words: readonly string[]): string => formatCall(home, ...words);
+  if (!offersPlan(commands))
+    return `${agent} has no plan, and no commands for one (--commands ${commands}).\nOffer them: ${call("resume", agent, "--commands", `${commands},plan`)}`;
+  if (isFinished(state))
+    return `${agent} made no plan in turn ${turn}, which is finished.\nRequire one in its next turn: ${call("run", "--continue", agent, "-g", '"…"', "--plan", "required")}`;
+  return `${agent} has no plan in turn ${turn}.\nRequire one: ${call("resume", agent, "--plan", "required")}\nBegin one for it: ${call("plan", agent, "--add", '"…"')}`;
+}
+
+function describeChange({ id, goal, from, to }: TaskChange): string {
+  const how = from === null ? `added, ${stateInWords(to)}` : `${stateInWords(from)} -> ${stateInWords(to)}`;
+  return `${id} ${taskLine(goal)} (${how})`;
+}

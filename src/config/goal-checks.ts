@@ -1,0 +1,114 @@
+/** goal-checks.ts -- validates the checks of goals, from options, an agent file or the API. */
+import type { GoalCheck, GoalTest } from "#core/goal-check.ts";
+import { MAX_CHECKS } from "#core/goal-check.ts";
+import { depthOf } from "#core/json-depth.ts";
+import { countNoun } from "#core/text.ts";
+import { createAjv } from "#util/create-ajv.ts";
+import { checkText } from "./check-text.ts";
+
+/** The log keeps longer texts beside the event, and the fold of an event reads no other text. */
+export const MAX_CHECK_BYTES = 32 * 1024;
+const MAX_SCHEMA_DEPTH = 16;
+const MAX_URL_CHARS = 2_000;
+const MAX_PATH_BYTES = 900;
+const MAX_JUDGED_FILES = 10;
+const MAX_FILE_CHARS = 10_000_000;
+
+/** Returns a sentence per problem. */
+export function findCheckProblems(checks: readonly GoalCheck[], goalCount: number): readonly string[] {
+  const problems = checks.flatMap((check, index) => {
+    const problem = findCheckProblem(check, goalCount);
+    return problem === undefined ? [] : [`Check ${index + 1}: ${problem}`];
+  });
+  return checks.length > MAX_CHECKS
+    ? [`An agent has up to ${MAX_CHECKS} checks, got ${checks.length}.`, ...problems]
+    : problems;
+}
+
+/** Returns a sentence; undefined for a valid check. */
+export function findCheckProblem({ goal, test }: GoalCheck, goalCount: number): string | undefined {
+  if (goal !== null && !isWhole(goal, 0, goalCount - 1))
+    return `It is for goal ${goal + 1}, and the goals are ${goalCount === 1 ? "only goal 1" : `1 to ${goalCount}`}.`;
+  return findTestProblem(test);
+}
+
+/** Checks without a goal belong to the only goal, or to all goals together. */
+export const withGoals = (checks: readonly GoalCheck[], goalCount: number): readonly GoalCheck[] =>
+  goalCount === 1 ? checks.map((check) => ({ ...check, goal: 0 })) : checks;
+
+function findTestProblem(test: GoalTest): string | undefined {
+  switch (test.kind) {
+    case "file":
+      return findPathProblem(test.path);
+    case "contains":
+      return (
+        findPathProblem(test.path) ??
+        (test.text.trim() === "" ? "The text to find must not be empty." : checkText("The text to find", test.text))
+      );
+    case "length":
+      return (
+        findPathProblem(test.path) ??
+        (isWhole(test.min, 1, MAX_FILE_CHARS)
+          ? undefined
+          : `The least length must be a whole number of characters from 1 to ${MAX_FILE_CHARS}, got ${test.min}.`)
+      );
+    case "schema":
+      return findPathProblem(test.path) ?? findSchemaProblem(test.schema);
+    case "code":
+      return findCodeProblem(test.code);
+    case "url":
+      return findUrlProblem(test.url) ?? findStatusProblem(test.status);
+    case "judge":
+      return findQuestionProblem(test.question, test.paths);
+  }
+}
+
+/** The agent's folder has stricter rules, which the check itself applies when it runs. */
+export function findPathProblem(path: string): string | undefined {
+  const isInside = !/^[/~]|\\|^[A-Za-z]:/.test(path) && !path.split("/").includes("..");
+  if (path.trim() !== "" && Buffer.byteLength(path) <= MAX_PATH_BYTES && isInside && !/[\p{Cc}\p{Cs}]/u.test(path))
+    return undefined;
+  return `Expected the path of a file in the agent's folder, such as notes/plan.md, got ${JSON.stringify(path.slice(0, 120))}.`;
+}
+
+function findSchemaProblem(schema: Readonly<Record<string, unknown>>): string | undefined {
+  const bytes = Buffer.byteLength(JSON.stringify(schema));
+  if (bytes > MAX_CHECK_BYTES) return `The schema must have up to ${MAX_CHECK_BYTES} bytes of JSON, got ${bytes}.`;
+  if (depthOf(schema) > MAX_SCHEMA_DEPTH) return `The schema must nest at most ${MAX_SCHEMA_DEPTH} levels.`;
+  try {
+    createAjv({ strict: false, logger: false }).compile(schema);
+    return undefined;
+  } catch (thrown) {
+    return `This is not a JSON Schema 2020-12: ${(thrown as Error).message.slice(0, 300)}.`;
+  }
+}
+
+function findCodeProblem(code: string): string | undefined {
+  const bytes = Buffer.byteLength(code);
+  if (code.trim() === "") return "The code must not be empty.";
+  if (!code.isWellFormed() || code.includes("\0")) return "The code must be text.";
+  return bytes > MAX_CHECK_BYTES ? `The code must have up to ${MAX_CHECK_BYTES} bytes, got ${bytes}.` : undefined;
+}
+
+function findUrlProblem(url: string): string | undefined {
+  const parsed = url.length <= MAX_URL_CHARS && URL.canParse(url) ? new URL(url) : undefined;
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || /[\s\p{Cc}]/u.test(url))
+    return `Expected an address that begins with https:// or http://, got ${JSON.stringify(url.slice(0, 120))}.`;
+  // The log keeps the address.
+  return parsed.username + parsed.password === "" ? undefined : "The address must hold no password.";
+}
+
+const findStatusProblem = (status: number | undefined): string | undefined =>
+  status === undefined || isWhole(status, 100, 599)
+    ? undefined
+    : `The status must be a whole number from 100 to 599, got ${status}.`;
+
+function findQuestionProblem(question: string, paths: readonly string[]): string | undefined {
+  if (question.trim() === "") return "The question must not be empty.";
+  if (paths.length === 0 || paths.length > MAX_JUDGED_FILES)
+    return `A question is about 1 to ${MAX_JUDGED_FILES} files, got ${countNoun(paths.length, "file")}.`;
+  return checkText("The question", question) ?? paths.map(findPathProblem).find((problem) => problem !== undefined);
+}
+
+const isWhole = (value: number, least: number, most: number): boolean =>
+  Number.isInteger(value) && value >= least && value <= most;

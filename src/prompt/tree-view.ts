@@ -1,0 +1,211 @@
+/**
+ * tree-view.ts -- a part of a plan's tree as JSON: which tasks are in view, and the counts of all others.
+ *
+ * A task in view has id, goal, state and subtasks. Its subtasks in view are neighbours. Those before and after them have one
+ * entry each with a range of ids, or one together with the id "others": its `tasks` are the counts by state of these tasks and
+ * of all below them. A task whose subtasks are out of view has the counts of all below it in place of their list.
+ */
+import { currentTask, isClosed, type PlacedTask, type PlanTask, TASK_STATES, type TaskState } from "#core/plan.ts";
+import { oneLine } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { estimateTokens } from "./tokens.ts";
+
+/** Longest goal of a task. */
+export const WHOLE_GOAL = 500;
+/** Longest goal outside the current branch when the plan is not shown whole. */
+const OTHER_GOAL = 80;
+/** This many tasks of each list along the chain come into view before any list gets more. */
+const FIRST_LENGTH = 8;
+
+type StateCounts = { readonly [S in TaskState]?: number };
+type ShownTask =
+  | {
+      readonly id: string;
+      readonly goal: string;
+      readonly state: TaskState;
+      readonly subtasks: readonly ShownTask[] | StateCounts;
+    }
+  | { readonly id: string; readonly tasks: StateCounts };
+
+interface Window {
+  /** Id of the task whose subtasks are in view. */
+  readonly id: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export class TreeView {
+  readonly #plan: PlanTask;
+  readonly #goalChars: number;
+  readonly #hasRanges: boolean;
+  readonly #windows = new Map<PlanTask, Window>();
+  /** From task 0 to the current task; task 0 alone when no task is in progress. */
+  readonly #chain: readonly PlacedTask[];
+
+  /** `goalChars`: longest goal of the current branch. */
+  constructor(plan: PlanTask, goalChars: number, hasRanges = true) {
+    this.#hasRanges = hasRanges;
+    this.#plan = plan;
+    this.#goalChars = goalChars;
+    this.#chain = chainTo(plan, currentTask(plan)?.id ?? "0");
+  }
+
+  openAll(task: PlanTask = this.#plan, id = "0"): void {
+    this.#open(task, { id, from: 0, to: task.subtasks.length });
+    for (const [place, subtask] of task.subtasks.entries()) this.openAll(subtask, `${id}.${place}`);
+  }
+
+  /** Brings the chain into view, and `near` siblings and `near` subtasks of the current task. */
+  openBranch(near: number): void {
+    for (const [depth, { id, task }] of this.#chain.entries()) {
+      const next = this.#chain[depth + 1];
+      const isLast = depth === this.#chain.length - 2;
+      if (next) this.#openAround(task, id, placeOf(next.id), isLast ? near + 1 : 1);
+      else this.#openAround(task, id, nextPlace(task), near);
+    }
+  }
+
+  #openAround(task: PlanTask, id: string, place: number, count: number): void {
+    if (count === 0) return;
+    const { length } = task.subtasks;
+    const from = Math.max(0, Math.min(place - Math.floor((count - 1) / 2), length - count));
+    this.#open(task, { id, from, to: Math.min(length, from + count) });
+  }
+
+  #open(task: PlanTask, window: Window): void {
+    if (task.subtasks.length > 0) this.#windows.set(task, window);
+  }
+
+  /** Brings more tasks into view, the important ones first, while their estimated tokens fit into `room`. */
+  grow(room: number): void {
+    let left = room;
+    const fits = (task: PlanTask, id: string): boolean => {
+      left -= estimateTokens(JSON.stringify(showTask(task, id, OTHER_GOAL))) + 1;
+      return left >= 0;
+    };
+    for (const length of [FIRST_LENGTH, Number.POSITIVE_INFINITY])
+      for (const { id, task } of this.#chain.toReversed()) if (!this.#widen(task, id, length, fits)) return;
+    for (const takesClosed of [false, true]) {
+      // The loop also visits the windows that it adds: branches open level by level.
+      for (const [task, { id }] of this.#windows)
+        for (const [place, subtask] of task.subtasks.entries()) {
+          if (isClosed(subtask) !== takesClosed || this.#windows.has(subtask)) continue;
+          if (!this.#widen(subtask, `${id}.${place}`, Number.POSITIVE_INFINITY, fits)) return;
+        }
+    }
+  }
+
+  /** Adds neighbours on both sides up to `length` in all. Returns false when the room is used up. */
+  #widen(task: PlanTask, id: string, length: number, fits: (task: PlanTask, id: string) => boolean): boolean {
+    const { subtasks } = task;
+    const next = nextPlace(task);
+    let { from, to } = this.#windows.get(task) ?? { from: next, to: next };
+    const place = Math.floor((from + to) / 2);
+    while (to - from < Math.min(length, subtasks.length)) {
+      const isLater = to < subtasks.length && (from === 0 || to - place <= place - from);
+      const added = isLater ? to : from - 1;
+      if (!fits(subtasks[added] as PlanTask, `${id}.${added}`)) return false;
+      if (isLater) to++;
+      else from--;
+      this.#open(task, { id, from, to });
+    }
+    return true;
+  }
+
+  write(): string {
+    return JSON.stringify(this.#showBelow(this.#plan, "0", this.#goalChars));
+  }
+
+  #showBelow(task: PlanTask, id: string, goalChars: number): ShownTask {
+    const shown = showTask(task, id, goalChars);
+    const window = this.#windows.get(task);
+    if (!window) return shown;
+    const { length } = task.subtasks;
+    // A range of a single task would say less and save nothing.
+    const from = window.from === 1 ? 0 : window.from;
+    const to = window.to === length - 1 ? length : window.to;
+    const isNear = this.#chain.slice(-2).some((link) => link.task === task);
+    const listed = task.subtasks.slice(from, to).map((subtask, index) => {
+      const isInBranch = isNear || this.#chain.some((link) => link.task === subtask);
+      const chars = isInBranch ? this.#goalChars : Math.min(this.#goalChars, OTHER_GOAL);
+      return this.#showBelow(subtask, `${id}.${from + index}`, chars);
+    });
+    const hidden = [task.subtasks.slice(0, from), task.subtasks.slice(to)];
+    if (!this.#hasRanges) return { ...shown, subtasks: [...listed, ...countTogether("others", hidden.flat())] };
+    const [before = [], after = []] = hidden;
+    const first = countTogether(`${id}.0 to ${id}.${from - 1}`, before);
+    return { ...shown, subtasks: [...first, ...listed, ...countTogether(`${id}.${to} to ${id}.${length - 1}`, after)] };
+  }
+}
+
+/** For a budget that has no room for the branch: task 0 and the current task, and the counts of all others. */
+export function writeTwo(plan: PlanTask, current: PlacedTask | undefined): string {
+  const root = showTask(plan, "0", SHORT_GOAL);
+  if (!current || current.task === plan) return JSON.stringify(root);
+  const own = countStates(current.task);
+  const others = countBelow(plan).map((count, index) => count - (own[index] ?? 0));
+  const rest = sum(others) === 0 ? [] : [{ id: "others", tasks: nameCounts(others) }];
+  return JSON.stringify({ ...root, subtasks: [showTask(current.task, current.id, SHORT_GOAL), ...rest] });
+}
+const SHORT_GOAL = 20;
+
+/** The task itself, with the counts of what is below it. */
+function showTask(task: PlanTask, id: string, goalChars: number): ShownTask {
+  const goal = oneLine(clean(task.goal).toWellFormed(), goalChars);
+  return { id, goal, state: task.state, subtasks: task.subtasks.length === 0 ? [] : nameCounts(countBelow(task)) };
+}
+
+const countTogether = (id: string, tasks: readonly PlanTask[]): readonly ShownTask[] =>
+  tasks.length === 0 ? [] : [{ id, tasks: nameCounts(addAll(tasks.map(countStates))) }];
+
+function chainTo(plan: PlanTask, id: string): readonly PlacedTask[] {
+  const chain: PlacedTask[] = [{ id: "0", task: plan }];
+  for (const place of id.split(".").slice(1).map(Number)) {
+    const last = chain.at(-1) as PlacedTask;
+    const task = last.task.subtasks[place];
+    if (task) chain.push({ id: `${last.id}.${place}`, task });
+  }
+  return chain;
+}
+
+const placeOf = (id: string): number => Number(id.slice(id.lastIndexOf(".") + 1));
+
+/** The first subtask with work left, else the last one. */
+function nextPlace({ subtasks }: PlanTask): number {
+  const next = subtasks.findIndex((subtask) => !isClosed(subtask));
+  return Math.max(0, next < 0 ? subtasks.length - 1 : next);
+}
+
+// ---------------------------------------------------------------- counts
+
+/** Counts of the task and all below it, in the order of TASK_STATES. */
+type Counts = readonly number[];
+
+/** Once per task: a change of the plan leaves all tasks beside its path as they are. */
+function countStates(task: PlanTask): Counts {
+  const known = counted.get(task);
+  if (known) return known;
+  const own = TASK_STATES.map((state) => (state === task.state ? 1 : 0));
+  const counts = addAll([own, ...task.subtasks.map(countStates)]);
+  counted.set(task, counts);
+  return counts;
+}
+const counted = new WeakMap<PlanTask, Counts>();
+
+const countBelow = (task: PlanTask): Counts => addAll(task.subtasks.map(countStates));
+
+function addAll(lists: readonly Counts[]): Counts {
+  const total = TASK_STATES.map(() => 0);
+  for (const counts of lists) for (const [index, count] of counts.entries()) total[index] = (total[index] ?? 0) + count;
+  return total;
+}
+
+const nameCounts = (counts: Counts): StateCounts =>
+  Object.fromEntries(TASK_STATES.flatMap((state, index) => (counts[index] ? [[state, counts[index]]] : [])));
+
+const sum = (counts: Counts): number => counts.reduce((total, count) => total + count, 0);
+
+export const countTasks = (plan: PlanTask): number => sum(countStates(plan));
+
+/** The states in which the plan has tasks. */
+export const countByState = (plan: PlanTask): StateCounts => nameCounts(countStates(plan));

@@ -1,0 +1,209 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { endedWith, type Goald, linesOf, makeGoald, type Running } from "../helpers/goald.ts";
+import { numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
+
+const DATA = '{"cities": ["Rome", "Oslo", "Bonn"]}\n';
+const AGENT = `ai_name: Foo
+ai_role: an assistant
+ai_goals: [Write data.json]
+ai_checks:
+`;
+const ALL_KINDS = `  - {file: data.json, schema: data.schema.json}
+  - {code_file: check.py}
+  - {javascript: 'if (JSON.parse(read_file("data.json")).cities.length !== 3) throw new Error("not three")'}
+  - {judge: "Does it name three cities?", file: data.json}
+`;
+const JUDGEMENT = { passes: true, passage: '"Rome", "Oslo", "Bonn"', reason: "Three cities." };
+const WORK = numberedModel([write("data.json", DATA)]);
+
+interface Stage extends AsyncDisposable {
+  readonly goald: Goald;
+  readonly server: OpenAIServer;
+  /** Names in the folder of temporary files that goald has made. */
+  leftBehind(): Promise<readonly string[]>;
+  start(...args: readonly string[]): Running;
+}
+
+interface StageOptions {
+  /** Resolves when the next reply may be sent. */
+  holds?(): Promise<unknown>;
+  readonly think?: (request: Parameters<typeof WORK>[0]) => string | Promise<string>;
+}
+
+async function openStage(checks: string, { holds, think = WORK }: StageOptions = {}): Promise<Stage> {
+  const server = await startOpenAIServer({
+    reply: async (request) => {
+      await holds?.();
+      const isJudged = request.messages[0]?.content.startsWith("You check somebody's work") === true;
+      return isJudged ? JSON.stringify(JUDGEMENT) : think(request);
+    },
+    embeddings: null,
+  });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  await writeFile(join(goald.cwd, "agent.yaml"), AGENT + checks);
+  await writeFile(join(goald.cwd, "data.schema.json"), '{"required": ["cities"]}');
+  await writeFile(
+    join(goald.cwd, "check.py"),
+    'import json\nassert "Oslo" in json.load(open("data.json"))["cities"], "no Oslo"\n',
+  );
+  const env = { TMPDIR: goald.userHome };
+  return {
+    goald,
+    server,
+    leftBehind: async () => (await readdir(goald.userHome)).filter((name) => name.startsWith("goald-")),
+    start: (...args) => goald.start(["test", ...args], { env }),
+    [Symbol.asyncDispose]: async () => {
+      await goald[Symbol.asyncDispose]();
+      await server.close();
+    },
+  };
+}
+
+/** The processes below this one, by the files of /proc. */
+function descendantsOf(pid: number): readonly number[] {
+  const parents = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => [Number(name), parentOf(name)] as const);
+  const below = (of: number): readonly number[] =>
+    parents.filter(([, parent]) => parent === of).flatMap(([child]) => [child, ...below(child)]);
+  return below(pid);
+}
+function parentOf(pid: string): number {
+  try {
+    return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+const isAlive = (pid: number): boolean => parentOf(`${pid}`) !== 0;
+
+/** The process id of the test, by the lock of its temporary home. */
+async function pidOf({ goald, leftBehind }: Stage): Promise<number> {
+  const [home = ""] = await leftBehind();
+  const info = JSON.parse(await readFile(join(goald.userHome, home, ".goald", "daemon.json"), "utf8")) as {
+    pid: number;
+  };
+  return info.pid;
+}
+
+describe("goald test with checks of all kinds", () => {
+  it("proves each, and plays the recording with the same proofs, without a server and without a process", async () => {
+    await using stage = await openStage(ALL_KINDS);
+    const live = endedWith(0, await stage.start("agent.yaml", "--record", "a.ndjson", "--json").ended);
+    expect(linesOf(live)).toMatchObject([
+      {
+        passed: true,
+        checks: [
+          { isPassed: true, check: expect.stringContaining("JSON Schema") },
+          { isPassed: true, check: expect.stringContaining("Python") },
+          { isPassed: true, check: expect.stringContaining("JavaScript") },
+          { isPassed: true, proof: expect.stringContaining("Oslo") },
+        ],
+      },
+    ]);
+    await stage.server.close();
+    const played = endedWith(0, await stage.start("agent.yaml", "--replay", "a.ndjson", "--json").ended);
+    expect(played.stdout).toBe(live.stdout);
+    expect(await stage.leftBehind()).toEqual([]);
+  });
+
+  it("names what is wrong when a program or the judge says no", async () => {
+    await using stage = await openStage(ALL_KINDS.replace("!== 3", "!== 4"));
+    const ended = endedWith(10, await stage.start("agent.yaml", "--json").ended);
+    expect(linesOf(ended)).toMatchObject([
+      {
+        outcome: "not-proven",
+        checks: [
+          { isPassed: true },
+          { isPassed: true },
+          { isPassed: false, proof: expect.stringContaining("not three") },
+          {},
+        ],
+      },
+    ]);
+  });
+});
+
+describe("Ctrl-C in goald test", () => {
+  it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s finishes the step and removes the home", async (signal) => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await using stage = await openStage("  - {file: data.json}\n", { holds: () => held });
+    const running = stage.start("agent.yaml", "agent.yaml", "--json");
+    await waitUntil("a request", () => stage.server.chats.length === 1);
+    expect(await stage.leftBehind()).toHaveLength(1);
+    running.kill(signal);
+    await running.see("Finishing this step. Again to stop at once.", "stderr");
+    release();
+    const ended = endedWith(130, await running.ended);
+    expect(linesOf(ended)).toMatchObject([{ passed: false, outcome: "person", step: 1, exitCode: 130 }]);
+    expect(await stage.leftBehind()).toEqual([]);
+  });
+
+  it("twice stops a program of a check at once, with its process and the home", async () => {
+    await using stage = await openStage('  - {javascript: "for (;;) {}"}\n');
+    const running = stage.start("agent.yaml");
+    await running.see("task_complete");
+    const pid = await pidOf(stage);
+    await waitUntil("the program's process", () => descendantsOf(pid).length > 0);
+    const processes = descendantsOf(pid);
+    running.kill("SIGINT");
+    await running.see("Again to stop at once.");
+    running.kill("SIGINT");
+    const ended = endedWith(130, await running.ended);
+    expect(ended.stdout).toContain("Not passed: agent.yaml");
+    await waitUntil("the end of its processes", () => !processes.some(isAlive));
+    expect(await stage.leftBehind()).toEqual([]);
+  });
+
+  it("removes the home when it comes before the agent is there", async () => {
+    await using stage = await openStage("  - {file: data.json}\n");
+    const running = stage.start("agent.yaml");
+    await running.see("agent.yaml: Foo");
+    running.kill("SIGINT");
+    endedWith(130, await running.ended);
+    expect(await stage.leftBehind()).toEqual([]);
+  });
+
+  it("twice stops a request at once, and runs no further file", async () => {
+    await using stage = await openStage("  - {file: data.json}\n", { holds: () => new Promise(() => undefined) });
+    const running = stage.start("agent.yaml", "agent.yaml");
+    await waitUntil("a request", () => stage.server.chats.length === 1);
+    running.kill("SIGINT");
+    await running.see("Again to stop at once.");
+    running.kill("SIGINT");
+    endedWith(130, await running.ended);
+    expect(stage.server.chats).toHaveLength(1);
+    expect(await stage.leftBehind()).toEqual([]);
+  });
+});
+
+describe("an agent with helpers in goald test", () => {
+  it("is reached by no other process, and no daemon goes on with it", async () => {
+    const start = { name: "start_agent", args: { name: "Helper", task: "Help", prompt: "Help on." } };
+    let asked = 0;
+    // All requests after the first stay open.
+    const think = (): string | Promise<string> =>
+      ++asked === 1 ? replyWith(start) : new Promise<string>(() => undefined);
+    await using stage = await openStage("  - {file: data.json}\n", { think });
+    const running = stage.start("agent.yaml");
+    await waitUntil("the helper's request", () => asked >= 2);
+    const [home = ""] = await stage.leftBehind();
+    const folder = join(stage.goald.userHome, home, ".goald");
+    expect(JSON.parse(await readFile(join(folder, "daemon.json"), "utf8"))).not.toHaveProperty("socket");
+    expect(await readdir(folder)).not.toContain("wanted");
+    running.kill("SIGINT");
+    await running.see("Again to stop at once.");
+    running.kill("SIGINT");
+    const ended = endedWith(130, await running.ended);
+    expect(ended.stderr).not.toContain("in the background");
+    expect(await stage.leftBehind()).toEqual([]);
+  });
+});

@@ -1,0 +1,130 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Ended, endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { numberedModel, write } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { problemsOfView } from "../helpers/view-schemas.ts";
+
+const PLAN = "# Plan\n\nConclusion: go on.\n";
+const AGENT = `ai_name: Foo
+ai_role: an assistant
+ai_goals:
+  - Write plan.md
+ai_checks:
+  - {file: plan.md, contains: Conclusion, min_chars: 20}
+`;
+
+describe("goald test", () => {
+  let goald: Goald;
+  let server: OpenAIServer;
+  beforeAll(async () => {
+    server = await startOpenAIServer({ reply: numberedModel([write("plan.md", PLAN)]), embeddings: null });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await writeFile(join(goald.cwd, "agent.yaml"), AGENT);
+    await writeFile(join(goald.cwd, "fails.yaml"), AGENT.replace("min_chars: 20", "min_chars: 2000"));
+    await writeFile(join(goald.cwd, "bare.yaml"), AGENT.slice(0, AGENT.indexOf("ai_checks")));
+    await writeFile(join(goald.cwd, "broken.yaml"), AGENT.replace("contains", "contain"));
+  });
+  afterAll(async () => {
+    await server.close();
+    await goald[Symbol.asyncDispose]();
+  });
+  /** Runs in a folder of its own for temporary files, and expects it to be empty afterwards. */
+  async function test(...args: readonly string[]): Promise<Ended> {
+    const ended = await goald.ask(["test", ...args], { env: { TMPDIR: goald.userHome } });
+    expect((await readdir(goald.userHome)).filter((name) => name.startsWith("goald-"))).toEqual([]);
+    return ended;
+  }
+
+  it("runs the agent elsewhere, prints each check with its proof, and ends with 0 when all passed", async () => {
+    const { stdout } = endedWith(0, await test("agent.yaml"));
+    expect(stdout).toContain('Check of goal 1 passed: plan.md contains "Conclusion". ');
+    expect(stdout).toContain("Check of goal 1 passed: plan.md has at least 20 characters. ");
+    expect(stdout).toMatch(/\nPassed: agent\.yaml \(checks: 2 passed\)\. 2 steps, \d+ tokens in and \d+ out/);
+    expect(await goald.read("workspace")).toBeUndefined();
+    expect(await goald.read(".goald/goald.db")).toBeUndefined();
+  });
+
+  it("ends with 10 when a check fails, and names the reason", async () => {
+    const ended = endedWith(10, await test("fails.yaml", "--json"));
+    const [line, ...more] = linesOf(ended);
+    expect(more).toEqual([]);
+    expect(problemsOfView("test", line)).toBe("");
+    expect(line).toMatchObject({
+      ...{ type: "test", file: "fails.yaml", agent: "Foo", passed: false, outcome: "not-proven", exitCode: 10 },
+      checks: [
+        { goal: 0, isPassed: true },
+        { goal: 0, isPassed: false, proof: expect.stringMatching(/^plan\.md has 26 characters/) },
+      ],
+    });
+  });
+
+  it("runs each of several files, and ends with the code of the first that did not pass", async () => {
+    const ended = endedWith(10, await test("agent.yaml", "fails.yaml", "agent.yaml", "--json"));
+    expect(linesOf(ended).map(({ passed }) => passed)).toEqual([true, false, true]);
+    expect(ended.stderr).toContain("2 of 3 tests passed.");
+  });
+
+  it("plays its recording offline, with the same output", async () => {
+    const path = join(goald.cwd, "agent.ndjson");
+    const live = endedWith(0, await test("agent.yaml", "--record", path, "--json"));
+    const asked = server.chats.length;
+    const played = async (file: string, ...more: readonly string[]): Promise<Ended> =>
+      goald.ask(["test", file, "--replay", path, ...more], {
+        env: { TMPDIR: goald.userHome, OPENAI_BASE_URL: "http://127.0.0.1:9/v1" },
+      });
+    expect(endedWith(0, await played("agent.yaml", "--json")).stdout).toBe(live.stdout);
+    expect(endedWith(0, await played("agent.yaml")).stdout).toContain("\nPassed: agent.yaml");
+    expect(server.chats).toHaveLength(asked);
+    // Controls: another answer of the model, and another agent.
+    const other = endedWith(1, await played("fails.yaml", "--json"));
+    expect(linesOf(other)).toMatchObject([{ passed: false, outcome: "error", exitCode: 1 }]);
+    expect(other.stdout).toContain("is a recording of another agent: its checks differ from fails.yaml");
+    await writeFile(path, (await readFile(path, "utf8")).replaceAll("rackets", "courts"));
+    expect(endedWith(1, await played("agent.yaml")).stdout).toContain("GOALD_REPLAY");
+  });
+
+  it("stops at a limit with its code, and keeps the home when asked", async () => {
+    const ended = endedWith(
+      6,
+      await goald.ask(["test", "agent.yaml", "--max-steps", "1", "--keep", "--json"], {
+        env: { TMPDIR: goald.cwd },
+      }),
+    );
+    const [{ home, checks } = {}] = linesOf(ended);
+    expect(checks).toMatchObject([{ isPassed: null }, { isPassed: null, proof: "" }]);
+    const report = endedWith(0, await goald.ask(["report", "foo", "--home", String(home)])).stdout;
+    expect(report).toContain("   - Check has not run: plan.md contains");
+  });
+
+  it.each<[title: string, args: readonly string[], said: string]>([
+    ["a file without checks", ["bare.yaml"], "bare.yaml has no ai_checks, so there is nothing to test."],
+    [
+      "a broken file, before it runs another",
+      ["agent.yaml", "broken.yaml"],
+      'broken.yaml, line 6: ai_checks, check 1: "contain"',
+    ],
+    [
+      "too few recordings",
+      ["agent.yaml", "bare.yaml", "--replay", "a"],
+      "Expected one --replay per file, got 1 for 2 files.",
+    ],
+    [
+      "two kinds of recordings",
+      ["agent.yaml", "--replay", "a", "--record", "b"],
+      "--record and --replay say different things.",
+    ],
+  ])("refuses %s", async (_title, args, said) => {
+    const asked = server.chats.length;
+    const ended = endedWith(2, await test(...args, "--json"));
+    expect(errorOf(ended).message).toContain(said);
+    expect(server.chats).toHaveLength(asked);
+  });
+
+  it("ends with 5 without a model server, and needs none for a recording", async () => {
+    const env = { OPENAI_BASE_URL: undefined };
+    endedWith(5, await goald.ask(["test", "agent.yaml", "--json"], { env }));
+    endedWith(3, await goald.ask(["test", "no.yaml"], { env }));
+  });
+});

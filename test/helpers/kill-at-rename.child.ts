@@ -1,0 +1,20 @@
+/**
+ * kill-at-rename.child.ts -- loaded by `node --import`: kills goald with SIGKILL at a rename of a file or folder.
+ *
+ * KILL_AT_RENAME=3:before or 3:after names the third synchronous rename of the process.
+ */
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { killSelf } from "./wrap-commits.ts";
+
+const [at, when] = (process.env.KILL_AT_RENAME ?? "").split(":");
+const rename = fs.renameSync;
+let renames = 0;
+
+fs.renameSync = (from, to) => {
+  renames++;
+  if (renames === Number(at) && when === "before") killSelf();
+  rename(from, to);
+  if (renames === Number(at) && when === "after") killSelf();
+};
+syncBuiltinESMExports();

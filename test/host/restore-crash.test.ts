@@ -1,0 +1,3 @@
+import { cutRestorations } from "../helpers/restore-cuts.ts";
+
+cutRestorations("before");

@@ -1,0 +1,270 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { createShowRun } from "#cli/terminal/show-run.ts";
+import { ALL_READY, loadRegistry } from "#commands/registry.ts";
+import type { AgentSettings, ReplyForm } from "#core/agent-settings.ts";
+import { initialState, isFinished } from "#core/state.ts";
+import { headOf } from "#core/text.ts";
+import { createCommandSets } from "#loop/command-set.ts";
+import { createLiveThoughts } from "#reply/thoughts.ts";
+import type { LoopOptions } from "../helpers/loop.ts";
+import { done, reply as jsonReply } from "../helpers/loop.ts";
+import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
+import { failure } from "../helpers/openai-answers.ts";
+import { closeProseLoops, makeProseLoop } from "../helpers/prose-loop.ts";
+
+afterEach(closeProseLoops);
+
+const act = (action: string, args: object = {}): string => JSON.stringify({ action, args });
+const think = (thought: string): string => act("think", { thought });
+const VERIFIED = act("modify_task", { id: "0", state: "verified" });
+const FINISH = act("finish");
+
+type Replies = readonly string[] | ((request: ChatRequest, index: number) => Answer);
+const make = (replies: Replies, options: Partial<LoopOptions> = {}) =>
+  makeProseLoop("plan", replies as readonly string[], {}, options);
+type Made = Awaited<ReturnType<typeof make>>;
+
+async function resume({ loop }: Made, changes: Partial<AgentSettings>): Promise<void> {
+  const at = loop.clock.now().toISOString();
+  await loop.store.deliver(loop.row.id, "1", { type: "settings", ...changes }, at);
+  await loop.store.deliver(loop.row.id, "2", { type: "resume" }, at);
+}
+
+const parsed = (content: string) => {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return {};
+  }
+};
+/** Observations that a request shows. */
+const observations = ({ request }: Made, number: number) =>
+  request(number)
+    .map(parsed)
+    .filter(({ observation }) => observation !== undefined);
+const typesOf = async ({ loop }: Made): Promise<readonly string[]> => (await loop.events()).map(({ type }) => type);
+
+describe("an agent in the form plan", () => {
+  it("writes a file by an action, and reads golden JSON about it in the next request", async () => {
+    const made = await make([act("write", { path: "notes/a.md", content: "one\n" }), VERIFIED, FINISH]);
+    expect(isFinished(await made.loop.run())).toBe(true);
+    expect(made.loop.text("notes/a.md")).toBe("one\n");
+    const [, action, observation] = made.request(2);
+    expect(action).toBe(
+      '{"action":"write_to_file","args":{"file":"notes/a.md","text":"one\\n"},"message":"Write to file: notes/a.md"}',
+    );
+    expect(Object.keys(parsed(observation ?? ""))).toEqual(["observation", "content", "extras", "message"]);
+    expect(parsed(observation ?? "")).toMatchObject({
+      observation: "write_to_file",
+      content: expect.stringMatching(/^<data-(\w+)>\nWrote notes\/a\.md .*\n<\/data-\1>$/),
+      extras: { step: 1, status: "ok" },
+    });
+  });
+
+  it("shows the plan as JSON, its status, the request, and the hint in the last line", async () => {
+    const made = await make([
+      act("modify_task", { id: "0", state: "in_progress" }),
+      act("write", { path: "a.md", content: "a" }),
+      think("It is there."),
+      VERIFIED,
+      FINISH,
+    ]);
+    await made.loop.run();
+    const last = (number: number): string => made.request(number).at(-1) ?? "";
+    expect(last(1)).toMatch(/\{"id":"0","goal":"Count to twelve","state":"open"[\s\S]*next action must be modify_task/);
+    expect(last(3)).toMatch(
+      /"state":"in_progress"[\s\S]*The task that you work on now is 0[\s\S]*one JSON object with an action[\s\S]*changed files[^\n]*$/,
+    );
+    expect(last(4)).toMatch(/last action was a thought[^\n]*$/);
+    expect(last(5)).toMatch(/Every task is verified or abandoned[^\n]*$/);
+  });
+
+  it("shows the last ten actions with their observations: of 12 actions, 3 to 12", async () => {
+    const lines = Array.from({ length: 12 }, (_, at) => act("append_to_file", { file: "a", text: `line ${at + 1}.` }));
+    const made = await make([...lines, VERIFIED, FINISH]);
+    await made.loop.run();
+    const shown = made.request(13).slice(1, -1).map(parsed);
+    expect(shown.flatMap(({ action, args }) => (action ? args.text : []))).toEqual(
+      lines.slice(2).map((_, at) => `line ${at + 3}.`),
+    );
+    expect(observations(made, 13)).toHaveLength(10);
+  });
+
+  it("shows neither null actions nor null observations", async () => {
+    const made = await make([act("null"), think("a"), act("add_task", { parent: "0", goal: "b" }), VERIFIED, FINISH]);
+    await made.loop.run();
+    expect(made.request(4).slice(1, -1).map(parsed)).toMatchObject([{ action: "think" }, { action: "add_task" }]);
+  });
+
+  it("ends when all tasks are verified or abandoned, and before that is refused with the open tasks", async () => {
+    const made = await make([
+      act("add_task", { parent: "0", goal: "Look", subtasks: [{ goal: "Here" }, { goal: "There" }] }),
+      FINISH,
+      act("modify_task", { id: "0.0.1", state: "abandoned" }),
+      VERIFIED,
+      FINISH,
+    ]);
+    expect(isFinished(await made.loop.run())).toBe(true);
+    const [refusal] = observations(made, 3);
+    expect(refusal).toMatchObject({ observation: "task_complete", extras: { status: "denied" } });
+    for (const id of ["0", "0.0", "0.0.0", "0.0.1"]) expect(refusal.content).toContain(`${id} `);
+    expect(made.server.chats).toHaveLength(5);
+    const { plan } = await made.loop.run();
+    expect(JSON.stringify(plan)).toMatch(/Here","state":"verified".*There","state":"abandoned"/);
+  });
+
+  it("begins the next turn with a plan of its own, and without the actions of the last one", async () => {
+    const made = await make([VERIFIED, FINISH, FINISH, VERIFIED, FINISH]);
+    await made.loop.run();
+    const { store, row, clock } = made.loop;
+    const words = { type: "say", from: "user", text: "Add a title, please." } as const;
+    await store.deliver(row.id, "1", words, clock.now().toISOString());
+    expect(isFinished(await made.loop.run())).toBe(true);
+    const [first, second] = [made.request(3), made.request(4)];
+    expect(first.at(-1)).toContain('{"id":"0","goal":"Add a title, please.","state":"open"');
+    expect(first.map(parsed).filter(({ action }) => action !== undefined)).toEqual([]);
+    expect(second.join("\n")).toContain('0 \\"Add a title, please.\\" (open)');
+  });
+
+  it("pauses an agent that reports three times what is not done", async () => {
+    const made = await make([FINISH, FINISH, FINISH, FINISH]);
+    expect((await made.loop.run()).paused?.code).toBe("not-proven");
+    expect(made.server.chats).toHaveLength(3);
+  });
+
+  it("lets an agent without a plan end at once (control)", async () => {
+    const made = await makeProseLoop("json", [done()], {});
+    expect(isFinished(await made.loop.run())).toBe(true);
+  });
+
+  it("pauses after 30 thoughts at a limit of 30 steps, and can go on", async () => {
+    const made = await make(
+      (_request, index) => (index < 31 ? think(`Thought ${index}`) : index < 32 ? VERIFIED : FINISH),
+      {
+        settings: { stepLimit: 30 },
+      },
+    );
+    expect((await made.loop.run()).paused?.code).toBe("step-limit");
+    expect(made.server.chats).toHaveLength(30);
+    expect(await typesOf(made)).not.toContain("turn-finished");
+    await resume(made, { stepLimit: 40 });
+    expect(isFinished(await made.loop.run())).toBe(true);
+    expect(made.server.chats).toHaveLength(33);
+  });
+});
+
+describe("a person who looks on", () => {
+  it("sees each action and what was observed, and no thought twice", async () => {
+    const { loop } = await make([
+      think("First the file."),
+      "I just talk.",
+      act("write", { path: "a.md", content: "a" }),
+      VERIFIED,
+      FINISH,
+    ]);
+    await loop.run();
+    const { all } = await loadRegistry(["commands"], ALL_READY);
+    const { readThoughts } = createCommandSets(all, { commands: {}, args: {} })(initialState);
+    const lines: string[] = [];
+    const pieces: string[] = [];
+    const show = createShowRun({
+      print: (line) => lines.push(line),
+      colour: false,
+      thoughtsOf: readThoughts,
+      live: { write: (text) => pieces.push(text), redact: (text) => text, createScanner: createLiveThoughts },
+    });
+    for (const event of loop.shown) {
+      if (event.type === "model-replied") show.onText?.(headOf(event.text));
+      show(event);
+    }
+    const text = lines.join("\n");
+    expect(text.match(/First the file/g)).toHaveLength(1);
+    expect(text).toContain('Command: think {"thought":"First the file."}');
+    expect(text).toContain("Reply: I just talk.");
+    expect(text).toMatch(/Reply not usable: .*keys action and args/);
+    expect(text).toMatch(/Command: write_to_file \{"file":"a\.md","text":"a"\}\nResult \(ok\): Wrote a\.md/);
+    expect(text).toContain("Completed:");
+    expect(pieces).toEqual([]);
+    const thoughts = loop.shown.flatMap((event) => (event.type === "command-requested" ? [event.thought] : []));
+    expect(thoughts).toEqual(["First the file.", "", "", ""]);
+  });
+});
+
+describe("errors in the form plan", () => {
+  it("are observations: a reply without JSON, an unknown action, a bad task, a missing file", async () => {
+    const made = await make([
+      "I should begin.",
+      act("fly", { to: "the moon" }),
+      act("add_task", { parent: "0.5", goal: "b" }),
+      act("read", { path: "none.md" }),
+      VERIFIED,
+      `Well. ${FINISH} So be it.`,
+    ]);
+    expect(isFinished(await made.loop.run())).toBe(true);
+    const [prose, unknown, task, file] = observations(made, 5);
+    expect(prose).toMatchObject({ observation: "error", content: expect.stringContaining("keys action and args") });
+    expect(unknown.content).toMatch(/no action "fly"\. The actions are: .*write_to_file.*add_task.*task_complete/);
+    expect(task).toMatchObject({ observation: "add_task", extras: { status: "failed" } });
+    expect(task.content).toContain("There is no task 0.5");
+    expect(file).toMatchObject({ observation: "read_file", extras: { status: "failed" } });
+  });
+
+  it("pause the agent after three unusable replies in a row", async () => {
+    const made = await make(() => act("fly"));
+    expect((await made.loop.run()).paused?.code).toBe("bad-replies");
+    expect(made.server.chats).toHaveLength(3);
+  });
+});
+
+describe("the request of the form plan", () => {
+  const replies = [VERIFIED, FINISH];
+
+  it("demands JSON of a server that can", async () => {
+    const made = await make(replies);
+    await made.loop.run();
+    expect(made.server.chats.map(({ response_format }) => response_format?.type)).toEqual([
+      "json_object",
+      "json_object",
+    ]);
+    expect(made.server.violations).toEqual([]);
+    const [asked] = (await made.loop.events()).flatMap((event) => (event.type === "model-asked" ? [event] : []));
+    expect(asked?.mode).toBe("plan");
+  });
+
+  it("does without it at a server that refuses it, and remembers that", async () => {
+    const left = [...replies];
+    const made = await make(({ response_format: format }) =>
+      format ? failure(400, "Unknown parameter: response_format") : (left.shift() ?? ""),
+    );
+    expect(isFinished(await made.loop.run())).toBe(true);
+    expect(made.server.chats.map(({ response_format }) => response_format?.type)).toEqual([
+      "json_object",
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe("a change between the forms json and plan", () => {
+  const commands = {
+    json: jsonReply("append_to_file", { file: "a", text: "x" }),
+    plan: act("append_to_file", { file: "a", text: "y" }),
+  };
+  const change = async (from: "json" | "plan", to: ReplyForm) => {
+    const made = await makeProseLoop(
+      from,
+      [commands[from], to === "plan" ? VERIFIED : done()],
+      {},
+      { settings: { stepLimit: 1 } },
+    );
+    await made.loop.run();
+    await resume(made, { form: to, stepLimit: 2 });
+    await made.loop.run();
+    return parsed(made.request(2)[1] ?? "");
+  };
+
+  it("shows the older reply in the new form", async () => {
+    expect(await change("json", "plan")).toMatchObject({ action: "append_to_file", args: { text: "x" } });
+    expect(await change("plan", "json")).toMatchObject({ command: { name: "append_to_file", args: { text: "y" } } });
+  });
+});
