@@ -34,9 +34,9 @@ const ROWS = [...readRows("attacks.json"), ...readRows("more_attacks.json")];
 const TIME_LIMIT_MS = 1_500;
 const MAX_CALLS = 1_000;
 const MAX_DEPTH = 8;
-/** The aim is 100 ms; other tests may run beside this one. */
-const MAX_LATE_MS = 1_500;
-const MAX_DELAY_MS = 1_000;
+/** The aim is 100 ms. Code that blocks the host, or is not stopped, takes much longer than a busy machine does. */
+const MAX_LATE_MS = 10_000;
+const MAX_DELAY_MS = 10_000;
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
 for (const level of findLevelsHere().filter((one) => one !== "off"))
