@@ -153,6 +153,7 @@ CREATE TABLE memory (
 CREATE UNIQUE INDEX memory_event ON memory (agent_no, seq, ordinal) WHERE ordinal IS NOT NULL;
 CREATE UNIQUE INDEX memory_made ON memory (agent_no, made) WHERE made IS NOT NULL;
 CREATE INDEX memory_corrected ON memory (agent_no, corrected) WHERE corrected IS NOT NULL;
+CREATE INDEX memory_forgotten ON memory (namespace) WHERE forgotten IS NOT NULL;
 CREATE INDEX memory_key ON memory (agent_no, key, change) WHERE key IS NOT NULL;
 
 CREATE TABLE next_vector (                  -- see next-vectors.ts
