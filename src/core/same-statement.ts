@@ -46,7 +46,9 @@ export function compareWords(text: string): (other: string) => number {
   };
 }
 
-const numbersIn = (text: string): string => [...new Set(text.match(/\p{N}+/gu))].sort().join(" ");
+/** The numbers of a text without the counts of the agent's own steps. Texts that say the same have the same ones. */
+export const numbersIn = (text: string): string =>
+  [...new Set(text.replace(COUNTED_STEP, " ").match(/\p{N}+/gu))].sort().join(" ");
 
 interface Parts {
   readonly thought: string;
@@ -77,7 +79,7 @@ const contentWords = (text: string): readonly string[] =>
   wordsOf(normalize(text)).filter((word) => word.length > 3 || /\p{N}/u.test(word));
 
 /** Counts of the agent's own steps, which are no data. */
-const COUNTED_STEP = /\b(?:step|turn|attempt|try)s? #?\d+\b/g;
+const COUNTED_STEP = /\b(?:step|turn|attempt|try)s? #?\d+\b/gi;
 const NEGATIONS: ReadonlySet<string> = new Set(
   (
     "no not never none nothing without cannot can't won't don't doesn't didn't isn't aren't wasn't weren't " +

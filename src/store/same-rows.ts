@@ -6,7 +6,7 @@
  * removed when the text is forgotten. So forgotten texts are not recognized when an agent reads them again.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { compareWords, isAboutResult, type Statement, statementOf } from "#core/same-statement.ts";
+import { compareWords, isAboutResult, numbersIn, type Statement, statementOf } from "#core/same-statement.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import type { Curated } from "./curation-chain.ts";
@@ -110,7 +110,10 @@ function compareTo({ text }: ScannedRow, correction: string | undefined) {
   const hash = correction === undefined ? wholeHash(statement) : correctedHash(text, correction);
   const act = actHash(statement);
   const likeness = compareWords(text);
+  const numbers = numbersIn(text);
   return (other: string): Pick<ComparedRow, "isSame" | "isAlike"> => {
+    // Spares most rows the dearer comparison.
+    if (numbersIn(other) !== numbers) return { isSame: false, isAlike: false };
     const hashes = correctedHashes(other);
     if (hashes.includes(hash)) return { isSame: true, isAlike: false };
     return { isSame: false, isAlike: (act !== null && hashes.includes(act)) || likeness(other) >= ALIKE };
@@ -130,10 +133,14 @@ export interface Replacements {
 }
 
 export function openReplacements(database: DatabaseSync): Replacements {
-  const hasAny = prepare(database, "SELECT 1 FROM memory WHERE agent_no = ? AND corrected IS NOT NULL LIMIT 1");
+  const hasAny = prepare(
+    database,
+    "SELECT 1 FROM memory INDEXED BY memory_corrected WHERE agent_no = ? AND corrected IS NOT NULL LIMIT 1",
+  );
   const find = prepare<{ readonly by: string }>(
     database,
-    `SELECT superseded_by AS by FROM memory WHERE agent_no = ? AND corrected = ? AND superseded_by IS NOT NULL
+    `SELECT superseded_by AS by FROM memory INDEXED BY memory_corrected
+     WHERE agent_no = ? AND corrected = ? AND superseded_by IS NOT NULL
      ORDER BY change DESC LIMIT 1`,
   );
   const replace = prepare(
