@@ -104,6 +104,10 @@ export function createStoreReading(parts: ReadingParts): Reading {
         });
       return { namespace: id, query, recalls: await parts.recall(id, query, limit) };
     },
+    memoryStats: async (place) => {
+      const { loadMemoryStats } = await import("#views/memory-stats.ts");
+      return loadMemoryStats(place, reader);
+    },
     memoryStory: (place, id) => loadMemoryStory(place, id, reader),
     verify: async (name) => reader.verify(name === null ? undefined : (await find(name)).id),
   };

@@ -1,4 +1,5 @@
 /** memory.ts -- rules about memory rows that several rooms share. */
+import type { MemoryChange } from "./ports/memory-row.ts";
 import type { Recall } from "./ports/recall.ts";
 import type { OutsideSource } from "./provenance.ts";
 
@@ -11,6 +12,9 @@ export const namespaceOf = (id: string): string => id.slice(0, Math.max(0, id.la
 /** True for rows that may be recalled: neither forgotten nor superseded. */
 export const isLive = (row: { readonly forgotten: string | null; readonly supersededBy: string | null }): boolean =>
   row.forgotten === null && row.supersededBy === null;
+
+/** True for a person's wish to forget: the text and all that was made from it have to go. */
+export const isForgetting = (change: MemoryChange): boolean => change.op === "forget" && change.by === "person";
 
 /**
  * Sources of the outside words that an agent receives with this row. A row of another namespace may contain text from the web
