@@ -88,39 +88,53 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const window = withoutNull(shownWindow(state, activeFrame(state)), form);
   const numbers = numberMessages(activeFrame(state));
   const system = renderSystemMessage(input);
-  const recalls = input.shown ?? fitRecalls(input.recalls, input.now, contextTokens);
   const plan = renderPlan(state, words, form, planTokens);
-  const request = createRequestRenderer(input, window.length === 0, recalls, plan);
   const job = renderJob(state, words);
   const jobMessages = job === undefined ? [] : [userMessage(job)];
   const turns = renderTurns(state, words, contextTokens);
   const note = renderAskedNote(state, words);
-  const fixed = [system, ...jobMessages, ...note, request(0)];
-  const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
+  const asked = askedMessages(state);
   const outer = renderOuter(state, words, form);
-  const fitted = fitPrompt({
-    outer,
-    turns,
-    asked: askedMessages(state),
-    window,
-    words,
-    style: { form, numberOf: numbers.of },
-    roomTokens: contextTokens - replyTokens - fixedTokens,
-    recallCount: recalls.length,
-    recallTokens: (count) => request(count).tokens - request(0).tokens,
-  });
-  if (!fitted) return { fixedTokens };
-  const shownOuter = outer.slice(outer.length - fitted.outerCount);
-  const shownTurns = turns.slice(turns.length - fitted.turnCount);
-  const first = [system, ...jobMessages, ...shownOuter, ...shownTurns, ...note];
-  return assemblePrompt(input, fitted, first, { recalls, request: request(fitted.recallCount) });
+  const renderRequest = createRequestRenderer(input, window.length === 0, plan);
+  const bare = renderRequest([]);
+  const fixed = [system, ...jobMessages, ...note, bare];
+  const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
+  const roomTokens = contextTokens - replyTokens - fixedTokens;
+  const style = { form, numberOf: numbers.of };
+  const fitWith = (recalls: readonly RecallPart[]) => {
+    const made = [bare];
+    const request = (count: number): SizedMessage => (made[count] ??= renderRequest(recalls.slice(0, count)));
+    const recallTokens = (count: number): number => request(count).tokens - bare.tokens;
+    const sizes = { roomTokens, recallCount: recalls.length, recallTokens };
+    const fitted = fitPrompt({ outer, turns, asked, window, words, style, ...sizes });
+    return fitted && { fitted, recalls, request: request(fitted.recallCount) };
+  };
+  const isWhole = ({ messages, recallCount, outerCount, turnCount }: FittedPrompt, count: number): boolean =>
+    recallCount === count &&
+    messages.length + outerCount + turnCount === asked.length + window.length + outer.length + turns.length &&
+    !messages.some(({ isClipped }) => isClipped);
+  let built = fitWith(input.shown ?? fitRecalls(input.recalls, input.now, contextTokens));
+  // The rows around recalls give way before anything else does.
+  if (built && !input.shown && !isWhole(built.fitted, built.recalls.length))
+    built = fitWith(built.recalls.map((part) => ({ ...part, around: [] })));
+  if (!built) return { fixedTokens };
+  const { outerCount, turnCount } = built.fitted;
+  const shownOuter = outer.slice(outer.length - outerCount);
+  const shownTurns = turns.slice(turns.length - turnCount);
+  return assemblePrompt(input, built, [system, ...jobMessages, ...shownOuter, ...shownTurns, ...note]);
+}
+
+interface FittedRequest {
+  readonly fitted: FittedPrompt;
+  readonly recalls: readonly RecallPart[];
+  /** The last message, with the recalls that fit. */
+  readonly request: SizedMessage;
 }
 
 function assemblePrompt(
   { state, ...input }: PromptInput,
-  { messages, recallCount }: FittedPrompt,
+  { fitted: { messages, recallCount }, recalls, request }: FittedRequest,
   first: readonly SizedMessage[],
-  { recalls, request }: { readonly recalls: readonly RecallPart[]; readonly request: SizedMessage },
 ): Prompt {
   const shown = recalls.slice(0, recallCount);
   const parts: readonly SizedMessage[] = [...first, ...messages, request];
@@ -139,13 +153,8 @@ function assemblePrompt(
   };
 }
 
-/** Returns a cached renderer of the last message with the best `count` rows. */
-function createRequestRenderer(
-  input: PromptInput,
-  isFirst: boolean,
-  recalls: readonly RecallPart[],
-  plan: ReturnType<typeof renderPlan>,
-) {
+/** Returns a renderer of the last message with these recalls. */
+function createRequestRenderer(input: PromptInput, isFirst: boolean, plan: ReturnType<typeof renderPlan>) {
   const { state, words, now, form = JSON_WORDS } = input;
   const template = words[isFirst ? form.first : form.next];
   const origin = originOf(state);
@@ -157,16 +166,11 @@ function createRequestRenderer(
     methods: renderMethods(input),
     ...plan,
   };
-  const made: SizedMessage[] = [];
-  return (count: number): SizedMessage => {
-    const known = made[count];
-    if (known) return known;
-    const values = { ...shared, recalls: renderRecalls(recalls.slice(0, count), now, words) };
+  return (recalls: readonly RecallPart[]): SizedMessage => {
+    const values = { ...shared, recalls: renderRecalls(recalls, now, words) };
     const content = origin ? fillSubtask(origin, words, form, values) : fillTemplate(template, values);
     // Without a hint its template ends in blank lines.
-    const sized = userMessage(content.trimEnd());
-    made[count] = sized;
-    return sized;
+    return userMessage(content.trimEnd());
   };
 }
 

@@ -27,6 +27,8 @@ const MAX_SERIES_TOKENS = 200;
 const MAX_CHANGING_NUMBERS = 6;
 /** A row around a recall is shown whole or, if it is longer, without its middle. */
 const MAX_NEAR_TOKENS = 140;
+const LEAST_NEAR_TOKENS = 12;
+const MOST_CHARS_PER_TOKEN = 6;
 
 interface SizedPart extends RecallPart {
   readonly tokens: number;
@@ -75,8 +77,7 @@ const sharesOf = ({ kind }: RecalledRow): number => (kind === "turn" ? TURN_SHAR
 
 const sizePart = (part: RecallPart, now: Date): SizedPart => ({
   ...part,
-  // Adds one token for the line end.
-  tokens: estimateTokens(renderRecallLine(part, now)) + 1,
+  tokens: estimateLine(renderRecallLine(part, now)),
   shares: sharesOf(part.row),
 });
 
@@ -130,25 +131,49 @@ function chooseAround(
         if (!row || (distance > 0 && !isShownAt(at, side[distance - 1]))) continue;
         const known = shown.get(row.id);
         if (known) chosen[at]?.push(known);
-        if (known || taken.has(row.id)) continue;
-        const part = fitNear(row);
+        if (known || taken.has(row.id) || isTooLong(row, left)) continue;
+        const { part, tokens } = fitNear(row);
         // An empty line may part its passage from the one before.
-        const tokens = estimateTokens(renderNearLine(part)) + 2;
-        if (tokens > left) continue;
-        left -= tokens;
+        if (tokens + 1 > left) continue;
+        left -= tokens + 1;
         shown.set(row.id, part);
         chosen[at]?.push(part);
       }
   return chosen;
 }
 
-function fitNear(row: RecalledRow): RowPart {
-  const size = (part: RowPart) => ({ part, tokens: estimateTokens(renderNearLine(part)) });
+/** Saves the estimate of rows that cannot fit. */
+const isTooLong = ({ text }: RecalledRow, tokens: number): boolean =>
+  tokens < LEAST_NEAR_TOKENS || (tokens < MAX_NEAR_TOKENS && text.length > MOST_CHARS_PER_TOKEN * tokens);
+
+/** Includes the line end. A line that follows a line end is found in the cache of estimates at the next step. */
+const estimateLine = (line: string): number => estimateTokens(`\n${line}`);
+
+interface SizedRow {
+  readonly part: RowPart;
+  readonly tokens: number;
+}
+
+/** Cache by id: most rows around the recalls of a step return at the next step. */
+const keptRows = new Map<string, SizedRow>();
+const MAX_KEPT_ROWS = 256;
+
+function fitNear(row: RecalledRow): SizedRow {
+  const kept = keptRows.get(row.id);
+  if (kept && kept.part.row.text === row.text && kept.part.row.trust === row.trust) return kept;
+  const sized = sizeNear(row);
+  if (keptRows.size >= MAX_KEPT_ROWS) keptRows.clear();
+  keptRows.set(row.id, sized);
+  return sized;
+}
+
+function sizeNear(row: RecalledRow): SizedRow {
+  const size = (part: RowPart): SizedRow => ({ part, tokens: estimateLine(renderNearLine(part)) });
   const long = row.text.length > MAX_TEXT_CHARS;
   const whole: readonly TextRange[] = shortenRanges([[0, row.text.length]], MAX_TEXT_CHARS);
   const sized = size(long ? { row, ranges: whole } : { row });
-  if (sized.tokens <= MAX_NEAR_TOKENS) return sized.part;
+  if (sized.tokens <= MAX_NEAR_TOKENS) return sized;
   return shrinkText(lengthOf(whole), sized.tokens, MAX_NEAR_TOKENS, (limit) =>
     size({ row, ranges: shortenRanges(whole, limit) }),
-  ).part;
+  );
 }
