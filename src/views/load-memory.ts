@@ -1,6 +1,6 @@
 /** load-memory.ts -- loads memories from a store: pages, lists, one row, and why a row exists. */
 import { GoaldError } from "#core/errors.ts";
-import { isLive, SHARED_MEMORY } from "#core/memory.ts";
+import { isLive, SHARED_MEMORY, shownIds } from "#core/memory.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
@@ -148,7 +148,7 @@ async function followChain(
 async function stepsThatRecalled(row: MemoryRow, agent: AgentRow, reader: StoryReader): Promise<readonly number[]> {
   const steps = new Set<number>();
   for await (const event of allEvents(reader, agent.id))
-    if (event.type === "model-asked" && event.recallIds.includes(row.id)) steps.add(event.step);
+    if (event.type === "model-asked" && shownIds(event).includes(row.id)) steps.add(event.step);
   return [...steps];
 }
 

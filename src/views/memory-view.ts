@@ -53,7 +53,11 @@ export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open(
 );
 export type MemoryView = Static<typeof MemoryView>;
 
-export const RecallView: ObjectSchema<Recall> = open(
+/** A recall without the rows around it. */
+interface RecallView extends Omit<Recall, "ranges" | "around" | "series"> {
+  readonly excerpt?: string;
+}
+export const RecallView: ObjectSchema<RecallView> = open(
   {
     id: text,
     seq: count,
@@ -65,11 +69,16 @@ export const RecallView: ObjectSchema<Recall> = open(
     excerpt: described(text, "The part of a long text that matches the query."),
     outside: OutsideSources,
     score: { type: "number" },
-  } satisfies SchemasOf<Recall>,
+  } satisfies SchemasOf<RecallView>,
   "seq",
   "excerpt",
   "outside",
 );
+
+export const viewRecall = ({ ranges, around: _around, series: _series, ...recall }: Recall): RecallView => ({
+  ...recall,
+  ...(ranges ? { excerpt: ranges.map(([from, to]) => recall.text.slice(from, to).toWellFormed()).join(" … ") } : {}),
+});
 
 export const viewMemory = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;
 
@@ -98,7 +107,7 @@ export const memoryCells = (row: MemoryView): readonly string[] => [
 
 export const RECALL_HEAD: readonly string[] = ["MATCH", "ID", "AT", "KIND", "FROM", "TEXT"];
 
-export const recallCells = ({ score, id, at, kind, trust, text }: Recall): readonly string[] => [
+export const recallCells = ({ score, id, at, kind, trust, text }: RecallView): readonly string[] => [
   matchOf(score),
   id,
   at.slice(0, 16).replace("T", " "),

@@ -12,6 +12,7 @@ import type { Store } from "#core/ports/store.ts";
 import { wordsOf } from "#util/words.ts";
 import { createWordSet, type WordSet } from "../lexical/word-set.ts";
 import { DuplicateGroups } from "./duplicate-groups.ts";
+import { RowNeighbours } from "./row-neighbours.ts";
 
 const PAGE_ROWS = 256;
 /** Main memory of a row beside its text, measured with 20,000 rows of 400 characters. */
@@ -23,6 +24,8 @@ const MAX_OLDER_ROWS = 16;
 
 export interface RecallableRow extends Omit<MemoryRow, "vector" | "embedder"> {
   readonly words: WordSet;
+  /** Its text has a question mark. */
+  readonly isQuestion: boolean;
 }
 
 /** A slot filled by the last reading, with the vector that the store had for it. */
@@ -35,6 +38,7 @@ export interface NewSlot {
 export class AgentRows {
   /** All live rows by their words. */
   readonly groups = new DuplicateGroups();
+  readonly neighbours = new RowNeighbours();
   readonly #agent: string;
   readonly #bySlot: RecallableRow[] = [];
   readonly #slotOfText = new Map<string, number>();
@@ -130,9 +134,11 @@ export class AgentRows {
     const known = this.#slotOfText.get(key);
     const slot = known ?? this.#bySlot.length;
     if (known !== undefined && this.at(slot).id !== row.id) this.#keepOlderRow(slot, row.id);
-    this.#bySlot[slot] = { ...row, words: known === undefined ? this.#index(slot, row) : this.at(known).words };
+    const words = known === undefined ? this.#index(slot, row) : this.at(known).words;
+    this.#bySlot[slot] = { ...row, words, isQuestion: /[?？؟]/.test(row.text) };
     this.#slotOfText.set(key, slot);
     this.#slotOfId.set(row.id, slot);
+    this.neighbours.add(row, slot);
     if (row.pinned) this.#pinned.add(slot);
     else this.#pinned.delete(slot);
     if (row.step !== null) {

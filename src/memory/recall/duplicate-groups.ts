@@ -58,6 +58,28 @@ export class DuplicateGroups {
     if (this.#groupOfKey.get(key) === group) this.#groupOfKey.delete(key);
   }
 
+  /** Returns the newest other rows of the row's group, at most `limit`, and the number of the rest. */
+  rowsLike(
+    slot: number,
+    limit: number,
+    excluded: ReadonlySet<number>,
+  ): { readonly slots: readonly number[]; readonly others: number } {
+    const group = this.#groupOfSlot[slot];
+    if (group === undefined || this.#rows.length(group) < 2) return { slots: [], others: 0 };
+    const rows = this.#rows.read(group);
+    const slots: number[] = [];
+    let at = rows.length - 1;
+    for (; at >= 0 && slots.length < limit; at--) {
+      const row = rows[at] as number;
+      if (row !== slot && !excluded.has(row) && !this.#removed.has(row)) slots.push(row);
+    }
+    const older = rows.subarray(0, at + 1);
+    return {
+      slots,
+      others: this.#removed.size === 0 ? older.length : older.filter((row) => !this.#removed.has(row)).length,
+    };
+  }
+
   /**
    * Returns a function that searches for one part: its best `limit` groups as rows, best first, without excluded rows and
    * rows that share no word. Valid until the next search. Document frequencies include `others`, so that scores compare

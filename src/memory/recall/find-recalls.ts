@@ -11,9 +11,11 @@ import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { type ChosenRow, chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { createIdleCheck } from "./idle-rows.ts";
 import { fuseRankings, mergeParts } from "./merge-rankings.ts";
 import type { QueryPart } from "./query-parts.ts";
+import { readChosen } from "./read-chosen.ts";
 
 export interface AgentMemory {
   readonly rows: AgentRows;
@@ -39,13 +41,29 @@ export async function findRecalls(
   memories: readonly AgentMemory[],
   query: RecallQuery,
   parts: readonly QueryPart[],
-  { withVectors, embed }: { readonly withVectors: boolean; readonly embed?: () => Promise<void> },
+  options: FindOptions,
 ): Promise<readonly Recall[]> {
-  const { count } = query;
   const searched = searchedMemories(memories, query);
-  const { lastStep } = (memories[0] as AgentMemory).rows;
+  const chosen = await findRows(searched, query, parts, options);
+  return chosen.map((row) => readChosen(row, memoryOf(searched, row.slot), parts));
+}
+
+interface FindOptions {
+  readonly withVectors: boolean;
+  readonly embed?: () => Promise<void>;
+}
+
+async function findRows(
+  searched: readonly SearchedMemory[],
+  query: RecallQuery,
+  parts: readonly QueryPart[],
+  { withVectors, embed }: FindOptions,
+): Promise<readonly ChosenRow[]> {
+  const { count, floor = 0 } = query;
+  const { lastStep } = (searched[0] as SearchedMemory).rows;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
+  const options = { pinned, weigh, floor, isIdle: createIdleCheck(parts, weigh) };
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
@@ -54,15 +72,14 @@ export async function findRecalls(
     let hits = mergeParts(wordHits, parts, withVectors || depth === DEEP ? undefined : maxCandidates);
     if (withVectors) hits = fuseRankings(hits, mergeParts(await searchVectors(searched, parts, maxHits), parts));
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
-    const choice = chooseRecalls(candidates, count, lastStep, { pinned, weigh });
+    const choice = chooseRecalls(candidates, count, lastStep, options);
     if (choice.distinct === count) return choice.recalls;
     if (hits.length >= maxHits && depth !== DEEP) continue;
     // When words found every group already, vectors cannot add any.
-    const groups = memories.reduce((sum, { rows }) => sum + rows.groups.size, 0);
+    const groups = searched.reduce((sum, { rows }) => sum + rows.groups.size, 0);
     const isIncomplete = hits.length < Math.min(count, groups);
     const fillers = await findFillers(searched, query, parts, hits, isIncomplete ? embed : undefined);
-    const options = { pinned, weigh, fillers: candidatesOf(searched, fillers) };
-    return chooseRecalls(candidates, count, lastStep, options).recalls;
+    return chooseRecalls(candidates, count, lastStep, { ...options, fillers: candidatesOf(searched, fillers) }).recalls;
   }
   return [];
 }
@@ -129,10 +146,13 @@ function candidatesOf(memories: readonly SearchedMemory[], hits: readonly Scored
   return hits.flatMap(({ slot, score }) => {
     if (seen.has(slot)) return [];
     seen.add(slot);
-    const { rows, firstSlot } = memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
-    return [{ row: rows.at(slot - firstSlot), similarity: score, lastStep: rows.lastStep }];
+    const { rows, firstSlot } = memoryOf(memories, slot);
+    return [{ slot, row: rows.at(slot - firstSlot), similarity: score, lastStep: rows.lastStep }];
   });
 }
+
+const memoryOf = (memories: readonly SearchedMemory[], slot: number): SearchedMemory =>
+  memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
 
 function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallCandidate[] {
   const slots = memories.flatMap(({ rows, firstSlot, excluded }) =>

@@ -22,10 +22,9 @@ import { exactIndexes } from "../vectors/exact-index.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";
 import { AgentRows } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
-import { excerptOf } from "./excerpt.ts";
 import { type AgentMemory, findRecalls } from "./find-recalls.ts";
 import { LoadedMemories } from "./loaded-memories.ts";
-import { type QueryPart, queryParts } from "./query-parts.ts";
+import { queryParts } from "./query-parts.ts";
 
 export interface LongTermMemoryParts {
   readonly store: Pick<Store, "memories" | "saveVectors">;
@@ -150,7 +149,7 @@ class StoredMemory implements RecallingMemory {
       const options = { withVectors: semantic, ...(semantic ? {} : { embed: embedAll }) };
       const found = await findRecalls(memories, query, parts, options);
       this.#searching.recovered();
-      return found.map((recall) => withExcerpt(recall, parts));
+      return found;
     } catch (error) {
       this.#searching.failed(
         `Memory is searched by shared words, because its index cannot be searched: ${toError(error).message}`,
@@ -243,8 +242,3 @@ class StoredMemory implements RecallingMemory {
 
 /** Free vectors are made all at once and never saved. */
 const isFree = ({ local, semantic }: Embedder): boolean => local && !semantic;
-
-function withExcerpt(recall: Recall, parts: readonly QueryPart[]): Recall {
-  const excerpt = recall.kind === "turn" ? undefined : excerptOf(recall.text, parts);
-  return excerpt === undefined ? recall : { ...recall, excerpt };
-}
