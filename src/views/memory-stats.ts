@@ -4,7 +4,7 @@
  * Reads every row and, for recalls, the whole log of the agent: about 2 s for 10,000 rows, measured on a busy machine. Nothing is saved
  * for it, because people ask for it rarely.
  */
-import { isLive } from "#core/memory.ts";
+import { isLive, shownIds } from "#core/memory.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { statementOf } from "#core/same-statement.ts";
 import { countNoun, formatSize, oneLine } from "#core/text.ts";
@@ -92,7 +92,7 @@ async function countRecalls(agent: string, reader: Pick<StoreReader, "read">) {
   for await (const event of allEvents(reader, agent)) {
     if (event.type !== "model-asked" || event.recallIds.length === 0) continue;
     prompts++;
-    for (const id of event.recallIds) ids.set(id, (ids.get(id) ?? 0) + 1);
+    for (const id of shownIds(event)) ids.set(id, (ids.get(id) ?? 0) + 1);
     await turn();
   }
   return { ids, prompts };
