@@ -7,9 +7,10 @@ import { createEmbeddingMeter } from "#model/embedding-meter.ts";
 import { systemClock } from "#util/clock.ts";
 
 const ROW = {
-  id: "a1",
+  id: "a/1",
   namespace: "a",
   kind: "step",
+  seq: 1,
   step: 1,
   text: "Paris has rain.",
   at: "2026-11-20T10:00:00.000Z",
@@ -32,6 +33,7 @@ async function memoryOf(rows: readonly unknown[]) {
     server: { baseUrl: env.OPENAI_BASE_URL, apiKey: env.OPENAI_API_KEY, http: { to: () => send } },
     store: {
       memories: async (namespace, after) => (namespace === "a" && after === 0 ? (rows as MemoryRow[]) : []),
+      memory: async (_namespace, id) => (rows as MemoryRow[]).find((row) => row.id === id),
       saveVectors: async () => undefined,
     },
     report: () => undefined,
@@ -62,7 +64,7 @@ describe("long-term memory", () => {
       supersededBy: null,
     };
     const { memory, requests } = await memoryOf([row]);
-    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a1" }]);
+    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a/1" }]);
     expect(requests()).toBe(1);
     await memory.close();
   });

@@ -11,7 +11,6 @@
  * chosen: the newest of those with about equal scores. The others come last, but they are kept: ten rows are recalled while
  * there are ten, and for the same reason no score is too low.
  */
-import type { Recall } from "#core/ports/recall.ts";
 import { type WeighWord, weightedJaccard } from "../lexical/word-set.ts";
 import type { RecallableRow } from "./agent-rows.ts";
 
@@ -21,8 +20,14 @@ export interface RecallCandidate {
   /** The step that the row's age is counted from. Default: the agent's newest. */
   readonly lastStep?: number;
 }
+/** A row to recall. Scores never rise from one row to the next. */
+export interface ChosenRow {
+  readonly row: RecallableRow;
+  readonly score: number;
+}
 export interface RecallChoice {
-  readonly recalls: readonly Recall[];
+  /** Best first. */
+  readonly rows: readonly ChosenRow[];
   /** Number of chosen rows that are not near-duplicates of a better one. */
   readonly distinct: number;
 }
@@ -75,13 +80,12 @@ export function chooseRecalls(
     ranked.push(...chosen.slice(from).sort(compareScores));
   }
   ranked.push(...duplicates.sort(compareScores));
-  // Reported scores never rise from one row to the next.
   let highest = Math.max(0, ...ranked.map(({ score }) => score));
-  const recalls = ranked.slice(0, count).map(({ row, score }, place) => {
+  const rows = ranked.slice(0, count).map(({ row, score }, place) => {
     if (place >= pinned.length) highest = Math.min(highest, score);
-    return toRecall(row, highest);
+    return { row, score: highest };
   });
-  return { recalls, distinct: chosen.length };
+  return { rows, distinct: chosen.length };
 }
 
 const scoreCandidate = ({ row, similarity, lastStep }: RecallCandidate, ownLastStep: number): ScoredCandidate => ({
@@ -155,17 +159,9 @@ function swapRows(one: ScoredCandidate, other: ScoredCandidate): void {
 }
 
 /** Leaves a negative similarity alone, because a factor would lower it. */
-function addBonuses(
-  { importance, step, supersedes, trust }: RecallableRow,
-  similarity: number,
-  lastStep: number,
-): number {
+function addBonuses({ importance, step, isCorrection }: RecallableRow, similarity: number, lastStep: number): number {
   if (similarity <= 0) return similarity;
   const recency = 2 ** (-Math.max(0, lastStep - (step ?? lastStep)) / HALF_LIFE_STEPS);
-  const correction = supersedes !== null && trust === "person" ? CORRECTION_WEIGHT : 0;
+  const correction = isCorrection ? CORRECTION_WEIGHT : 0;
   return similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency + correction);
-}
-
-function toRecall({ id, seq, step, at, kind, trust, text, outside }: RecallableRow, score: number): Recall {
-  return { id, seq, step, at, kind, trust, text, score, ...(outside ? { outside } : {}) };
 }

@@ -6,12 +6,12 @@
  * leave open. Ranked beside words they make the choice worse: 0.74 instead of 0.77 of the relevant rows among the
  * ten, measured on dialogues. The newest rows fill the rest, so that ten rows are recalled while there are ten.
  */
-import type { Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { type ChosenRow, chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
 import { fuseRankings, mergeParts } from "./merge-rankings.ts";
 import type { QueryPart } from "./query-parts.ts";
 
@@ -31,7 +31,7 @@ const UNFOUND_SCORE = 1e-6;
 const SLOTS_PER_MEMORY = 2 ** 26;
 
 /**
- * Returns recalls, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
+ * Returns the rows to recall, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
  * vectors rank beside words. Without it `embed` makes the missing vectors, called only when words find fewer than
  * `count`. Rejects when an index cannot be searched.
  */
@@ -40,7 +40,7 @@ export async function findRecalls(
   query: RecallQuery,
   parts: readonly QueryPart[],
   { withVectors, embed }: { readonly withVectors: boolean; readonly embed?: () => Promise<void> },
-): Promise<readonly Recall[]> {
+): Promise<readonly ChosenRow[]> {
   const { count } = query;
   const searched = searchedMemories(memories, query);
   const { lastStep } = (memories[0] as AgentMemory).rows;
@@ -55,14 +55,14 @@ export async function findRecalls(
     if (withVectors) hits = fuseRankings(hits, mergeParts(await searchVectors(searched, parts, maxHits), parts));
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
     const choice = chooseRecalls(candidates, count, lastStep, { pinned, weigh });
-    if (choice.distinct === count) return choice.recalls;
+    if (choice.distinct === count) return choice.rows;
     if (hits.length >= maxHits && depth !== DEEP) continue;
     // When words found every group already, vectors cannot add any.
     const groups = memories.reduce((sum, { rows }) => sum + rows.groups.size, 0);
     const isIncomplete = hits.length < Math.min(count, groups);
     const fillers = await findFillers(searched, query, parts, hits, isIncomplete ? embed : undefined);
     const options = { pinned, weigh, fillers: candidatesOf(searched, fillers) };
-    return chooseRecalls(candidates, count, lastStep, options).recalls;
+    return chooseRecalls(candidates, count, lastStep, options).rows;
   }
   return [];
 }

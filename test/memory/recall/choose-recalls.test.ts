@@ -2,22 +2,16 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createWordSet, type WordSet, weightedJaccard } from "#memory/lexical/word-set.ts";
 import type { RecallableRow } from "#memory/recall/agent-rows.ts";
-import { chooseRecalls, type RecallCandidate } from "#memory/recall/choose-recalls.ts";
+import { chooseRecalls, type RecallCandidate, type RecallChoice } from "#memory/recall/choose-recalls.ts";
 import { wordsOf } from "#util/words.ts";
 
 const row = (seq: number, text: string, change: Partial<RecallableRow> = {}): RecallableRow => ({
   id: `a/${seq}`,
   seq,
   step: seq,
-  at: "2026-11-20T10:00:00.000Z",
-  namespace: "a",
-  kind: "step",
-  trust: "agent",
   importance: 0.4,
-  text,
+  isCorrection: false,
   words: createWordSet(wordsOf(text)),
-  change: seq,
-  ...{ supersedes: null, supersededBy: null, key: null, source: null, pinned: false, forgotten: null },
   ...change,
 });
 const candidate = (
@@ -28,7 +22,7 @@ const candidate = (
   row: row(seq, text),
   similarity,
 });
-const ids = ({ recalls }: { recalls: readonly { id: string }[] }) => recalls.map(({ id }) => id);
+const ids = ({ rows }: RecallChoice) => rows.map(({ row }) => row.id);
 
 describe("chooseRecalls", () => {
   it("chooses by similarity, best first, at most `count`", () => {
@@ -56,7 +50,7 @@ describe("chooseRecalls", () => {
     const choice = chooseRecalls(candidates, 4, 5);
     expect(ids(choice)).toEqual(["a/4", "a/5", "a/3", "a/2"]);
     expect(choice.distinct).toBe(2);
-    const scores = choice.recalls.map(({ score }) => score);
+    const scores = choice.rows.map(({ score }) => score);
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
   });
 
