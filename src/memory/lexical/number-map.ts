@@ -31,6 +31,13 @@ export class NumberMap {
     this.#values[cell] = value + 1;
   }
 
+  /** Adds to the value of a key, 0 without one. The sum must not be negative. */
+  add(key: number, change: number): void {
+    const cell = this.#cellOf(key);
+    if (this.#values[cell] === 0) this.set(key, change);
+    else this.#values[cell] = (this.#values[cell] as number) + change;
+  }
+
   /** Returns the cell of the key, or the empty cell where it belongs. */
   #cellOf(key: number): number {
     const keys = this.#keys;

@@ -99,7 +99,7 @@ export class DuplicateGroups {
   }
 
   #count(hashes: Uint32Array, rows: 1 | -1): void {
-    for (const hash of hashes) this.#rowsWithWord.set(hash, this.rowsWithWord(hash) + rows);
+    for (const hash of hashes) this.#rowsWithWord.add(hash, rows);
   }
 
   /** Returns the distinct hashes of the words without their digits, ascending. Valid until the next call. */

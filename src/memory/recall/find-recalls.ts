@@ -75,17 +75,13 @@ interface SearchedMemory extends AgentMemory {
 }
 const NO_SLOTS: ReadonlySet<number> = new Set();
 
-/** Weighs a word by its inverse document frequency in all memories together. Candidates are compared in pairs, so each word comes often. */
+/** Weighs a word by its inverse document frequency in all memories together. */
 function rarityIn(memories: readonly AgentMemory[]): WeighWord {
   const rows = memories.reduce((sum, memory) => sum + memory.rows.size, 0);
-  const weights = new Map<number, number>();
   return (hash) => {
-    const known = weights.get(hash);
-    if (known !== undefined) return known;
-    const withWord = memories.reduce((sum, memory) => sum + memory.rows.rowsWithWord(hash), 0);
-    const weight = Math.log(1 + rows / Math.max(1, withWord));
-    weights.set(hash, weight);
-    return weight;
+    let withWord = 0;
+    for (const memory of memories) withWord += memory.rows.rowsWithWord(hash);
+    return Math.log(1 + rows / Math.max(1, withWord));
   };
 }
 
