@@ -55,6 +55,7 @@ export const openRows = (rows: readonly MemoryRow[], embedder: Embedder = openHa
   openLongTermMemory({
     store: {
       memories: async (_agent, after, limit) => rows.slice(after, after + limit),
+      memory: async (_agent, id) => rows[Number(id.slice(id.lastIndexOf("/") + 1)) - 1],
       saveVectors: async () => {},
     },
     embedder,
@@ -90,7 +91,8 @@ export const wordsAlone = (name = "goald, words alone", settings: LexicalSetting
   name,
   async open(docs) {
     const index = new LexicalIndex(settings);
-    for (const [place, { text, ns }] of docs.entries()) index.add(place, wordsOf(text), ns);
+    for (const [place, { text, ns }] of docs.entries())
+      index.add(place, index.vocabulary.countTerms(wordsOf(text)), ns);
     return {
       find: async (texts, count) => {
         const hits = index.search([[...new Set(wordsOf(texts.join("\n")))]], count)(0);

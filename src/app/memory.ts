@@ -28,7 +28,7 @@ export interface MemoryParts {
   readonly settings: Settings;
   /** The model server, which also makes embeddings. */
   readonly server: Omit<OpenAIEmbedderSettings, "model">;
-  readonly store: Pick<Store, "memories" | "saveVectors">;
+  readonly store: Pick<Store, "memories" | "memory" | "saveVectors">;
   readonly report: (problem: string) => void;
   /** Limits and counts the tokens of embeddings. */
   readonly embeddings: EmbeddingMeter;
@@ -53,6 +53,7 @@ export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder
     // Saves no vectors: another process may already have written new ones for shared memories.
     const reader: MemoryParts["store"] = {
       memories: (namespace, after, limit) => store.memories(namespace, after, limit),
+      memory: (namespace, id) => store.memory(namespace, id),
       saveVectors: async () => undefined,
     };
     return earlier && openLongTermMemory({ store: reader, embedder: earlier, report, ...clock });

@@ -7,9 +7,10 @@ import { createEmbeddingMeter } from "#model/embedding-meter.ts";
 import { systemClock } from "#util/clock.ts";
 
 const ROW = {
-  id: "a1",
+  id: "a/1",
   namespace: "a",
   kind: "step",
+  seq: 1,
   step: 1,
   text: "Paris has rain.",
   at: "2026-11-20T10:00:00.000Z",
@@ -33,6 +34,7 @@ async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, s
     server: { baseUrl: settings.openai.baseUrl, apiKey: settings.openai.apiKey ?? "", http: { to: () => send } },
     store: {
       memories: async (namespace, after) => (namespace === "a" && after === 0 ? (rows as MemoryRow[]) : []),
+      memory: async (_namespace, id) => (rows as MemoryRow[]).find((row) => row.id === id),
       saveVectors: async () => undefined,
     },
     report: () => undefined,
@@ -81,7 +83,7 @@ describe("long-term memory", () => {
     ["sends nothing without a key and a server", 0, {}, {}],
   ])("%s", async (_what, sent, change, env) => {
     const { memory, requests } = await memoryOf([{ ...row, ...change }], env);
-    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a1" }]);
+    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a/1" }]);
     expect(requests()).toBe(sent);
     await memory.close();
   });

@@ -188,13 +188,9 @@ function swapRows(one: ScoredCandidate, other: ScoredCandidate): void {
 }
 
 /** Leaves a negative similarity alone, because a factor would lower it. */
-function addBonuses(
-  { importance, step, supersedes, trust }: RecallableRow,
-  similarity: number,
-  lastStep: number,
-): number {
+function addBonuses({ importance, step, isCorrection }: RecallableRow, similarity: number, lastStep: number): number {
   if (similarity <= 0) return similarity;
   const recency = 2 ** (-Math.max(0, lastStep - (step ?? lastStep)) / HALF_LIFE_STEPS);
-  const correction = supersedes !== null && trust === "person" ? CORRECTION_WEIGHT : 0;
+  const correction = isCorrection ? CORRECTION_WEIGHT : 0;
   return similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency + correction);
 }

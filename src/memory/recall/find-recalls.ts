@@ -6,7 +6,7 @@
  * leave open. Ranked beside words they make the choice worse: 0.74 instead of 0.77 of the relevant rows among the
  * ten, measured on dialogues. The newest rows fill the rest, so that ten rows are recalled while there are ten.
  */
-import type { Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows } from "./agent-rows.ts";
@@ -15,7 +15,6 @@ import { type ChosenRow, chooseRecalls, type RecallCandidate } from "./choose-re
 import { createIdleCheck } from "./idle-rows.ts";
 import { fuseRankings, mergeParts } from "./merge-rankings.ts";
 import type { QueryPart } from "./query-parts.ts";
-import { readChosen } from "./read-chosen.ts";
 
 export interface AgentMemory {
   readonly rows: AgentRows;
@@ -32,8 +31,13 @@ const UNFOUND_SCORE = 1e-6;
 /** The slots of the n-th memory start at n times this. */
 const SLOTS_PER_MEMORY = 2 ** 26;
 
+/** A row to recall, with its slot in the memory that it is from. Scores never rise from one row to the next. */
+export interface FoundRow extends ChosenRow {
+  readonly memory: SearchedMemory;
+}
+
 /**
- * Returns recalls, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
+ * Returns the rows to recall, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
  * vectors rank beside words. Without it `embed` makes the missing vectors, called only when words find fewer than
  * `count`. Rejects when an index cannot be searched.
  */
@@ -42,10 +46,13 @@ export async function findRecalls(
   query: RecallQuery,
   parts: readonly QueryPart[],
   options: FindOptions,
-): Promise<readonly Recall[]> {
+): Promise<readonly FoundRow[]> {
   const searched = searchedMemories(memories, query);
   const chosen = await findRows(searched, query, parts, options);
-  return chosen.map((row) => readChosen(row, memoryOf(searched, row.slot), parts));
+  return chosen.map((row) => {
+    const memory = memoryOf(searched, row.slot);
+    return { ...row, slot: row.slot - memory.firstSlot, memory };
+  });
 }
 
 interface FindOptions {
@@ -85,24 +92,20 @@ async function findRows(
 }
 
 /** A memory with its excluded slots, and the first of the numbers that its slots have in merged rankings. */
-interface SearchedMemory extends AgentMemory {
+export interface SearchedMemory extends AgentMemory {
   readonly firstSlot: number;
   readonly excluded: ReadonlySet<number>;
   readonly others: readonly AgentMemory[];
 }
 const NO_SLOTS: ReadonlySet<number> = new Set();
 
-/** Weighs a word by its inverse document frequency in all memories together. Candidates are compared in pairs, so each word comes often. */
+/** Weighs a word by its inverse document frequency in all memories together. */
 function rarityIn(memories: readonly AgentMemory[]): WeighWord {
   const rows = memories.reduce((sum, memory) => sum + memory.rows.size, 0);
-  const weights = new Map<number, number>();
   return (hash) => {
-    const known = weights.get(hash);
-    if (known !== undefined) return known;
-    const withWord = memories.reduce((sum, memory) => sum + memory.rows.rowsWithWord(hash), 0);
-    const weight = Math.log(1 + rows / Math.max(1, withWord));
-    weights.set(hash, weight);
-    return weight;
+    let withWord = 0;
+    for (const memory of memories) withWord += memory.rows.rowsWithWord(hash);
+    return Math.log(1 + rows / Math.max(1, withWord));
   };
 }
 

@@ -6,10 +6,9 @@
  * is read later after a restart.
  */
 import { orderOf } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { AgentRows } from "./agent-rows.ts";
+import type { AgentRows, RecallableRow } from "./agent-rows.ts";
 
-type PlacedRow = Pick<MemoryRow, "id" | "kind" | "source" | "importance">;
+type PlacedRow = Pick<RecallableRow, "id" | "kind">;
 
 /** Rows returned on each side. */
 const MAX_NEIGHBOURS = 2;
@@ -53,8 +52,8 @@ export class RowNeighbours {
 const isPiece = ({ kind }: PlacedRow): boolean => kind === "file_chunk";
 
 /** What the pieces of one text have in common. */
-const wholeOf = ({ id, source }: PlacedRow): string =>
-  `${id.includes("+") ? "" : id.replace(/\.\d+$/, "")} ${source ?? ""}`;
+const wholeOf = ({ id, sourceKey }: RecallableRow): string =>
+  `${id.includes("+") ? "" : id.replace(/\.\d+$/, "")} ${sourceKey}`;
 
 /** Slots by ascending keys. */
 class Order {

@@ -19,6 +19,7 @@ async function recall(rows: readonly MemoryRow[], text: string, change: Partial<
   const memory = openLongTermMemory({
     store: {
       memories: async (_agent, after, limit) => rows.filter((row) => row.change > after).slice(0, limit),
+      memory: async (_agent, id) => rows.findLast((row) => row.id === id),
       saveVectors: async () => undefined,
     },
     embedder: openHashEmbedder(),

@@ -67,14 +67,12 @@ function index(
     embedder,
     local: new ExactIndex(dimensions),
     rows: {
-      at: (slot) => ({
-        id: `${namespace}/${slot}`,
-        seq: slot,
-        kind: "step",
-        trust: "agent",
-        at: "2026-11-20T10:00:00.000Z",
-        text: texts[slot] ?? `text ${slot}`,
-      }),
+      at: (slot) => ({ id: `${namespace}/${slot}` }),
+      read: async (id) => {
+        const slot = Number(id.slice(namespace.length + 1));
+        const text = texts[slot] ?? `text ${slot}`;
+        return { id, seq: slot, kind: "step", trust: "agent", at: "2026-11-20T10:00:00.000Z", text };
+      },
       has: (id) => Object.hasOwn(texts, id.slice(namespace.length + 1)),
     },
   });
