@@ -18,6 +18,7 @@ import { throwNoAgent } from "./failure.ts";
 import type { EventLog } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
 import { digestedValues, type EventPlace, memoriesOf, openMemoryInsert, type RowValues } from "./memory-rows.ts";
+import { openPieces } from "./pieces.ts";
 import { isoTime, sourcesText } from "./rows.ts";
 
 const SNAPSHOTS_KEPT = 2;
@@ -45,13 +46,14 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
   const queries = writingQueries(database);
   const insertMemory = openMemoryInsert(database);
   const insertFiles = openFileInsert(database);
+  const pieces = openPieces(database);
 
   return (lease, expectedHead, commit) => {
     const writer = queries.writer.get(lease.agent) ?? throwNoAgent(lease.agent);
     requireValidCommit(lease, writer, expectedHead, commit.events);
     const place = placeOf(commit, writer);
     const { no } = writer;
-    const memories = memoriesOf(commit, lease.agent, place.result);
+    const memories = pieces.withoutKnown(no, memoriesOf(commit, lease.agent, place.result));
     const rows: CommitRows = {
       memories: memories.map(digestedValues),
       files: sortBySeq(filesOf(commit, place)),
@@ -69,6 +71,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
     if (added > 0) queries.addStored.run(added, no);
     insertFiles(no, rows.files);
     for (const memory of memories) insertMemory(no, memory);
+    pieces.supersede(no, commit.memories);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
   };

@@ -11,6 +11,7 @@ import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-
 import { canonicalJson } from "#util/canonical-json.ts";
 import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
+import { openKnownKeys } from "./known-keys.ts";
 import {
   contentOf,
   digestedValues,
@@ -114,16 +115,10 @@ interface CuratedRow extends Pick<MemoryRow, "forgotten" | "trust"> {
   readonly pinned: number;
   readonly supersededBy: string | null;
 }
-type KeyedRow = Pick<CuratedRow, "name" | "forgotten" | "supersededBy"> & { readonly change: number };
 
 function changeQueries(database: DatabaseSync) {
   return {
     row: openMemoryByName<CuratedRow>(database, "no, name, trust, pinned, forgotten, superseded_by AS supersededBy"),
-    keyed: prepare<KeyedRow>(
-      database,
-      `SELECT change, name, forgotten, superseded_by AS supersededBy FROM memory
-       WHERE agent_no = ? AND key = ? AND change < ? ORDER BY change DESC LIMIT 1`,
-    ),
     numbers: prepare<{ readonly made: number; readonly seq: number }>(
       database,
       `SELECT (SELECT coalesce(max(made), 0) FROM memory WHERE agent_no = ?1 AND made IS NOT NULL) + 1 AS made,
@@ -144,6 +139,7 @@ function openChanges(
 ): (agentNo: number, namespace: string, change: MemoryChange, at: string) => Curated {
   const queries = changeQueries(database);
   const insert = openMemoryInsert(database);
+  const findKnown = openKnownKeys(database);
 
   function add(agentNo: number, namespace: string, memory: MemoryChange & { readonly op: "add" }, at: string): Curated {
     const known = memory.key === undefined ? undefined : findKnown(agentNo, memory.key);
@@ -155,19 +151,6 @@ function openChanges(
     const row: NewRow = { ...numbers, ordinal: null, step: null, namespace, kind, importance, trust, at, ...content };
     insert(agentNo, row);
     return { op: "add", id: nameOfRow(row), sha: rowSha(row) };
-  }
-
-  /** Finds the newest row of this key that prevents another one. Nearly always that is the first. */
-  function findKnown(agentNo: number, key: string): KeyedRow | undefined {
-    let row = queries.keyed.get(agentNo, key, Number.MAX_SAFE_INTEGER);
-    while (row && !preventsAdd(agentNo, row)) row = queries.keyed.get(agentNo, key, row.change);
-    return row;
-  }
-
-  /** True for a live row, and for one that a person forgot or corrected. */
-  function preventsAdd(agentNo: number, { forgotten, supersededBy }: KeyedRow): boolean {
-    if (forgotten === "person" || (forgotten === null && supersededBy === null)) return true;
-    return supersededBy !== null && queries.row(agentNo, supersededBy)?.trust === "person";
   }
 
   function requireLive(agentNo: number, name: string, namespace: string): void {

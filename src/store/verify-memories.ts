@@ -127,11 +127,18 @@ interface SupersedingRow {
   readonly supersedes: string | null;
   readonly supersededBy: string | null;
   readonly forgotten: string | null;
+  readonly kind: string;
+  readonly seq: number;
+  readonly source: string | null;
 }
+
+/** A later row of the same file or page may supersede many pieces, and names none of them. */
+const isReplacedBy = (older: SupersedingRow, newer: SupersedingRow | undefined): boolean =>
+  older.kind === "piece" && older.source !== null && newer?.source === older.source && newer.seq > older.seq;
 
 /** A superseding and a superseded row must name each other, unless the older one was forgotten. */
 function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: string, problems: string[]): void {
-  const columns = "name, supersedes, superseded_by AS supersededBy, forgotten";
+  const columns = "name, supersedes, superseded_by AS supersededBy, forgotten, kind, seq, source";
   const byName = openMemoryByName<SupersedingRow>(database, columns);
   const rows = prepare<SupersedingRow>(
     database,
@@ -139,8 +146,10 @@ function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: str
      WHERE agent_no = ? AND (supersedes IS NOT NULL OR superseded_by IS NOT NULL)`,
   );
   const wrong = new Set<string>();
-  for (const { name, supersedes, supersededBy } of rows.all(agentNo)) {
-    if (supersededBy !== null && byName(agentNo, supersededBy)?.supersedes !== name) wrong.add(name);
+  for (const row of rows.all(agentNo)) {
+    const { name, supersedes, supersededBy } = row;
+    const newer = supersededBy === null ? undefined : byName(agentNo, supersededBy);
+    if (supersededBy !== null && newer?.supersedes !== name && !isReplacedBy(row, newer)) wrong.add(name);
     const older = supersedes === null ? undefined : byName(agentNo, supersedes);
     if (older && older.supersededBy === null && older.forgotten === null) wrong.add(older.name);
   }

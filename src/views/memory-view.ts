@@ -22,7 +22,7 @@ import {
 import { escapeUnseenInJson } from "#util/unseen.ts";
 import { OutsideSources } from "./parts.ts";
 
-export const MEMORY_KINDS = ["step", "turn", "fact", "note", "file_chunk", "reflection"] as const;
+export const MEMORY_KINDS = ["step", "turn", "fact", "note", "file_chunk", "reflection", "piece"] as const;
 export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
 
 const kind = oneOf(...MEMORY_KINDS);

@@ -12,6 +12,7 @@ import type { Store } from "#core/ports/store.ts";
 import { wordsOf } from "#util/words.ts";
 import { createWordSet, type WordSet } from "../lexical/word-set.ts";
 import { DuplicateGroups } from "./duplicate-groups.ts";
+import { contentOf } from "./row-content.ts";
 
 const PAGE_ROWS = 256;
 /** Main memory of a row beside its text, measured with 20,000 rows of 400 characters. */
@@ -30,6 +31,7 @@ export interface NewSlot {
   readonly slot: number;
   readonly embedder: string | null;
   readonly vector: Float32Array | null;
+  readonly isPiece: boolean;
 }
 
 export class AgentRows {
@@ -140,7 +142,7 @@ export class AgentRows {
       if (ofStep) ofStep.push(slot);
       else this.#slotsOfStep.set(row.step, [slot]);
     }
-    return known === undefined ? [{ slot, embedder, vector }] : [];
+    return known === undefined ? [{ slot, embedder, vector, isPiece: row.kind === "piece" }] : [];
   }
 
   #keepOlderRow(slot: number, newId: string): void {
@@ -164,7 +166,7 @@ export class AgentRows {
       return;
     }
     const { text, words } = this.at(slot);
-    this.groups.remove(slot, wordsOf(text));
+    this.groups.remove(slot, wordsOf(contentOf(this.at(slot))));
     this.#count(words, -1);
     this.#slotOfText.delete(textKey(text));
     this.#bySlot[slot] = { ...this.at(slot), text: "", pinned: false };
@@ -173,9 +175,10 @@ export class AgentRows {
     this.#newlyRemoved.push(slot);
   }
 
-  #index(slot: number, { text, namespace }: Pick<MemoryRow, "text" | "namespace">): WordSet {
+  #index(slot: number, row: Pick<MemoryRow, "kind" | "text" | "namespace">): WordSet {
+    const { text, namespace } = row;
     this.#bytes += ROW_BYTES + BYTES_PER_CHAR * text.length;
-    const words = wordsOf(text);
+    const words = wordsOf(contentOf(row));
     const set = createWordSet(words);
     this.#count(set, 1);
     this.groups.add(slot, words, set, namespace);

@@ -15,13 +15,13 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { LongTermMemory, Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, EmbeddingPurse, OpenIndex } from "#core/ports/vectors.ts";
-import { clip } from "#core/text.ts";
 import { KeyedQueue } from "#util/keyed-queue.ts";
 import { createTurns } from "#util/turns.ts";
 import { exactIndexes } from "../vectors/exact-index.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";
 import { AgentRows } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
+import { chooseBatch, hasPending } from "./embedding-batch.ts";
 import { excerptOf } from "./excerpt.ts";
 import { type AgentMemory, findRecalls } from "./find-recalls.ts";
 import { LoadedMemories } from "./loaded-memories.ts";
@@ -56,10 +56,6 @@ export interface RecallingMemory extends LongTermMemory {
 }
 
 type PaidCall = { readonly signal: AbortSignal; readonly purse: EmbeddingPurse | undefined };
-
-const MAX_ROW_CHARS = 8_000;
-/** Rows without a vector that are embedded in one request with the query; the others wait for the next. */
-const MAX_ROWS_PER_REQUEST = 96;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
@@ -203,7 +199,7 @@ class StoredMemory implements RecallingMemory {
     const { vectors } = memory;
     do {
       await this.#embedBatch(memory, texts, paid);
-      if (!isFree(this.#embedder) || vectors.pendingSlots(1).length === 0) break;
+      if (!isFree(this.#embedder) || !hasPending(vectors)) break;
       await setImmediate();
     } while (!paid.signal.aborted && vectors.embedder === this.#embedder.id);
   }
@@ -211,9 +207,8 @@ class StoredMemory implements RecallingMemory {
   /** Embeds the query's new texts and the newest rows without a vector in one request, if there are any. */
   async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
     const newTexts = texts.filter((text) => !vectors.hasText(text));
-    const slots = vectors.pendingSlots(MAX_ROWS_PER_REQUEST);
+    const { slots, texts: rowTexts } = chooseBatch(rows, vectors, newTexts, isFree(this.#embedder));
     if (newTexts.length + slots.length === 0) return;
-    const rowTexts = slots.map((slot) => clip(rows.at(slot).text, MAX_ROW_CHARS));
     const made = await this.#guarded.embed([...newTexts, ...rowTexts], paid.signal, paid.purse);
     if (!made || vectors.embedder !== this.#embedder.id) return;
     for (const [position, text] of newTexts.entries()) {
