@@ -17,7 +17,7 @@ interface MemoryContent {
   readonly supersedes?: string;
   /** Identity for repeated ingestion, such as a hash of source and text. */
   readonly key?: string;
-  /** The file or page that contains the text. */
+  /** The file, page or call that has the text. */
   readonly source?: string;
   /** Sources of the outside words that the text may hold; absent: none. */
   readonly outside?: readonly OutsideSource[];
