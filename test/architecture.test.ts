@@ -31,7 +31,7 @@ const ROOMS: readonly Room[] = [
   // test/helpers, which passes the same suite of test/contracts as the real thing.
   room(
     "src/core/ports/*.ts",
-    "\\.\\./(agent-settings|call|event|goal-check|plan|provenance|subagents/subagent-event)\\.ts",
+    "\\.\\./(agent-settings|call|event|goal-check|memory-piece|plan|provenance|subagents/subagent-event)\\.ts",
   ),
   // An action is taken apart in the same way when it is read and when it is shown again.
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", "#reply/(split|plan)-action\\.ts", FILES),
@@ -65,6 +65,7 @@ const ROOMS: readonly Room[] = [
     CORE,
     UTIL,
     "\\.\\./(lexical|vectors)/[\\w-]+\\.ts",
+    "#reply/reply-thoughts\\.ts",
     "node:crypto",
     "node:timers/promises",
   ),

@@ -42,24 +42,23 @@ export async function writeLog(store: Store, { name, steps, remembers }: LogJob)
       memories: [] as NewMemory[],
       files: [] as Commit["files"][number][],
     };
-    const record = (event: NewEvent): void => {
+    const record = async (event: NewEvent): Promise<void> => {
       const seq = head + commit.events.length + 1;
       const recorded = { frame: 0, ...event, v: EVENT_VERSION, seq, at: timeOf(seq) } as RecordedEvent;
-      const memory = remembers ? rememberStep(state, recorded, id) : undefined;
-      if (memory) commit.memories.push(memory);
+      if (remembers) commit.memories.push(...(await rememberStep(state, recorded, id)));
       commit.events.push(recorded);
       state = evolve(state, recorded);
     };
     const consumed: string[] = [];
     for (let step = from; step <= to; step++) {
-      for (const event of eventsOf(step, step === steps)) record(event);
+      for (const event of eventsOf(step, step === steps)) await record(event);
       if (step % 10 === 0) commit.files.push(lineOf(step));
       if (step % STEPS_PER_MESSAGE !== 0 || step === steps) continue;
       const text = `Note ${step}: ${wordsOf(step, 8)}.`;
       const key = `say/${step}`;
       await store.deliver(id, key, { type: "say", from: "person", text }, timeOf(head));
       consumed.push(key);
-      record({ type: "message-received", from: "person", text });
+      await record({ type: "message-received", from: "person", text });
     }
     const snapshot = { version: STATE_VERSION, state };
     await store.commit(lease, head, { ...commit, consumed, blobs: [], staged: [], wakeAt: null, snapshot });

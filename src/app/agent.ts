@@ -97,7 +97,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
         keepText(path, text, (onChange) => openLocalWorkspace(folder, onChange, { own: true, ...accessOf(host, row) })),
       rules: rulesOf(host.catalogue.registry, host.settings, lease),
       remoteRecall: () => shared.memory.remote,
-      remember: (before, event) => rememberStep(before, event, id),
+      remember: (before, event, read) => rememberStep(before, event, id, read),
       // The log must contain the same redacted texts as the recording.
       scrub: tape ? redact : host.scrub,
     },

@@ -53,16 +53,21 @@ export const numbersIn = (text: string): string =>
 interface Parts {
   readonly thought: string;
   readonly act: string | null;
+  /** What the step brought: its result, or the command and its arguments where the result only confirms them. */
   readonly result: string | null;
 }
 
 /** Splits the text of a step's row (memory/recall/remember.ts). */
 function partsOf(text: string): Parts {
   const command = /^Command: /m.exec(text)?.index;
-  const result = /^(?:Result \(|Not run)/m.exec(text)?.index;
+  const { index: result, 0: label } = /^(?:Result \(|Not run|Done: )/m.exec(text) ?? {};
   if (command === undefined || result === undefined || result < command)
     return { thought: text, act: null, result: null };
-  return { thought: text.slice(0, command), act: text.slice(command), result: text.slice(result) };
+  return {
+    thought: text.slice(0, command),
+    act: text.slice(command),
+    result: text.slice(label === "Done: " ? command : result),
+  };
 }
 
 /** Removes the end of a sentence but keeps a question mark, and points inside numbers and names. */

@@ -37,7 +37,7 @@ export interface RestoreParts {
   readonly folder: string;
   /** Folders that were set aside earlier are discarded, the oldest first, when all have more bytes. */
   readonly asideBytes: number;
-  remember(before: AgentState, event: RecordedEvent, agent: string): NewMemory | undefined;
+  remember(before: AgentState, event: RecordedEvent, agent: string): Promise<readonly NewMemory[]>;
 }
 
 export interface Restored extends RestorePlan {
@@ -103,9 +103,9 @@ async function commitRestoration(
   const { head, state } = await foldLog(store, { id });
   const files: Commit["files"] = changes.map((change) => ({ ...change, step: state.step }));
   const event: RecordedEvent = { v: EVENT_VERSION, frame: 0, seq: head + 1, at, ...recordOf(plan, written) };
-  const memory = remember(state, event, id);
+  const memories = await remember(state, event, id);
   const nothing = { consumed: [], blobs: [], staged: [] };
-  await store.commit(lease, head, { ...nothing, events: [event], files, memories: memory ? [memory] : [] });
+  await store.commit(lease, head, { ...nothing, events: [event], files, memories });
 }
 
 /** Informs the agent that its memories of these files are out of date. */

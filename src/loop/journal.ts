@@ -30,8 +30,8 @@ const SNAPSHOT_EVERY_EVENTS = 256;
 export interface JournalParts {
   readonly store: Pick<Store, "load" | "commit" | "inbox" | "blob" | "read" | "lastFileVersion">;
   readonly clock: Clock;
-  /** The memory row for an event, given the state before it. Pure. */
-  remember(before: AgentState, event: RecordedEvent): NewMemory | undefined;
+  /** The memory rows for an event, given the state before it. Pure but for `read`, which returns a whole text. */
+  remember(before: AgentState, event: RecordedEvent, read: Journal["read"]): Promise<readonly NewMemory[]>;
   /** Removes known secrets from a text before it is stored, sent to a model or remembered. */
   scrub(text: string): string;
   /** Called after each commit, never before: everything shown is durable. */
@@ -76,16 +76,17 @@ export interface Journal {
 interface Draft {
   readonly events: RecordedEvent[];
   readonly consumed: string[];
-  readonly memories: NewMemory[];
+  /** The state before each event: its memories are made when it is committed. */
+  readonly befores: AgentState[];
   readonly files: Commit["files"][number][];
   readonly blobs: Uint8Array[];
   readonly staged: StagedWrite[];
 }
-const emptyDraft = (): Draft => ({ events: [], consumed: [], memories: [], files: [], blobs: [], staged: [] });
+const emptyDraft = (): Draft => ({ events: [], consumed: [], befores: [], files: [], blobs: [], staged: [] });
 const joinDrafts = (one: Draft, other: Draft): Draft => ({
   events: [...one.events, ...other.events],
   consumed: [...one.consumed, ...other.consumed],
-  memories: [...one.memories, ...other.memories],
+  befores: [...one.befores, ...other.befores],
   files: [...one.files, ...other.files],
   blobs: [...one.blobs, ...other.blobs],
   staged: [...one.staged, ...other.staged],
@@ -114,9 +115,8 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
       const frame = frameOf(event, state);
       const stamped = { frame, ...named(event, lease.agent), v: EVENT_VERSION, seq, at } as RecordedEvent;
       const recorded = storeValue(stamped, EVENT_MARKS[stamped.type], { scrub: parts.scrub, spill }) as RecordedEvent;
-      const memory = parts.remember(state, recorded);
-      if (memory) draft.memories.push(memory);
       draft.events.push(recorded);
+      draft.befores.push(state);
       state = evolve(state, recorded);
       draft.staged.push(...stageMessages(recorded, state, lease.agent));
     }
@@ -163,13 +163,14 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     leaving = draft;
     draft = emptyDraft();
     const committed = state;
-    const { events, staged } = leaving;
-    const newHead = head + events.length;
+    const { befores, ...written } = leaving;
+    const newHead = head + written.events.length;
     const wantsSnapshot = newHead - snapshotAt >= SNAPSHOT_EVERY_EVENTS;
     const snapshot = wantsSnapshot ? { snapshot: { version: STATE_VERSION, state: committed } } : {};
     const wake = wakeAt === undefined ? {} : { wakeAt: wakeAt === "now" ? clock.now().toISOString() : wakeAt };
     try {
-      await store.commit(lease, head, { ...leaving, ...snapshot, ...wake });
+      const rows = written.events.map((event, at) => parts.remember(befores[at] as AgentState, event, read));
+      await store.commit(lease, head, { ...written, memories: (await Promise.all(rows)).flat(), ...snapshot, ...wake });
     } catch (error) {
       draft = joinDrafts(leaving, draft);
       leaving = emptyDraft();
@@ -179,8 +180,8 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     if (wantsSnapshot) snapshotAt = newHead;
     leaving = emptyDraft();
     if (draft.blobs.length === 0) fresh.clear();
-    if (events.length > 0) parts.onCommitted(events, committed);
-    const receivers = staged.flatMap(receiverOf);
+    if (written.events.length > 0) parts.onCommitted(written.events, committed);
+    const receivers = written.staged.flatMap(receiverOf);
     if (receivers.length > 0) parts.onSent?.(receivers);
   }
 

@@ -27,6 +27,7 @@ const KINDS: Readonly<Record<RecalledRow["kind"], string>> = {
   note: "note",
   file_chunk: "piece of a text",
   reflection: "reflection",
+  piece: "piece of a step",
 };
 /** Source of a memory: the least trusted of its words. */
 const WHOSE: Readonly<Record<Trust, string>> = {

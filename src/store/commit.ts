@@ -26,6 +26,7 @@ import {
   openMemoryInsert,
   type RowValues,
 } from "./memory-rows.ts";
+import { openPieces } from "./pieces.ts";
 import { isoTime, nameOfRow, sourcesText } from "./rows.ts";
 import { openReplacements } from "./same-rows.ts";
 
@@ -54,13 +55,14 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
   const queries = writingQueries(database);
   const addMemory = openMemoryAdd(database);
   const insertFiles = openFileInsert(database);
+  const pieces = openPieces(database);
 
   return (lease, expectedHead, commit) => {
     const writer = queries.writer.get(lease.agent) ?? throwNoAgent(lease.agent);
     requireValidCommit(lease, writer, expectedHead, commit.events);
     const place = placeOf(commit, writer);
     const { no } = writer;
-    const memories = memoriesOf(commit, lease.agent, place.result);
+    const memories = pieces.withoutKnown(no, memoriesOf(commit, lease.agent, place.result));
     const rows: CommitRows = {
       memories: memories.map(digestedValues),
       files: sortBySeq(filesOf(commit, place)),
@@ -78,6 +80,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
     if (added > 0) queries.addStored.run(added, no);
     insertFiles(no, rows.files);
     for (const memory of memories) addMemory(no, lease.agent, memory);
+    pieces.supersede(no, commit.memories);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
   };

@@ -9,6 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, openCurationChain, resultsOf, rowSha } from "./curation-chain.ts";
+import { openKnownKeys } from "./known-keys.ts";
 import {
   contentOf,
   NEXT_CHANGE,
@@ -56,18 +57,12 @@ interface CuratedRow extends Pick<MemoryRow, "forgotten" | "trust"> {
   readonly pinned: number;
   readonly supersededBy: string | null;
 }
-type KeyedRow = Pick<CuratedRow, "name" | "forgotten" | "supersededBy"> & { readonly change: number };
 
 function changeQueries(database: DatabaseSync) {
   return {
     row: openMemoryByName<CuratedRow>(
       database,
       "no, name, text, trust, pinned, forgotten, superseded_by AS supersededBy",
-    ),
-    keyed: prepare<KeyedRow>(
-      database,
-      `SELECT change, name, forgotten, superseded_by AS supersededBy FROM memory
-       WHERE agent_no = ? AND key = ? AND change < ? ORDER BY change DESC LIMIT 1`,
     ),
     numbers: prepare<{ readonly made: number; readonly seq: number }>(
       database,
@@ -138,19 +133,7 @@ type Add = (agentNo: number, namespace: string, memory: MemoryChange & { readonl
 function openAdd(database: DatabaseSync, queries: Queries, sameRows: SameRowFinder): Add {
   const insert = openMemoryInsert(database);
   const replacements = openReplacements(database);
-
-  /** Finds the newest row of this key that prevents another one. Nearly always that is the first. */
-  function findKnown(agentNo: number, key: string): KeyedRow | undefined {
-    let row = queries.keyed.get(agentNo, key, Number.MAX_SAFE_INTEGER);
-    while (row && !preventsAdd(agentNo, row)) row = queries.keyed.get(agentNo, key, row.change);
-    return row;
-  }
-
-  /** True for a live row, and for one that a person forgot or corrected. */
-  function preventsAdd(agentNo: number, { forgotten, supersededBy }: KeyedRow): boolean {
-    if (forgotten === "person" || (forgotten === null && supersededBy === null)) return true;
-    return supersededBy !== null && queries.row(agentNo, supersededBy)?.trust === "person";
-  }
+  const findKnown = openKnownKeys(database);
 
   return (agentNo, namespace, memory, at) => {
     const known = memory.key === undefined ? undefined : findKnown(agentNo, memory.key);

@@ -81,24 +81,24 @@ export function newSalt(): string {
 }
 export const textShaOf = (salt: string, text: string): string => sha256(salt + text);
 
-/** Returns the rows of a commit in the order of its events. An event's own memory has ordinal 0, staged ones follow from 1. */
+/** Returns the rows of a commit in the order of its events. The first memory of an event has ordinal 0; staged ones come last, from 1. */
 export function memoriesOf({ memories, staged, events }: Commit, agent: string, result: EventPlace): readonly NewRow[] {
   const toRow = (memory: NewMemory, ordinal: number): NewRow & { readonly ordinal: number } => {
     const { at } = events.find(({ seq }) => seq === memory.seq) ?? throwStrayMemory(memory.seq);
     if (memory.namespace !== agent) throw strayNamespace(memory.namespace, agent);
     return { ...memory, ...contentOf(memory, agent), ordinal, made: null, at };
   };
-  const rows = [
-    ...memories.map((memory) => toRow(memory, 0)),
-    ...staged
-      .filter((write) => write.kind === "memory")
-      .map((write, index) => toRow(stagedMemory(write, agent, result), index + 1)),
+  const counts = new Map<number, number>();
+  const number = (seq: number, least: number): number => {
+    const ordinal = Math.max(least, counts.get(seq) ?? 0);
+    counts.set(seq, ordinal + 1);
+    return ordinal;
+  };
+  const noted = staged.filter((write) => write.kind === "memory").map((write) => stagedMemory(write, agent, result));
+  return [
+    ...memories.map((memory) => toRow(memory, number(memory.seq, 0))),
+    ...noted.map((memory) => toRow(memory, number(memory.seq, 1))),
   ].sort((a, b) => a.seq - b.seq || a.ordinal - b.ordinal);
-  const twice = rows.find(
-    ({ seq, ordinal }, place) => rows[place + 1]?.seq === seq && rows[place + 1]?.ordinal === ordinal,
-  );
-  if (twice) throw twoMemories(twice.seq);
-  return rows;
 }
 
 /** Returns the content of a memory as the table stores it. */
@@ -198,9 +198,6 @@ export function stagedMemory(
 export function throwStrayMemory(seq: number): never {
   throw new GoaldError("GOALD_INTERNAL", `Expected a memory of an event of its own commit, got one of event ${seq}.`);
 }
-
-const twoMemories = (seq: number): GoaldError =>
-  new GoaldError("GOALD_CONFLICT", `Expected one memory of event ${seq}, got two.`);
 
 const strayNamespace = (namespace: string, agent: string): GoaldError =>
   new GoaldError("GOALD_INTERNAL", `Expected a memory of ${agent} with its commit, got one of ${namespace}.`);

@@ -125,7 +125,7 @@ CREATE TABLE memory (
   agent_no      INTEGER NOT NULL,           -- ${SHARED_NO}: shared
   change        INTEGER NOT NULL,           -- number of its last change within the namespace
   seq           INTEGER NOT NULL,           -- the event that it was committed with; of a person's row, the last event before it
-  ordinal       INTEGER,                    -- 0: made from the event; 1 and up: staged with it; null: added by a person
+  ordinal       INTEGER,                    -- 0: made from the event; 1 and up: its pieces, and rows staged with it; null: added by a person
   made          INTEGER,                    -- number of a row that a person added
   name          TEXT NOT NULL AS (CASE WHEN ordinal IS NULL THEN '+' || made WHEN ordinal = 0 THEN CAST(seq AS TEXT)
                                   ELSE seq || '.' || ordinal END), -- its id without the namespace
@@ -155,6 +155,7 @@ CREATE UNIQUE INDEX memory_made ON memory (agent_no, made) WHERE made IS NOT NUL
 CREATE INDEX memory_corrected ON memory (agent_no, corrected) WHERE corrected IS NOT NULL;
 CREATE INDEX memory_forgotten ON memory (namespace) WHERE forgotten IS NOT NULL;
 CREATE INDEX memory_key ON memory (agent_no, key, change) WHERE key IS NOT NULL;
+CREATE INDEX memory_piece ON memory (agent_no, source) WHERE kind = 'piece' AND superseded_by IS NULL AND forgotten IS NULL;
 
 CREATE TABLE next_vector (                  -- see next-vectors.ts
   memory_no INTEGER NOT NULL REFERENCES memory (no) ON DELETE CASCADE,

@@ -131,7 +131,14 @@ interface SupersedingRow {
   readonly supersedes: string | null;
   readonly supersededBy: string | null;
   readonly forgotten: string | null;
+  readonly kind: string;
+  readonly seq: number;
+  readonly source: string | null;
 }
+
+/** A later row of the same file or page may supersede many pieces, and names none of them. */
+const isReplacedBy = (older: SupersedingRow, newer: SupersedingRow | undefined): boolean =>
+  older.kind === "piece" && older.source !== null && newer?.source === older.source && newer.seq > older.seq;
 
 /**
  * A superseding and a superseded row must name each other, unless the older one was forgotten, or the chain says that it was
@@ -144,7 +151,7 @@ function checkSuperseded(
   expected: ReadonlyMap<string, ExpectedMemory>,
   problems: string[],
 ): void {
-  const columns = "name, supersedes, superseded_by AS supersededBy, forgotten";
+  const columns = "name, supersedes, superseded_by AS supersededBy, forgotten, kind, seq, source";
   const byName = openMemoryByName<SupersedingRow>(database, columns);
   const rows = prepare<SupersedingRow>(
     database,
@@ -152,8 +159,10 @@ function checkSuperseded(
      WHERE agent_no = ? AND (supersedes IS NOT NULL OR superseded_by IS NOT NULL)`,
   );
   const wrong = new Set<string>();
-  for (const { name, supersedes, supersededBy } of rows.all(agentNo)) {
-    const isNamed = supersededBy !== null && byName(agentNo, supersededBy)?.supersedes === name;
+  for (const row of rows.all(agentNo)) {
+    const { name, supersedes, supersededBy } = row;
+    const newer = supersededBy === null ? undefined : byName(agentNo, supersededBy);
+    const isNamed = newer?.supersedes === name || isReplacedBy(row, newer);
     if (supersededBy !== null && !isNamed && expected.get(name)?.replacedBy !== supersededBy) wrong.add(name);
     const older = supersedes === null ? undefined : byName(agentNo, supersedes);
     if (older && older.supersededBy === null && older.forgotten === null) wrong.add(older.name);

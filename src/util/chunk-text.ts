@@ -17,6 +17,8 @@ export interface ChunkOptions {
   readonly overlapChars: number;
   /** `markdown` recognizes headings, fenced code and tables; `plain` only paragraphs. */
   readonly format: "markdown" | "plain";
+  /** Never cuts a line that fits into a chunk, such as a row of a table. Chunks may be short then. */
+  readonly wholeLines?: boolean;
 }
 
 export interface Chunk {
@@ -44,7 +46,11 @@ export function chunkText(text: string, options: ChunkOptions): Chunk[] {
     const block = blocks[index] as TextBlock;
     const lowest = Math.max(chunks.at(-1)?.start ?? 0, from - overlapChars);
     const start = block.start === from && block.isHeading ? from : findOverlapStart(text, blocks, index, from, lowest);
-    const end = findEnd(text, blocks, index, from, start + maxChars);
+    const end = findEnd(text, blocks, index, {
+      from,
+      limit: start + maxChars,
+      wholeLines: options.wholeLines === true,
+    });
     chunks.push({
       text: text.slice(start, end),
       start,
@@ -59,8 +65,15 @@ export function chunkText(text: string, options: ChunkOptions): Chunk[] {
 
 // ---------------------------------------------------------------- the end of a chunk
 
+interface ChunkRange {
+  readonly from: number;
+  readonly limit: number;
+  readonly wholeLines: boolean;
+}
+
 /** Finds the end, at most `limit`, of a chunk whose new text begins at `from` in block `index`. */
-function findEnd(text: string, blocks: readonly TextBlock[], index: number, from: number, limit: number): number {
+function findEnd(text: string, blocks: readonly TextBlock[], index: number, range: ChunkRange): number {
+  const { from, limit, wholeLines } = range;
   const half = (limit - from) / 2;
   let next = index;
   for (; next < blocks.length && (blocks[next] as TextBlock).end <= limit; next++) {
@@ -74,12 +87,20 @@ function findEnd(text: string, blocks: readonly TextBlock[], index: number, from
   const { start, end } = blocks[kept] as TextBlock;
   const fits = kept > index ? start : from;
   const isWorthFilling = fits - from < half && end - start > half;
-  return fits > from && !isWorthFilling ? fits : cutBefore(text, Math.max(from, fits), limit);
+  return fits > from && !isWorthFilling
+    ? fits
+    : cutBefore(text, Math.max(from, fits), limit, wholeLines ? limit - from : 0);
 }
 
-/** Finds the best cut in the second half of the range from `from` to `limit`. */
-function cutBefore(text: string, from: number, limit: number): number {
+/**
+ * Finds the best cut in the second half of the range from `from` to `limit`; in its first half only before a line of at most
+ * `maxLineChars` that the range would cut.
+ */
+function cutBefore(text: string, from: number, limit: number, maxLineChars: number): number {
   const lowest = from + Math.floor((limit - from) / 2);
+  const line = text.lastIndexOf("\n", limit - 1) + 1;
+  const end = text.indexOf("\n", limit - 1) + 1 || text.length;
+  if (line > from && line <= lowest && end - line <= maxLineChars) return line;
   for (const after of [afterParagraph, afterLine, afterSentence, afterSpace]) {
     for (let at = limit; at > lowest; at--) if (after(text, at)) return at;
   }

@@ -25,6 +25,7 @@ export interface MemoryPlace {
 export const MemoryList = open({
   namespace: described(text, "Id of the agent, or `shared`."),
   count: described(count, "Number of matching memories, listed or not."),
+  pieces: described(count, "Number of pieces of long texts. They are listed only with the kind `piece`."),
   memories: described(listOf(MemoryView), "The newest first."),
 });
 export type MemoryList = Static<typeof MemoryList>;
@@ -45,6 +46,7 @@ export type MemorySearch = Static<typeof MemorySearch>;
 export interface MemoryFilter {
   /** Includes forgotten and superseded rows. */
   readonly all?: boolean;
+  /** Without a kind, pieces are only counted. */
   readonly kind?: MemoryRow["kind"];
   readonly limit: number;
 }
@@ -82,15 +84,18 @@ export async function listMemories(
 ): Promise<MemoryList> {
   const { id } = await findNamespace(reader, place);
   const rows: MemoryView[] = [];
+  let pieces = 0;
   for (let after = 0; ; ) {
     const page = await reader.memories(id, after, PAGE);
-    for (const row of page)
-      if ((all || isLive(row)) && (kind === undefined || row.kind === kind)) rows.push(viewMemory(row));
+    for (const row of page.filter((each) => all || isLive(each))) {
+      if (row.kind === "piece") pieces += 1;
+      if (kind === undefined ? row.kind !== "piece" : row.kind === kind) rows.push(viewMemory(row));
+    }
     if (page.length < PAGE) break;
     after = page.at(-1)?.change ?? after;
   }
   rows.sort((a, b) => (a.at === b.at ? b.change - a.change : a.at < b.at ? 1 : -1));
-  return { namespace: id, count: rows.length, memories: rows.slice(0, limit) };
+  return { namespace: id, count: rows.length, pieces, memories: rows.slice(0, limit) };
 }
 
 /** `id`: whole, or its part after the slash (`12`, `4.1`, `+3`). Throws GOALD_NOT_FOUND. */

@@ -22,7 +22,7 @@ import {
 import { escapeUnseenInJson } from "#util/unseen.ts";
 import { OutsideSources } from "./parts.ts";
 
-export const MEMORY_KINDS = ["step", "turn", "fact", "note", "file_chunk", "reflection"] as const;
+export const MEMORY_KINDS = ["step", "turn", "fact", "note", "file_chunk", "reflection", "piece"] as const;
 export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
 
 const kind = oneOf(...MEMORY_KINDS);
@@ -43,7 +43,7 @@ export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open(
     supersedes: nullable(text),
     supersededBy: nullable(text),
     key: nullable(text),
-    source: described(nullable(text), "The file or page that it was read from."),
+    source: described(nullable(text), "The file, page or call that has its text."),
     outside: described(OutsideSources, "Sources of the outside words that it may hold. Absent: none."),
     pinned: flag,
     forgotten: nullable(oneOf("person", "source")),
@@ -138,7 +138,7 @@ export function describeMemory(row: MemoryView): string {
     `${id}  ${kind}, from ${trust}, importance ${importance}`,
     `${at}${step === null ? "" : `, step ${step}`}`,
     ...(validity === "" ? [] : [validity]),
-    ...(source === null ? [] : [`Read from ${source}`]),
+    ...(source === null ? [] : [kind === "file_chunk" ? `Read from ${source}` : `Source: ${source}`]),
     ...(supersedes === null ? [] : [`Replaces ${supersedes}`]),
     "",
     text,

@@ -44,7 +44,7 @@ describe("goald memory", () => {
     const oldest = ids.at(-1) as string;
     const why = jsonOf(await memory("why", oldest, "--json"));
     expect(why).toMatchObject({
-      memory: { id: oldest, step: 1, kind: "step", trust: "agent", source: null },
+      memory: { id: oldest, step: 1, kind: "step", trust: "agent", source: "hours.md" },
       step: { agent: "foo", step: 1, turn: 1, command: "write_to_file", status: "ok", files: ["hours.md"] },
       before: [],
       after: [],

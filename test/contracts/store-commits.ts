@@ -127,7 +127,6 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       ["a memory of a future event", { memories: [memoryOf(2), memoryOf(4)] }, "GOALD_INTERNAL"],
       ["a memory of an earlier commit's event", { memories: [memoryOf(2), memoryOf(1)] }, "GOALD_INTERNAL"],
       ["a memory without an event", { events: [] }, "GOALD_INTERNAL"],
-      ["two memories of one event", { memories: [memoryOf(2), memoryOf(2, "other")] }, "GOALD_CONFLICT"],
       [
         "content with the hash of other content",
         { files: [{ ...wrote("a", "x"), sha256: sha256("y") }] },

@@ -25,6 +25,7 @@ import { curationContract } from "./store-curations.ts";
 import { forkContract } from "./store-forks.ts";
 import { memoryContract } from "./store-memories.ts";
 import { nextVectorsContract } from "./store-next-vectors.ts";
+import { pieceContract } from "./store-pieces.ts";
 import { projectionContract } from "./store-projections.ts";
 import { remoteContract } from "./store-remote.ts";
 import { removalContract } from "./store-removal.ts";
@@ -33,6 +34,7 @@ import { sameRowContract } from "./store-same-rows.ts";
 export function storeContract(name: string, make: () => Promise<Store>): void {
   coreStoreContract(name, make);
   memoryContract(name, make);
+  pieceContract(name, make);
   curationContract(name, make);
   sameRowContract(name, make);
   remoteContract(name, make);

@@ -138,7 +138,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
               maxModelFailures: 3,
               ...expiry,
             },
-            remember: (before, event) => rememberStep(before, event, id),
+            remember: (before, event, read) => rememberStep(before, event, id, read),
             scrub: (text) => text,
           },
           ...(options.isSandboxCrowded ? { isSandboxCrowded: options.isSandboxCrowded } : {}),

@@ -221,7 +221,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
         maxBadReplies: 3,
         maxModelFailures: options.maxModelFailures ?? 3,
       },
-      remember: (before, event) => rememberStep(before, event, agent),
+      remember: (before, event, read) => rememberStep(before, event, agent, read),
       scrub: change.scrub ?? ((text) => text),
       onCommitted: (events) => shown.push(...events),
     });

@@ -1,5 +1,7 @@
 /** memory-store-rows.ts -- memory rows of the store in memory: added, replaced, pinned, forgotten. */
-import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
+import { isLive } from "#core/memory.ts";
+import { isReplacedPiece } from "#core/memory-piece.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
 import { compareWords } from "#core/same-statement.ts";
 import { wellFormed } from "#core/text.ts";
 import { forgottenError, supersededError } from "#store/curate.ts";
@@ -37,6 +39,31 @@ export function curateOne(
   return put({ pinned });
 }
 
+/** Finds the row that prevents another one of this key. */
+function findKnown(memories: readonly MemoryRow[], key: string | undefined): MemoryRow | undefined {
+  const trustOf = (id: string | null) => memories.find((row) => row.id === id)?.trust;
+  const prevents = (row: MemoryRow): boolean =>
+    row.forgotten === "person" || trustOf(row.supersededBy) === "person" || isLive(row);
+  return key === undefined ? undefined : memories.find((row) => row.key === key && prevents(row));
+}
+
+export const isKnownPiece = (memories: readonly MemoryRow[], { kind, key }: NewMemory): boolean =>
+  kind === "piece" && findKnown(memories, key) !== undefined;
+
+export function replacePieces(
+  memories: MemoryRow[],
+  { seq, replaces, namespace }: NewMemory,
+  all: readonly NewMemory[],
+): void {
+  if (!replaces) return;
+  const keys = all.filter((memory) => memory.seq === seq).map(({ key }) => key);
+  for (const [place, row] of memories.entries()) {
+    const isOfSource = row.kind === "piece" && row.source === replaces.source && row.seq < seq && isLive(row);
+    if (!isOfSource || keys.includes(row.key ?? undefined) || !isReplacedPiece(row.text, replaces.lines)) continue;
+    memories[place] = { ...row, supersededBy: `${namespace}/${seq}`, change: nextChange(memories) };
+  }
+}
+
 function addOne(
   memories: MemoryRow[],
   namespace: string,
@@ -44,15 +71,7 @@ function addOne(
   { op: _op, supersedes, key, source, copies = false, ...given }: MemoryChange & { readonly op: "add" },
   at: string,
 ): MemoryChanged {
-  const trustOf = (id: string | null) => memories.find((row) => row.id === id)?.trust;
-  const known = memories.find(
-    (row) =>
-      key !== undefined &&
-      row.key === key &&
-      (row.forgotten === "person" ||
-        trustOf(row.supersededBy) === "person" ||
-        (row.forgotten === null && row.supersededBy === null)),
-  );
+  const known = findKnown(memories, key);
   if (known) return { id: known.id, isNew: false };
   const old =
     supersedes === undefined ? undefined : (memories.find(({ id }) => id === supersedes) ?? throwNoMemory(supersedes));

@@ -21,7 +21,7 @@ import { blobsIn } from "#store/references.ts";
 import { hasChildrenError } from "#store/remove.ts";
 import { isoTime, nameOf, nameOfRow } from "#store/rows.ts";
 import { freeSlug, requireFree } from "#store/slug.ts";
-import { BLANK, forkMemories, insertRow } from "./memory-store-rows.ts";
+import { BLANK, forkMemories, insertRow, isKnownPiece, replacePieces } from "./memory-store-rows.ts";
 
 /** Immutable once it is in the state: a unit changes copies. */
 export interface Held {
@@ -195,11 +195,21 @@ export function write(draft: Draft, lease: Lease, expectedHead: number, commit: 
     held.files.push({ ...file, at: event?.at ?? at, seq: event?.seq ?? head });
   }
   const seqs = new Set(commit.events.map(({ seq }) => seq));
-  for (const memory of commit.memories) remember(held, memory, 0, seqs);
-  let ordinal = 0;
+  const counts = new Map<number, number>();
+  const number = (seq: number, least: number): number => {
+    const ordinal = Math.max(least, counts.get(seq) ?? 0);
+    counts.set(seq, ordinal + 1);
+    return ordinal;
+  };
+  for (const memory of commit.memories) {
+    const ordinal = number(memory.seq, 0);
+    if (!isKnownPiece(held.memories, memory)) remember(held, memory, ordinal, seqs);
+  }
   for (const staged of commit.staged)
-    if (staged.kind === "memory") remember(held, stagedMemory(staged, lease.agent, result), ++ordinal, seqs);
+    if (staged.kind === "memory")
+      remember(held, stagedMemory(staged, lease.agent, result), number(result.seq, 1), seqs);
     else applyStaged(draft, lease.agent, staged, at);
+  for (const memory of commit.memories) replacePieces(held.memories, memory, commit.memories);
   if (snapshot) held.snapshots.push({ seq: head, version: snapshot.version, state: JSON.stringify(snapshot.state) });
 }
 
@@ -236,6 +246,7 @@ function remember(
   ordinal: number,
   seqs: ReadonlySet<number>,
 ): void {
+  const { replaces: _replaces, ...kept } = memory;
   const { seq, text } = memory;
   const id = `${row.id}/${nameOfRow({ seq, ordinal, made: null })}`;
   if (!seqs.has(seq)) throwStrayMemory(seq);
@@ -244,7 +255,7 @@ function remember(
   if (memory.namespace !== row.id) throw new GoaldError("GOALD_INTERNAL", `Expected a memory of ${row.id}.`);
   if (memories.some((each) => each.id === id)) throw new GoaldError("GOALD_CONFLICT", `There is a memory ${id}.`);
   const { at } = JSON.parse(events[seq - 1] ?? "null") as RecordedEvent;
-  insertRow(memories, { ...BLANK, ...memory, text: wellFormed(text), id, at }, memory);
+  insertRow(memories, { ...BLANK, ...kept, text: wellFormed(text), id, at }, memory);
 }
 
 function applyStaged(draft: Draft, agent: string, write: StagedWrite, at: string): void {

@@ -17,7 +17,7 @@ async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
   const journal: Journal = await openJournal(await store.claim(id), {
     store: commit ? replaceCommit(store, commit(store)) : store,
     clock,
-    remember: () => undefined,
+    remember: async () => [],
     scrub: (text) => text,
     onCommitted: (events) => shown.push(...events),
   });

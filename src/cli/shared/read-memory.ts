@@ -1,6 +1,7 @@
 /** read-memory.ts -- implements `goald memory <agent>` list, show, search and why, which take no lock. */
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { describeMemoryStats } from "#views/memory-stats.ts";
 import {
@@ -29,12 +30,13 @@ export async function listMemories(name: string, options: ListOptions): Promise<
     const { shared = false, all = false, limit = DEFAULT_LINES } = options;
     const kind = MEMORY_KINDS.find((each) => each === options.kind);
     const list = await reading.memories({ name, shared }, { all, limit, ...(kind ? { kind } : {}) });
-    const { namespace, count, memories } = list;
+    const { namespace, count, pieces, memories } = list;
     if (output.json) output.data(redact(JSON.stringify(list)));
     else if (count === 0) output.say(`There is nothing in ${titleOf(namespace)}.`);
     else {
       output.data(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
       if (memories.length < count) output.say(`The newest ${memories.length} of ${count}. More: -n ${count}`);
+      if (kind === undefined && pieces > 0) output.say(`And ${countNoun(pieces, "piece")} of long texts: --kind piece`);
     }
     return EXIT.ok;
   });

@@ -12,7 +12,7 @@ export const verb = defineVerb({
     all: flag("-a, --all", "list forgotten and replaced memories, too"),
     kind: {
       ...text("--kind <kind>", "list only this kind"),
-      choices: ["step", "turn", "fact", "note", "file_chunk", "reflection"],
+      choices: ["step", "turn", "fact", "note", "file_chunk", "reflection", "piece"],
     },
     limit: value("-n, --limit <number>", "list at most this many (default: 50)", positiveInteger),
     shared: SHARED,

@@ -1,10 +1,11 @@
 /** memory-row.ts -- rows of long-term memory, and changes that people make to them. */
+import type { LineRange } from "../memory-piece.ts";
 import type { OutsideSource } from "../provenance.ts";
 
 /** Whose words a row contains. `file`: a file that a person provided; `web`: anybody's. */
 export type Trust = "person" | "agent" | "goald" | "file" | "web";
 
-export type MemoryKind = "step" | "turn" | "fact" | "note" | "file_chunk" | "reflection";
+export type MemoryKind = "step" | "turn" | "fact" | "note" | "file_chunk" | "reflection" | "piece";
 
 interface MemoryContent {
   readonly kind: MemoryKind;
@@ -16,7 +17,7 @@ interface MemoryContent {
   readonly supersedes?: string;
   /** Identity for repeated ingestion, such as a hash of source and text. */
   readonly key?: string;
-  /** The file or page that contains the text. */
+  /** The file, page or call that has the text. */
   readonly source?: string;
   /** Sources of the outside words that the text may hold; absent: none. */
   readonly outside?: readonly OutsideSource[];
@@ -28,9 +29,15 @@ export interface NewMemory extends MemoryContent {
   readonly step: number;
   /** Id of the agent. */
   readonly namespace: string;
+  /**
+   * Live pieces of this source within these lines are superseded by this row, unless the commit has a piece with their key.
+   * Without lines: all of them. Not stored.
+   */
+  readonly replaces?: { readonly source: string; readonly lines?: LineRange };
 }
 
-export interface MemoryRow extends Required<Omit<NewMemory, "step" | "supersedes" | "key" | "source" | "outside">> {
+export interface MemoryRow
+  extends Required<Omit<NewMemory, "step" | "supersedes" | "key" | "source" | "outside" | "replaces">> {
   /**
    * `<agent>/<seq>` for a row made from an event, `<agent>/<seq>.<n>` (n from 1) for one staged with it, and
    * `<namespace>/+<n>` for one that a person added. `seq` is then the last event before it, 0 in the shared memory.

@@ -15,6 +15,7 @@ import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
 import type { WordSet } from "../lexical/word-set.ts";
 import { DuplicateGroups } from "./duplicate-groups.ts";
 import { RowColumns } from "./row-columns.ts";
+import { contentOf } from "./row-content.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
 
 const PAGE_ROWS = 64;
@@ -38,6 +39,7 @@ export interface NewSlot {
   readonly slot: number;
   readonly embedder: string | null;
   readonly vector: Float32Array | null;
+  readonly isPiece: boolean;
 }
 
 export class AgentRows {
@@ -162,7 +164,9 @@ export class AgentRows {
     this.#link(this.#rows.put(row), slot, known === NO_ITEM);
     this.neighbours.add(row, slot);
     this.#markPinned(slot);
-    return known === NO_ITEM ? [{ slot, embedder: row.embedder, vector: row.vector }] : [];
+    return known === NO_ITEM
+      ? [{ slot, embedder: row.embedder, vector: row.vector, isPiece: row.kind === "piece" }]
+      : [];
   }
 
   #findSlot(key: number): number {
@@ -172,7 +176,7 @@ export class AgentRows {
     return slot;
   }
 
-  #addSlot(key: number, { text, namespace }: MemoryRow): number {
+  #addSlot(key: number, row: MemoryRow): number {
     const slot = this.#size++;
     if (slot >= this.#newest.length) {
       this.#newest = grown(this.#newest, slot + 1);
@@ -180,7 +184,7 @@ export class AgentRows {
     }
     this.#textKeys[slot] = key;
     this.#slotsOfText.add(key >>> 0, slot);
-    this.groups.add(wordsOf(text), namespace);
+    this.groups.add(wordsOf(contentOf(row)), row.namespace);
     return slot;
   }
 

@@ -17,6 +17,7 @@ const MAX_UNSAVED = 1_024;
 const MAX_CACHED_TEXTS = 32;
 /** Rows added since a search that are compared one by one; after more of them the search is repeated. */
 const MAX_RECENT = 32;
+const NO_SLOT = -1;
 
 /** A text of the query with its vector and its last search result. */
 interface EmbeddedText {
@@ -39,8 +40,9 @@ export class AgentVectors {
   readonly embedder: string;
   readonly #agent: string;
   readonly #index: VectorIndex;
-  /** Slots without a vector, oldest first. */
+  /** Slots of rows and of pieces without a vector, oldest first. */
   readonly #pending: number[] = [];
+  readonly #pendingPieces: number[] = [];
   /** Slots that were removed from the index; a search need not compensate for them. */
   readonly #removed = new Set<number>();
   readonly #texts = new Map<string, EmbeddedText>();
@@ -64,14 +66,17 @@ export class AgentVectors {
 
   /** Indexes the stored vectors of this embedder. The other slots become pending. */
   async addStored(slots: readonly NewSlot[]): Promise<void> {
-    for (const { slot, embedder, vector } of slots)
-      if (embedder !== this.embedder || !vector || !(await this.#add(slot, vector))) this.#pending.push(slot);
+    for (const { slot, embedder, vector, isPiece } of slots)
+      if (embedder !== this.embedder || !vector || !(await this.#add(slot, vector)))
+        (isPiece ? this.#pendingPieces : this.#pending).push(slot);
   }
 
   async remove(slots: readonly number[]): Promise<void> {
     for (const slot of slots) {
-      const at = this.#pending.indexOf(slot);
-      if (at >= 0) this.#pending.splice(at, 1);
+      for (const pending of [this.#pending, this.#pendingPieces]) {
+        const at = pending.indexOf(slot);
+        if (at >= 0) pending.splice(at, 1);
+      }
       await this.#index.remove(slot);
       this.#removed.add(slot);
     }
@@ -80,19 +85,26 @@ export class AgentVectors {
     this.#recent.length = 0;
   }
 
-  /** Returns the newest `limit` slots without a vector. */
+  /** Returns the newest `limit` slots without a vector, those of pieces left out. */
   pendingSlots(limit: number): readonly number[] {
     return this.#pending.slice(-limit);
   }
 
-  /** Adds the vectors made for `slots`, the result of `pendingSlots`. Saves them later if `isSaved`. */
+  /** Yields the slots of pieces without a vector, newest first. */
+  *pendingPieces(): Generator<number> {
+    for (let at = this.#pendingPieces.length - 1; at >= 0; at--) yield this.#pendingPieces[at] as number;
+  }
+
+  /** Adds the vectors made for `slots`, the newest of `pendingSlots` and of `pendingPieces`. Saves them later if `isSaved`. */
   async addMade(
     slots: readonly number[],
     vectors: readonly (Float32Array | null)[],
     rows: AgentRows,
     isSaved: boolean,
   ): Promise<void> {
-    this.#pending.length -= slots.length;
+    const made = new Set(slots);
+    for (const pending of [this.#pending, this.#pendingPieces])
+      while (made.has(pending.at(-1) ?? NO_SLOT)) pending.pop();
     for (const [position, slot] of slots.entries()) {
       const vector = vectors[position];
       if (vector && (await this.#add(slot, vector)) && isSaved) this.#unsaved.push({ id: rows.at(slot).id, vector });

@@ -16,6 +16,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { clip } from "#core/text.ts";
 import type { RecallingMemory } from "./long-term-memory.ts";
+import { contentOf } from "./row-content.ts";
 
 export interface ChangedEmbedderParts {
   readonly store: Pick<Store, "memories" | "vectorCounts" | "nextVectorIds" | "saveNextVectors" | "adoptNextVectors">;
@@ -172,7 +173,7 @@ class ChangedEmbedderMemory implements RecallingMemory {
     const embedder = this.#embedder;
     const rows = await this.#findRowsToEmbed(agent);
     if (rows.length === 0) return false;
-    const texts = rows.map(({ text }) => clip(text, MAX_ROW_CHARS));
+    const texts = rows.map((row) => clip(contentOf(row), MAX_ROW_CHARS));
     const vectors = await embedder.embed(texts, this.#stop.signal);
     if (vectors.length !== rows.length || vectors.some(({ length }) => length !== embedder.dimensions))
       throw new Error(`${embedder.id} did not return a vector of ${embedder.dimensions} numbers for each text.`);
@@ -189,6 +190,8 @@ class ChangedEmbedderMemory implements RecallingMemory {
       const page = await store.memories(agent, after, PAGE_ROWS);
       for (const row of page) {
         if (!isLive(row) || row.embedder === this.#embedder.id || made.has(row.id)) continue;
+        // A piece that no recall has embedded yet can wait for the next ones.
+        if (row.kind === "piece" && row.vector === null) continue;
         rows.push(row);
         if (rows.length === ROWS_PER_REQUEST) return rows;
       }

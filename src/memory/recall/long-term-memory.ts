@@ -21,10 +21,11 @@ import { exactIndexes } from "../vectors/exact-index.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";
 import { AgentRows } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
+import { hasPending, readBatch } from "./embedding-batch.ts";
 import { type AgentMemory, findRecalls } from "./find-recalls.ts";
 import { LoadedMemories } from "./loaded-memories.ts";
 import { queryParts } from "./query-parts.ts";
-import { readEmbeddedTexts, readRecalls } from "./read-rows.ts";
+import { readRecalls } from "./read-rows.ts";
 
 export interface LongTermMemoryParts {
   readonly store: Pick<Store, "memories" | "memory" | "saveVectors">;
@@ -55,9 +56,6 @@ export interface RecallingMemory extends LongTermMemory {
 }
 
 type PaidCall = { readonly signal: AbortSignal; readonly purse: EmbeddingPurse | undefined };
-
-/** Rows without a vector that are embedded in one request with the query; the others wait for the next. */
-const MAX_ROWS_PER_REQUEST = 96;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
@@ -204,7 +202,7 @@ class StoredMemory implements RecallingMemory {
     const { vectors } = memory;
     do {
       await this.#embedBatch(memory, texts, paid);
-      if (!isFree(this.#embedder) || vectors.pendingSlots(1).length === 0) break;
+      if (!isFree(this.#embedder) || !hasPending(vectors)) break;
       await setImmediate();
     } while (!paid.signal.aborted && vectors.embedder === this.#embedder.id);
   }
@@ -212,17 +210,17 @@ class StoredMemory implements RecallingMemory {
   /** Embeds the query's new texts and the newest rows without a vector in one request, if there are any. */
   async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
     const newTexts = texts.filter((text) => !vectors.hasText(text));
-    const slots = vectors.pendingSlots(MAX_ROWS_PER_REQUEST);
+    const { slots, texts: rowTexts } = await readBatch(rows, vectors, newTexts, isFree(this.#embedder));
     if (newTexts.length + slots.length === 0) return;
-    const rowTexts = await readEmbeddedTexts(rows, slots);
-    const made = await this.#guarded.embed([...newTexts, ...rowTexts.values()], paid.signal, paid.purse);
+    const embedded = [...newTexts, ...rowTexts.filter((text) => text !== "")];
+    const made = await this.#guarded.embed(embedded, paid.signal, paid.purse);
     if (!made || vectors.embedder !== this.#embedder.id) return;
     for (const [position, text] of newTexts.entries()) {
       const vector = made[position];
       if (vector) vectors.addText(text, vector);
     }
-    const ofSlot = new Map(rowTexts.keys().map((slot, position) => [slot, made[newTexts.length + position]]));
-    const ofSlots = slots.map((slot) => ofSlot.get(slot) ?? null);
+    let next = newTexts.length;
+    const ofSlots = rowTexts.map((text) => (text === "" ? null : (made[next++] ?? null)));
     await vectors.addMade(slots, ofSlots, rows, !isFree(this.#embedder));
   }
 

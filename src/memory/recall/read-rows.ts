@@ -1,12 +1,11 @@
 /**
- * read-rows.ts -- reads from the store what a recall shows or embeds, because main memory holds no texts: the found rows, the rows
+ * read-rows.ts -- reads from the store what a recall shows, because main memory holds no texts: the found rows, the rows
  * around them, and the other rows of their series.
  */
 import { toError } from "#core/errors.ts";
 import { formOfSeries, numbersIn } from "#core/number-series.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall, RecalledRow } from "#core/ports/recall.ts";
-import { clip } from "#core/text.ts";
 import type { OutageReporter } from "../vectors/guarded-embedder.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import { excerptOf } from "./excerpt.ts";
@@ -15,7 +14,6 @@ import type { QueryPart } from "./query-parts.ts";
 
 /** Rows of a series that are read; the prompt has room for fewer. */
 const MAX_SERIES_ROWS = 24;
-const MAX_EMBEDDED_CHARS = 8_000;
 
 /** Leaves out rows that were forgotten or superseded since the search, and rows that cannot be read, which it reports. */
 export async function readRecalls(
@@ -80,19 +78,6 @@ async function readSlots(slots: readonly number[], rows: AgentRows): Promise<rea
     if (row) found.push(toRecalledRow(row));
   }
   return found;
-}
-
-/** Returns the text to embed of each slot, without rows that are gone or cannot be read. */
-export async function readEmbeddedTexts(
-  rows: AgentRows,
-  slots: readonly number[],
-): Promise<ReadonlyMap<number, string>> {
-  const texts = new Map<number, string>();
-  for (const slot of slots) {
-    const row = await rows.read(rows.at(slot).id).catch(() => undefined);
-    if (row) texts.set(slot, clip(row.text, MAX_EMBEDDED_CHARS));
-  }
-  return texts;
 }
 
 const toRecalledRow = ({ id, seq, step, at, kind, trust, text, outside }: MemoryRow): RecalledRow => ({

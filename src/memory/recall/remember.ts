@@ -1,13 +1,18 @@
 /**
  * remember.ts -- turns a step's events into rows of long-term memory.
  *
- * Pure. The caller passes each event before it is folded, while the state still holds the open call with its thought and
- * arguments. One row comes from each finished command, unreadable reply, message from a person and finished turn; it holds the reply,
- * the result and the feedback, each clipped. Failures are kept on purpose: an agent that forgets them repeats them.
+ * The caller passes each event with the state before it, which still holds the open call and the reply. One row comes from
+ * each finished command, unreadable reply, message from a person and finished turn; it holds what the model thought (not the
+ * sentence for the onlooker), the command with its arguments, the result and the feedback. Of what is too long for the row,
+ * the row has the beginning, and further rows of kind `piece` have the whole (cut-pieces.ts). A text over 20,000 characters
+ * is in a file, and its pieces are those of the part that the model has read. Failures are kept on purpose: an agent that
+ * forgets them repeats them.
+ *
+ * A file or page that is read or written again replaces the pieces of what it was before. Pure but for `read`.
  *
  * Everything but a person's own words is folded to single lines, so that nothing in a result can look like the next
  * part. A row is trusted as far as its least trusted part: it holds the model's words, so never more than `agent`. A row with the
- * model's words carries all outside sources that the agent had received.
+ * model's words carries all outside sources that the agent had received; a piece is trusted as far as its text.
  */
 
 import type { CommandCall, Observation } from "#core/call.ts";
@@ -18,95 +23,162 @@ import { isCallFrame } from "#core/frames.ts";
 import type { NewMemory, Trust } from "#core/ports/memory-row.ts";
 import { outsideOf, sourcesOf } from "#core/provenance.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
-import { clip, headOf, isBlobRef, oneLine, type Text, wellFormed } from "#core/text.ts";
-import type { TurnMemory } from "#core/turn-event.ts";
+import { clip, headOf, oneLine, type Text, wellFormed } from "#core/text.ts";
+import { type CommandTexts, readCommandTexts, type TextOfSource } from "./command-texts.ts";
+import { cutPieces, type LongText } from "./cut-pieces.ts";
+import {
+  commandLines,
+  describeCall,
+  joinLines,
+  type Lines,
+  type ReadText,
+  readArguments,
+  readThoughts,
+  resultLines,
+  thoughtLines,
+} from "./step-lines.ts";
+import { turnLines } from "./turn-lines.ts";
 
-const REPLY_CHARS = 400;
-const THOUGHT_CHARS = 200;
-const ARGUMENT_CHARS = 120;
-const RESULT_CHARS = 400;
-/** Limits of one call in the memory of a turn, and of all its calls. */
-const CALL_CHARS = 1_200;
-const TURN_CHARS = 3_000;
-/** Limit of a person's words, which are otherwise kept as they are. */
+const LINE_CHARS = 400;
+/** Limit of a person's words in a row; longer words have pieces too. */
 const PERSON_CHARS = 2_000;
-const MAX_FILES = 5;
 
 const IMPORTANCE = { person: 1, closing: 0.8, artifact: 0.6, failure: 0.5, ordinary: 0.4, nothing: 0 } as const;
 
-/** Returns the row that this event leaves, if any. `before` is the state without the event; `namespace` is the agent's id. */
-export function rememberStep(before: AgentState, event: RecordedEvent, namespace: string): NewMemory | undefined {
-  const row = { namespace, seq: event.seq, kind: "step" } as const;
+/** A row, and the texts that it has only the beginning of. */
+interface Remembered {
+  readonly row: NewMemory;
+  readonly texts: readonly LongText[];
+}
+
+/**
+ * Returns the rows that this event leaves, the row of the step first. `before` is the state without the event; `namespace` is
+ * the agent's id; `read` returns the whole of a text, by default its beginning.
+ */
+export async function rememberStep(
+  before: AgentState,
+  event: RecordedEvent,
+  namespace: string,
+  read: ReadText = async (text) => headOf(text),
+): Promise<readonly NewMemory[]> {
+  const stamp = { namespace, seq: event.seq, kind: "step" } as const;
+  // A text that cannot be read any more is no reason to lose the step.
+  const remembered = await rememberEvent(before, event, stamp, (text) => read(text).catch(() => headOf(text)));
+  if (!remembered) return [];
+  return [remembered.row, ...cutPieces(remembered.row, remembered.texts)];
+}
+
+type Stamp = Pick<NewMemory, "namespace" | "seq"> & { readonly kind: "step" };
+
+async function rememberEvent(
+  before: AgentState,
+  event: RecordedEvent,
+  row: Stamp,
+  read: ReadText,
+): Promise<Remembered | undefined> {
   // A nested call leaves its traces in the result of the command that made it.
   if (isCallFrame(before, event.frame)) return undefined;
   switch (event.type) {
     case "command-finished":
       // The memory of the turn follows, and has the closing words.
       if (event.closesTurn === true && event.frame === 0) return undefined;
-      return {
-        ...row,
-        step: event.step,
-        text: paragraphs(replyPart(before, event.callId), ...resultPart(event.observation)),
-        importance: importanceOf(event, openCommand(before, event.callId)?.call),
-        trust: trustOf(event.observation),
-        ...outsideOf(before.received, sourcesOf(event.observation)),
-      };
-    case "command-denied":
-      return {
-        ...row,
-        step: event.step,
-        text: paragraphs(replyPart(before, event.callId), denialPart(event)),
-        importance: event.by === "person" ? IMPORTANCE.person : IMPORTANCE.failure,
-        trust: "agent",
-        ...outsideOf(before.received),
-      };
+      return rememberFinished(before, event, row, read);
+    case "command-denied": {
+      const origin = { trust: "agent", ...outsideOf(before.received) } as const;
+      const { lines, texts } = await callLines(before, event.callId, { isConfirmed: false }, read);
+      const importance = event.by === "person" ? IMPORTANCE.person : IMPORTANCE.failure;
+      const text = paragraphs(...lines, denialPart(event));
+      return { row: { ...row, step: event.step, text, importance, ...origin }, texts };
+    }
+    case "message-received":
+    case "task-received":
+      return rememberWords(before, event, row, await read(event.text));
+    case "agent-reported":
+      return event.observation && rememberReport(event, { ...row, step: before.step }, read);
+    default: {
+      const short = rememberShort(before, event, row);
+      return short && { row: short, texts: [] };
+    }
+  }
+}
+
+/** The rows that have no pieces. */
+function rememberShort(before: AgentState, event: RecordedEvent, row: Stamp): NewMemory | undefined {
+  switch (event.type) {
     case "reply-rejected":
       return {
         ...row,
         step: event.step,
         text: paragraphs(
-          `Reply that could not be read: ${oneLine(headOf(lastReply(before)), REPLY_CHARS)}`,
-          `Problem: ${oneLine(event.problems.join("; "), RESULT_CHARS)}`,
+          `Reply that could not be read: ${oneLine(headOf(lastReply(before)), LINE_CHARS)}`,
+          `Problem: ${oneLine(event.problems.join("; "), LINE_CHARS)}`,
         ),
         importance: IMPORTANCE.failure,
         trust: "agent",
         ...outsideOf(before.received),
       };
-    case "message-received":
-      return {
-        ...row,
-        step: before.step,
-        text: paragraphs(`${oneLine(event.from, 80)} said: ${clip(headOf(event.text), PERSON_CHARS)}`),
-        importance: IMPORTANCE.person,
-        trust: "person",
-      };
     case "files-restored":
       return createRestoredRow(event, { ...row, step: before.step });
-    case "task-received":
-      return {
-        ...row,
-        step: before.step,
-        text: paragraphs(`${oneLine(event.from, 80)} gave this task: ${clip(headOf(event.text), PERSON_CHARS)}`),
-        importance: IMPORTANCE.closing,
-        trust: "agent",
-        ...outsideOf(event.outside),
-      };
     case "turn-remembered":
-      return { ...createTurnRow(event, { ...row, step: event.step }), ...outsideOf(before.received) };
-    case "agent-reported":
-      return event.observation && createReportRow(event.agent, event.observation, { ...row, step: before.step });
+      return {
+        ...{ ...row, step: event.step, kind: "turn", text: paragraphs(...turnLines(event)) },
+        ...{ importance: IMPORTANCE.closing, trust: "agent", ...outsideOf(before.received) },
+      };
     default:
       return undefined;
   }
 }
 
-const createTurnRow = (event: TurnMemory, row: Omit<RowStamp, "kind">): NewMemory => ({
-  ...row,
-  kind: "turn",
-  text: paragraphs(...turnParts(event)),
-  importance: IMPORTANCE.closing,
-  trust: "agent",
-});
+async function rememberFinished(
+  before: AgentState,
+  { step, callId, observation, closesTurn }: EventOf<"command-finished">,
+  row: Stamp,
+  read: ReadText,
+): Promise<Remembered> {
+  const open = openCommand(before, callId);
+  const result = await read(observation.text);
+  const call = open && { name: open.call.name, args: await readArguments(open.call.args, read) };
+  const known = call ? readCommandTexts(call, observation, result) : { isConfirmed: false };
+  const origin = { trust: trustOf(observation), ...outsideOf(before.received, sourcesOf(observation)) };
+  const { lines, texts } = joinLines(
+    await callLines(before, callId, known, read),
+    resultLines(observation, result, known, { source: call ? describeCall(call) : "result", ...origin }),
+  );
+  const importance = importanceOf(observation, closesTurn === true, call);
+  return {
+    row: { ...row, step, text: paragraphs(...lines), importance, ...origin, ...currentSource(known) },
+    texts,
+  };
+}
+
+/** The row of a text that replaces what its file or page was before. */
+function currentSource({ result, argument }: CommandTexts): Pick<NewMemory, "source" | "replaces"> {
+  const current: TextOfSource | undefined = [result, argument].find((text) => text?.isCurrent === true);
+  if (!current) return {};
+  const { source, lines } = current;
+  const isPart = lines !== undefined && (lines.first > 1 || lines.last < lines.all);
+  return { source, replaces: { source, ...(isPart ? { lines } : {}) } };
+}
+
+/** Words of a person or of the agent's parent. */
+function rememberWords(
+  before: AgentState,
+  event: EventOf<"message-received"> | EventOf<"task-received">,
+  row: Stamp,
+  words: string,
+): Remembered {
+  const from = oneLine(event.from, 80);
+  const isPerson = event.type === "message-received";
+  const origin = isPerson ? { trust: "person" as const } : { trust: "agent" as const, ...outsideOf(event.outside) };
+  const head = isPerson ? `${from} said` : `${from} gave this task`;
+  const importance = isPerson ? IMPORTANCE.person : IMPORTANCE.closing;
+  const text = paragraphs(`${head}: ${clip(words, PERSON_CHARS)}`);
+  const isLong = words.length > PERSON_CHARS;
+  return {
+    row: { ...row, step: before.step, text, importance, ...origin },
+    texts: isLong ? [{ source: head, text: words, format: "plain", ...origin }] : [],
+  };
+}
 
 /** The names in it are those that the agent chose. */
 const createRestoredRow = (event: EventOf<"files-restored">, row: RowStamp): NewMemory => ({
@@ -116,62 +188,37 @@ const createRestoredRow = (event: EventOf<"files-restored">, row: RowStamp): New
   trust: "agent",
 });
 
-/** The newest calls come first in the budget, and all parts in their order. */
-function turnParts({ turn, asked, calls, artifacts, output }: TurnMemory): readonly string[] {
-  const listed: string[] = [];
-  let room = TURN_CHARS;
-  for (const { name, input } of calls.toReversed()) {
-    const line = `Command: ${name} ${oneLine(input, CALL_CHARS)}`;
-    room -= line.length;
-    if (room < 0) break;
-    listed.unshift(line);
-  }
-  const files = artifacts.slice(-MAX_FILES).join(", ");
-  return [
-    `Turn ${turn} was for: ${oneLine(asked.join("; "), RESULT_CHARS)}`,
-    ...listed,
-    ...(files === "" ? [] : [`Files: ${oneLine(files, RESULT_CHARS)}`]),
-    `Its end: ${oneLine(output, RESULT_CHARS)}`,
-  ];
-}
-
 type RowStamp = Pick<NewMemory, "namespace" | "seq" | "kind" | "step">;
 
-const createReportRow = (agent: string, observation: Observation, row: RowStamp): NewMemory => ({
-  ...row,
-  text: paragraphs(`The agent ${agent} said:`, ...resultPart(observation)),
-  importance: observation.status === "ok" ? IMPORTANCE.artifact : IMPORTANCE.failure,
-  trust: "agent",
-  ...outsideOf(sourcesOf(observation)),
-});
+async function rememberReport(
+  { agent, observation }: EventOf<"agent-reported">,
+  row: RowStamp,
+  read: ReadText,
+): Promise<Remembered | undefined> {
+  if (!observation) return undefined;
+  const origin = { trust: "agent" as const, ...outsideOf(sourcesOf(observation)) };
+  const source = `the agent ${agent}`;
+  const { lines, texts } = resultLines(
+    observation,
+    await read(observation.text),
+    { isConfirmed: false },
+    { source, ...origin },
+  );
+  const importance = observation.status === "ok" ? IMPORTANCE.artifact : IMPORTANCE.failure;
+  return { row: { ...row, text: paragraphs(`The agent ${agent} said:`, ...lines), importance, ...origin }, texts };
+}
 
-function replyPart(before: AgentState, callId: string): string {
+/** The lines of thoughts and command. */
+async function callLines(before: AgentState, callId: string, known: CommandTexts, read: ReadText): Promise<Lines> {
   const open = openCommand(before, callId);
-  if (!open) return "Command: no longer known";
-  const thought = oneLine(open.thought, THOUGHT_CHARS);
-  const args = oneLine(shortenArguments(open.call), REPLY_CHARS - thought.length);
-  const command = `Command: ${open.call.name} ${args}`;
-  return thought === "" ? command : `Thought: ${thought}\n${command}`;
-}
-
-/** Returns the arguments as JSON, each string cut to its beginning, so that a long one cannot displace the others. */
-function shortenArguments(call: CommandCall): string {
-  return JSON.stringify(call.args, (_key, value: unknown) => {
-    if (isBlobRef(value)) return oneLine(value.head, ARGUMENT_CHARS);
-    return typeof value === "string" ? oneLine(value, ARGUMENT_CHARS) : value;
-  });
-}
-
-function resultPart({ status, code, text, artifacts }: Observation): string[] {
-  const outcome = code === undefined ? status : `${status}, ${code}`;
-  const result = `Result (${outcome}): ${oneLine(headOf(text), RESULT_CHARS)}`;
-  if (artifacts.length === 0) return [result];
-  const more = artifacts.length > MAX_FILES ? ` and ${artifacts.length - MAX_FILES} more` : "";
-  return [result, `Files: ${oneLine(artifacts.slice(0, MAX_FILES).join(", "), RESULT_CHARS)}${more}`];
+  if (!open) return { lines: ["Command: no longer known"], texts: [] };
+  const origin = { trust: "agent", ...outsideOf(before.received) } as const;
+  const call = { name: open.call.name, args: await readArguments(open.call.args, read) };
+  return joinLines(thoughtLines(await readThoughts(before, open, read), origin), commandLines(call, known, origin));
 }
 
 function denialPart({ by, reason }: EventOf<"command-denied">): string {
-  if (by === "policy") return `Not run, by policy: ${oneLine(reason, RESULT_CHARS)}`;
+  if (by === "policy") return `Not run, by policy: ${oneLine(reason, LINE_CHARS)}`;
   return reason === ""
     ? "Not run: a person said no."
     : `Not run. Feedback from a person: ${clip(reason, PERSON_CHARS)}`;
@@ -184,10 +231,10 @@ function lastReply(before: AgentState): Text {
   return window.findLast((message) => message.kind === "reply")?.text ?? "";
 }
 
-function importanceOf({ observation, closesTurn }: EventOf<"command-finished">, call: CommandCall | undefined): number {
+function importanceOf(observation: Observation, closesTurn: boolean, call: CommandCall | undefined): number {
   if (observation.source === "person") return IMPORTANCE.person;
   if (observation.status !== "ok") return IMPORTANCE.failure;
-  if (closesTurn === true) return IMPORTANCE.closing;
+  if (closesTurn) return IMPORTANCE.closing;
   if (observation.artifacts.length > 0) return IMPORTANCE.artifact;
   return call?.name === DO_NOTHING ? IMPORTANCE.nothing : IMPORTANCE.ordinary;
 }

@@ -49,7 +49,7 @@ export class RowNeighbours {
   }
 }
 
-const isPiece = ({ kind }: PlacedRow): boolean => kind === "file_chunk";
+const isPiece = ({ kind }: PlacedRow): boolean => kind === "file_chunk" || kind === "piece";
 
 /** What the pieces of one text have in common. */
 const wholeOf = ({ id, sourceKey }: RecallableRow): string =>
