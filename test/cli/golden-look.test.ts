@@ -198,6 +198,8 @@ describe("what agents remember", () => {
       memory baker show +1
       memory baker show +1 --json
       memory baker pin +1
+      memory baker stats
+      memory baker stats --json
       memory baker show 999
       memory baker show 999 --json
       memory baker forget other/2
