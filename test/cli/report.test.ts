@@ -59,7 +59,8 @@ describe("an agent that has finished", () => {
       expect(problemsOfView("step", shown)).toBe("");
       expect(shown.prompt).toMatchObject({ exact: true, note: "" });
       expect(shown.prompt.messages).toEqual(server.chats[step - 1]?.messages);
-      expect(shown.recalls.map(({ id }) => id)).toEqual(shown.recallIds);
+      // The rows around the recalls come after them.
+      expect(shown.recalls.map(({ id }) => id).slice(0, shown.recallIds.length)).toEqual(shown.recallIds);
     }
     const recalled = jsonOf<Step>(await goald.ask(["show", "foo", "--step", "14", "--json"]));
     expect(recalled.recalls.length).toBeGreaterThan(0);
