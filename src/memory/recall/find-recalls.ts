@@ -1,18 +1,19 @@
 /**
  * find-recalls.ts -- finds the recalls for one query among the rows of the memories that an agent may read.
  *
- * Shared words rank the rows. With a semantic embedder vectors rank them too, and the two rankings are fused by rank,
- * because their scores do not compare. The offline embedder compares spellings; its vectors only fill up what words
- * leave open. Ranked beside words they make the choice worse: 0.74 instead of 0.77 of the relevant rows among the
- * ten, measured on dialogues. The newest rows fill the rest, so that ten rows are recalled while there are ten.
+ * Shared words rank the rows. With a semantic embedder vectors rank them too, and the scores of both are fused for each part of
+ * the query. Vectors of spellings only fill up what words leave open: ranked beside words they make the choice worse, 0.74
+ * instead of 0.77 of the relevant rows among the ten, measured on dialogues. The newest rows fill the rest, so that ten rows are
+ * recalled while there are ten.
  */
 import type { Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
-import type { AgentRows } from "./agent-rows.ts";
+import type { AgentRows, RecallableRow } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
 import { chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
-import { fuseRankings, mergeParts } from "./merge-rankings.ts";
+import { coverageOf, fuseScores, heavyParts, type NearRows } from "./fuse-scores.ts";
+import { mergeParts } from "./merge-rankings.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 export interface AgentMemory {
@@ -50,9 +51,14 @@ export async function findRecalls(
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
     const wordHits = searchEach(searched, (memory) => searchWords(memory, parts, maxHits));
-    // Fusion by rank needs the whole ranking, and so does the deep search.
-    let hits = mergeParts(wordHits, parts, withVectors || depth === DEEP ? undefined : maxCandidates);
-    if (withVectors) hits = fuseRankings(hits, mergeParts(await searchVectors(searched, parts, maxHits), parts));
+    const nearOf = withVectors ? await compareVectors(searched, parts, maxHits) : () => undefined;
+    const searchPart = (at: number): readonly ScoredSlot[] => {
+      const [words, near] = [wordHits(at), nearOf(at)];
+      const wordsAt = (slot: number) => rowAt(searched, slot).words;
+      return near ? fuseScores(words, near, coverageOf(parts[at] as QueryPart, words, wordsAt, weigh)) : words;
+    };
+    // The deep search needs the whole ranking.
+    const hits = mergeParts(searchPart, parts, depth === DEEP ? undefined : maxCandidates);
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
     const choice = chooseRecalls(candidates, count, lastStep, { pinned, weigh });
     if (choice.distinct === count) return choice.recalls;
@@ -129,9 +135,17 @@ function candidatesOf(memories: readonly SearchedMemory[], hits: readonly Scored
   return hits.flatMap(({ slot, score }) => {
     if (seen.has(slot)) return [];
     seen.add(slot);
-    const { rows, firstSlot } = memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
-    return [{ row: rows.at(slot - firstSlot), similarity: score, lastStep: rows.lastStep }];
+    const { rows } = memoryOf(memories, slot);
+    return [{ row: rowAt(memories, slot), similarity: score, lastStep: rows.lastStep }];
   });
+}
+
+const memoryOf = (memories: readonly SearchedMemory[], slot: number): SearchedMemory =>
+  memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
+
+function rowAt(memories: readonly SearchedMemory[], slot: number): RecallableRow {
+  const { rows, firstSlot } = memoryOf(memories, slot);
+  return rows.at(slot - firstSlot);
 }
 
 function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallCandidate[] {
@@ -150,6 +164,35 @@ const searchWords = ({ rows, excluded, others }: SearchedMemory, parts: readonly
     excluded,
     others.map((other) => other.rows.groups),
   );
+
+/** Returns the rows near to each part, compared with the background of the largest memory; undefined without vectors. */
+async function compareVectors(
+  memories: readonly SearchedMemory[],
+  parts: readonly QueryPart[],
+  maxHits: number,
+): Promise<(part: number) => NearRows | undefined> {
+  const largest = memories.reduce((most, memory) => (memory.vectors.size > most.vectors.size ? memory : most));
+  const background = largest.vectors.background(largest.rows);
+  const near = new Map<number, NearRows>();
+  const heavy = new Set(heavyParts(parts));
+  for (const [at, part] of parts.entries()) {
+    if (!background || !heavy.has(part)) continue;
+    const found = new Map<SearchedMemory, NearRows>();
+    for (const memory of memories) {
+      const rows = await memory.vectors.findNear(part.text, maxHits, memory.excluded, background);
+      if (rows) found.set(memory, rows);
+    }
+    if (found.size === 0) continue;
+    near.set(at, {
+      slots: [...found].flatMap(([{ firstSlot }, { slots }]) => slots.map((slot) => firstSlot + slot)),
+      closenessOf: (slot) => {
+        const memory = memoryOf(memories, slot);
+        return found.get(memory)?.closenessOf(slot - memory.firstSlot) ?? 0;
+      },
+    });
+  }
+  return (part) => near.get(part);
+}
 
 async function searchVectors(
   memories: readonly SearchedMemory[],

@@ -7,7 +7,7 @@
  *
  * A recall degrades and never fails. Without a vector of the query, shared words and recency rank the newest rows.
  * When the store cannot be read, the rows read before are used. Each outage is reported once.
- * Vectors of the offline embedder are computed again at each start; other vectors are saved in the store.
+ * Vectors of an instant embedder are computed again at each start; other vectors are saved in the store.
  */
 import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
@@ -24,6 +24,7 @@ import { AgentRows } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
 import { excerptOf } from "./excerpt.ts";
 import { type AgentMemory, findRecalls } from "./find-recalls.ts";
+import { heavyParts } from "./fuse-scores.ts";
 import { LoadedMemories } from "./loaded-memories.ts";
 import { type QueryPart, queryParts } from "./query-parts.ts";
 
@@ -60,6 +61,8 @@ type PaidCall = { readonly signal: AbortSignal; readonly purse: EmbeddingPurse |
 const MAX_ROW_CHARS = 8_000;
 /** Rows without a vector that are embedded in one request with the query; the others wait for the next. */
 const MAX_ROWS_PER_REQUEST = 96;
+/** Rows without a vector that an instant embedder embeds in one recall, the newest first: about 0.3 s of CPU. */
+const MAX_INSTANT_ROWS = 8_192;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
@@ -135,7 +138,7 @@ class StoredMemory implements RecallingMemory {
 
   async #recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const parts = queryParts(query);
-    const texts = parts.map(({ text }) => text);
+    const texts = heavyParts(parts).map(({ text }) => text);
     const paid = { signal, purse: query.purse };
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
     this.#memories.startUse(query.agent, namespaces);
@@ -201,11 +204,11 @@ class StoredMemory implements RecallingMemory {
 
   async #embed(memory: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
     const { vectors } = memory;
-    do {
+    for (let made = 0; made < MAX_INSTANT_ROWS; made += MAX_ROWS_PER_REQUEST) {
       await this.#embedBatch(memory, texts, paid);
-      if (!isFree(this.#embedder) || vectors.pendingSlots(1).length === 0) break;
+      if (!this.#embedder.isInstant || vectors.pendingSlots(1).length === 0 || paid.signal.aborted) return;
       await setImmediate();
-    } while (!paid.signal.aborted && vectors.embedder === this.#embedder.id);
+    }
   }
 
   /** Embeds the query's new texts and the newest rows without a vector in one request, if there are any. */
@@ -220,7 +223,7 @@ class StoredMemory implements RecallingMemory {
       const vector = made[position];
       if (vector) vectors.addText(text, vector);
     }
-    await vectors.addMade(slots, made.slice(newTexts.length), rows, !isFree(this.#embedder));
+    await vectors.addMade(slots, made.slice(newTexts.length), rows, !this.#embedder.isInstant);
   }
 
   async #save(memory: AgentMemory, all: boolean): Promise<void> {
@@ -240,9 +243,6 @@ class StoredMemory implements RecallingMemory {
     await memory.vectors.close();
   }
 }
-
-/** Free vectors are made all at once and never saved. */
-const isFree = ({ local, semantic }: Embedder): boolean => local && !semantic;
 
 function withExcerpt(recall: Recall, parts: readonly QueryPart[]): Recall {
   const excerpt = recall.kind === "turn" ? undefined : excerptOf(recall.text, parts);
