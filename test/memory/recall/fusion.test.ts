@@ -22,7 +22,8 @@ const read = (set: string): Space[] => [
     readLines<Query>(`test/data/memory/${set}-queries.jsonl`),
   ).values(),
 ];
-const [traces, chats] = [read("agent"), read("chat")];
+/** poor-embedders.long.ts asks about all traces. */
+const traces = read("agent").slice(0, 2);
 const recallOf = async (embedder: Embedder, spaces: readonly Space[]) =>
   (await measureQuality(fullRecall("", embedder), spaces)).recall;
 
@@ -35,14 +36,8 @@ describe("an embedder that", () => {
   it.each<[title: string, make: () => Embedder]>([
     ["has one vector for all texts", constantEmbedder],
     ["has random vectors", () => noisyEmbedder(Number.POSITIVE_INFINITY)],
-    ["has vectors that are noise by two thirds", () => noisyEmbedder(1.5)],
   ])("%s costs at most 1 %% of the evidence that words alone find", async (_title, make) => {
     expect(await recallOf(make(), traces)).toBeGreaterThanOrEqual(0.99 * words);
-  });
-
-  it("knows meanings finds more than words alone in traces, and loses nothing in chats", async () => {
-    expect(await recallOf(openWordEmbedder(), traces)).toBeGreaterThan(1.1 * words);
-    expect(await recallOf(openWordEmbedder(), chats)).toBeGreaterThanOrEqual(await recallOf(openHashEmbedder(), chats));
   });
 });
 
