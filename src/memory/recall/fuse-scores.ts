@@ -6,8 +6,8 @@
  * agent's rows (vector-background.ts). Coverage is the share of the query's words, weighed by rarity, that one of the best
  * rows holds: a question in other words shares little with any row, and its best row by words is chance.
  *
- * Words and vectors are fused part by part. Fused after the parts are merged, a row that is near one text and shares words with another
- * outranked the answer of the question.
+ * Words and vectors are fused part by part, so that a row which is near one text and shares words with another does not outrank the answer
+ * of the question.
  *
  * The weights were chosen on the dev half of test/data/memory.
  */

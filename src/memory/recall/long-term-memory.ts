@@ -61,7 +61,7 @@ type PaidCall = { readonly signal: AbortSignal; readonly purse: EmbeddingPurse |
 const MAX_ROW_CHARS = 8_000;
 /** Rows without a vector that are embedded in one request with the query; the others wait for the next. */
 const MAX_ROWS_PER_REQUEST = 96;
-/** Rows without a vector that an instant embedder embeds in one recall, the newest first: about 0.3 s of CPU. */
+/** Rows without a vector that an instant embedder embeds in one recall, the newest first: about 0.6 s of CPU. */
 const MAX_INSTANT_ROWS = 8_192;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
