@@ -140,6 +140,7 @@ CREATE TABLE memory (
   at            TEXT NOT NULL,
   supersedes    TEXT,                       -- name
   superseded_by TEXT,                       -- name
+  corrected     TEXT,                       -- hash of what a person corrected, see same-rows.ts; removed with the text
   key           TEXT,
   source        TEXT,
   outside       TEXT,                       -- JSON list of sources, null for none
@@ -151,6 +152,8 @@ CREATE TABLE memory (
 ) STRICT;
 CREATE UNIQUE INDEX memory_event ON memory (agent_no, seq, ordinal) WHERE ordinal IS NOT NULL;
 CREATE UNIQUE INDEX memory_made ON memory (agent_no, made) WHERE made IS NOT NULL;
+CREATE INDEX memory_corrected ON memory (agent_no, corrected) WHERE corrected IS NOT NULL;
+CREATE INDEX memory_forgotten ON memory (namespace) WHERE forgotten IS NOT NULL;
 CREATE INDEX memory_key ON memory (agent_no, key, change) WHERE key IS NOT NULL;
 
 CREATE TABLE next_vector (                  -- see next-vectors.ts

@@ -53,7 +53,11 @@ export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open(
 );
 export type MemoryView = Static<typeof MemoryView>;
 
-export const RecallView: ObjectSchema<Recall> = open(
+/** A recall without the rows around it. */
+interface RecallView extends Omit<Recall, "ranges" | "around" | "series"> {
+  readonly excerpt?: string;
+}
+export const RecallView: ObjectSchema<RecallView> = open(
   {
     id: text,
     seq: count,
@@ -65,11 +69,16 @@ export const RecallView: ObjectSchema<Recall> = open(
     excerpt: described(text, "The part of a long text that matches the query."),
     outside: OutsideSources,
     score: { type: "number" },
-  } satisfies SchemasOf<Recall>,
+  } satisfies SchemasOf<RecallView>,
   "seq",
   "excerpt",
   "outside",
 );
+
+export const viewRecall = ({ ranges, around: _around, series: _series, ...recall }: Recall): RecallView => ({
+  ...recall,
+  ...(ranges ? { excerpt: ranges.map(([from, to]) => recall.text.slice(from, to).toWellFormed()).join(" … ") } : {}),
+});
 
 export const viewMemory = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;
 
@@ -83,7 +92,7 @@ export const identityOf = ({
 
 const TEXT_CHARS = 90;
 
-export const MEMORY_HEAD: readonly string[] = ["ID", "AT", "STEP", "KIND", "FROM", "STANDING", "TEXT"];
+export const MEMORY_HEAD: readonly string[] = ["ID", "AT", "STEP", "KIND", "FROM", "VALIDITY", "TEXT"];
 
 /** One line of a table under MEMORY_HEAD. */
 export const memoryCells = (row: MemoryView): readonly string[] => [
@@ -92,14 +101,14 @@ export const memoryCells = (row: MemoryView): readonly string[] => [
   row.step === null ? "" : String(row.step),
   row.kind,
   row.trust,
-  standingOf(row),
+  validityOf(row),
   oneLine(row.text, TEXT_CHARS),
 ];
 
-export const RECALL_HEAD: readonly string[] = ["SCORE", "ID", "AT", "KIND", "FROM", "TEXT"];
+export const RECALL_HEAD: readonly string[] = ["MATCH", "ID", "AT", "KIND", "FROM", "TEXT"];
 
-export const recallCells = ({ score, id, at, kind, trust, text }: Recall): readonly string[] => [
-  score.toFixed(3),
+export const recallCells = ({ score, id, at, kind, trust, text }: RecallView): readonly string[] => [
+  matchOf(score),
   id,
   at.slice(0, 16).replace("T", " "),
   kind,
@@ -107,20 +116,28 @@ export const recallCells = ({ score, id, at, kind, trust, text }: Recall): reado
   oneLine(text, TEXT_CHARS),
 ];
 
-export function standingOf({ pinned, forgotten, supersededBy }: MemoryView): string {
+/** A score in words. Scores are about 1 for the best row that shares the rare words of a query. */
+function matchOf(score: number): string {
+  if (score >= 0.7) return "strong match";
+  if (score >= 0.3) return "good match";
+  return score >= 0.01 ? "few words shared" : "no words shared";
+}
+
+/** Empty for a row that may be recalled. */
+export function validityOf({ pinned, forgotten, supersededBy }: MemoryView): string {
   if (forgotten !== null) return forgotten === "person" ? "forgotten" : "gone from its source";
-  if (supersededBy !== null) return `now ${supersededBy}`;
+  if (supersededBy !== null) return `replaced by ${supersededBy}`;
   return pinned ? "pinned" : "";
 }
 
 /** The whole row. */
 export function describeMemory(row: MemoryView): string {
   const { id, kind, trust, at, step, importance, source, supersedes, text } = row;
-  const standing = standingOf(row);
+  const validity = validityOf(row);
   return [
     `${id}  ${kind}, from ${trust}, importance ${importance}`,
     `${at}${step === null ? "" : `, step ${step}`}`,
-    ...(standing === "" ? [] : [standing]),
+    ...(validity === "" ? [] : [validity]),
     ...(source === null ? [] : [`Read from ${source}`]),
     ...(supersedes === null ? [] : [`Replaces ${supersedes}`]),
     "",
@@ -137,6 +154,7 @@ const StepOfMemory = open({
   args: recordOf({}),
   status: nullable(text),
   from: described(nullable(text), "Source of the text of the result."),
+  passage: described(nullable(text), "The part of the result from which the memory was made."),
   files: listOf(text),
 });
 
@@ -155,11 +173,12 @@ const MAX_STEPS = 20;
 export function describeMemoryStory({ memory, step, before, after, recalledIn }: MemoryStory): string {
   const lines = [describeMemory(memory), ""];
   if (step) {
-    const { agent, turn, thought, command, args, status, from, files } = step;
+    const { agent, turn, thought, command, args, status, from, passage, files } = step;
     lines.push(`Left by step ${step.step} of ${agent} (turn ${turn}): goald show ${agent} --step ${step.step}`);
     if (thought !== "") lines.push(`  Thought: ${oneLine(thought, 400)}`);
     if (command !== null) lines.push(`  Command: ${command} ${oneLine(escapeUnseenInJson(JSON.stringify(args)), 300)}`);
     if (status !== null) lines.push(`  Result: ${status}, from ${from}`);
+    if (passage !== null) lines.push(...passage.split("\n").map((line) => `  | ${line}`));
     if (files.length > 0) lines.push(`  Files: ${files.join(", ")}`);
   } else if (memory.step !== null) lines.push(`Left in step ${memory.step}.`);
   else lines.push(memory.source === null ? "Added by a person." : `Read from ${memory.source}.`);

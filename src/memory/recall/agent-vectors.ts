@@ -79,7 +79,14 @@ export class AgentVectors {
     if (this.#measured?.doublings !== doublings) {
       const background = measureBackground(rows.size, (slot) => {
         const vector = this.#index.vectorOf(slot);
-        return vector && { vector, words: rows.at(slot).words };
+        if (!vector) return undefined;
+        const row = rows.at(slot);
+        return {
+          vector,
+          get words() {
+            return row.words;
+          },
+        };
       });
       this.#measured = { doublings, background };
     }

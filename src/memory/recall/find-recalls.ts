@@ -2,17 +2,18 @@
  * find-recalls.ts -- finds the recalls for one query among the rows of the memories that an agent may read.
  *
  * Shared words rank the rows. With a semantic embedder vectors rank them too, and the scores of both are fused for each part of
- * the query. Vectors of spellings only fill up what words leave open: ranked beside words they make the choice worse, 0.74
- * instead of 0.77 of the relevant rows among the ten, measured on dialogues. The newest rows fill the rest, so that ten rows are
- * recalled while there are ten.
+ * the query. Vectors of spellings are not used: ranked beside words they make the choice worse, 0.74 instead of 0.77 of the
+ * relevant rows among the ten, measured on dialogues. The newest rows fill what is left, so that ten rows are recalled while
+ * there are ten.
  */
-import type { Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows, RecallableRow } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { type ChosenRow, chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
 import { coverageOf, fuseScores, heavyParts, type NearRows } from "./fuse-scores.ts";
+import { createIdleCheck } from "./idle-rows.ts";
 import { mergeParts } from "./merge-rankings.ts";
 import type { QueryPart } from "./query-parts.ts";
 
@@ -31,22 +32,40 @@ const UNFOUND_SCORE = 1e-6;
 /** The slots of the n-th memory start at n times this. */
 const SLOTS_PER_MEMORY = 2 ** 26;
 
+/** A row to recall, with its slot in the memory that it is from. Scores never rise from one row to the next. */
+export interface FoundRow extends ChosenRow {
+  readonly memory: SearchedMemory;
+}
+
 /**
- * Returns recalls, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
- * vectors rank beside words. Without it `embed` makes the missing vectors, called only when words find fewer than
- * `count`. Rejects when an index cannot be searched.
+ * Returns the rows to recall, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
+ * vectors rank beside words. Rejects when an index cannot be searched.
  */
 export async function findRecalls(
   memories: readonly AgentMemory[],
   query: RecallQuery,
   parts: readonly QueryPart[],
-  { withVectors, embed }: { readonly withVectors: boolean; readonly embed?: () => Promise<void> },
-): Promise<readonly Recall[]> {
-  const { count } = query;
+  options: { readonly withVectors: boolean },
+): Promise<readonly FoundRow[]> {
   const searched = searchedMemories(memories, query);
-  const { lastStep } = (memories[0] as AgentMemory).rows;
+  const chosen = await findRows(searched, query, parts, options);
+  return chosen.map((row) => {
+    const memory = memoryOf(searched, row.slot);
+    return { ...row, slot: row.slot - memory.firstSlot, memory };
+  });
+}
+
+async function findRows(
+  searched: readonly SearchedMemory[],
+  query: RecallQuery,
+  parts: readonly QueryPart[],
+  { withVectors }: { readonly withVectors: boolean },
+): Promise<readonly ChosenRow[]> {
+  const { count, floor = 0 } = query;
+  const { lastStep } = (searched[0] as SearchedMemory).rows;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
+  const options = { pinned, weigh, floor, isIdle: createIdleCheck(parts, weigh) };
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
@@ -60,38 +79,30 @@ export async function findRecalls(
     // The deep search needs the whole ranking.
     const hits = mergeParts(searchPart, parts, depth === DEEP ? undefined : maxCandidates);
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
-    const choice = chooseRecalls(candidates, count, lastStep, { pinned, weigh });
+    const choice = chooseRecalls(candidates, count, lastStep, options);
     if (choice.distinct === count) return choice.recalls;
     if (hits.length >= maxHits && depth !== DEEP) continue;
-    // When words found every group already, vectors cannot add any.
-    const groups = memories.reduce((sum, { rows }) => sum + rows.groups.size, 0);
-    const isIncomplete = hits.length < Math.min(count, groups);
-    const fillers = await findFillers(searched, query, parts, hits, isIncomplete ? embed : undefined);
-    const options = { pinned, weigh, fillers: candidatesOf(searched, fillers) };
-    return chooseRecalls(candidates, count, lastStep, options).recalls;
+    const fillers = candidatesOf(searched, findNewest(searched, query, hits));
+    return chooseRecalls(candidates, count, lastStep, { ...options, fillers }).recalls;
   }
   return [];
 }
 
 /** A memory with its excluded slots, and the first of the numbers that its slots have in merged rankings. */
-interface SearchedMemory extends AgentMemory {
+export interface SearchedMemory extends AgentMemory {
   readonly firstSlot: number;
   readonly excluded: ReadonlySet<number>;
   readonly others: readonly AgentMemory[];
 }
 const NO_SLOTS: ReadonlySet<number> = new Set();
 
-/** Weighs a word by its inverse document frequency in all memories together. Candidates are compared in pairs, so each word comes often. */
+/** Weighs a word by its inverse document frequency in all memories together. */
 function rarityIn(memories: readonly AgentMemory[]): WeighWord {
   const rows = memories.reduce((sum, memory) => sum + memory.rows.size, 0);
-  const weights = new Map<number, number>();
   return (hash) => {
-    const known = weights.get(hash);
-    if (known !== undefined) return known;
-    const withWord = memories.reduce((sum, memory) => sum + memory.rows.rowsWithWord(hash), 0);
-    const weight = Math.log(1 + rows / Math.max(1, withWord));
-    weights.set(hash, weight);
-    return weight;
+    let withWord = 0;
+    for (const memory of memories) withWord += memory.rows.rowsWithWord(hash);
+    return Math.log(1 + rows / Math.max(1, withWord));
   };
 }
 
@@ -107,26 +118,20 @@ function searchedMemories(memories: readonly AgentMemory[], { excludeSteps }: Re
   }));
 }
 
-/** Returns rows that words did not find: the nearest by vectors if `embed` is given, then the newest. */
-async function findFillers(
+/** Returns the newest rows that were not found. */
+function findNewest(
   memories: readonly SearchedMemory[],
   { count }: RecallQuery,
-  parts: readonly QueryPart[],
   found: readonly ScoredSlot[],
-  embed: (() => Promise<void>) | undefined,
-): Promise<readonly ScoredSlot[]> {
+): readonly ScoredSlot[] {
   const known = new Set(found.map(({ slot }) => slot));
-  const maxHits = Math.max(SHALLOW.hits, 2 * count) + known.size;
-  await embed?.();
-  const nearest = embed ? mergeParts(await searchVectors(memories, parts, maxHits), parts) : [];
-  const newest = memories.flatMap(({ rows, firstSlot, excluded }) =>
+  return memories.flatMap(({ rows, firstSlot, excluded }) =>
     Iterator.from(rows.newestSlots())
       .filter((slot) => !excluded.has(slot) && !known.has(firstSlot + slot))
       .take(Math.max(SHALLOW.candidates, 2 * count))
       .map((slot) => ({ slot: firstSlot + slot, score: UNFOUND_SCORE }))
       .toArray(),
   );
-  return [...nearest.filter(({ slot }) => !known.has(slot)), ...newest];
 }
 
 /** Returns each row once, with its first score. */
@@ -135,8 +140,7 @@ function candidatesOf(memories: readonly SearchedMemory[], hits: readonly Scored
   return hits.flatMap(({ slot, score }) => {
     if (seen.has(slot)) return [];
     seen.add(slot);
-    const { rows } = memoryOf(memories, slot);
-    return [{ row: rowAt(memories, slot), similarity: score, lastStep: rows.lastStep }];
+    return [{ slot, row: rowAt(memories, slot), similarity: score, lastStep: memoryOf(memories, slot).rows.lastStep }];
   });
 }
 
@@ -192,20 +196,6 @@ async function compareVectors(
     });
   }
   return (part) => near.get(part);
-}
-
-async function searchVectors(
-  memories: readonly SearchedMemory[],
-  parts: readonly QueryPart[],
-  maxHits: number,
-): Promise<(part: number) => readonly ScoredSlot[]> {
-  const found = new Map<SearchedMemory, readonly (readonly ScoredSlot[])[]>();
-  for (const memory of memories) {
-    const hits: (readonly ScoredSlot[])[] = [];
-    for (const { text } of parts) hits.push(await memory.vectors.findNearest(text, maxHits, memory.excluded));
-    found.set(memory, hits);
-  }
-  return searchEach(memories, (memory) => (part) => found.get(memory)?.[part] ?? []);
 }
 
 /** Returns a function that merges the hits of one part from all memories, best first. */

@@ -47,6 +47,7 @@ function open(embedder: Embedder, openIndex?: OpenIndex) {
   const memory = openLongTermMemory({
     store: {
       memories: async (_agent, after, limit) => stored.slice(after, after + limit),
+      memory: async (_agent, id) => stored.find((row) => row.id === id),
       saveVectors: async () => {},
     },
     embedder,
@@ -54,7 +55,7 @@ function open(embedder: Embedder, openIndex?: OpenIndex) {
     ...(openIndex ? { openIndex } : {}),
   });
   const ask = (texts: readonly string[]) =>
-    memory.recall({ agent: "foo", texts, count: 10, excludeSteps: new Set() }, live);
+    memory.recall({ agent: "bench", texts, count: 10, excludeSteps: new Set() }, live);
   return { memory, ask };
 }
 
