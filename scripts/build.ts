@@ -15,7 +15,8 @@ execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", 
 });
 const isShipped = (path: string): boolean => !/^(?:\..*|.*~|goald\.json)$/.test(basename(path));
 for (const folder of ["prompts", "config"]) cpSync(folder, `dist/${folder}`, { recursive: true, filter: isShipped });
-cpSync("src/sandbox/python", "dist/src/sandbox/python", { recursive: true, filter: isShipped });
+for (const folder of ["src/sandbox/python", "src/memory/words"])
+  cpSync(folder, `dist/${folder}`, { recursive: true, filter: isShipped });
 
 const { name, version } = JSON.parse(readFileSync("package.json", "utf8")) as { name: string; version: string };
 const compiled = { name, version, type: "module", imports: { "#*.ts": "./src/*.js" } };

@@ -24,8 +24,9 @@ const PLANTED = {
   "dist/src/stale.js": SECRET,
   "goald-0.0.1.tgz": SECRET,
 } as const;
-const MAX_PACKED_BYTES = 1_000_000;
-const MAX_UNPACKED_BYTES = 3_400_000;
+/** The table of word vectors has 6.4 MB, 6.1 MB of them packed. */
+const MAX_PACKED_BYTES = 7_200_000;
+const MAX_UNPACKED_BYTES = 9_900_000;
 
 let goald: Goald;
 /** The copy of this checkout that is packed, and the folder where the package is installed. */
@@ -54,7 +55,9 @@ describe("the package", () => {
     const sources = globSync(["src/**/*.ts", "commands/*.ts"], { cwd: CHECKOUT }).filter(
       (file) => !/\.d\.ts$/.test(file),
     );
-    const data = globSync(["prompts/**/*.md", "config/**/*.{json,yaml,md}", "src/**/*.py"], { cwd: CHECKOUT });
+    const data = globSync(["prompts/**/*.md", "config/**/*.{json,yaml,md}", "src/**/*.py", "src/memory/words/*"], {
+      cwd: CHECKOUT,
+    });
     const expected = [...sources.map((file) => file.replace(/ts$/, "js")), ...data.filter((file) => !isOwn(file))];
     expect(packed).toEqual(expect.arrayContaining(expected.map((file) => `dist/${file}`)));
   });
@@ -212,7 +215,7 @@ const replyWith = (command: { readonly name: string; readonly args: object }): s
 
 /** Matches every file that may be in the package. */
 const SHIPPED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/src\/sandbox\/python\/goald_cells\/\w+\.py|dist\/commands\/\w+\.js|dist\/prompts\/(?:[\w-]+\/)?[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/[\w-]+\.ndjson|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/src\/sandbox\/python\/goald_cells\/\w+\.py|dist\/src\/memory\/words\/(?:word-table\.(?:bin|sha256)|LICENSE\.md)|dist\/commands\/\w+\.js|dist\/prompts\/(?:[\w-]+\/)?[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/[\w-]+\.ndjson|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
 
 /** This checkout may be a home, with settings of its own. */
 const isOwn = (file: string): boolean => file === join("config", "goald.json");

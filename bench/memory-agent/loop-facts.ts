@@ -1,6 +1,6 @@
 /** loop-facts.ts -- facts that an agent meets in its loop, at different places of its steps, and whether it sees them later. */
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { renderPassages } from "#prompt/recalls.ts";
 import { makeLoop } from "../../test/helpers/loop.ts";
@@ -96,7 +96,7 @@ export async function measurePlaces(): Promise<readonly PlaceResult[]> {
   await loop.run();
   const memory = openLongTermMemory({
     store: loop.store,
-    embedder: openHashEmbedder(),
+    embedder: openWordEmbedder(),
     report: (problem) => {
       throw new Error(problem);
     },

@@ -6,6 +6,7 @@ import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical/lexical-
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { rowsOfParts } from "#prompt/shown-recalls.ts";
 import { wordsOf } from "#util/words.ts";
@@ -29,7 +30,7 @@ const NOW = new Date("2026-06-01T00:00:00.000Z");
 const live = new AbortController().signal;
 
 /** An agent's recall: every document is a step's row, and the steps of the prompt are excluded. */
-export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = openHashEmbedder()): System => ({
+export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = openWordEmbedder()): System => ({
   name,
   async open(docs) {
     const rows = docs.map(toRow);
@@ -51,7 +52,7 @@ export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = 
 });
 
 /** A memory of these rows. Throws when it is degraded. */
-export const openRows = (rows: readonly MemoryRow[], embedder: Embedder = openHashEmbedder()): RecallingMemory =>
+export const openRows = (rows: readonly MemoryRow[], embedder: Embedder = openWordEmbedder()): RecallingMemory =>
   openLongTermMemory({
     store: {
       memories: async (_agent, after, limit) => rows.slice(after, after + limit),

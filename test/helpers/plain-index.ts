@@ -16,6 +16,7 @@ export function plainIndex(dimensions: number): VectorIndex {
     async add(slot, vector) {
       rows.set(slot, direction(vector));
     },
+    vectorOf: (slot) => rows.get(slot),
     close: async () => rows.clear(),
     async remove(slot) {
       rows.delete(slot);

@@ -56,6 +56,7 @@ export function openSettledGraph(
     },
     add: (slot, vector) => index.add(slot, vector),
     remove: (slot) => index.remove(slot),
+    vectorOf: (slot) => index.vectorOf(slot),
     search: async (query, count) => {
       if (waits) await settled();
       return index.search(query, count);

@@ -18,6 +18,8 @@ export interface Embedder {
   readonly local: boolean;
   /** True when texts of similar meaning get similar vectors even without shared words. */
   readonly semantic: boolean;
+  /** True when a vector costs no request and under 0.1 ms: they are made at each start and never saved. Default: false. */
+  readonly isInstant?: boolean;
   /** Unit vectors, one per text, in order. Rejects when the server is unavailable, or `purse` cannot pay for it. */
   embed(texts: readonly string[], signal: AbortSignal, purse?: EmbeddingPurse): Promise<readonly Float32Array[]>;
 }
@@ -33,6 +35,8 @@ export interface VectorIndex {
   readonly size: number;
   add(slot: number, vector: Float32Array): Promise<void>;
   remove(slot: number): Promise<void>;
+  /** Returns the unit vector of a slot, valid until the next change. */
+  vectorOf(slot: number): Float32Array | undefined;
   /** The `count` nearest by cosine, best first; fewer when there are fewer. */
   search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]>;
   /** Releases all resources, and saves to disk what is expensive to rebuild. The index cannot be used afterwards. */

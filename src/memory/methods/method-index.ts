@@ -1,8 +1,8 @@
 /**
  * method-index.ts -- finds the methods that fit a description, by shared words and by vectors.
  *
- * The scores of words and of vectors are each scaled to their range and added. Fusion by rank, which recalls use, cannot
- * tell how much worse the next method fits, and a prompt should hold only what fits. A description that no method shares a
+ * The scores of words and of vectors are each scaled to their range and added. Fusion by rank cannot tell how much worse the next
+ * method fits, and a prompt should hold only what fits. An instant embedder is not used: vectors of spellings are. A description that no method shares a
  * word with is answered by vectors alone, if one is near enough.
  *
  * Vectors are made at the first search and kept by text, so that a changed home pays only for what changed. Those that were
@@ -102,7 +102,7 @@ class VectoredMethods implements MethodIndex {
     signal: AbortSignal,
     purse: EmbeddingPurse | undefined,
   ): Promise<Float64Array> {
-    const isOffline = !this.#embedder.local && purse === undefined;
+    const isOffline = this.#embedder.isInstant || (!this.#embedder.local && purse === undefined);
     const bought = isOffline
       ? undefined
       : await this.#turns.run("", () => this.#buyVectors(methods, description, signal, purse));

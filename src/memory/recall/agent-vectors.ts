@@ -9,6 +9,8 @@ import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { keepNewest } from "#util/newest.ts";
 import { dot } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";
+import type { NearRows } from "./fuse-scores.ts";
+import { type MeasureCloseness, measureBackground, type VectorBackground } from "./vector-background.ts";
 
 const SAVE_EVERY_ROWS = 16;
 /** Bounds the unsaved vectors while saving keeps failing. */
@@ -22,6 +24,10 @@ const NO_SLOT = -1;
 /** A text of the query with its vector and its last search result. */
 interface EmbeddedText {
   readonly vector: Float32Array;
+  /** The vector that is searched for. */
+  query: Float32Array;
+  background?: VectorBackground;
+  measure?: MeasureCloseness;
   cached?: CachedSearch;
 }
 
@@ -49,6 +55,7 @@ export class AgentVectors {
   /** The newest vectors of the index. */
   readonly #recent: { readonly slot: number; readonly vector: Float32Array }[] = [];
   #dimensions = 0;
+  #measured: { readonly doublings: number; readonly background: VectorBackground | undefined } | undefined;
   /** Number of vectors ever added to the index. */
   #added = 0;
   #unsaved: { readonly id: string; readonly vector: Float32Array }[] = [];
@@ -62,6 +69,30 @@ export class AgentVectors {
   /** Estimated main memory: each component is held as 32 and as 8 bits. */
   get bytes(): number {
     return this.#index.size * this.#dimensions * 5;
+  }
+
+  get size(): number {
+    return this.#index.size;
+  }
+
+  /** How near the rows are to each other; undefined while they are too few. Measured when the vectors have doubled. */
+  background(rows: AgentRows): VectorBackground | undefined {
+    const doublings = Math.floor(Math.log2(Math.max(1, this.#index.size)));
+    if (this.#measured?.doublings !== doublings) {
+      const background = measureBackground(rows.size, (slot) => {
+        const vector = this.#index.vectorOf(slot);
+        if (!vector) return undefined;
+        const row = rows.at(slot);
+        return {
+          vector,
+          get words() {
+            return row.words;
+          },
+        };
+      });
+      this.#measured = { doublings, background };
+    }
+    return this.#measured.background;
   }
 
   /** Indexes the stored vectors of this embedder. The other slots become pending. */
@@ -116,7 +147,33 @@ export class AgentVectors {
   }
 
   addText(text: string, vector: Float32Array): void {
-    keepNewest(this.#texts, text, { vector }, MAX_CACHED_TEXTS);
+    keepNewest(this.#texts, text, { vector, query: vector }, MAX_CACHED_TEXTS);
+  }
+
+  /**
+   * Returns at most `limit` rows that are near to an added text, compared with a background, without the excluded ones. Undefined
+   * when the text has no vector, or one like the mean of all rows.
+   */
+  async findNear(
+    text: string,
+    limit: number,
+    excluded: ReadonlySet<number>,
+    background: VectorBackground,
+  ): Promise<NearRows | undefined> {
+    const embedded = this.#texts.get(text);
+    if (!embedded) return undefined;
+    if (embedded.background !== background) {
+      const query = background.centre(embedded.vector);
+      if (!query) return undefined;
+      Object.assign(embedded, { query, background, measure: background.compare(query) });
+      delete embedded.cached;
+    }
+    const closenessOf = (slot: number): number => {
+      const vector = this.#index.vectorOf(slot);
+      return (vector && embedded.measure?.(vector)) ?? 0;
+    };
+    const hits = await this.findNearest(text, limit, excluded);
+    return { slots: hits.map(({ slot }) => slot), closenessOf };
   }
 
   /**
@@ -134,17 +191,17 @@ export class AgentVectors {
     }
     let capacity = limit;
     for (const slot of excluded) if (!this.#removed.has(slot)) capacity++;
-    const hits = [...(await this.#index.search(embedded.vector, capacity))];
+    const hits = [...(await this.#index.search(embedded.query, capacity))];
     embedded.cached = { limit, hits, capacity, added: this.#added };
     return withoutExcluded(hits, excluded);
   }
 
   /** Adds the rows that came since to the cached search. Returns undefined when too many came. */
-  #updateCached({ vector, cached }: EmbeddedText, limit: number): CachedSearch | undefined {
+  #updateCached({ query, cached }: EmbeddedText, limit: number): CachedSearch | undefined {
     const since = this.#added - (cached?.added ?? 0);
     if (!cached || cached.limit < limit || since > this.#recent.length) return undefined;
     for (const { slot, vector: row } of since === 0 ? [] : this.#recent.slice(-since)) {
-      insertSorted(cached.hits, { slot, score: dot(vector, row) });
+      insertSorted(cached.hits, { slot, score: dot(query, row) });
       if (cached.hits.length > cached.capacity) cached.hits.pop();
     }
     cached.added = this.#added;

@@ -129,7 +129,7 @@ class ChangedEmbedderMemory implements RecallingMemory {
   /** Returns the earlier embedder that made most of the agent's vectors, more than the current one, if it opens. */
   async #findEarlier(agent: string): Promise<string | undefined> {
     const { embedder, store } = this.#parts;
-    if (!embedder.semantic) return undefined;
+    if (embedder.isInstant) return undefined;
     const counts = [...(await store.vectorCounts(agent))];
     const own = counts.filter(([id]) => isSameModel(id, embedder.id)).reduce((sum, [, count]) => sum + count, 0);
     const [most] = counts.filter(([id]) => !isSameModel(id, embedder.id)).sort((a, b) => b[1] - a[1]);

@@ -20,7 +20,7 @@ export async function readBatch(
   rows: AgentRows,
   vectors: AgentVectors,
   query: readonly string[],
-  isFree: boolean,
+  isInstant: boolean,
 ): Promise<EmbeddingBatch> {
   const readText = async (slot: number): Promise<string> => {
     const row = await rows.read(rows.at(slot).id).catch(() => undefined);
@@ -30,7 +30,7 @@ export async function readBatch(
   const texts: string[] = [];
   for (const slot of slots) texts.push(await readText(slot));
   const others = [...query, ...texts].reduce((sum, text) => sum + text.length, 0);
-  let room = isFree ? Number.POSITIVE_INFINITY : SHARE_OF_PIECES * others;
+  let room = isInstant ? Number.POSITIVE_INFINITY : SHARE_OF_PIECES * others;
   for (const slot of vectors.pendingPieces()) {
     const text = await readText(slot);
     room -= text.length;

@@ -1,19 +1,20 @@
 /**
  * find-recalls.ts -- finds the recalls for one query among the rows of the memories that an agent may read.
  *
- * Shared words rank the rows. With a semantic embedder vectors rank them too, and the two rankings are fused by rank,
- * because their scores do not compare. The offline embedder compares spellings; its vectors only fill up what words
- * leave open. Ranked beside words they make the choice worse: 0.74 instead of 0.77 of the relevant rows among the
- * ten, measured on dialogues. The newest rows fill the rest, so that ten rows are recalled while there are ten.
+ * Shared words rank the rows. With a semantic embedder vectors rank them too, and the scores of both are fused for each part of
+ * the query. Vectors of spellings are not used: ranked beside words they make the choice worse, 0.74 instead of 0.77 of the
+ * relevant rows among the ten, measured on dialogues. The newest rows fill what is left, so that ten rows are recalled while
+ * there are ten.
  */
 import type { RecallQuery } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
-import type { AgentRows } from "./agent-rows.ts";
+import type { AgentRows, RecallableRow } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
 import { type ChosenRow, chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { coverageOf, fuseScores, heavyParts, type NearRows } from "./fuse-scores.ts";
 import { createIdleCheck } from "./idle-rows.ts";
-import { fuseRankings, mergeParts } from "./merge-rankings.ts";
+import { mergeParts } from "./merge-rankings.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 export interface AgentMemory {
@@ -38,14 +39,13 @@ export interface FoundRow extends ChosenRow {
 
 /**
  * Returns the rows to recall, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
- * vectors rank beside words. Without it `embed` makes the missing vectors, called only when words find fewer than
- * `count`. Rejects when an index cannot be searched.
+ * vectors rank beside words. Rejects when an index cannot be searched.
  */
 export async function findRecalls(
   memories: readonly AgentMemory[],
   query: RecallQuery,
   parts: readonly QueryPart[],
-  options: FindOptions,
+  options: { readonly withVectors: boolean },
 ): Promise<readonly FoundRow[]> {
   const searched = searchedMemories(memories, query);
   const chosen = await findRows(searched, query, parts, options);
@@ -55,16 +55,11 @@ export async function findRecalls(
   });
 }
 
-interface FindOptions {
-  readonly withVectors: boolean;
-  readonly embed?: () => Promise<void>;
-}
-
 async function findRows(
   searched: readonly SearchedMemory[],
   query: RecallQuery,
   parts: readonly QueryPart[],
-  { withVectors, embed }: FindOptions,
+  { withVectors }: { readonly withVectors: boolean },
 ): Promise<readonly ChosenRow[]> {
   const { count, floor = 0 } = query;
   const { lastStep } = (searched[0] as SearchedMemory).rows;
@@ -75,18 +70,20 @@ async function findRows(
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
     const wordHits = searchEach(searched, (memory) => searchWords(memory, parts, maxHits));
-    // Fusion by rank needs the whole ranking, and so does the deep search.
-    let hits = mergeParts(wordHits, parts, withVectors || depth === DEEP ? undefined : maxCandidates);
-    if (withVectors) hits = fuseRankings(hits, mergeParts(await searchVectors(searched, parts, maxHits), parts));
+    const nearOf = withVectors ? await compareVectors(searched, parts, maxHits) : () => undefined;
+    const searchPart = (at: number): readonly ScoredSlot[] => {
+      const [words, near] = [wordHits(at), nearOf(at)];
+      const wordsAt = (slot: number) => rowAt(searched, slot).words;
+      return near ? fuseScores(words, near, coverageOf(parts[at] as QueryPart, words, wordsAt, weigh)) : words;
+    };
+    // The deep search needs the whole ranking.
+    const hits = mergeParts(searchPart, parts, depth === DEEP ? undefined : maxCandidates);
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
     const choice = chooseRecalls(candidates, count, lastStep, options);
     if (choice.distinct === count) return choice.recalls;
     if (hits.length >= maxHits && depth !== DEEP) continue;
-    // When words found every group already, vectors cannot add any.
-    const groups = searched.reduce((sum, { rows }) => sum + rows.groups.size, 0);
-    const isIncomplete = hits.length < Math.min(count, groups);
-    const fillers = await findFillers(searched, query, parts, hits, isIncomplete ? embed : undefined);
-    return chooseRecalls(candidates, count, lastStep, { ...options, fillers: candidatesOf(searched, fillers) }).recalls;
+    const fillers = candidatesOf(searched, findNewest(searched, query, hits));
+    return chooseRecalls(candidates, count, lastStep, { ...options, fillers }).recalls;
   }
   return [];
 }
@@ -121,26 +118,20 @@ function searchedMemories(memories: readonly AgentMemory[], { excludeSteps }: Re
   }));
 }
 
-/** Returns rows that words did not find: the nearest by vectors if `embed` is given, then the newest. */
-async function findFillers(
+/** Returns the newest rows that were not found. */
+function findNewest(
   memories: readonly SearchedMemory[],
   { count }: RecallQuery,
-  parts: readonly QueryPart[],
   found: readonly ScoredSlot[],
-  embed: (() => Promise<void>) | undefined,
-): Promise<readonly ScoredSlot[]> {
+): readonly ScoredSlot[] {
   const known = new Set(found.map(({ slot }) => slot));
-  const maxHits = Math.max(SHALLOW.hits, 2 * count) + known.size;
-  await embed?.();
-  const nearest = embed ? mergeParts(await searchVectors(memories, parts, maxHits), parts) : [];
-  const newest = memories.flatMap(({ rows, firstSlot, excluded }) =>
+  return memories.flatMap(({ rows, firstSlot, excluded }) =>
     Iterator.from(rows.newestSlots())
       .filter((slot) => !excluded.has(slot) && !known.has(firstSlot + slot))
       .take(Math.max(SHALLOW.candidates, 2 * count))
       .map((slot) => ({ slot: firstSlot + slot, score: UNFOUND_SCORE }))
       .toArray(),
   );
-  return [...nearest.filter(({ slot }) => !known.has(slot)), ...newest];
 }
 
 /** Returns each row once, with its first score. */
@@ -149,13 +140,17 @@ function candidatesOf(memories: readonly SearchedMemory[], hits: readonly Scored
   return hits.flatMap(({ slot, score }) => {
     if (seen.has(slot)) return [];
     seen.add(slot);
-    const { rows, firstSlot } = memoryOf(memories, slot);
-    return [{ slot, row: rows.at(slot - firstSlot), similarity: score, lastStep: rows.lastStep }];
+    return [{ slot, row: rowAt(memories, slot), similarity: score, lastStep: memoryOf(memories, slot).rows.lastStep }];
   });
 }
 
 const memoryOf = (memories: readonly SearchedMemory[], slot: number): SearchedMemory =>
   memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
+
+function rowAt(memories: readonly SearchedMemory[], slot: number): RecallableRow {
+  const { rows, firstSlot } = memoryOf(memories, slot);
+  return rows.at(slot - firstSlot);
+}
 
 function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallCandidate[] {
   const slots = memories.flatMap(({ rows, firstSlot, excluded }) =>
@@ -174,18 +169,33 @@ const searchWords = ({ rows, excluded, others }: SearchedMemory, parts: readonly
     others.map((other) => other.rows.groups),
   );
 
-async function searchVectors(
+/** Returns the rows near to each part, compared with the background of the largest memory; undefined without vectors. */
+async function compareVectors(
   memories: readonly SearchedMemory[],
   parts: readonly QueryPart[],
   maxHits: number,
-): Promise<(part: number) => readonly ScoredSlot[]> {
-  const found = new Map<SearchedMemory, readonly (readonly ScoredSlot[])[]>();
-  for (const memory of memories) {
-    const hits: (readonly ScoredSlot[])[] = [];
-    for (const { text } of parts) hits.push(await memory.vectors.findNearest(text, maxHits, memory.excluded));
-    found.set(memory, hits);
+): Promise<(part: number) => NearRows | undefined> {
+  const largest = memories.reduce((most, memory) => (memory.vectors.size > most.vectors.size ? memory : most));
+  const background = largest.vectors.background(largest.rows);
+  const near = new Map<number, NearRows>();
+  const heavy = new Set(heavyParts(parts));
+  for (const [at, part] of parts.entries()) {
+    if (!background || !heavy.has(part)) continue;
+    const found = new Map<SearchedMemory, NearRows>();
+    for (const memory of memories) {
+      const rows = await memory.vectors.findNear(part.text, maxHits, memory.excluded, background);
+      if (rows) found.set(memory, rows);
+    }
+    if (found.size === 0) continue;
+    near.set(at, {
+      slots: [...found].flatMap(([{ firstSlot }, { slots }]) => slots.map((slot) => firstSlot + slot)),
+      closenessOf: (slot) => {
+        const memory = memoryOf(memories, slot);
+        return found.get(memory)?.closenessOf(slot - memory.firstSlot) ?? 0;
+      },
+    });
   }
-  return searchEach(memories, (memory) => (part) => found.get(memory)?.[part] ?? []);
+  return (part) => near.get(part);
 }
 
 /** Returns a function that merges the hits of one part from all memories, best first. */

@@ -7,7 +7,7 @@
  *
  * A recall degrades and never fails. Without a vector of the query, shared words and recency rank the newest rows.
  * When the store cannot be read, the rows read before are used. Each outage is reported once.
- * Vectors of the offline embedder are computed again at each start; other vectors are saved in the store.
+ * Vectors of an instant embedder are computed again at each start; other vectors are saved in the store.
  */
 import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
@@ -23,6 +23,7 @@ import { AgentRows } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
 import { hasPending, readBatch } from "./embedding-batch.ts";
 import { type AgentMemory, findRecalls } from "./find-recalls.ts";
+import { heavyParts } from "./fuse-scores.ts";
 import { LoadedMemories } from "./loaded-memories.ts";
 import { queryParts } from "./query-parts.ts";
 import { readRecalls } from "./read-rows.ts";
@@ -56,6 +57,9 @@ export interface RecallingMemory extends LongTermMemory {
 }
 
 type PaidCall = { readonly signal: AbortSignal; readonly purse: EmbeddingPurse | undefined };
+
+/** Requests of an instant embedder in one recall: up to 8,160 rows, the newest first, about 0.6 s of CPU. */
+const MAX_INSTANT_REQUESTS = 85;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
@@ -133,20 +137,14 @@ class StoredMemory implements RecallingMemory {
 
   async #recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const parts = queryParts(query);
-    const texts = parts.map(({ text }) => text);
+    const texts = heavyParts(parts).map(({ text }) => text);
     const paid = { signal, purse: query.purse };
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
     this.#memories.startUse(query.agent, namespaces);
     const memories: AgentMemory[] = [];
     for (const name of namespaces) memories.push(await this.#changes.run(name, () => this.#prepare(name, texts, paid)));
-    const { semantic } = this.#embedder;
-    const embedAll = async () => {
-      for (const [at, name] of namespaces.entries())
-        await this.#changes.run(name, () => this.#embed(memories[at] as AgentMemory, texts, paid));
-    };
     try {
-      const options = { withVectors: semantic, ...(semantic ? {} : { embed: embedAll }) };
-      const found = await findRecalls(memories, query, parts, options);
+      const found = await findRecalls(memories, query, parts, { withVectors: this.#embedder.semantic });
       this.#searching.recovered();
       return await readRecalls(found, parts, this.#readingTexts);
     } catch (error) {
@@ -200,17 +198,18 @@ class StoredMemory implements RecallingMemory {
 
   async #embed(memory: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
     const { vectors } = memory;
-    do {
+    for (let requests = 0; requests < MAX_INSTANT_REQUESTS; requests++) {
       await this.#embedBatch(memory, texts, paid);
-      if (!isFree(this.#embedder) || !hasPending(vectors)) break;
+      if (!this.#embedder.isInstant || vectors.embedder !== this.#embedder.id || paid.signal.aborted) return;
+      if (!hasPending(vectors)) return;
       await setImmediate();
-    } while (!paid.signal.aborted && vectors.embedder === this.#embedder.id);
+    }
   }
 
   /** Embeds the query's new texts and the newest rows without a vector in one request, if there are any. */
   async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
     const newTexts = texts.filter((text) => !vectors.hasText(text));
-    const { slots, texts: rowTexts } = await readBatch(rows, vectors, newTexts, isFree(this.#embedder));
+    const { slots, texts: rowTexts } = await readBatch(rows, vectors, newTexts, this.#embedder.isInstant === true);
     if (newTexts.length + slots.length === 0) return;
     const embedded = [...newTexts, ...rowTexts.filter((text) => text !== "")];
     const made = await this.#guarded.embed(embedded, paid.signal, paid.purse);
@@ -221,7 +220,7 @@ class StoredMemory implements RecallingMemory {
     }
     let next = newTexts.length;
     const ofSlots = rowTexts.map((text) => (text === "" ? null : (made[next++] ?? null)));
-    await vectors.addMade(slots, ofSlots, rows, !isFree(this.#embedder));
+    await vectors.addMade(slots, ofSlots, rows, !this.#embedder.isInstant);
   }
 
   async #save(memory: AgentMemory, all: boolean): Promise<void> {
@@ -241,6 +240,3 @@ class StoredMemory implements RecallingMemory {
     await memory.vectors.close();
   }
 }
-
-/** Free vectors are made all at once and never saved. */
-const isFree = ({ local, semantic }: Embedder): boolean => local && !semantic;

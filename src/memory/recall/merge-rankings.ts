@@ -1,4 +1,4 @@
-/** merge-rankings.ts -- merges rankings: those of the parts of one query, and those of words and vectors. */
+/** merge-rankings.ts -- merges the rankings of the parts of one query. */
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import { BestOf } from "#util/best-of.ts";
 import type { QueryPart } from "./query-parts.ts";
@@ -49,27 +49,4 @@ function countAbove(scores: readonly number[], threshold: number): number {
   let count = 0;
   for (let at = 0; at < scores.length; at++) if ((scores[at] as number) > threshold) count++;
   return count;
-}
-
-/** The constant k of reciprocal rank fusion: how far down a ranking the ranks still matter. */
-const RANK_OFFSET = 60;
-/** Score of a row that is last in every ranking. */
-const LOWEST_FUSED_SCORE = 0.05;
-
-/**
- * Reciprocal rank fusion (Cormack et al. 2009), spread over 0 to 1: the plain sums are so close together that the
- * smallest bonus or duplicate penalty would outweigh them.
- */
-export function fuseRankings(...rankings: readonly (readonly ScoredSlot[])[]): readonly ScoredSlot[] {
-  const used = rankings.filter((ranking) => ranking.length > 0);
-  if (used.length === 1) return used[0] as readonly ScoredSlot[];
-  const sums = new Map<number, number>();
-  for (const ranking of used)
-    for (const [rank, { slot }] of ranking.entries())
-      sums.set(slot, (sums.get(slot) ?? 0) + (RANK_OFFSET + 1) / (RANK_OFFSET + 1 + rank) / used.length);
-  const scores = [...sums.values()];
-  const lowest = Math.min(...scores) - LOWEST_FUSED_SCORE;
-  const range = Math.max(...scores) - lowest;
-  const fused = Array.from(sums, ([slot, score]) => ({ slot, score: (score - lowest) / range }));
-  return fused.sort((a, b) => b.score - a.score || b.slot - a.slot);
 }

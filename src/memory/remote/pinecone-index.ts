@@ -77,6 +77,10 @@ export class PineconeIndex implements VectorIndex {
     return this.#parts.local.size;
   }
 
+  vectorOf(slot: number): Float32Array | undefined {
+    return this.#parts.local.vectorOf(slot);
+  }
+
   async add(slot: number, vector: Float32Array): Promise<void> {
     const { local, rows, embedder, dimensions, onChange } = this.#parts;
     await local.add(slot, vector);

@@ -45,6 +45,9 @@ export function cachedEmbedder(embedder: Embedder, maxNumbers: number = MAX_NUMB
     get semantic() {
       return embedder.semantic;
     },
+    get isInstant() {
+      return embedder.isInstant ?? false;
+    },
     async embed(texts, signal, purse) {
       const hashes = texts.map((text) => hash("sha1", text, "base64"));
       const known = new Map<string, Float32Array>();

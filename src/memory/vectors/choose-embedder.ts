@@ -6,7 +6,7 @@
  * decides nothing and reaches the caller, as does every failure after the server's first answer: a switch would discard
  * all of its vectors because of one bad minute.
  *
- * `id`, `dimensions`, `local` and `semantic` are those of the embedder in use. They may change during the first `embed` and
+ * `id`, `dimensions`, `local`, `semantic` and `isInstant` are those of the embedder in use. They may change during the first `embed` and
  * never after it. Other calls wait for it, so the properties describe the vectors when `embed` resolves.
  */
 import { toError } from "#core/errors.ts";
@@ -47,6 +47,9 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
     },
     get semantic() {
       return (chosen ?? primary).semantic;
+    },
+    get isInstant() {
+      return (chosen ?? primary).isInstant ?? false;
     },
     embed(texts, signal, purse) {
       if (chosen) return chosen.embed(texts, signal, purse);

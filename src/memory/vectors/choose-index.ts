@@ -1,8 +1,8 @@
 /**
  * choose-index.ts -- opens the vector index for each value of the setting `MEMORY_BACKEND`.
  *
- * `local` compares every vector up to 50,000 rows, and uses a graph in a child process above that. It switches in the
- * background while recalls go on.
+ * `local` compares every vector up to 50,000 rows, or more if vectors are short, and uses a graph in a child process above that. It
+ * switches in the background while recalls go on.
  */
 import type { OpenIndex } from "#core/ports/vectors.ts";
 import { ExactIndex, exactIndexes } from "./exact-index.ts";
@@ -18,25 +18,33 @@ export interface IndexParts {
   readonly report: (problem: string) => void;
 }
 
-/** Up to this number, scans cost less in total than building and searching a graph, with one query per row. */
+/** Up to these numbers, scans cost less in total than building and searching a graph, with one query per row. */
 const MAX_SCANNED_ROWS = 50_000;
+const MAX_SCANNED_NUMBERS = MAX_SCANNED_ROWS * 384;
+
+const graphFrom = (dimensions: number): number =>
+  1 + Math.max(MAX_SCANNED_ROWS, Math.floor(MAX_SCANNED_NUMBERS / dimensions));
 
 const BACKENDS = {
-  local: (parts) => openGraphIndexes(parts, MAX_SCANNED_ROWS + 1),
+  local: (parts) => openGraphIndexes(parts, graphFrom),
   exact: () => exactIndexes(),
-  hnsw: (parts) => openGraphIndexes(parts, 1),
+  hnsw: (parts) => openGraphIndexes(parts, () => 1),
 } as const satisfies Readonly<Record<string, (parts: IndexParts) => OpenIndex>>;
 
 export type MemoryBackend = keyof typeof BACKENDS;
 
 export const chooseIndex = (backend: MemoryBackend, parts: IndexParts): OpenIndex => BACKENDS[backend](parts);
 
-/** Returns a function that opens indexes which use a graph from `fromRows` rows on. */
-export function openGraphIndexes({ folder, report }: IndexParts, fromRows: number): OpenIndex {
+/** Returns a function that opens indexes which use a graph from a number of rows on that depends on the dimensions. */
+export function openGraphIndexes(
+  { folder, report }: IndexParts,
+  graphFromRows: (dimensions: number) => number,
+): OpenIndex {
   let memory: ScanMemory | undefined;
   return (scope) => {
     memory ??= openScanMemory();
     const exact = new ExactIndex(scope.dimensions, memory);
+    const fromRows = graphFromRows(scope.dimensions);
     const graphScope = { ...scope, folder: folder === null ? null : indexFolder(folder, scope) };
     return new HnswIndex(
       exact,

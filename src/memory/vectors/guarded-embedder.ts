@@ -112,7 +112,7 @@ async function requestVectors(
     purse,
   }: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly purse: EmbeddingPurse | undefined },
 ): Promise<readonly Float32Array[]> {
-  if (embedder.local && !embedder.semantic) return embedder.embed(texts, signal);
+  if (embedder.isInstant) return embedder.embed(texts, signal);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = () => reject(limited.reason);

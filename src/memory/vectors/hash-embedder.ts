@@ -1,5 +1,5 @@
 /**
- * hash-embedder.ts -- the offline embedder: feature hashing without a model (Weinberger et al. 2009).
+ * hash-embedder.ts -- embeds the spelling of words: feature hashing without a model (Weinberger et al. 2009).
  *
  * A stemmed word and its character n-grams of length 3 to 5 are hashed to signed dimensions and summed. Texts with shared
  * words or similar spellings get similar vectors; synonyms do not. It is deterministic and free, and no text leaves the
@@ -21,6 +21,19 @@ const STOP_WEIGHT = 0.05;
 const MAX_CACHED_WORDS = 8_192;
 
 export function openHashEmbedder(dimensions: number = HASH_DIMENSIONS): Embedder {
+  const hashWords = createWordHasher(dimensions);
+  return {
+    id: `${VERSION}@${dimensions}`,
+    dimensions,
+    local: true,
+    semantic: false,
+    isInstant: true,
+    embed: async (texts) => texts.map((text) => hashWords(countWords(text))),
+  };
+}
+
+/** Returns a function that makes the unit vector of counted words. */
+export function createWordHasher(dimensions: number): (counts: ReadonlyMap<string, number>) => Float32Array {
   const cache = new Map<string, WordFeatures>();
 
   function featuresOf(word: string): WordFeatures {
@@ -32,24 +45,17 @@ export function openHashEmbedder(dimensions: number = HASH_DIMENSIONS): Embedder
     return made;
   }
 
-  function embedText(text: string): Float32Array {
+  return (counts) => {
     const vector = new Float32Array(dimensions);
-    countWords(text).forEach((frequency, word) => {
+    counts.forEach((frequency, word) => {
       addFeatures(vector, featuresOf(word), frequency === 1 ? 1 : 1 + Math.log(frequency));
     });
     return normalise(vector);
-  }
-
-  return {
-    id: `${VERSION}@${dimensions}`,
-    dimensions,
-    local: true,
-    semantic: false,
-    embed: async (texts) => texts.map(embedText),
   };
 }
 
-function countWords(text: string): Map<string, number> {
+/** Returns how often each word of `wordsOf` occurs. */
+export function countWords(text: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const word of wordsOf(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
   return counts;

@@ -28,6 +28,10 @@ export class HnswIndex implements VectorIndex {
     return this.#exact.size;
   }
 
+  vectorOf(slot: number): Float32Array | undefined {
+    return this.#exact.vectorOf(slot);
+  }
+
   async add(slot: number, vector: Float32Array): Promise<void> {
     await this.#exact.add(slot, vector);
     this.#keeper.note(slot);

@@ -95,12 +95,15 @@ function sentIndex(dimensions: number): VectorIndex {
     index: index(pinecone, {}, { dimensions }),
   }));
   let size = 0;
+  let opened: VectorIndex | undefined;
   return {
     get size() {
       return size;
     },
+    vectorOf: (slot) => opened?.vectorOf(slot),
     add: async (slot, vector) => {
       const { index } = await opening;
+      opened = index;
       await index.add(slot, vector);
       size = index.size;
     },

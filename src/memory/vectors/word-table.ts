@@ -1,0 +1,78 @@
+/**
+ * word-table.ts -- reads the table of word vectors, which scripts/make-word-table.ts writes.
+ *
+ * The file holds, in little-endian order: the mark, the number of words and of dimensions as 32-bit numbers; the hashes of the
+ * words as 32-bit numbers, ascending; the place of each word by frequency as 16-bit numbers; the vectors as 8-bit numbers, whose
+ * lengths are not equal. Words are found by binary search, so that opening the table parses nothing. A word that is not in the
+ * table has the hash of another one in 1 of 70,000 cases.
+ */
+import { GoaldError } from "#core/errors.ts";
+
+const MARK = 0x31_54_57_47;
+const HEADER_BYTES = 12;
+
+export interface WordVector {
+  /** `hashOf` the word. */
+  readonly hash: number;
+  /** Place by frequency: 0 is the most frequent word. */
+  readonly rank: number;
+  readonly vector: Int8Array;
+}
+
+export interface WordTable {
+  readonly size: number;
+  readonly dimensions: number;
+  /** Returns a view of the table. */
+  find(hash: number): Omit<WordVector, "hash"> | undefined;
+}
+
+/** Expects at most 65,536 words, each hash once. */
+export function encodeWordTable(words: readonly WordVector[], dimensions: number): Buffer {
+  const sorted = words.toSorted((a, b) => a.hash - b.hash);
+  const table = Buffer.alloc(HEADER_BYTES + words.length * (6 + dimensions));
+  for (const [at, number] of [MARK, words.length, dimensions].entries()) table.writeUInt32LE(number, 4 * at);
+  for (const [at, { hash, rank, vector }] of sorted.entries()) {
+    table.writeUInt32LE(hash, HEADER_BYTES + 4 * at);
+    table.writeUInt16LE(rank, HEADER_BYTES + 4 * words.length + 2 * at);
+    table.set(
+      new Uint8Array(vector.buffer, vector.byteOffset, dimensions),
+      HEADER_BYTES + 6 * words.length + at * dimensions,
+    );
+  }
+  return table;
+}
+
+/** Throws GOALD_INTERNAL for bytes that are not a whole table. */
+export function openWordTable(table: Buffer): WordTable {
+  const isMarked = table.length >= HEADER_BYTES && table.readUInt32LE(0) === MARK;
+  const [size, dimensions] = isMarked ? [table.readUInt32LE(4), table.readUInt32LE(8)] : [0, 0];
+  const expected = HEADER_BYTES + size * (6 + dimensions);
+  if (size === 0 || table.length !== expected)
+    throw new GoaldError(
+      "GOALD_INTERNAL",
+      `Expected a table of words of ${expected} bytes, got ${table.length} bytes.`,
+      {
+        hint: "Install goald again.",
+      },
+    );
+  const ranks = HEADER_BYTES + 4 * size;
+  const vectors = ranks + 2 * size;
+  return {
+    size,
+    dimensions,
+    find(hash) {
+      let [low, high] = [0, size - 1];
+      while (low <= high) {
+        const middle = (low + high) >>> 1;
+        const found = table.readUInt32LE(HEADER_BYTES + 4 * middle);
+        if (found === hash) {
+          const vector = new Int8Array(table.buffer, table.byteOffset + vectors + middle * dimensions, dimensions);
+          return { rank: table.readUInt16LE(ranks + 2 * middle), vector };
+        }
+        if (found < hash) low = middle + 1;
+        else high = middle - 1;
+      }
+      return undefined;
+    },
+  };
+}
