@@ -134,7 +134,7 @@ async function despiteCut(
     agent.cut = undefined;
   }
   // An undo that is complete would be taken back by one more.
-  const isComplete = (await restorationsOf(agent)) > earlier && (await agent.parts().aside.readUndo()) === null;
+  const isComplete = (await restorationsOf(agent)) > earlier && (await agent.parts().aside.readRestoration()) === null;
   if (step !== null || !isComplete) await agent.restore(step, { paths });
   return undefined;
 }
