@@ -36,7 +36,7 @@ export interface ReadingParts extends StepParts {
   viewAgents(rows: readonly AgentRow[]): Promise<readonly AgentView[]>;
   readonly openWorkspace: (folder: string) => Pick<Workspace, "stat" | "read" | "list">;
   /** The folders that restorations took out of the agent's folder. */
-  openAside(row: AgentRow): Pick<SetAside, "canMove" | "kindOf" | "find" | "readUndo">;
+  openAside(row: AgentRow): Pick<SetAside, "canMove" | "kindOf" | "find" | "readRestoration">;
   /** Recalls from this namespace and the shared one, best first. `count`: null for the number in the settings. */
   recall(namespace: string, query: string, count: number | null): Promise<readonly Recall[]>;
 }

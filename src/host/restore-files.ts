@@ -3,8 +3,8 @@
  * back.
  *
  * The history comes first: one commit stores the files that a person edited, and the versions that the restoration leads to.
- * Then folders are moved and files are written. After a crash in between, the same call plans what is left and does it, without
- * a second commit. It claims the agent's lease, so the agent must not be running.
+ * Then folders are moved and files are written. After a crash in between, the next call first does the rest, up to the
+ * committed versions, and nothing else when it is the same call. It claims the agent's lease, so the agent must not be running.
  */
 import { hash } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
@@ -15,7 +15,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { Commit, CommittedFile } from "#core/ports/commit.ts";
 import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
-import type { SetAside } from "#core/ports/set-aside.ts";
+import type { NotedRestoration, SetAside } from "#core/ports/set-aside.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { outsideOf } from "#core/provenance.ts";
@@ -24,8 +24,8 @@ import { foldLog } from "#views/load-agent.ts";
 import { historiesOf } from "#views/restore-content.ts";
 import type { PlannedFolder } from "#views/restore-folders.ts";
 import { type PlannedFile, planRestore, type RestorePlan, summarizePlan, type WholePlan } from "#views/restore-plan.ts";
-import type { RestoreRequest } from "#views/restore-target.ts";
-import { isPutBack, RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
+import { findInterrupted, isRepeated, type RestoreRequest, type RestoreTarget } from "#views/restore-target.ts";
+import { RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
 import { applyRestoration } from "./apply-restoration.ts";
 
 export interface RestoreParts {
@@ -54,17 +54,30 @@ export async function restoreFiles(
   request: RestoreRequest & { readonly isForced?: boolean },
   parts: RestoreParts,
 ): Promise<Restored> {
+  const { store, aside } = parts;
+  const interrupted = findInterrupted(await store.files(row.id), await aside.readRestoration());
+  if (!interrupted || isRepeated(request, interrupted)) return restoreOnce(row, request, parts);
+  const completed = await restoreOnce(row, interrupted, parts);
+  const restored = await restoreOnce(row, request, parts);
+  return { ...restored, discarded: [...completed.discarded, ...restored.discarded] };
+}
+
+async function restoreOnce(
+  row: AgentRow,
+  request: RestoreRequest & { readonly isForced?: boolean },
+  parts: RestoreParts,
+): Promise<Restored> {
   const { store, folder, openWorkspace, aside, clock, asideBytes } = parts;
   const plan = await planRestore(request, { row, reader: store, folder, openWorkspace, aside });
   if (plan.changedSince.length > 0 && request.isForced !== true) throw changedSince(row.id, plan.changedSince);
-  const at = clock.now();
-  if (request.step === null && !plan.target.isInterrupted) await aside.noteUndo(`${RESTORE_CALL}${at.toISOString()}`);
-  await commitRestoration(row, plan, at, parts);
+  const callId = plan.target.completes ?? `${RESTORE_CALL}${clock.now().toISOString()}`;
+  const at = new Date(callId.slice(RESTORE_CALL.length));
+  await commitRestoration(row, plan, { ...request, callId }, parts);
   const workspace = openWorkspace(folder);
   await applyRestoration(plan, { workspace, aside, at }).catch((thrown) => {
     throw isGoaldError(thrown) ? unfinished(thrown) : thrown;
   });
-  if (request.step === null) await aside.noteUndo(null);
+  await aside.noteRestoration(null);
   const gone = new Set(await aside.trim(asideBytes, at));
   const discarded = gone.size === 0 ? [] : [...gone].map((key) => pathOfKey(key, plan));
   return { ...summarizePlan(plan, { agent: row.id, workspace: folder }), discarded };
@@ -77,8 +90,8 @@ const pathOfKey = (key: string, { folders }: WholePlan): string =>
 async function commitRestoration(
   { id }: AgentRow,
   plan: WholePlan,
-  now: Date,
-  { store, openWorkspace, folder, remember }: RestoreParts,
+  { callId, step, paths }: NotedRestoration,
+  { store, aside, clock, openWorkspace, folder, remember }: RestoreParts,
 ): Promise<void> {
   const versions = await store.files(id);
   const edited = await findEdits(plan, versions, {
@@ -86,10 +99,11 @@ async function commitRestoration(
     open: (onChange) => openWorkspace(folder, onChange, { lastVersion: (path) => store.lastFileVersion(id, path) }),
   });
   const isEdited = (path: string): boolean => edited.some((change) => change.path === path);
-  const at = now.toISOString();
-  const callId = `${RESTORE_CALL}${at}`;
+  const isNewCall = plan.target.completes === null;
   const folders = plan.folders.filter(({ isNew }) => isNew);
-  const written = plan.files.filter(({ isNew, path, action }) => isNew || (isEdited(path) && action !== "keep"));
+  const written = plan.files.filter(
+    ({ isNew, path, action }) => isNew || (action !== "keep" && (isNewCall || isEdited(path))),
+  );
   const changes: readonly Omit<CommittedFile, "step">[] = [
     ...edited.map((change) => ({ ...change, callId })),
     ...folders.filter(({ stays }) => !stays).map(({ path }) => ({ ...deletionOf(path), callId })),
@@ -102,9 +116,11 @@ async function commitRestoration(
   const lease = await store.claim(id);
   const { head, state } = await foldLog(store, { id });
   const files: Commit["files"] = changes.map((change) => ({ ...change, step: state.step }));
+  const at = clock.now().toISOString();
   const event: RecordedEvent = { v: EVENT_VERSION, frame: 0, seq: head + 1, at, ...recordOf(plan, written) };
   const memories = await remember(state, event, id);
   const nothing = { consumed: [], blobs: [], staged: [] };
+  if (isNewCall) await aside.noteRestoration({ callId, step, paths });
   await store.commit(lease, head, { ...nothing, events: [event], files, memories });
 }
 
@@ -162,7 +178,8 @@ async function findEdits(
   for (const change of found) {
     const own = (histories.get(change.path) ?? []).filter(({ path }) => path === change.path);
     const { outside = [] } = own.at(-1) ?? {};
-    if (!(await isKnown(change, own, store))) edited.set(change.path, { ...change, ...outsideOf(outside) });
+    if (!(await isKnown(change, own, plan.target, store)))
+      edited.set(change.path, { ...change, ...outsideOf(outside) });
   }
   return [...edited.values()];
 }
@@ -175,14 +192,16 @@ async function preserve(path: string, { folders }: WholePlan, workspace: ReturnT
   });
 }
 
-/** The last version, or one that restorations since the last other change replaced, which a crash may have left or brought back. */
-async function isKnown(change: FileChange, own: readonly FileVersion[], store: Pick<Store, "blob">): Promise<boolean> {
-  const others = own.findLastIndex((version) => !isPutBack(version)) + 1;
-  for (let count = own.length; count >= others && count > 0; count--) {
-    const content = await restoreVersion(own.slice(0, count), store);
-    if (content !== null && sha256(content) === change.sha256) return true;
-  }
-  return false;
+/** An interrupted restoration may have left any earlier version, of which nothing is lost. */
+async function isKnown(
+  { sha256: found }: FileChange,
+  own: readonly FileVersion[],
+  { completes }: RestoreTarget,
+  store: Pick<Store, "blob">,
+): Promise<boolean> {
+  if (completes !== null && own.some((version) => version.sha256 === found)) return true;
+  const last = await restoreVersion(own, store);
+  return last !== null && sha256(last) === found;
 }
 
 const MAX_NAMED = 10;

@@ -18,7 +18,7 @@ import { stateOf } from "./load-agent.ts";
 import { requireTaken } from "./require-taken.ts";
 import { contentAt, type FileHistory, historiesOf } from "./restore-content.ts";
 import { type PlannedFolder, planFolders } from "./restore-folders.ts";
-import { parentsOf, type RestoreRequest, type RestoreTarget, targetOf } from "./restore-target.ts";
+import { findInterrupted, parentsOf, type RestoreRequest, type RestoreTarget, targetOf } from "./restore-target.ts";
 import { holdsFileContent, restorationOf } from "./restore-version.ts";
 
 export interface PlannedFile {
@@ -43,7 +43,7 @@ export interface WholePlan {
   readonly files: readonly PlannedFile[];
   /** Files that are removed first, to make room for folders that come back. */
   readonly cleared: readonly string[];
-  /** Paths that somebody changed since the restoration that is to be taken back. */
+  /** Paths that somebody changed since the restoration that is to be taken back. Empty for an interrupted one, which is completed first. */
   readonly changedSince: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export interface PlanParts {
   /** Absolute path of the agent's folder. */
   readonly folder: string;
   readonly openWorkspace: (folder: string) => Pick<Workspace, "stat" | "read" | "list">;
-  readonly aside: Pick<SetAside, "canMove" | "kindOf" | "find" | "readUndo">;
+  readonly aside: Pick<SetAside, "canMove" | "kindOf" | "find" | "readRestoration">;
 }
 
 /** More bytes are not held in memory at once. */
@@ -70,7 +70,8 @@ export async function planRestore(request: RestoreRequest, parts: PlanParts): Pr
   const versions = await reader.files(row.id);
   if (request.step !== null) requireTaken(request.step, (await stateOf(reader, row)).step, row.id);
   requireKnown(request.paths, versions, row.id);
-  const target = targetOf(request, versions, row.id, await aside.readUndo());
+  const interrupted = findInterrupted(versions, await aside.readRestoration());
+  const target = targetOf(request, versions, row.id, interrupted);
   const workspace = openWorkspace(folder);
   const folders = await planFolders(versions, target, { row, aside, workspace });
   const there = folders.filter(({ isHere, stays }) => isHere || stays);
@@ -87,7 +88,7 @@ export async function planRestore(request: RestoreRequest, parts: PlanParts): Pr
     bytes += (planned.file.content?.length ?? 0) + (planned.file.bytesNow ?? 0);
     if (bytes > MAX_BYTES) throw tooManyBytes();
   }
-  return { target, folders, files, cleared, changedSince: [...changed].sort() };
+  return { target, folders, files, cleared, changedSince: interrupted ? [] : [...changed].sort() };
 }
 
 const tooManyBytes = (): GoaldError =>
@@ -176,11 +177,11 @@ const isEqual = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
 
 /** Whether somebody changed the file since the restoration that is taken back. `isKnown`: it is as the history says. */
 function isChanged({ path, marks }: FileHistory, target: RestoreTarget, isKnown: boolean): boolean {
-  const { undone, kept, isInterrupted } = target;
+  const { undone, kept } = target;
   if (!undone) return false;
   const last = marks.findLast((mark) => mark.path === path);
   if (!last || kept.has(last)) return false;
-  return restorationOf(last) !== restorationOf(undone) || !(isKnown || isInterrupted);
+  return restorationOf(last) !== restorationOf(undone) || !isKnown;
 }
 
 function isMovedSince(

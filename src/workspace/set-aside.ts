@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { AsideFolder, SetAside } from "#core/ports/set-aside.ts";
+import type { AsideFolder, NotedRestoration, SetAside } from "#core/ports/set-aside.ts";
 import { codeOf, fileError, withFileErrors } from "./file-errors.ts";
 import { measureTree } from "./folder-quota.ts";
 import { OpenFile } from "./open-file.ts";
@@ -115,19 +115,24 @@ class LocalSetAside implements SetAside {
     });
   }
 
-  async noteUndo(callId: string | null): Promise<void> {
+  async noteRestoration(restoration: NotedRestoration | null): Promise<void> {
     await using outside = await this.#openOutside();
-    if (callId === null) rmSync(outside.at(UNDO_NOTE), { force: true });
+    if (restoration === null) rmSync(outside.at(NOTE), { force: true });
     else {
-      await using note = new OpenFile(outside.at(UNDO_NOTE), NEW_NOTE, 0o600);
-      await note.write(new TextEncoder().encode(callId));
+      await using note = new OpenFile(outside.at(NOTE), NEW_NOTE, 0o600);
+      await note.write(new TextEncoder().encode(JSON.stringify(restoration)));
       await note.sync();
     }
     await outside.sync();
   }
 
-  readUndo(): Promise<string | null> {
-    return readFile(join(this.#outside, UNDO_NOTE), "utf8").catch(() => null);
+  /** A crash may leave half a note, before the restoration's first change. It counts as none. */
+  async readRestoration(): Promise<NotedRestoration | null> {
+    try {
+      return JSON.parse(await readFile(join(this.#outside, NOTE), "utf8")) as NotedRestoration;
+    } catch {
+      return null;
+    }
   }
 
   async trim(bytes: number, since: Date): Promise<readonly string[]> {
@@ -170,7 +175,7 @@ class LocalSetAside implements SetAside {
 
   async #names(): Promise<string[]> {
     const names = await readdir(this.#outside).catch(() => []);
-    return names.filter((name) => !name.startsWith(UNNAMED) && name !== UNDO_NOTE);
+    return names.filter((name) => !name.startsWith(UNNAMED) && name !== NOTE);
   }
 
   async #openOutside(): Promise<OpenFolder> {
@@ -184,8 +189,8 @@ class LocalSetAside implements SetAside {
 
 /** Beginning of the name of a folder that is being discarded. */
 const UNNAMED = "discarded-";
-/** Holds the call id of an undo that has not ended. */
-const UNDO_NOTE = "undo";
+/** Holds the restoration that has not ended. */
+const NOTE = "restoration.json";
 const NEW_NOTE = flags.O_WRONLY | flags.O_CREAT | flags.O_TRUNC | SAFE_OPEN;
 
 const isSame = (one: Stats, other: Stats): boolean =>

@@ -96,7 +96,7 @@ describe("goald restore", () => {
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
       endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "1"]));
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([undefined, "one\ntwo\n"]);
-      endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"]));
+      endedWith(0, await goald.ask(["restore", "foo-bar", "--undo"]));
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
       expect(endedWith(0, await goald.ask(["verify"])).stdout).toMatch(/: sound\.\n$/);
     },

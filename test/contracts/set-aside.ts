@@ -60,13 +60,14 @@ export function setAsideContract(name: string, make: () => Promise<SetAsideUnder
       expect([await aside.find("ab"), (await aside.find("cd"))?.state]).toEqual([{ state: "discarded" }, "kept"]);
     });
 
-    it("notes an undo that has not ended", async () => {
+    it("notes a restoration that has not ended", async () => {
       const { aside } = under;
-      expect(await aside.readUndo()).toBeNull();
-      await aside.noteUndo("restore/x");
-      expect(await aside.readUndo()).toBe("restore/x");
-      await aside.noteUndo(null);
-      expect(await aside.readUndo()).toBeNull();
+      const restoration = { callId: "restore/x", step: 3, paths: ["a.md"] };
+      expect(await aside.readRestoration()).toBeNull();
+      await aside.noteRestoration(restoration);
+      expect(await aside.readRestoration()).toEqual(restoration);
+      await aside.noteRestoration(null);
+      expect(await aside.readRestoration()).toBeNull();
     });
   });
 }

@@ -1,6 +1,6 @@
 /** memory-set-aside.ts -- the fake of the SetAside port, without a disk. It shares the files of a MemoryWorkspace. */
 import { GoaldError } from "#core/errors.ts";
-import type { AsideFolder, SetAside } from "#core/ports/set-aside.ts";
+import type { AsideFolder, NotedRestoration, SetAside } from "#core/ports/set-aside.ts";
 import type { Files } from "./memory-workspace.ts";
 
 interface Entry {
@@ -12,19 +12,19 @@ interface Entry {
 export class MemorySetAside implements SetAside {
   readonly #files: Files;
   readonly #aside = new Map<string, Entry>();
-  #undo: string | null = null;
+  #noted: NotedRestoration | null = null;
 
   constructor(files: Files = new Map()) {
     this.#files = files;
   }
 
   canMove = async (): Promise<boolean> => true;
-  readUndo = async (): Promise<string | null> => this.#undo;
+  readRestoration = async (): Promise<NotedRestoration | null> => this.#noted;
   /** A folder exists while it has files. */
   removeEmpty = async (): Promise<void> => undefined;
 
-  async noteUndo(callId: string | null): Promise<void> {
-    this.#undo = callId;
+  async noteRestoration(restoration: NotedRestoration | null): Promise<void> {
+    this.#noted = restoration;
   }
 
   async kindOf(path: string): Promise<"folder" | "other" | "none"> {

@@ -82,7 +82,8 @@ export const cutRestorations = (when: When): void =>
         when,
         async (agent, before) => {
           // After its last change the call was complete, and the next one would restore again.
-          const isComplete = (await restorationsOf(agent)) === 5 && (await agent.parts().aside.readUndo()) === null;
+          const isComplete =
+            (await restorationsOf(agent)) === 5 && (await agent.parts().aside.readRestoration()) === null;
           if (!isComplete) await agent.undo();
           expect(agent.look()).toEqual(before);
           await agent.undo();

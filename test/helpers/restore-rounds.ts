@@ -24,7 +24,7 @@ interface Restoration {
   readonly back: number;
   /** Empty means everything. */
   readonly paths: readonly string[];
-  /** Before or after which change the power is cut, at the first attempt of each call. */
+  /** Before or after which change the power is cut, at the first two attempts of each call. */
   readonly cut: RestoredAgent["cut"];
 }
 
@@ -117,7 +117,7 @@ const actionsOf = ({ files, folders }: { readonly files: Actions; readonly folde
   folders.map(({ path, action, reason }) => [path, action, reason]),
 ];
 
-/** Makes the call again when its power was cut before its last change. Undefined after a cut. */
+/** Makes the call up to three times, the last without a cut, until it has ended. Undefined after a cut. */
 async function despiteCut(
   agent: RestoredAgent,
   cut: RestoredAgent["cut"],
@@ -125,17 +125,21 @@ async function despiteCut(
   paths: readonly string[] = [],
 ): Promise<Restored | undefined> {
   const earlier = await restorationsOf(agent);
-  agent.cut = cut;
-  try {
-    return await agent.restore(step, { paths });
-  } catch (error) {
-    if (!(error instanceof PowerCut)) throw error;
-  } finally {
-    agent.cut = undefined;
+  for (const [attempt, each] of [cut, cut, undefined].entries()) {
+    agent.cut = each;
+    try {
+      const done = await agent.restore(step, { paths });
+      return attempt === 0 ? done : undefined;
+    } catch (error) {
+      if (!(error instanceof PowerCut)) throw error;
+    } finally {
+      agent.cut = undefined;
+    }
+    // An undo that is complete would be taken back by one more.
+    const isComplete =
+      (await restorationsOf(agent)) > earlier && (await agent.parts().aside.readRestoration()) === null;
+    if (step === null && isComplete) break;
   }
-  // An undo that is complete would be taken back by one more.
-  const isComplete = (await restorationsOf(agent)) > earlier && (await agent.parts().aside.readUndo()) === null;
-  if (step !== null || !isComplete) await agent.restore(step, { paths });
   return undefined;
 }
 

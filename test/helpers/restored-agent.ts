@@ -114,7 +114,7 @@ export class RestoredAgent implements AsyncDisposable {
       cut(openLocalWorkspace(...given), "write", "remove");
     return {
       store: cut(store, "commit"),
-      aside: cut(openSetAside(folder, this.outside), "take", "putBack", "removeEmpty", "noteUndo"),
+      aside: cut(openSetAside(folder, this.outside), "take", "putBack", "removeEmpty", "noteRestoration"),
       ...{ folder, asideBytes, clock: { now: () => now }, openWorkspace, remember: rememberStep },
     };
   }

@@ -3,6 +3,16 @@
 /** `discarded`: removed to save space. */
 export type AsideFolder = { readonly state: "kept"; readonly folder: string } | { readonly state: "discarded" };
 
+/** A restoration that was called and has not ended. */
+export interface NotedRestoration {
+  /** That of its changes. */
+  readonly callId: string;
+  /** Null when it takes back the newest restoration. */
+  readonly step: number | null;
+  /** As chosen by the call; empty means all files. */
+  readonly paths: readonly string[];
+}
+
 /**
  * Whole folders are moved, never copied, and links are never followed. Paths are those of the workspace. Failures are
  * GoaldErrors, as those of the workspace. `key`: a name of letters and digits that the caller chooses for the folder.
@@ -19,10 +29,10 @@ export interface SetAside {
   putBack(key: string, path: string): Promise<void>;
   /** Removes folders of the workspace that are empty: this one and then those above it. */
   removeEmpty(path: string): Promise<void>;
-  /** Notes that a restoration is taken back by the one of this call id, or that this is done (null). Durable when resolved. */
-  noteUndo(callId: string | null): Promise<void>;
-  /** The call id that was noted; null for none. */
-  readUndo(): Promise<string | null>;
+  /** Notes a restoration before its first change, or that it has ended (null). Durable when resolved. */
+  noteRestoration(restoration: NotedRestoration | null): Promise<void>;
+  /** Null for none. */
+  readRestoration(): Promise<NotedRestoration | null>;
   /**
    * Discards the folders that were taken longest ago until the others have at most `bytes`; those taken at `since` or later
    * are kept. Returns the keys of the discarded ones.
