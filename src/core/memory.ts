@@ -1,4 +1,5 @@
 /** memory.ts -- rules about memory rows that several rooms share. */
+import type { MemoryRow } from "./ports/memory-row.ts";
 import type { Recall } from "./ports/recall.ts";
 import type { OutsideSource } from "./provenance.ts";
 
@@ -8,9 +9,13 @@ export const SHARED_MEMORY = "shared";
 /** The namespace in a memory's id: an agent's id, or SHARED_MEMORY. */
 export const namespaceOf = (id: string): string => id.slice(0, Math.max(0, id.lastIndexOf("/")));
 
-/** True for rows that may be recalled: neither forgotten nor superseded. */
-export const isLive = (row: { readonly forgotten: string | null; readonly supersededBy: string | null }): boolean =>
-  row.forgotten === null && row.supersededBy === null;
+/** True for rows that may be recalled: neither forgotten nor superseded, and not only a mark that hides another row. */
+export const isLive = (row: Pick<MemoryRow, "kind" | "forgotten" | "supersededBy">): boolean =>
+  row.forgotten === null && row.supersededBy === null && row.kind !== "forgetting";
+
+/** A closed fact that a person has pinned counts as one that holds, because an agent cannot overrule a person. */
+export const isPast = ({ closed, pinned }: Pick<MemoryRow, "closed" | "pinned">): boolean =>
+  closed !== undefined && !pinned;
 
 /**
  * Sources of the outside words that an agent receives with this row. A row of another namespace may contain text from the web

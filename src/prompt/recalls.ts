@@ -67,7 +67,9 @@ const isSameRecall = (one: Recall, other: Recall): boolean =>
   one.step === other.step &&
   one.at === other.at &&
   one.kind === other.kind &&
-  one.trust === other.trust;
+  one.trust === other.trust &&
+  one.closed?.step === other.closed?.step &&
+  one.closed?.by === other.closed?.by;
 
 const sharesOf = ({ kind }: Recall): number => (kind === "turn" ? TURN_SHARES : 1);
 
@@ -82,11 +84,15 @@ function renderRowWithin(head: string, text: string, limit: number): Omit<Recall
   return { head, text, line, tokens: estimateTokens(line) + 1 };
 }
 
-function renderRowHead({ id, step, at, kind, trust }: Recall, age: string): string {
+function renderRowHead({ id, step, at, kind, trust, closed }: Recall, age: string): string {
   const time = formatName(at, 40).replace(/:\d\d(?:\.\d+)?Z$/, "Z");
   const when = `${step === null ? "no step" : `step ${step}`} | ${time}, ${age}`;
-  return `[${formatName(id)} | ${when} | ${KINDS[kind]} | ${WHOSE[trust]}]`;
+  return `[${formatName(id)} | ${when} | ${KINDS[kind]}${closed ? describeEnd(closed) : ""} | ${WHOSE[trust]}]`;
 }
+
+/** Marks a fact that a newer one has replaced. */
+const describeEnd = ({ step }: NonNullable<Recall["closed"]>): string =>
+  step === null ? ", was so before" : `, was so until step ${step}`;
 
 const KINDS: Readonly<Record<Recall["kind"], string>> = {
   step: "step",
@@ -95,6 +101,7 @@ const KINDS: Readonly<Record<Recall["kind"], string>> = {
   note: "note",
   file_chunk: "piece of a text",
   reflection: "reflection",
+  forgetting: "mark",
 };
 /** Source of a memory: the least trusted of its words. */
 const WHOSE: Readonly<Record<Trust, string>> = {

@@ -108,7 +108,7 @@ export function openCurationChain(database: DatabaseSync): CurationChain {
   };
 }
 
-interface CuratedRow extends Pick<MemoryRow, "forgotten" | "trust"> {
+interface CuratedRow extends Pick<MemoryRow, "forgotten" | "trust" | "kind" | "supersedes"> {
   readonly no: number;
   readonly name: string;
   readonly pinned: number;
@@ -118,7 +118,10 @@ type KeyedRow = Pick<CuratedRow, "name" | "forgotten" | "supersededBy"> & { read
 
 function changeQueries(database: DatabaseSync) {
   return {
-    row: openMemoryByName<CuratedRow>(database, "no, name, trust, pinned, forgotten, superseded_by AS supersededBy"),
+    row: openMemoryByName<CuratedRow>(
+      database,
+      "no, name, kind, trust, pinned, forgotten, supersedes, superseded_by AS supersededBy",
+    ),
     keyed: prepare<KeyedRow>(
       database,
       `SELECT change, name, forgotten, superseded_by AS supersededBy FROM memory
@@ -134,6 +137,11 @@ function changeQueries(database: DatabaseSync) {
       database,
       `UPDATE memory SET text = '', salt = NULL, vector = NULL, embedder = NULL, pinned = 0, forgotten = ?3,
          change = ${NEXT_CHANGE} WHERE no = ?2`,
+    ),
+    show: prepare(
+      database,
+      `UPDATE memory SET superseded_by = NULL, change = ${NEXT_CHANGE}
+       WHERE no = ?2`,
     ),
     dropNextVectors: prepare(database, "DELETE FROM next_vector WHERE memory_no = ?"),
   };
@@ -184,6 +192,9 @@ function openChanges(
     withSecureDelete(database, () => {
       queries.forget.run(agentNo, no, by);
       queries.dropNextVectors.run(no);
+      // What only hid a row hides it no longer.
+      const hidden = row.kind === "forgetting" ? queries.row(agentNo, row.supersedes ?? "") : undefined;
+      if (hidden?.supersededBy === name) queries.show.run(agentNo, hidden.no);
     });
     return { op: "forget", id: name, by };
   }

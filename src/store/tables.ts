@@ -143,6 +143,9 @@ CREATE TABLE memory (
   key           TEXT,
   source        TEXT,
   outside       TEXT,                       -- JSON list of sources, null for none
+  fact_key      TEXT,                       -- what a fact is about, see facts.ts
+  closed_by     TEXT,                       -- name of the next row of the same fact_key and trust
+  closed_step   INTEGER,                    -- its step
   pinned        INTEGER NOT NULL DEFAULT 0,
   forgotten     TEXT,
   embedder      TEXT,
@@ -152,6 +155,7 @@ CREATE TABLE memory (
 CREATE UNIQUE INDEX memory_event ON memory (agent_no, seq, ordinal) WHERE ordinal IS NOT NULL;
 CREATE UNIQUE INDEX memory_made ON memory (agent_no, made) WHERE made IS NOT NULL;
 CREATE INDEX memory_key ON memory (agent_no, key, change) WHERE key IS NOT NULL;
+CREATE INDEX memory_fact ON memory (agent_no, fact_key, trust) WHERE fact_key IS NOT NULL;
 
 CREATE TABLE next_vector (                  -- see next-vectors.ts
   memory_no INTEGER NOT NULL REFERENCES memory (no) ON DELETE CASCADE,

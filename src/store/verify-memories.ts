@@ -3,13 +3,14 @@
  *
  * Digests of commits cover the rows of events (verify-agent.ts). This check recomputes the chain of curations and compares
  * each row with it: added rows, pinned and forgotten ones. A superseding row must name the row that it supersedes, and each
- * text must have its hash. Rows that can change meanwhile are read in one transaction.
+ * text must have its hash, and the marks of closed facts must follow from the rows. Rows that can change meanwhile are read in one transaction.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, type Curation, curationStart } from "./curate.ts";
+import { findWrongMarks } from "./facts.ts";
 import { DIGESTED, openMemoryByName, textShaOf } from "./memory-rows.ts";
 
 const PAGE = 500;
@@ -34,6 +35,10 @@ export async function checkMemories(
     const expected = checkChain(database, agentNo, namespace, problems);
     checkRows(database, agentNo, namespace, expected, problems);
     checkSuperseded(database, agentNo, namespace, problems);
+    for (const name of findWrongMarks(database, agentNo))
+      problems.push(
+        `Expected the fact ${namespace}/${name} closed by the next one about the same, found another state.`,
+      );
   } finally {
     database.exec("COMMIT");
   }
@@ -127,11 +132,15 @@ interface SupersedingRow {
   readonly supersedes: string | null;
   readonly supersededBy: string | null;
   readonly forgotten: string | null;
+  readonly kind: string;
 }
 
-/** A superseding and a superseded row must name each other, unless the older one was forgotten. */
+/** A row that only hid another one, until a person forgot it. */
+const isUndone = ({ kind, forgotten }: SupersedingRow): boolean => kind === "forgetting" && forgotten !== null;
+
+/** A superseding and a superseded row must name each other, unless the older one was forgotten or is hidden no longer. */
 function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: string, problems: string[]): void {
-  const columns = "name, supersedes, superseded_by AS supersededBy, forgotten";
+  const columns = "name, kind, supersedes, superseded_by AS supersededBy, forgotten";
   const byName = openMemoryByName<SupersedingRow>(database, columns);
   const rows = prepare<SupersedingRow>(
     database,
@@ -139,10 +148,13 @@ function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: str
      WHERE agent_no = ? AND (supersedes IS NOT NULL OR superseded_by IS NOT NULL)`,
   );
   const wrong = new Set<string>();
-  for (const { name, supersedes, supersededBy } of rows.all(agentNo)) {
-    if (supersededBy !== null && byName(agentNo, supersededBy)?.supersedes !== name) wrong.add(name);
+  for (const row of rows.all(agentNo)) {
+    const { name, supersedes, supersededBy } = row;
+    const newer = supersededBy === null ? undefined : byName(agentNo, supersededBy);
+    if (supersededBy !== null && (newer?.supersedes !== name || isUndone(newer))) wrong.add(name);
     const older = supersedes === null ? undefined : byName(agentNo, supersedes);
-    if (older && older.supersededBy === null && older.forgotten === null) wrong.add(older.name);
+    const isLive = older?.supersededBy === null && older.forgotten === null;
+    if (older && isLive && !isUndone(row)) wrong.add(older.name);
   }
   for (const name of wrong)
     problems.push(`Expected the memory ${namespace}/${name} superseded by the row that names it, found another state.`);

@@ -41,7 +41,7 @@ export const MemorySearch = open({
 export type MemorySearch = Static<typeof MemorySearch>;
 
 export interface MemoryFilter {
-  /** Includes forgotten and superseded rows. */
+  /** Includes forgotten and superseded rows, and those that hide another. Rows that an agent has hidden are always listed. */
   readonly all?: boolean;
   readonly kind?: MemoryRow["kind"];
   readonly limit: number;
@@ -79,14 +79,22 @@ export async function listMemories(
   reader: FindReader & Pick<StoreReader, "memories">,
 ): Promise<MemoryList> {
   const { id } = await findNamespace(reader, place);
-  const rows: MemoryView[] = [];
+  const found: MemoryRow[] = [];
+  const hiding = new Map<string, number>();
   for (let after = 0; ; ) {
     const page = await reader.memories(id, after, PAGE);
-    for (const row of page)
-      if ((all || isLive(row)) && (kind === undefined || row.kind === kind)) rows.push(viewMemory(row));
+    for (const row of page) {
+      if (row.kind === "forgetting" && row.forgotten === null) hiding.set(row.id, row.step ?? 0);
+      if (kind === undefined || row.kind === kind) found.push(row);
+    }
     if (page.length < PAGE) break;
     after = page.at(-1)?.change ?? after;
   }
+  const rows = found.flatMap((row): MemoryView[] => {
+    const hiddenInStep = row.forgotten === null ? hiding.get(row.supersededBy ?? "") : undefined;
+    if (hiddenInStep !== undefined) return [{ ...viewMemory(row), hiddenInStep }];
+    return all || isLive(row) ? [viewMemory(row)] : [];
+  });
   rows.sort((a, b) => (a.at === b.at ? b.change - a.change : a.at < b.at ? 1 : -1));
   return { namespace: id, count: rows.length, memories: rows.slice(0, limit) };
 }

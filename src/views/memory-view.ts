@@ -1,6 +1,6 @@
 /** memory-view.ts -- memory rows without their vectors, for people and programs. */
 import { hash } from "node:crypto";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { ClosedFact, MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { oneLine } from "#core/text.ts";
 import {
@@ -22,13 +22,22 @@ import {
 import { escapeUnseenInJson } from "#util/unseen.ts";
 import { OutsideSources } from "./parts.ts";
 
-export const MEMORY_KINDS = ["step", "turn", "fact", "note", "file_chunk", "reflection"] as const;
+export const MEMORY_KINDS = ["step", "turn", "fact", "note", "file_chunk", "reflection", "forgetting"] as const;
 export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
 
 const kind = oneOf(...MEMORY_KINDS);
 const trust = oneOf(...TRUSTS);
 
-export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open(
+const Closed = open({
+  by: described(text, "The newer fact about the same thing."),
+  step: described(nullable(count), "Its step; null when no step made it."),
+});
+
+type ViewedMemory = Omit<MemoryRow, "vector"> & {
+  /** Step in which the agent hid the row with `forget_memory`. Only in lists. */
+  readonly hiddenInStep?: number;
+};
+export const MemoryView: ObjectSchema<ViewedMemory> = open(
   {
     id: text,
     namespace: described(text, "Id of an agent, or `shared`."),
@@ -45,11 +54,17 @@ export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open(
     key: nullable(text),
     source: described(nullable(text), "The file or page that it was read from."),
     outside: described(OutsideSources, "Sources of the outside words that it may hold. Absent: none."),
+    factKey: described(text, "Hash of what a fact is about. Absent: not a fact with a subject and an attribute."),
+    closed: described(Closed, "A fact that was true until the newer one was noted. Absent: it holds."),
+    hiddenInStep: described(count, "Step in which the agent hid it; only in lists. Absent: not hidden."),
     pinned: flag,
     forgotten: nullable(oneOf("person", "source")),
     embedder: described(nullable(text), "Null while the vector is pending."),
-  } satisfies SchemasOf<Omit<MemoryRow, "vector">>,
+  } satisfies SchemasOf<ViewedMemory>,
   "outside",
+  "factKey",
+  "closed",
+  "hiddenInStep",
 );
 export type MemoryView = Static<typeof MemoryView>;
 
@@ -64,11 +79,13 @@ export const RecallView: ObjectSchema<Recall> = open(
     text,
     excerpt: described(text, "The part of a long text that matches the query."),
     outside: OutsideSources,
+    closed: described(Closed, "A fact that was true until the newer one was noted. Absent: it holds."),
     score: { type: "number" },
   } satisfies SchemasOf<Recall>,
   "seq",
   "excerpt",
   "outside",
+  "closed",
 );
 
 export const viewMemory = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;
@@ -107,22 +124,28 @@ export const recallCells = ({ score, id, at, kind, trust, text }: Recall): reado
   oneLine(text, TEXT_CHARS),
 ];
 
-export function standingOf({ pinned, forgotten, supersededBy }: MemoryView): string {
+export function standingOf({ pinned, forgotten, supersededBy, closed, hiddenInStep }: MemoryView): string {
   if (forgotten !== null) return forgotten === "person" ? "forgotten" : "gone from its source";
+  if (hiddenInStep !== undefined) return `hidden by the agent in step ${hiddenInStep}`;
   if (supersededBy !== null) return `now ${supersededBy}`;
-  return pinned ? "pinned" : "";
+  if (pinned) return "pinned";
+  return closed ? describeEnd(closed) : "";
 }
+
+/** "until step 41" */
+export const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longer true" : `until step ${step}`);
 
 /** The whole row. */
 export function describeMemory(row: MemoryView): string {
-  const { id, kind, trust, at, step, importance, source, supersedes, text } = row;
+  const { id, kind, trust, at, step, importance, source, supersedes, closed, text } = row;
   const standing = standingOf(row);
   return [
     `${id}  ${kind}, from ${trust}, importance ${importance}`,
     `${at}${step === null ? "" : `, step ${step}`}`,
     ...(standing === "" ? [] : [standing]),
     ...(source === null ? [] : [`Read from ${source}`]),
-    ...(supersedes === null ? [] : [`Replaces ${supersedes}`]),
+    ...(supersedes === null ? [] : [`${kind === "forgetting" ? "Hides" : "Replaces"} ${supersedes}`]),
+    ...(closed ? [`Its newer fact is ${closed.by}`] : []),
     "",
     text,
   ].join("\n");
@@ -164,7 +187,12 @@ export function describeMemoryStory({ memory, step, before, after, recalledIn }:
   } else if (memory.step !== null) lines.push(`Left in step ${memory.step}.`);
   else lines.push(memory.source === null ? "Added by a person." : `Read from ${memory.source}.`);
   for (const row of before) lines.push(`Replaces ${row.id}: ${oneLine(row.text, 200)}`);
-  for (const row of after) lines.push(`Replaced by ${row.id}: ${oneLine(row.text, 200)}`);
+  for (const row of after)
+    lines.push(
+      row.kind === "forgetting"
+        ? `Hidden by the agent in step ${row.step}. Recall it again: forget ${row.id}`
+        : `Replaced by ${row.id}: ${oneLine(row.text, 200)}`,
+    );
   lines.push(recalledLine(recalledIn));
   return lines.join("\n");
 }

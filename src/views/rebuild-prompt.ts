@@ -9,6 +9,7 @@ import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
+import type { Recall } from "#core/ports/recall.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { wordsOfMode } from "#prompt/form-words.ts";
@@ -32,7 +33,7 @@ export interface RebuildParts {
   readonly replyTokens: number;
 }
 
-type Asked = EventOf<"model-asked"> & Pick<RecordedEvent, "at">;
+type Asked = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
 
 /** Longest time from the time in a prompt to the time of its event: building and hashing. */
 const MAX_BUILD_MS = 1_000;
@@ -46,7 +47,7 @@ export function rebuildPrompt(
 ): RebuiltPrompt {
   try {
     const at = new Date(asked.at);
-    const rows = recalls.map((recall) => ({ ...recall, score: 0 }));
+    const rows = recalls.map((recall) => ({ ...asRecalled(recall, asked.seq), score: 0 }));
     const shown = {
       ...parts.commandsFor(state),
       form: wordsOfMode(asked.mode),
@@ -61,6 +62,12 @@ export function rebuildPrompt(
     if (!isGoaldError(error, "GOALD_PROMPT_TOO_LONG")) throw error;
     return { messages: [], exact: false, note: `The prompt can no longer be built. ${error.message}` };
   }
+}
+
+/** The row without a mark that a later event, or a person's pin, has given or taken. */
+export function asRecalled({ closed, ...row }: MemoryRow, seq: number): Omit<MemoryRow, "closed"> & Pick<Recall, "closed"> {
+  const closedAt = Number(/\/(\d+)(?:\.\d+)?$/.exec(closed?.by ?? "")?.[1] ?? 0);
+  return closed && closedAt < seq && !row.pinned ? { ...row, closed } : row;
 }
 
 /** The messages with the time that gives the request's hash; undefined when no time does. */

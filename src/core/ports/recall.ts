@@ -1,6 +1,6 @@
 /** recall.ts -- queries to long-term memory and their results. */
 import type { OutsideSource } from "../provenance.ts";
-import type { MemoryKind, Trust } from "./memory-row.ts";
+import type { ClosedFact, MemoryKind, Trust } from "./memory-row.ts";
 import type { EmbeddingPurse } from "./vectors.ts";
 
 export interface Recall {
@@ -14,6 +14,8 @@ export interface Recall {
   readonly seq?: number;
   /** Sources of the outside words that the text may hold; absent: none. */
   readonly outside?: readonly OutsideSource[];
+  /** The fact was true until a newer one about the same thing was noted; absent: it holds. */
+  readonly closed?: ClosedFact;
   readonly text: string;
   /** The relevant part of a long text. */
   readonly excerpt?: string;

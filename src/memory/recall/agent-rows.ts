@@ -6,7 +6,7 @@
  * never reused.
  */
 import { hash } from "node:crypto";
-import { isLive } from "#core/memory.ts";
+import { isLive, isPast } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { wordsOf } from "#util/words.ts";
@@ -47,6 +47,10 @@ export class AgentRows {
   /** Removed slots that `takeRemovedSlots` has not returned yet. */
   readonly #newlyRemoved: number[] = [];
   readonly #pinned = new Set<number>();
+  /** The slot of the newest fact with each key and trust. */
+  readonly #factSlots = new Map<string, number>();
+  /** The slot of the newest past fact with each key and trust. */
+  readonly #pastSlots = new Map<string, number>();
   /** Number of live rows with a word, by its hash. */
   readonly #rowsWithWord = new Map<number, number>();
   #bytes = 0;
@@ -99,6 +103,29 @@ export class AgentRows {
     return [...this.#pinned].sort((a, b) => b - a);
   }
 
+  /** The slot of the fact that holds instead of a past one; the same slot for any other row, and when no such fact is live. */
+  holderOf(slot: number): number {
+    const row = this.at(slot);
+    if (!isPast(row) || row.factKey === undefined) return slot;
+    const holder = this.#factSlots.get(factName(row));
+    if (holder === undefined || this.#removed.has(holder)) return slot;
+    const { factKey, closed } = this.at(holder);
+    return factKey === row.factKey && !closed ? holder : slot;
+  }
+
+  /** The slot of the newest live fact that was true before the one that holds; undefined when there is none. */
+  pastOf(slot: number): number | undefined {
+    const row = this.at(slot);
+    if (row.factKey === undefined || row.closed) return undefined;
+    const past = this.#pastSlots.get(factName(row));
+    return past === undefined || this.holderOf(past) !== slot || this.#removed.has(past) ? undefined : past;
+  }
+
+  /** The slot of a live row. */
+  slotOf(id: string): number | undefined {
+    return this.#slotOfId.get(id);
+  }
+
   /** Whether the row of this id is live and the one that its slot holds. */
   has(id: string): boolean {
     const slot = this.#slotOfId.get(id);
@@ -129,8 +156,13 @@ export class AgentRows {
     const key = textKey(row.text);
     const known = this.#slotOfText.get(key);
     const slot = known ?? this.#bySlot.length;
-    if (known !== undefined && this.at(slot).id !== row.id) this.#keepOlderRow(slot, row.id);
-    this.#bySlot[slot] = { ...row, words: known === undefined ? this.#index(slot, row) : this.at(known).words };
+    const before = this.#bySlot[slot];
+    const entry = { ...row, words: before ? before.words : this.#index(slot, row) };
+    // A fact that became true again is not shown as one that was so before.
+    const isBehind = before !== undefined && before.id !== row.id && isPast(row) && !isPast(before);
+    if (before && before.id !== row.id) this.#keepOlderRow(slot, isBehind ? entry : before, row.id);
+    if (!isBehind) this.#bySlot[slot] = entry;
+    this.#noteFact(row, slot);
     this.#slotOfText.set(key, slot);
     this.#slotOfId.set(row.id, slot);
     if (row.pinned) this.#pinned.add(slot);
@@ -143,10 +175,17 @@ export class AgentRows {
     return known === undefined ? [{ slot, embedder, vector }] : [];
   }
 
-  #keepOlderRow(slot: number, newId: string): void {
-    const older = (this.#olderRows.get(slot) ?? []).filter((row) => row.id !== newId);
-    if (older.length < MAX_OLDER_ROWS) this.#bytes += OLDER_ROW_BYTES + BYTES_PER_CHAR * this.at(slot).text.length;
-    this.#olderRows.set(slot, [...older, this.at(slot)].slice(-MAX_OLDER_ROWS));
+  #noteFact(row: Omit<MemoryRow, "vector" | "embedder">, slot: number): void {
+    if (row.factKey === undefined) return;
+    const slots = row.closed ? this.#pastSlots : this.#factSlots;
+    const before = slots.get(factName(row));
+    if (before === undefined || this.at(before).seq <= row.seq) slots.set(factName(row), slot);
+  }
+
+  #keepOlderRow(slot: number, row: RecallableRow, newId: string): void {
+    const older = (this.#olderRows.get(slot) ?? []).filter(({ id }) => id !== newId);
+    if (older.length < MAX_OLDER_ROWS) this.#bytes += OLDER_ROW_BYTES + BYTES_PER_CHAR * row.text.length;
+    this.#olderRows.set(slot, [...older, row].slice(-MAX_OLDER_ROWS));
   }
 
   /** Also removes the words of the row: a person may have wanted just those forgotten. */
@@ -186,5 +225,7 @@ export class AgentRows {
     for (const hash of hashes) this.#rowsWithWord.set(hash, this.rowsWithWord(hash) + rows);
   }
 }
+
+const factName = ({ trust, factKey }: Pick<MemoryRow, "trust" | "factKey">): string => `${trust} ${factKey}`;
 
 const textKey = (text: string): string => hash("sha1", text.toLowerCase().replace(/\s+/g, " ").trim(), "base64");

@@ -11,6 +11,7 @@
  * chosen: the newest of those with about equal scores. The others come last, but they are kept: ten rows are recalled while
  * there are ten, and for the same reason no score is too low.
  */
+import { isPast } from "#core/memory.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { type WeighWord, weightedJaccard } from "../lexical/word-set.ts";
 import type { RecallableRow } from "./agent-rows.ts";
@@ -110,7 +111,8 @@ function chooseDistinct(
     if (next.compared < chosen.length) {
       const original = updateOverlap(next, chosen, weigh);
       if (!original) continue;
-      if (next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score) swapRows(next, original);
+      const isBetter = next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score;
+      if (isBetter && !original.row.pinned) swapRows(next, original);
       duplicates.push(next);
     } else chosen.push(next);
     left.splice(at, 1);
@@ -166,6 +168,11 @@ function addBonuses(
   return similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency + correction);
 }
 
-function toRecall({ id, seq, step, at, kind, trust, text, outside }: RecallableRow, score: number): Recall {
-  return { id, seq, step, at, kind, trust, text, score, ...(outside ? { outside } : {}) };
+export function toRecall(row: RecallableRow, score: number): Recall {
+  const { id, seq, step, at, kind, trust, text, outside, closed } = row;
+  return {
+    ...{ id, seq, step, at, kind, trust, text, score },
+    ...(outside ? { outside } : {}),
+    ...(closed && isPast(row) ? { closed } : {}),
+  };
 }

@@ -11,8 +11,9 @@ import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { chooseRecalls, type RecallCandidate, type RecallChoice } from "./choose-recalls.ts";
 import { fuseRankings, mergeParts } from "./merge-rankings.ts";
+import { addPastFacts, replacePastFacts, type SlotPlace } from "./past-facts.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 export interface AgentMemory {
@@ -46,23 +47,28 @@ export async function findRecalls(
   const { lastStep } = (memories[0] as AgentMemory).rows;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
+  const placeOf = (slot: number) => placeAmong(searched, slot);
+  const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, (id) => placeOfRow(searched, id));
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
     const wordHits = searchEach(searched, (memory) => searchWords(memory, parts, maxHits));
     // Fusion by rank needs the whole ranking, and so does the deep search.
-    let hits = mergeParts(wordHits, parts, withVectors || depth === DEEP ? undefined : maxCandidates);
-    if (withVectors) hits = fuseRankings(hits, mergeParts(await searchVectors(searched, parts, maxHits), parts));
+    let found = mergeParts(wordHits, parts, withVectors || depth === DEEP ? undefined : maxCandidates);
+    if (withVectors) found = fuseRankings(found, mergeParts(await searchVectors(searched, parts, maxHits), parts));
+    const hits = replacePastFacts(found, placeOf);
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
     const choice = chooseRecalls(candidates, count, lastStep, { pinned, weigh });
-    if (choice.distinct === count) return choice.recalls;
-    if (hits.length >= maxHits && depth !== DEEP) continue;
+    if (choice.distinct === count) return withPast(choice);
+    if (found.length >= maxHits && depth !== DEEP) continue;
     // When words found every group already, vectors cannot add any.
     const groups = memories.reduce((sum, { rows }) => sum + rows.groups.size, 0);
-    const isIncomplete = hits.length < Math.min(count, groups);
-    const fillers = await findFillers(searched, query, parts, hits, isIncomplete ? embed : undefined);
+    const isIncomplete = found.length < Math.min(count, groups);
+    const others = await findFillers(searched, query, parts, found, isIncomplete ? embed : undefined);
+    const known = new Set(hits.map(({ slot }) => slot));
+    const fillers = replacePastFacts(others, placeOf).filter(({ slot }) => !known.has(slot));
     const options = { pinned, weigh, fillers: candidatesOf(searched, fillers) };
-    return chooseRecalls(candidates, count, lastStep, options).recalls;
+    return withPast(chooseRecalls(candidates, count, lastStep, options));
   }
   return [];
 }
@@ -129,9 +135,20 @@ function candidatesOf(memories: readonly SearchedMemory[], hits: readonly Scored
   return hits.flatMap(({ slot, score }) => {
     if (seen.has(slot)) return [];
     seen.add(slot);
-    const { rows, firstSlot } = memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
-    return [{ row: rows.at(slot - firstSlot), similarity: score, lastStep: rows.lastStep }];
+    const { rows, slot: own } = placeAmong(memories, slot);
+    return [{ row: rows.at(own), similarity: score, lastStep: rows.lastStep }];
   });
+}
+
+/** The memory of a slot of merged rankings, and the slot in it. */
+function placeAmong(memories: readonly SearchedMemory[], slot: number): SlotPlace {
+  const { rows, firstSlot, excluded } = memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
+  return { rows, slot: slot - firstSlot, isExcluded: (own: number): boolean => excluded.has(own) };
+}
+
+function placeOfRow(memories: readonly SearchedMemory[], id: string): SlotPlace | undefined {
+  const memory = memories.find(({ rows }) => rows.slotOf(id) !== undefined);
+  return memory && placeAmong(memories, memory.firstSlot + (memory.rows.slotOf(id) as number));
 }
 
 function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallCandidate[] {

@@ -11,7 +11,7 @@
  */
 
 import type { CommandCall, Observation } from "#core/call.ts";
-import { DO_NOTHING } from "#core/command-names.ts";
+import { DO_NOTHING, MEMORY_COMMANDS } from "#core/command-names.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { describeRestored } from "#core/files-restored.ts";
 import { isCallFrame } from "#core/frames.ts";
@@ -43,6 +43,8 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
     case "command-finished":
       // The memory of the turn follows, and has the closing words.
       if (event.closesTurn === true && event.frame === 0) return undefined;
+      // The command's own row has the words, which another row would show without their mark.
+      if (isMemoryChange(before, event)) return undefined;
       return {
         ...row,
         step: event.step,
@@ -99,6 +101,9 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
       return undefined;
   }
 }
+
+const isMemoryChange = (before: AgentState, { callId, observation }: EventOf<"command-finished">): boolean =>
+  observation.status === "ok" && MEMORY_COMMANDS.includes(openCommand(before, callId)?.call.name ?? "");
 
 const createTurnRow = (event: TurnMemory, row: Omit<RowStamp, "kind">): NewMemory => ({
   ...row,
