@@ -65,7 +65,10 @@ export function rebuildPrompt(
 }
 
 /** The row without a mark that a later event, or a person's pin, has given or taken. */
-export function asRecalled({ closed, ...row }: MemoryRow, seq: number): Omit<MemoryRow, "closed"> & Pick<Recall, "closed"> {
+export function asRecalled(
+  { closed, ...row }: MemoryRow,
+  seq: number,
+): Omit<MemoryRow, "closed"> & Pick<Recall, "closed"> {
   const closedAt = Number(/\/(\d+)(?:\.\d+)?$/.exec(closed?.by ?? "")?.[1] ?? 0);
   return closed && closedAt < seq && !row.pinned ? { ...row, closed } : row;
 }

@@ -39,7 +39,7 @@ export async function exportMemories(name: string, file: string | undefined, opt
     const { place, namespace } = await findSpace(reading, name, options);
     const rows: MemoryView[] = [];
     for await (const row of allMemories(reading, place)) if (isLive(row)) rows.push(row);
-    rows.sort((a, b) => a.seq - b.seq);
+    rows.sort((a, b) => a.seq - b.seq || orderWithinEvent(a.id) - orderWithinEvent(b.id));
     const lines = rows.map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
     if (file === undefined) for (const line of lines) output.data(line);
     else {
@@ -52,6 +52,14 @@ export async function exportMemories(name: string, file: string | undefined, opt
     return EXIT.ok;
   });
 }
+
+/** Rows of one event in their order, then those that a person added before the next event. */
+function orderWithinEvent(id: string): number {
+  const [, made, ordinal] = /\/(?:\+(\d+)|\d+(?:\.(\d+))?)$/.exec(id) ?? [];
+  return made === undefined ? Number(ordinal ?? 0) : MOST_STAGED + Number(made);
+}
+/** More rows than one event can have. */
+const MOST_STAGED = 1_000_000;
 
 function lineOf(row: MemoryView): Line {
   const { id, kind, text, importance, trust, at, step, source, pinned, outside = [], factKey, closed } = row;
