@@ -5,11 +5,12 @@
  *
  * "Seen" is the share of the expected values that the prompt would show, rendered as goald renders recalls; of FTS5 the ten best
  * rows are shown whole. The sets are: eight facts about one subject, values of a series, facts in the same and in other words, facts
- * told anew, facts at different places of an agent's steps, and a question that is the newest of fifteen texts at growing
+ * told anew, wrong rows that were left several times and corrected once, facts at different places of an agent's steps, and a question that is the newest of fifteen texts at growing
  * numbers of rows.
  */
 import { parseArgs } from "node:util";
 import { formatFact, identifyFact } from "#core/fact.ts";
+import { measureCorrected } from "./memory-agent/corrected.ts";
 import { measurePlaces } from "./memory-agent/loop-facts.ts";
 import { measureScale } from "./memory-agent/scale.ts";
 import {
@@ -46,6 +47,10 @@ for (const way of ["in a step", "with remember"] as const) {
   const first: string[] = [];
   for (const system of SYSTEMS) first.push(`${await countNewFirst(system, way)} of ${readChanges().length}`);
   console.log(line(`told anew ${way}: the new one first`, first));
+}
+for (const copies of [1, 2, 3]) {
+  const { goald: ours, fullText: theirs } = await measureCorrected(copies);
+  console.log(line(`wrong row left ${copies} ×, corrected: still shown`, [ours.toFixed(2), theirs.toFixed(2)]));
 }
 
 console.log(`\n${line("facts of 4 seen, by place in the step", ["same words", "other words"])}`);

@@ -7,7 +7,8 @@
  * A question is asked in its namespace, or in that of its evidence; with `--across` in all namespaces at once. Without files the
  * traces and chats of test/data/memory are used; settings were chosen on their `dev` half alone.
  *
- * R@10 is the share of the evidence among the ten results, MRR is 1 over the place of its first. Waste is the share of results that
+ * R@10 is the share of the evidence among the ten results, MRR is 1 over the place of its first, and "shown" is the share that a
+ * prompt would show: for goald with the rows around the ten, for others the ten. Waste is the share of results that
  * the prompt contains already, when the last nine messages are the query (AutoGPT sends that query to plain vectors).
  * The last columns are measured with six near-duplicates of 15 % of the texts: R@10, where a copy counts as its original, and
  * the number of distinct texts among the ten. A missed target is printed and does not fail the bench.
@@ -39,7 +40,7 @@ async function report(title: string, docsPath: string, queriesPath: string): Pro
   const halves = [...new Set(spaces.flatMap(({ queries }) => queries.map(({ half }) => half ?? "all")))];
   const questions = spaces.reduce((sum, { queries }) => sum + queries.length, 0);
   console.log(`\n${title}: ${docs.length} texts in ${spaces.length} namespaces, ${questions} questions.\n`);
-  const heads = halves.flatMap((half) => [`R@10 ${half}`, `MRR ${half}`]);
+  const heads = halves.flatMap((half) => [`R@10 ${half}`, `MRR ${half}`, `shown ${half}`]);
   console.log(line("", [...heads, "waste", "R@10 dup.", "of ten"]));
   const results = new Map<System, Result>();
   for (const system of systems) results.set(system, await measure(system, spaces, halves));
@@ -55,8 +56,8 @@ interface Result {
 async function measure(system: System, spaces: readonly Space[], halves: readonly string[]): Promise<Result> {
   const cells: string[] = [];
   for (const half of halves) {
-    const { recall, mrr } = await measureQuality(system, spaces, (query) => (query.half ?? "all") === half);
-    cells.push(recall.toFixed(3), mrr.toFixed(3));
+    const { recall, mrr, shown } = await measureQuality(system, spaces, (query) => (query.half ?? "all") === half);
+    cells.push(recall.toFixed(3), mrr.toFixed(3), shown.toFixed(3));
   }
   const { recall } = await measureQuality(system, spaces);
   const waste = await measureWaste(system, spaces);

@@ -147,6 +147,16 @@ describe("goald installed from the package", () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ sources: 1, added: 1 });
   });
 
+  it("runs Python in a cage, run from a checkout whose node_modules is a link", async () => {
+    const cell = { name: "run_code", args: { language: "python", code: "print(6 * 7)" } };
+    await using server = await startOpenAIServer({ reply: [cell, CALLS[4]].map(replyWith), embeddings: null });
+    const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
+    const flags = ["--name", "P", "--role", "r", "--goal", "g", "--continuous", "--json"];
+    const ended = await npx(["run", ...flags], { env, shell: `shift 2; exec node ${source}/src/goald.js "$@"` });
+    const finished = linesOf(ended).find(({ type }) => type === "command-finished");
+    expect(finished?.observation).toMatchObject({ status: "ok", text: expect.stringContaining("42") });
+  });
+
   it("names a person's own file that is invalid", async () => {
     await goald.write("commands/broken.ts", "export default { name: ");
     const env = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "any" };
@@ -195,7 +205,7 @@ const CALLS = [
   { name: "task_complete", args: { reason: "done" } },
 ] as const;
 
-const replyWith = (command: (typeof CALLS)[number]): string =>
+const replyWith = (command: { readonly name: string; readonly args: object }): string =>
   JSON.stringify({ thoughts: { text: "t", reasoning: "r", plan: "- p", criticism: "c", speak: "s" }, command });
 
 // ---------------------------------------------------------------- packing, installing, calling

@@ -1,7 +1,8 @@
 /** loop-facts.ts -- facts that an agent meets in its loop, at different places of its steps, and whether it sees them later. */
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
-import { renderRows } from "#prompt/recalls.ts";
+import { fitRecalls } from "#prompt/fit-recalls.ts";
+import { renderPassages } from "#prompt/recalls.ts";
 import { makeLoop } from "../../test/helpers/loop.ts";
 import { randomNumbers } from "../../test/helpers/random-vectors.ts";
 import { type Fact, readFacts, readNoise } from "./sets.ts";
@@ -103,7 +104,8 @@ export async function measurePlaces(): Promise<readonly PlaceResult[]> {
   const isSeen = async (fact: Fact, words: "same" | "other"): Promise<boolean> => {
     const query = { agent: loop.row.id, texts: [fact[words]], count: 10, excludeSteps: new Set<number>() };
     const recalls = await memory.recall(query, new AbortController().signal);
-    return renderRows(recalls, loop.clock.now(), 32_000).some((row) => row.includes(fact.answer));
+    const now = loop.clock.now();
+    return renderPassages(fitRecalls(recalls, now, 32_000), now).includes(fact.answer);
   };
   const results: PlaceResult[] = [];
   for (const place of Object.keys(MEETINGS)) {

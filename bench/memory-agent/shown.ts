@@ -1,7 +1,8 @@
 /** shown.ts -- what a prompt would show of a memory: goald's recalls as rendered rows, or the ten best texts of FTS5. */
 import { FACT_IMPORTANCE } from "#core/fact.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
-import { renderRows } from "#prompt/recalls.ts";
+import { fitRecalls } from "#prompt/fit-recalls.ts";
+import { renderPassages } from "#prompt/recalls.ts";
 import { openRows, toRow } from "../memory-quality/own.ts";
 import { fullTextSearch } from "../memory-quality/peers.ts";
 
@@ -30,7 +31,8 @@ export const goald: MemorySystem = {
     return {
       async ask(texts) {
         const query = { agent: "bench", texts, count: TEN, excludeSteps: new Set<number>() };
-        return renderRows(await memory.recall(query, new AbortController().signal), NOW, CONTEXT_TOKENS);
+        const recalls = await memory.recall(query, new AbortController().signal);
+        return renderPassages(fitRecalls(recalls, NOW, CONTEXT_TOKENS), NOW).split("\n");
       },
       close: () => memory.close(),
     };

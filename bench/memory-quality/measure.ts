@@ -11,6 +11,8 @@ export interface Quality {
   /** `recall`: share of the evidence among the ten. `mrr`: 1 over the place of the first evidence. Both are means over all questions. */
   readonly recall: number;
   readonly mrr: number;
+  /** Share of the evidence that a prompt shows, as a result or around one. */
+  readonly shown: number;
   readonly questions: number;
 }
 
@@ -20,21 +22,22 @@ export async function measureQuality(
   spaces: Iterable<Space>,
   asks: (query: Query) => boolean = () => true,
 ): Promise<Quality> {
-  const sums = { recall: 0, mrr: 0, questions: 0 };
+  const sums = { recall: 0, mrr: 0, shown: 0, questions: 0 };
   for (const { docs, queries } of spaces) {
     const asked = queries.filter(asks);
     if (asked.length === 0) continue;
     const search = await system.open(docs);
     for (const query of asked) {
-      const { recall, mrr } = await askOne(search, docs, query);
+      const { recall, mrr, shown } = await askOne(search, docs, query);
       sums.recall += recall;
       sums.mrr += mrr;
+      sums.shown += shown;
       sums.questions++;
     }
     await search.close?.();
   }
   const { questions } = sums;
-  return { recall: sums.recall / questions, mrr: sums.mrr / questions, questions };
+  return { recall: sums.recall / questions, mrr: sums.mrr / questions, shown: sums.shown / questions, questions };
 }
 
 /** Counts a near-duplicate as its original, once. */
@@ -42,8 +45,14 @@ async function askOne(search: Search, docs: readonly Doc[], { query, relevant_id
   const places = await search.find([query], TEN, new Set());
   const found = places.map((place) => originalOf(docs[place] as Doc));
   const wanted = new Set(relevant_ids);
+  const visible = (await search.show?.([query], TEN)) ?? places;
+  const shown = new Set(visible.map((place) => originalOf(docs[place] as Doc))).intersection(wanted).size / wanted.size;
   const first = found.findIndex((id) => wanted.has(id));
-  return { recall: new Set(found).intersection(wanted).size / wanted.size, mrr: first < 0 ? 0 : 1 / (first + 1) };
+  return {
+    recall: new Set(found).intersection(wanted).size / wanted.size,
+    mrr: first < 0 ? 0 : 1 / (first + 1),
+    shown,
+  };
 }
 
 const originalOf = ({ original, doc_id }: Doc): string => original ?? doc_id;

@@ -6,6 +6,8 @@ import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical/lexical-
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { fitRecalls } from "#prompt/fit-recalls.ts";
+import { rowsOfParts } from "#prompt/shown-recalls.ts";
 import { wordsOf } from "#util/words.ts";
 import type { Doc } from "./data.ts";
 
@@ -17,9 +19,13 @@ export interface System {
 /** Returns positions of at most `count` documents, best first. `shown` holds positions that the prompt contains already. */
 export interface Search {
   find(texts: readonly string[], count: number, shown: ReadonlySet<number>): Promise<readonly number[]>;
+  /** Returns positions of the documents that a prompt shows, those around the found ones included. Default: the ten found. */
+  show?(texts: readonly string[], count: number): Promise<readonly number[]>;
   close?(): Promise<void>;
 }
 
+const CONTEXT_TOKENS = 32_000;
+const NOW = new Date("2026-06-01T00:00:00.000Z");
 const live = new AbortController().signal;
 
 /** An agent's recall: every document is a step's row, and the steps of the prompt are excluded. */
@@ -35,6 +41,10 @@ export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = 
         const recalls = await memory.recall({ agent: "bench", texts, count, excludeSteps }, live);
         return recalls.map(({ id }) => places.get(id) as number);
       },
+      async show(texts, count) {
+        const recalls = await memory.recall({ agent: "bench", texts, count, excludeSteps: new Set() }, live);
+        return rowsOfParts(fitRecalls(recalls, NOW, CONTEXT_TOKENS)).map(({ id }) => places.get(id) as number);
+      },
       close: () => memory.close(),
     };
   },
@@ -45,6 +55,7 @@ export const openRows = (rows: readonly MemoryRow[], embedder: Embedder = openHa
   openLongTermMemory({
     store: {
       memories: async (_agent, after, limit) => rows.slice(after, after + limit),
+      memory: async (_agent, id) => rows[Number(id.slice(id.lastIndexOf("/") + 1)) - 1],
       saveVectors: async () => {},
     },
     embedder,
@@ -80,7 +91,8 @@ export const wordsAlone = (name = "goald, words alone", settings: LexicalSetting
   name,
   async open(docs) {
     const index = new LexicalIndex(settings);
-    for (const [place, { text, ns }] of docs.entries()) index.add(place, wordsOf(text), ns);
+    for (const [place, { text, ns }] of docs.entries())
+      index.add(place, index.vocabulary.countTerms(wordsOf(text)), ns);
     return {
       find: async (texts, count) => {
         const hits = index.search([[...new Set(wordsOf(texts.join("\n")))]], count)(0);

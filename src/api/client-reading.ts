@@ -41,7 +41,7 @@ export function createReadingClient(call: CallHost): Reading {
   };
 }
 
-type MemoryMethods = "memories" | "memoryPage" | "memory" | "searchMemory" | "memoryStory";
+type MemoryMethods = "memories" | "memoryPage" | "memory" | "searchMemory" | "memoryStats" | "memoryStory";
 
 function memoryClient(
   get: <T>(path: string, query?: Query, answerMs?: number) => Promise<T>,
@@ -53,6 +53,7 @@ function memoryClient(
     memory: (place, id) => get(pathOf(place, id), { shared: place.shared }),
     searchMemory: (place, query, limit) =>
       get(pathOf(place, "search"), { shared: place.shared, query, limit }, LONG_MS),
+    memoryStats: (place) => get(pathOf(place, "stats"), { shared: place.shared }, LONG_MS),
     memoryStory: (place, id) => get(pathOf(place, id, "story"), { shared: place.shared }, LONG_MS),
   };
 }

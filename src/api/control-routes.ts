@@ -1,6 +1,6 @@
 /** control-routes.ts -- the HTTP routes of `Control`. */
 import { AgentView } from "#views/agent-view.ts";
-import { MemoryChanges } from "./memory-schemas.ts";
+import { MemoryChanged, MemoryChanges } from "./memory-schemas.ts";
 import { PlanEdited, PlanEdits } from "./plan-schemas.ts";
 import { defineRoute, type Route } from "./route.ts";
 import * as schemas from "./schemas.ts";
@@ -215,7 +215,7 @@ const STEERING_ROUTES: readonly Route[] = [
       operation: "changeMemory",
       summary: "Adds, pins, corrects and forgets memories of an agent; `shared` is the memory that all agents share.",
       body: MemoryChanges,
-      reply: schemas.MemoryChanged,
+      reply: MemoryChanged,
     },
     async ({ control }, { params, body }) => ({
       changed: await control.changeMemory(params.agent, body.changes, body.key),

@@ -1,6 +1,7 @@
 /** memory-routes.ts -- the HTTP routes of `Reading` for memory. */
 import { closed, flag, oneOf, type Schema, text } from "#util/schema.ts";
 import { MemoryList, MemoryPage, MemorySearch } from "#views/load-memory.ts";
+import { MemoryStats } from "#views/memory-stats.ts";
 import { MEMORY_KINDS, MemoryStory, MemoryView } from "#views/memory-view.ts";
 import { DEFAULT_PAGE, defineRoute, type Route } from "./route.ts";
 import { eventNumber, pageSize } from "./schemas.ts";
@@ -47,6 +48,17 @@ export const MEMORY_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params, query: { shared = false, query, limit = null } }) =>
       reading.searchMemory({ name: params.agent, shared }, query, limit),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/memory/stats",
+      operation: "memoryStats",
+      summary: "Counts the rows of a memory, their size, and which were recalled how often.",
+      query: SharedQuery,
+      reply: MemoryStats,
+    },
+    ({ reading }, { params, query: { shared = false } }) => reading.memoryStats({ name: params.agent, shared }),
   ),
   defineRoute(
     {

@@ -6,7 +6,6 @@
  */
 import { type AgentSettings, REPLY_FORMS } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
-import type { MemoryChanged as Changed } from "#core/ports/memory-row.ts";
 import { MAX_WINDOW_BATCH } from "#core/window.ts";
 import {
   amount,
@@ -228,7 +227,6 @@ export type ControlResult = Static<typeof ControlResult>;
 export const Removed = open({ id: text, workspace: text });
 export type Removed = Static<typeof Removed>;
 
-export const MemoryChanged = open({ changed: listOf<Changed>(open({ id: text, isNew: flag })) });
 export const Changes = open({ changes: listOf(text) });
 
 export const RecordedEvent = described(

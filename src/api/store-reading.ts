@@ -19,7 +19,7 @@ import { latestFiles } from "#views/list-files.ts";
 import { findAgent, loadAgent, loadGoals, stateOf } from "#views/load-agent.ts";
 import { loadFileStory } from "#views/load-file-story.ts";
 import { findNamespace, listMemories, loadMemory, loadMemoryPage, loadMemoryStory } from "#views/load-memory.ts";
-import { viewMemory } from "#views/memory-view.ts";
+import { viewMemory, viewRecall } from "#views/memory-view.ts";
 import { loadPlan } from "#views/plan-view.ts";
 import { requireTaken } from "#views/require-taken.ts";
 import { listSteps } from "#views/step-list.ts";
@@ -102,7 +102,11 @@ export function createStoreReading(parts: ReadingParts): Reading {
         throw new GoaldError("GOALD_USAGE", "Expected words to search for, got none.", {
           hint: `Such as: goald memory ${id} search "opening hours"`,
         });
-      return { namespace: id, query, recalls: await parts.recall(id, query, limit) };
+      return { namespace: id, query, recalls: (await parts.recall(id, query, limit)).map(viewRecall) };
+    },
+    memoryStats: async (place) => {
+      const { loadMemoryStats } = await import("#views/memory-stats.ts");
+      return loadMemoryStats(place, reader);
     },
     memoryStory: (place, id) => loadMemoryStory(place, id, reader),
     verify: async (name) => reader.verify(name === null ? undefined : (await find(name)).id),

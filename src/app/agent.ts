@@ -141,6 +141,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     methods,
     embeddingModel: settings.models.embedding,
     recallCount: settings.recall.count,
+    recallFloor: settings.recall.floor,
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     commandsFor,
     words,

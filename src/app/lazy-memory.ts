@@ -5,6 +5,7 @@
  * The first request of a new agent then loads no search, and waits for no embeddings. Both use one embedder.
  */
 import { openJsonCache } from "#config/private-file.ts";
+import { hasServer } from "#config/settings.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { MethodIndex } from "#core/ports/methods.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
@@ -25,8 +26,9 @@ export function openSearchLate(parts: MemoryParts): {
   return { memory: openMemoryLate(parts, embedder), methods: openMethodsLate(parts, embedder) };
 }
 
-/** True for settings with which a search may send requests. */
-const isRemote = ({ embedder }: MemoryParts["settings"]): boolean => !/^(?:offline|transformers)$/.test(embedder);
+/** True for settings with which a search may send requests. Without a key and a server, `auto` is offline. */
+const isRemote = (settings: MemoryParts["settings"]): boolean =>
+  !/^(?:offline|transformers)$/.test(settings.embedder) && !(settings.embedder === "auto" && !hasServer(settings));
 
 const VECTOR_FILE = "method-vectors.json";
 const MAX_VECTOR_BYTES = 32 * 1024 * 1024;
@@ -52,14 +54,32 @@ function openMethodsLate(parts: MemoryParts, embedder: () => Promise<Embedder>):
   };
 }
 
+/** Vectors are saved within some steps, so the oldest rows have them if any have. */
+const ROWS_WITH_VECTORS = 256;
+
+/** True for a person's search of rows without a server's vectors: neither the question nor the rows leave the machine for it. */
+async function isOfflineSearch(
+  { agent, others = [SHARED_MEMORY] }: RecallQuery,
+  { settings, keeper, store }: MemoryParts,
+): Promise<boolean> {
+  if (keeper || settings.embedder !== "auto") return false;
+  for (const namespace of [agent, ...others]) {
+    const rows = await store.memories(namespace, 0, ROWS_WITH_VECTORS).catch(() => []);
+    if (rows.some(({ embedder }) => embedder !== null)) return false;
+  }
+  return true;
+}
+
 export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embedder>): RecallingMemory {
   const { settings, store } = parts;
   let opening: Promise<RecallingMemory> | undefined;
   let memory: RecallingMemory | undefined;
 
-  function open(): Promise<RecallingMemory> {
+  function open(query?: RecallQuery): Promise<RecallingMemory> {
     opening ??= import("./memory.ts").then(async ({ openMemory }) => {
-      memory = openMemory(parts, await embedder?.());
+      const isOffline = query !== undefined && (await isOfflineSearch(query, parts));
+      const used = isOffline ? { ...parts, settings: { ...settings, embedder: "offline" as const } } : parts;
+      memory = openMemory(used, await embedder?.());
       return memory;
     });
     return opening;
@@ -81,7 +101,7 @@ export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embe
     },
     async recall(query, signal) {
       if (!opening && !(await hasRows(query))) return [];
-      return (await open()).recall(query, signal);
+      return (await open(query)).recall(query, signal);
     },
     flush: async () => (await opening)?.flush(),
     close: async () => (await opening)?.close(),

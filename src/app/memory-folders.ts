@@ -6,10 +6,17 @@ import type { Store } from "#core/ports/store.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { removeIndexes, removeStrayIndexes } from "#memory/vectors/index-folders.ts";
 
-export const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
+export const indexRoot = ({ privateFolder }: Pick<Home, "privateFolder">): string => join(privateFolder, "memory");
 
-/** Drops a removed agent's memory from main memory, and removes its index files. */
-export async function removeMemoryOf(home: Home, agent: string, memory: RecallingMemory | undefined): Promise<void> {
+/**
+ * Drops a memory from main memory, and removes its index files: the agent was removed, or rows were forgotten. A graph keeps the
+ * vectors of removed rows until it is built again.
+ */
+export async function removeMemoryOf(
+  home: Pick<Home, "privateFolder">,
+  agent: string,
+  memory?: RecallingMemory,
+): Promise<void> {
   await memory?.release(agent);
   await removeIndexes(indexRoot(home), agent);
 }

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
-import type { Settings } from "#config/settings.ts";
+import { hasServer, type Settings } from "#config/settings.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
@@ -20,7 +20,7 @@ import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai
 import { systemClock } from "#util/clock.ts";
 import { indexRoot } from "./memory-folders.ts";
 
-type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "saveRemoteRows"> &
+type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "remoteForgotten" | "saveRemoteRows"> &
   ChangedEmbedderParts["store"];
 
 export interface MemoryParts {
@@ -28,7 +28,7 @@ export interface MemoryParts {
   readonly settings: Settings;
   /** The model server, which also makes embeddings. */
   readonly server: Omit<OpenAIEmbedderSettings, "model">;
-  readonly store: Pick<Store, "memories" | "saveVectors">;
+  readonly store: Pick<Store, "memories" | "memory" | "saveVectors">;
   readonly report: (problem: string) => void;
   /** Limits and counts the tokens of embeddings. */
   readonly embeddings: EmbeddingMeter;
@@ -53,6 +53,7 @@ export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder
     // Saves no vectors: another process may already have written new ones for shared memories.
     const reader: MemoryParts["store"] = {
       memories: (namespace, after, limit) => store.memories(namespace, after, limit),
+      memory: (namespace, id) => store.memory(namespace, id),
       saveVectors: async () => undefined,
     };
     return earlier && openLongTermMemory({ store: reader, embedder: earlier, report, ...clock });
@@ -61,7 +62,7 @@ export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder
   return pinecone ? withRemote(changed, pinecone, embedder, keeper) : changed;
 }
 
-/** Deletes remote memories of removed agents at the start. Waits for pending uploads at the end, up to `SEND_MS`. */
+/** Deletes remote memories that were forgotten or of removed agents, at the start and when a memory is released. Waits for pending uploads at the end, up to `SEND_MS`. */
 function withRemote(
   memory: RecallingMemory,
   pinecone: PineconeMemory,
@@ -72,6 +73,7 @@ function withRemote(
     await pinecone.start(dimensions);
     const ids = new Set((await keeper.agents()).map(({ id }) => id));
     await pinecone.forgetRemoved((namespace) => namespace === SHARED_MEMORY || ids.has(namespace));
+    await pinecone.removeForgotten();
   })().catch(() => undefined);
   return {
     remote: true,
@@ -79,7 +81,10 @@ function withRemote(
     flush: () => memory.flush(),
     idle: (agent) => memory.idle(agent),
     releaseUnused: () => memory.releaseUnused(),
-    release: (agent) => memory.release(agent),
+    release: async (agent) => {
+      await memory.release(agent);
+      await pinecone.removeForgotten().catch(() => undefined);
+    },
     close: async () => {
       await memory.close();
       await pinecone.flush(SEND_MS);
@@ -128,7 +133,7 @@ type EmbedderParts = Pick<MemoryParts, "home" | "settings" | "server" | "report"
 export function openEmbedder({ home, settings, server, report, embeddings: meter, tape }: EmbedderParts): Embedder {
   const { embedder, embedderPath, models } = settings;
   const offline = openHashEmbedder();
-  if (embedder === "offline") return offline;
+  if (embedder === "offline" || (embedder === "auto" && !hasServer(settings))) return offline;
   const fallback = (reason: string): void => report(`Memory works offline: ${reason}`);
   if (embedder === "transformers") {
     const path = resolve(home.root, embedderPath ?? "");

@@ -102,13 +102,11 @@ const openMeter = ({ privateFolder }: Home, { embeddings }: Settings, tape?: Tap
 export function openRecall(
   home: Home,
   settings: Settings,
-  reader: Pick<StoreReader, "memories">,
+  reader: Pick<StoreReader, "memories" | "memory">,
   report: (problem: string) => void,
 ): RecallingMemory {
-  const store = {
-    memories: (namespace: string, after: number, limit: number) => reader.memories(namespace, after, limit),
-    saveVectors: async () => undefined,
-  };
+  const { memories, memory } = reader;
+  const store = { memories: memories.bind(reader), memory: memory.bind(reader), saveVectors: async () => undefined };
   const server = serverOf(settings, openHttp(settings));
   return openMemoryLate({ home, settings, server, store, report, embeddings: openMeter(home, settings) });
 }

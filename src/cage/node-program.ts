@@ -4,8 +4,8 @@
  * The program sees node, goald's compiled or source files, and the packages beside them, or the parts that it needs. Node's permission model refuses
  * everything else, also where the cage is not strict. It does not limit the network: see close-network.ts.
  */
-import { existsSync, realpathSync } from "node:fs";
-import { dirname, extname, join } from "node:path";
+import { existsSync, readlinkSync, realpathSync } from "node:fs";
+import { dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CagedCommand } from "./cage.ts";
 import { NODE_RESERVE_MEGABYTES } from "./limits.ts";
@@ -81,9 +81,20 @@ function programFiles(program: string, sees: ProgramSight | undefined): readonly
     program,
     ...(sees ? sees.sources.map(findSource) : [SOURCES]),
     ...(manifest ? [manifest] : []),
+    // Before the packages in it: node 24 ignores a folder that comes after a path below it.
+    ...packages.flatMap(linksFrom),
     ...((sees && findPackages(sees.packages, packages)) ?? packages),
   ];
   return [...new Set([...paths, ...paths.map((path) => realpathSync(path))])];
+}
+
+/** The path and each link that it leads to; none for a path that is not a link. Node looks at all of them when it resolves a package. */
+function linksFrom(path: string): readonly string[] {
+  try {
+    return [path, ...linksFrom(resolve(dirname(path), readlinkSync(path)))];
+  } catch {
+    return [];
+  }
 }
 
 /** A file has this file's extension: .ts in a checkout, .js in the published package. */

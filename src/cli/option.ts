@@ -68,6 +68,9 @@ function wholeSeconds(given: string): number {
 
 export const SHARED: VerbOption<boolean> = flag("--shared", "use the memory that all agents of this home read");
 
+/** For verbs that act on every row that says the same. */
+export const ONLY: VerbOption<boolean> = flag("--only", "change this row alone, not the rows that say the same");
+
 /** Options of verbs that stop the daemon. */
 export const STOP_OPTIONS = {
   timeout: {

@@ -38,6 +38,7 @@ const LOAD = {
   "memory list": () => import("./verbs/memory-list.ts"),
   "memory search": () => import("./verbs/memory-search.ts"),
   "memory show": () => import("./verbs/memory-show.ts"),
+  "memory stats": () => import("./verbs/memory-stats.ts"),
   "memory why": () => import("./verbs/memory-why.ts"),
   "memory add": () => import("./verbs/memory-add.ts"),
   "memory correct": () => import("./verbs/memory-correct.ts"),

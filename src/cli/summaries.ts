@@ -33,6 +33,7 @@ export const SUMMARIES: Readonly<Record<VerbName, Pick<Verb, "group" | "summary"
   "memory list": { summary: "list memories, newest first" },
   "memory search": { summary: "search as the agent's recall does" },
   "memory show": { summary: "show one memory in full" },
+  "memory stats": { summary: "count memories, their size and their recalls" },
   "memory why": { summary: "explain where a memory comes from" },
   "memory add": { summary: "add a note or a fact" },
   "memory correct": { summary: "replace a wrong memory" },

@@ -200,4 +200,11 @@ export const MODEL_SETTINGS = [
     ...wholeNumber(0, 100),
     meaning: "Maximum memories recalled per step.",
   },
+  {
+    name: "recall.floor",
+    environment: ["GOALD_RECALL_FLOOR"],
+    ...anyNumber(0, 1),
+    meaning:
+      "Share of the best memory's score below which a memory is not recalled, 0 to 1. 0 recalls as many as `recall.count` allows.",
+  },
 ] as const satisfies readonly SettingRow[];

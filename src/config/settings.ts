@@ -37,6 +37,10 @@ export type ServiceServer = Settings["images" | "speech"];
 /** OpenAI's own server, which always requires a key. */
 export const DEFAULT_BASE_URL = "https://api.openai.com/v1";
 
+/** False when no key and no server is set. Servers other than OpenAI's may need no key. */
+export const hasServer = ({ openai }: Pick<Settings, "openai">): boolean =>
+  openai.apiKey !== null || openai.baseUrl !== DEFAULT_BASE_URL;
+
 /** Reads config/default.json as shipped, unchecked. */
 export function readDefaults(): unknown {
   return JSON.parse(readFileSync(new URL("../../config/default.json", import.meta.url), "utf8"));

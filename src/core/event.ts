@@ -16,6 +16,7 @@ import type { Leaving } from "./leaving.ts";
 import type { NestedEvent } from "./nested-event.ts";
 import type { PauseCode } from "./pause-code.ts";
 import type { PlanEvent } from "./plan-event.ts";
+import type { ShownRecall } from "./ports/recall.ts";
 import type { OutsideSource, TrustedWords } from "./provenance.ts";
 import type { Origin, SubagentEvent } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
@@ -80,6 +81,8 @@ export type EventBody =
       /** SHA-256 of model and messages. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
+      /** What the prompt showed of those recalls that it did not show whole and alone. Absent in older events. */
+      readonly shown?: readonly ShownRecall[];
       /** Spent on embeddings for the recall that came before it. */
       readonly spent?: ModelSpending;
       /** The files that the prompt shows, a line for each; absent for none. */

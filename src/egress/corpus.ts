@@ -11,6 +11,7 @@
 import type { CommandCall, Observation } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import type { CarriedText } from "#core/leaving.ts";
+import { shownIds } from "#core/memory.ts";
 import { headOf, type Text } from "#core/text.ts";
 import { foldText } from "./fold-text.ts";
 import { listSentText, type SentText } from "./sent-text.ts";
@@ -166,9 +167,9 @@ export class Corpus {
     return !path.split("/").includes("..") && foldersOf(path).some((folder) => this.#openPaths.has(folder));
   }
 
-  async #addShown({ recallIds, folder, seq }: EventOf<"model-asked"> & { readonly seq: number }): Promise<void> {
+  async #addShown({ folder, seq, ...asked }: EventOf<"model-asked"> & { readonly seq: number }): Promise<void> {
     if (folder) this.#keep(folder, seq, "folder", "the list of files");
-    for (const id of recallIds) {
+    for (const id of shownIds(asked)) {
       if (this.#recalled.has(id)) continue;
       this.#recalled.add(id);
       dropOldest(this.#recalled, MAX_PATHS);

@@ -2,7 +2,7 @@
  * apply-restoration.ts -- moves folders and writes files as a plan says. The history has all of it already.
  *
  * The order makes room: inner folders leave before outer ones, then files go and emptied folders with them, then folders come
- * back, outer ones first, and files are written into them.
+ * back, outer ones first, and files are written into them. A folder that stays is out of the way while one around it is moved.
  */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { SetAside } from "#core/ports/set-aside.ts";
@@ -22,16 +22,22 @@ export async function applyRestoration(
   { workspace, aside, at }: ApplyParts,
 ): Promise<void> {
   const those = (action: PlannedFolder["action"]) => folders.filter((entry) => entry.action === action);
-  for (const { path, key } of those("take-away").toSorted(byDepth).reverse())
-    await named(path, () => aside.take(path, key, at));
+  const moved = [...those("take-away"), ...those("place")];
+  const isInside = ({ path }: PlannedFolder) => moved.some((outer) => path.startsWith(`${outer.path}/`));
+  const shifted = those("keep").filter((entry) => entry.isHere && isInside(entry));
+  const leaving = [...those("take-away"), ...shifted].sort(byDepth).reverse();
+  const coming = [...those("place"), ...shifted].sort(byDepth);
+  for (const { path, key } of leaving) await named(path, () => aside.take(path, key, at));
   const gone = files.filter(({ content }) => content === null);
   const removed = [...gone.filter(({ action }) => action === "remove").map(({ path }) => path), ...cleared];
   // A file that went with its folder is gone already.
   for (const path of removed) await named(path, () => workspace.remove(path));
-  const leaving = those("take-away").map(({ path }) => path);
-  await removeEmptied([...gone.map(({ path }) => path), ...cleared, ...leaving], aside);
-  const coming = those("place").toSorted(byDepth);
-  for (const { path, key } of coming) await named(path, () => aside.putBack(key, path));
+  // A crash may have left empty folders where nothing is to be removed any more.
+  await removeEmptied([...files, ...leaving].map(({ path }) => path).concat(cleared), aside);
+  for (const { path, key } of coming) {
+    await aside.removeEmpty(path);
+    await named(path, () => aside.putBack(key, path));
+  }
   // They came back with their folder, in which the agent made them after the step.
   const late = gone.map(({ path }) => path).filter((path) => coming.some((entry) => path.startsWith(`${entry.path}/`)));
   for (const path of late) await named(path, () => workspace.remove(path));

@@ -51,7 +51,7 @@ export interface HostControlParts extends HostViewParts {
   /** Creates the folder of a new agent, and opens it including goald's own files. */
   openWorkspace: ForkParts["openWorkspace"];
   removeFolder(row: AgentRow): Promise<void>;
-  /** Drops a removed agent's memory from main memory, and removes its index files. */
+  /** Drops a namespace's memory from main memory, and removes its index files. */
   removeMemory(agent: string): Promise<void>;
   /** Removes the folders of a removed agent that restorations set aside. */
   removeAside(agent: string): Promise<void>;
@@ -69,7 +69,7 @@ export class HostControl implements Control {
   constructor(parts: HostControlParts) {
     this.#parts = parts;
     this.#views = createHostViews(parts);
-    this.changeMemory = changesOf(parts.store, parts.clock);
+    this.changeMemory = changesOf(parts.store, parts.clock, parts.removeMemory);
     const find = (name: string) => this.#views.find(name);
     const done = (row: AgentRow, note: string) => this.#done(row, note);
     const deliver: GoOnParts["deliver"] = (id, message, key) => this.#deliver(id, message, key);

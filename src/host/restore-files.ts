@@ -25,7 +25,7 @@ import { historiesOf } from "#views/restore-content.ts";
 import type { PlannedFolder } from "#views/restore-folders.ts";
 import { type PlannedFile, planRestore, type RestorePlan, summarizePlan, type WholePlan } from "#views/restore-plan.ts";
 import type { RestoreRequest } from "#views/restore-target.ts";
-import { isPutBack, RESTORE_CALL, restorationOf, restoreVersion } from "#views/restore-version.ts";
+import { isPutBack, RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
 import { applyRestoration } from "./apply-restoration.ts";
 
 export interface RestoreParts {
@@ -175,17 +175,11 @@ async function preserve(path: string, { folders }: WholePlan, workspace: ReturnT
   });
 }
 
-/** The last version, or the one before a restoration that a crash interrupted. */
+/** The last version, or one that restorations since the last other change replaced, which a crash may have left or brought back. */
 async function isKnown(change: FileChange, own: readonly FileVersion[], store: Pick<Store, "blob">): Promise<boolean> {
-  const last = own.at(-1);
-  if (!last) return false;
-  const isInterrupted = isPutBack(last);
-  const restoration = restorationOf(last);
-  const before = isInterrupted
-    ? own.filter((version) => !isPutBack(version) || restorationOf(version) !== restoration)
-    : [];
-  for (const known of [own, before]) {
-    const content = await restoreVersion(known, store);
+  const others = own.findLastIndex((version) => !isPutBack(version)) + 1;
+  for (let count = own.length; count >= others && count > 0; count--) {
+    const content = await restoreVersion(own.slice(0, count), store);
     if (content !== null && sha256(content) === change.sha256) return true;
   }
   return false;

@@ -85,6 +85,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     mode,
     requestHash: hashRequest(model, prompt.messages),
     recallIds: prompt.recallIds,
+    ...(prompt.recallIds.length > 0 ? { shown: prompt.shown } : {}),
     ...(spent ? { spent } : {}),
     ...(prompt.folder === "" ? {} : { folder: prompt.folder }),
     ...(prompt.outside.length > 0 ? { outside: prompt.outside } : {}),

@@ -4,7 +4,7 @@ import type { OutputMode } from "#core/event.ts";
 import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { ModelTerms } from "#core/ports/model.ts";
-import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import type { LongTermMemory } from "#core/ports/recall.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource } from "#core/provenance.ts";
@@ -25,6 +25,8 @@ export interface ComposeParts {
   readonly agentId: string;
   readonly memory: LongTermMemory;
   readonly recallCount: number;
+  /** Share of the best score below which no recall is shown. Default: 0. */
+  readonly recallFloor?: number;
   /** Default: the prompt shows no files. */
   lookAtFolder?(): Promise<FolderSight>;
   /** Further namespaces to recall from. Default: the shared memory. */
@@ -86,6 +88,7 @@ async function composePrompt(
       others: parts.others ?? [SHARED_MEMORY],
       ...describeWork(state),
       count: parts.recallCount,
+      floor: parts.recallFloor ?? 0,
       excludeSteps: new Set(shown.map(({ step }) => step)),
       purse: parts.purse,
     },
@@ -99,10 +102,7 @@ async function composePrompt(
     const { words: form } = formOf(mode);
     const known = { ...offer, state, form, recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...known, contextTokens, replyTokens, now });
-    const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
-    const sources = recalls
-      .filter(isShown)
-      .flatMap((recall) => sourcesOfRecall(recall, parts.agentId, state.trustedSeq));
+    const sources = prompt.recalledRows.flatMap((row) => sourcesOfRecall(row, parts.agentId, state.trustedSeq));
     return { ...prompt, outside: addSources([], sources), folder };
   } catch (error) {
     if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))

@@ -1,10 +1,10 @@
 /**
  * recall-query.ts -- builds the query to long-term memory from the newest messages, in weighted parts. Pure.
  *
- * Thoughts count most, because they say what the agent needs to know; the chosen command counts less, results
- * least. A person's words count like thoughts, and what a later turn is for at least as much as the goals. Each message counts a little less than the next newer one.
+ * Thoughts count most, because they contain what the agent needs to know; the chosen command counts less, results least. A
+ * person's words count like thoughts; those that opened a later turn count at least as much as the goals. Each message counts a
+ * little less than the next newer one.
  */
-
 import type { ActionForm, Message } from "#core/frame.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";

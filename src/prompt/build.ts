@@ -16,20 +16,22 @@
 import { isActionForm } from "#core/cells.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import type { Recall } from "#core/ports/recall.ts";
+import type { Recall, RecalledRow, ShownRecall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { shownWindow } from "#core/window.ts";
 import { withoutNull } from "./action-history.ts";
 import { askedMessages, renderAskedNote } from "./asked.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";
+import { fitRecalls } from "./fit-recalls.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { renderJob } from "./job.ts";
 import { renderMinimal } from "./messages.ts";
 import { numberMessages } from "./number-messages.ts";
 import { renderOuter } from "./outer.ts";
 import { planBudget, renderPlan } from "./plan.ts";
-import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
+import { renderRecalls } from "./recalls.ts";
+import { type RecallPart, recordShown, rowsOfParts } from "./shown-recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
 import { type SizedMessage, userMessage } from "./sized-message.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
@@ -44,6 +46,8 @@ export interface PromptInput extends CommandOffer, Situation {
   readonly form?: FormWords;
   /** Best first; the first ten count. */
   readonly recalls: readonly Recall[];
+  /** What an earlier prompt showed of its recalls; replaces `recalls`. */
+  readonly shown?: readonly RecallPart[];
   readonly now: Date;
   readonly words: Words;
   /** Size of the model's context window. */
@@ -58,6 +62,10 @@ export interface Prompt {
   readonly tokens: number;
   /** Shown recalls, best first. */
   readonly recallIds: readonly string[];
+  /** What is shown of those recalls that are not shown whole and alone. */
+  readonly shown: readonly ShownRecall[];
+  /** All rows of memory that are shown. */
+  readonly recalledRows: readonly RecalledRow[];
   /** Event numbers of the shown messages, oldest first. */
   readonly shownSeqs: readonly number[];
   /** Shown messages that were clipped in the middle. */
@@ -79,64 +87,74 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
   const window = withoutNull(shownWindow(state, activeFrame(state)), form);
   const numbers = numberMessages(activeFrame(state));
-  const recalls = input.recalls.slice(0, MAX_RECALLS);
   const system = renderSystemMessage(input);
-  const rows = renderRows(recalls, input.now, contextTokens);
   const plan = renderPlan(state, words, form, planTokens);
-  const request = createRequestRenderer(input, window.length === 0, rows, plan);
   const job = renderJob(state, words);
   const jobMessages = job === undefined ? [] : [userMessage(job)];
   const turns = renderTurns(state, words, contextTokens);
   const note = renderAskedNote(state, words);
-  const fixed = [system, ...jobMessages, ...note, request(0)];
-  const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
+  const asked = askedMessages(state);
   const outer = renderOuter(state, words, form);
-  const fitted = fitPrompt({
-    outer,
-    turns,
-    asked: askedMessages(state),
-    window,
-    words,
-    style: { form, numberOf: numbers.of },
-    roomTokens: contextTokens - replyTokens - fixedTokens,
-    recallCount: rows.length,
-    recallTokens: (count) => request(count).tokens - request(0).tokens,
-  });
-  if (!fitted) return { fixedTokens };
-  const shownOuter = outer.slice(outer.length - fitted.outerCount);
-  const shownTurns = turns.slice(turns.length - fitted.turnCount);
-  const first = [system, ...jobMessages, ...shownOuter, ...shownTurns, ...note];
-  return assemblePrompt(input, fitted, first, request(fitted.recallCount));
+  const renderRequest = createRequestRenderer(input, window.length === 0, plan);
+  const bare = renderRequest([]);
+  const fixed = [system, ...jobMessages, ...note, bare];
+  const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
+  const roomTokens = contextTokens - replyTokens - fixedTokens;
+  const style = { form, numberOf: numbers.of };
+  const fitWith = (recalls: readonly RecallPart[]) => {
+    const made = [bare];
+    const request = (count: number): SizedMessage => (made[count] ??= renderRequest(recalls.slice(0, count)));
+    const recallTokens = (count: number): number => request(count).tokens - bare.tokens;
+    const sizes = { roomTokens, recallCount: recalls.length, recallTokens };
+    const fitted = fitPrompt({ outer, turns, asked, window, words, style, ...sizes });
+    return fitted && { fitted, recalls, request: request(fitted.recallCount) };
+  };
+  const isWhole = ({ messages, recallCount, outerCount, turnCount }: FittedPrompt, count: number): boolean =>
+    recallCount === count &&
+    messages.length + outerCount + turnCount === asked.length + window.length + outer.length + turns.length &&
+    !messages.some(({ isClipped }) => isClipped);
+  let built = fitWith(input.shown ?? fitRecalls(input.recalls, input.now, contextTokens));
+  // The rows around recalls give way before anything else does.
+  if (built && !input.shown && !isWhole(built.fitted, built.recalls.length))
+    built = fitWith(built.recalls.map((part) => ({ ...part, around: [] })));
+  if (!built) return { fixedTokens };
+  const { outerCount, turnCount } = built.fitted;
+  const shownOuter = outer.slice(outer.length - outerCount);
+  const shownTurns = turns.slice(turns.length - turnCount);
+  return assemblePrompt(input, built, [system, ...jobMessages, ...shownOuter, ...shownTurns, ...note]);
+}
+
+interface FittedRequest {
+  readonly fitted: FittedPrompt;
+  readonly recalls: readonly RecallPart[];
+  /** The last message, with the recalls that fit. */
+  readonly request: SizedMessage;
 }
 
 function assemblePrompt(
-  { state, recalls }: PromptInput,
-  fitted: FittedPrompt,
+  { state, ...input }: PromptInput,
+  { fitted: { messages, recallCount }, recalls, request }: FittedRequest,
   first: readonly SizedMessage[],
-  request: SizedMessage,
 ): Prompt {
-  const { messages, recallCount } = fitted;
+  const shown = recalls.slice(0, recallCount);
   const parts: readonly SizedMessage[] = [...first, ...messages, request];
   return {
     messages: parts.map(({ prompt }) => prompt),
     tokens: parts.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST),
-    recallIds: recalls.slice(0, recallCount).map(({ id }) => id),
+    recallIds: shown.map(({ row }) => row.id),
+    shown: recordShown(shown),
+    recalledRows: rowsOfParts(shown),
     shownSeqs: messages.map(({ message }) => message.seq),
     clipped: messages.filter(({ isClipped }) => isClipped).length,
     dropped: {
-      recalls: recalls.length - recallCount,
+      recalls: input.recalls.length - recallCount,
       messages: activeFrame(state).window.length + askedMessages(state).length - messages.length,
     },
   };
 }
 
-/** Returns a cached renderer of the last message with the best `count` rows. */
-function createRequestRenderer(
-  input: PromptInput,
-  isFirst: boolean,
-  rows: readonly string[],
-  plan: ReturnType<typeof renderPlan>,
-) {
+/** Returns a renderer of the last message with these recalls. */
+function createRequestRenderer(input: PromptInput, isFirst: boolean, plan: ReturnType<typeof renderPlan>) {
   const { state, words, now, form = JSON_WORDS } = input;
   const template = words[isFirst ? form.first : form.next];
   const origin = originOf(state);
@@ -148,16 +166,11 @@ function createRequestRenderer(
     methods: renderMethods(input),
     ...plan,
   };
-  const made: SizedMessage[] = [];
-  return (count: number): SizedMessage => {
-    const known = made[count];
-    if (known) return known;
-    const values = { ...shared, recalls: renderRecalls(rows.slice(0, count), words) };
+  return (recalls: readonly RecallPart[]): SizedMessage => {
+    const values = { ...shared, recalls: renderRecalls(recalls, now, words) };
     const content = origin ? fillSubtask(origin, words, form, values) : fillTemplate(template, values);
     // Without a hint its template ends in blank lines.
-    const sized = userMessage(content.trimEnd());
-    made[count] = sized;
-    return sized;
+    return userMessage(content.trimEnd());
   };
 }
 

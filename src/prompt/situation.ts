@@ -15,7 +15,7 @@ import { delimitText } from "./delimit.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { formatName } from "./format-name.ts";
 import type { PromptFile } from "./prompt-files.ts";
-import { formatAge } from "./recalls.ts";
+import { formatAge } from "./recall-lines.ts";
 import { originOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";
 

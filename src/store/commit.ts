@@ -14,11 +14,20 @@ import type { Blobs } from "./blobs.ts";
 import { sha256, snapshotSha } from "./chain.ts";
 import { type CommitRows, digestOf, openFileInsert, sortBySeq } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
+import { openCurationChain } from "./curation-chain.ts";
 import { throwNoAgent } from "./failure.ts";
 import type { EventLog } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
-import { digestedValues, type EventPlace, memoriesOf, openMemoryInsert, type RowValues } from "./memory-rows.ts";
-import { isoTime, sourcesText } from "./rows.ts";
+import {
+  digestedValues,
+  type EventPlace,
+  memoriesOf,
+  type NewRow,
+  openMemoryInsert,
+  type RowValues,
+} from "./memory-rows.ts";
+import { isoTime, nameOfRow, sourcesText } from "./rows.ts";
+import { openReplacements } from "./same-rows.ts";
 
 const SNAPSHOTS_KEPT = 2;
 /** Larger contents are not hashed again: the writer of the file has hashed them, and `verify` does. */
@@ -43,7 +52,7 @@ interface CommitParts {
 
 export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note }: CommitParts): WriteCommit {
   const queries = writingQueries(database);
-  const insertMemory = openMemoryInsert(database);
+  const addMemory = openMemoryAdd(database);
   const insertFiles = openFileInsert(database);
 
   return (lease, expectedHead, commit) => {
@@ -68,7 +77,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
       if (content !== null && sha !== null) added += blobs.keepContent(sha, content);
     if (added > 0) queries.addStored.run(added, no);
     insertFiles(no, rows.files);
-    for (const memory of memories) insertMemory(no, memory);
+    for (const memory of memories) addMemory(no, lease.agent, memory);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
   };
@@ -102,6 +111,19 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
     queries.keepSnapshot.run(no, seq, version, data, snapshotSha(link, { version, data }));
     queries.dropSnapshots.run(no, SNAPSHOTS_KEPT);
   }
+}
+
+/** What a person corrected is never recalled again, also when the agent reads it again. */
+function openMemoryAdd(database: DatabaseSync): (agentNo: number, agent: string, memory: NewRow) => void {
+  const insert = openMemoryInsert(database);
+  const { replaceAgain } = openReplacements(database);
+  const curations = openCurationChain(database);
+  return (agentNo, agent, memory) => {
+    insert(agentNo, memory);
+    const changes = replaceAgain(agentNo, memory);
+    if (changes.length > 0)
+      curations.append(agentNo, agent, { at: memory.at, key: `again/${nameOfRow(memory)}`, changes });
+  };
 }
 
 function filesOf({ files, events }: Commit, place: CommitPlace): readonly RowValues[] {

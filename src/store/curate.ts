@@ -1,19 +1,16 @@
 /**
  * curate.ts -- changes that a person, or the import of files, makes in the memory of a namespace.
  *
- * Runs inside a transaction. Curations are not events: they need no lease, and they affect only what the agent recalls.
- * Each namespace has a hash chain of curations with one link per call. A link records each change, and for an added row the
- * hash of its constant columns. So `pinned` and `forgotten` follow from the chain; a superseding row names the older row.
+ * Runs inside a transaction. Curations are not events: they need no lease, and they affect only what the agent recalls. Each call
+ * is one link of the chain of curations (curation-chain.ts).
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
-import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
+import { type Curated, openCurationChain, resultsOf, rowSha } from "./curation-chain.ts";
 import {
   contentOf,
-  digestedValues,
   NEXT_CHANGE,
   type NewRow,
   openMemoryByName,
@@ -23,31 +20,7 @@ import {
   withSecureDelete,
 } from "./memory-rows.ts";
 import { isoTime, nameOf, nameOfRow } from "./rows.ts";
-
-/** One change as it is stored in the chain. `id` is the row's name in the namespace. */
-export type Curated =
-  | { readonly op: "add"; readonly id: string; readonly sha: string }
-  /** Nothing changed: the row exists already, or a person forgot or corrected it. */
-  | { readonly op: "known"; readonly id: string }
-  | { readonly op: "pin" | "unpin"; readonly id: string }
-  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source" }
-  /** In a fork: the state of the row when it was copied. */
-  | {
-      readonly op: "copy";
-      readonly id: string;
-      readonly sha: string | null;
-      readonly pinned: boolean;
-      readonly forgotten: string | null;
-    };
-export interface Curation {
-  readonly at: string;
-  readonly key: string;
-  readonly changes: readonly Curated[];
-}
-
-export const curationStart = (namespace: string): string => sha256(`goald memory ${namespace}`);
-/** The hash of the constant columns of a row that a person added. */
-export const rowSha = (row: NewRow): string => sha256(JSON.stringify(digestedValues(row)));
+import { correctedHash, openReplacements, openSameRows, type SameRowFinder, type SameRows } from "./same-rows.ts";
 
 export type CurateMemories = (
   namespace: string,
@@ -64,53 +37,22 @@ export function openCurations(database: DatabaseSync): CurateMemories {
   return (namespace, changes, key, at) => {
     const agentNo = namespaceNo(namespace);
     const time = isoTime(at);
-    const toChanged = ({ op, id }: Curated): MemoryChanged => ({ id: `${namespace}/${id}`, isNew: op !== "known" });
     const earlier = chain.byKey(agentNo, key);
-    if (earlier) return earlier.changes.map(toChanged);
-    const curated = changes.map((each) => change(agentNo, namespace, each, time));
+    if (earlier) return resultsOf(namespace, earlier.changes);
+    const done = changes.map((each) => change(agentNo, namespace, each, time));
+    const curated = done.flatMap(({ entries }) => entries);
     if (curated.length > 0) chain.append(agentNo, namespace, { at: time, key, changes: curated });
-    return curated.map(toChanged);
-  };
-}
-
-export interface CurationChain {
-  byKey(agentNo: number, key: string): Curation | undefined;
-  append(agentNo: number, namespace: string, curation: Curation): void;
-}
-
-export function openCurationChain(database: DatabaseSync): CurationChain {
-  const byKey = prepare<{ readonly data: string }>(
-    database,
-    "SELECT data FROM curation WHERE agent_no = ? AND key = ?",
-  );
-  const head = prepare<{ readonly no: number; readonly sha: string }>(
-    database,
-    "SELECT no, sha FROM curated WHERE agent_no = ?",
-  );
-  const insert = prepare(database, "INSERT INTO curation (agent_no, no, key, data, sha) VALUES (?, ?, ?, ?, ?)");
-  const moveHead = prepare(
-    database,
-    `INSERT INTO curated (agent_no, no, sha) VALUES (?1, ?2, ?3)
-     ON CONFLICT (agent_no) DO UPDATE SET no = ?2, sha = ?3`,
-  );
-  return {
-    byKey(agentNo, key) {
-      const found = byKey.get(agentNo, key);
-      return found && (JSON.parse(found.data) as Curation);
-    },
-    append(agentNo, namespace, curation) {
-      const { no, sha: previous } = head.get(agentNo) ?? { no: 0, sha: curationStart(namespace) };
-      const data = canonicalJson(curation);
-      const sha = chainLink(previous, data);
-      insert.run(agentNo, no + 1, curation.key, data, sha);
-      moveHead.run(agentNo, no + 1, sha);
-    },
+    return resultsOf(namespace, curated).map((result, place) => {
+      const alike = done[place]?.alike ?? [];
+      return alike.length === 0 ? result : { ...result, alike: alike.map((name) => `${namespace}/${name}`) };
+    });
   };
 }
 
 interface CuratedRow extends Pick<MemoryRow, "forgotten" | "trust" | "kind" | "supersedes"> {
   readonly no: number;
   readonly name: string;
+  readonly text: string;
   readonly pinned: number;
   readonly supersededBy: string | null;
 }
@@ -120,7 +62,7 @@ function changeQueries(database: DatabaseSync) {
   return {
     row: openMemoryByName<CuratedRow>(
       database,
-      "no, name, kind, trust, pinned, forgotten, supersedes, superseded_by AS supersededBy",
+      "no, name, kind, text, trust, pinned, forgotten, supersedes, superseded_by AS supersededBy",
     ),
     keyed: prepare<KeyedRow>(
       database,
@@ -135,35 +77,76 @@ function changeQueries(database: DatabaseSync) {
     pin: prepare(database, `UPDATE memory SET pinned = ?3, change = ${NEXT_CHANGE} WHERE no = ?2`),
     forget: prepare(
       database,
-      `UPDATE memory SET text = '', salt = NULL, vector = NULL, embedder = NULL, pinned = 0, forgotten = ?3,
-         change = ${NEXT_CHANGE} WHERE no = ?2`,
+      `UPDATE memory SET text = '', salt = NULL, vector = NULL, embedder = NULL, corrected = NULL, pinned = 0,
+         forgotten = ?3, change = ${NEXT_CHANGE} WHERE no = ?2`,
     ),
-    show: prepare(
-      database,
-      `UPDATE memory SET superseded_by = NULL, change = ${NEXT_CHANGE}
-       WHERE no = ?2`,
-    ),
+    show: prepare(database, `UPDATE memory SET superseded_by = NULL, change = ${NEXT_CHANGE} WHERE no = ?2`),
     dropNextVectors: prepare(database, "DELETE FROM next_vector WHERE memory_no = ?"),
   };
 }
 
+/** The entries of one change in the chain, and the names of rows that are only alike. */
+interface Done {
+  readonly entries: readonly Curated[];
+  readonly alike: readonly string[];
+}
+const only = (entry: Curated): Done => ({ entries: [entry], alike: [] });
+
+const NOTHING_SAME: SameRows = { copies: [], alike: [] };
+
+type Queries = ReturnType<typeof changeQueries>;
+
 function openChanges(
   database: DatabaseSync,
-): (agentNo: number, namespace: string, change: MemoryChange, at: string) => Curated {
+): (agentNo: number, namespace: string, change: MemoryChange, at: string) => Done {
   const queries = changeQueries(database);
-  const insert = openMemoryInsert(database);
+  const sameRows = openSameRows(database);
+  const add = openAdd(database, queries, sameRows);
 
-  function add(agentNo: number, namespace: string, memory: MemoryChange & { readonly op: "add" }, at: string): Curated {
-    const known = memory.key === undefined ? undefined : findKnown(agentNo, memory.key);
-    if (known) return { op: "known", id: known.name };
-    const content = contentOf(memory, namespace);
-    if (content.supersedes !== null) requireLive(agentNo, content.supersedes, namespace);
-    const { kind, importance, trust } = memory;
-    const numbers = queries.numbers.get(agentNo) ?? { made: 1, seq: 0 };
-    const row: NewRow = { ...numbers, ordinal: null, step: null, namespace, kind, importance, trust, at, ...content };
-    insert(agentNo, row);
-    return { op: "add", id: nameOfRow(row), sha: rowSha(row) };
+  /** Shows the row again that only this one hid. */
+  function showHidden(agentNo: number, name: string): void {
+    const row = queries.row(agentNo, name);
+    const hidden = row?.kind === "forgetting" ? queries.row(agentNo, row.supersedes ?? "") : undefined;
+    if (hidden?.supersededBy === name) queries.show.run(agentNo, hidden.no);
   }
+
+  function forget(agentNo: number, row: CuratedRow, { by, copies }: MemoryChange & { readonly op: "forget" }): Done {
+    const { no, name } = row;
+    // What a person forgot stays forgotten by the person.
+    if (row.forgotten === by || row.forgotten === "person") return only({ op: "known", id: name });
+    // Searched before the text is erased.
+    const same = copies === true && row.forgotten === null ? sameRows.find(agentNo, no) : NOTHING_SAME;
+    withSecureDelete(database, () => {
+      for (const erased of [row, ...same.copies]) {
+        queries.forget.run(agentNo, erased.no, by);
+        queries.dropNextVectors.run(erased.no);
+        showHidden(agentNo, erased.name);
+      }
+    });
+    const entry = { op: "forget", id: name, by } as const;
+    const entries = same.copies.map((copy): Curated => ({ ...entry, id: copy.name, copyOf: name }));
+    return { entries: [entry, ...entries], alike: same.alike };
+  }
+
+  return (agentNo, namespace, change, at) => {
+    if (change.op === "add") return add(agentNo, namespace, change, at);
+    const name = nameOf(namespace, change.id) ?? throwNoMemory(change.id);
+    const row = queries.row(agentNo, name) ?? throwNoMemory(change.id);
+    if (change.op === "forget") return forget(agentNo, row, change);
+    if (row.forgotten !== null) throw forgottenError(change.id);
+    const pinned = change.op === "pin" ? 1 : 0;
+    if (row.pinned === pinned) return only({ op: "known", id: name });
+    if (pinned === 1) requireLive(queries, agentNo, name, namespace);
+    withSecureDelete(database, () => queries.pin.run(agentNo, row.no, pinned));
+    return only({ op: change.op, id: name });
+  };
+}
+
+type Add = (agentNo: number, namespace: string, memory: MemoryChange & { readonly op: "add" }, at: string) => Done;
+
+function openAdd(database: DatabaseSync, queries: Queries, sameRows: SameRowFinder): Add {
+  const insert = openMemoryInsert(database);
+  const replacements = openReplacements(database);
 
   /** Finds the newest row of this key that prevents another one. Nearly always that is the first. */
   function findKnown(agentNo: number, key: string): KeyedRow | undefined {
@@ -178,39 +161,37 @@ function openChanges(
     return supersededBy !== null && queries.row(agentNo, supersededBy)?.trust === "person";
   }
 
-  function requireLive(agentNo: number, name: string, namespace: string): void {
-    const id = `${namespace}/${name}`;
-    const row = queries.row(agentNo, name) ?? throwNoMemory(id);
-    if (row.forgotten !== null) throw forgottenError(id);
-    if (row.supersededBy !== null) throw supersededError(id, `${namespace}/${row.supersededBy}`);
-  }
-
-  function forget(agentNo: number, row: CuratedRow, by: "person" | "source"): Curated {
-    const { no, name } = row;
-    // What a person forgot stays forgotten by the person.
-    if (row.forgotten === by || row.forgotten === "person") return { op: "known", id: name };
-    withSecureDelete(database, () => {
-      queries.forget.run(agentNo, no, by);
-      queries.dropNextVectors.run(no);
-      // What only hid a row hides it no longer.
-      const hidden = row.kind === "forgetting" ? queries.row(agentNo, row.supersedes ?? "") : undefined;
-      if (hidden?.supersededBy === name) queries.show.run(agentNo, hidden.no);
-    });
-    return { op: "forget", id: name, by };
-  }
-
-  return (agentNo, namespace, change, at) => {
-    if (change.op === "add") return add(agentNo, namespace, change, at);
-    const name = nameOf(namespace, change.id) ?? throwNoMemory(change.id);
-    const row = queries.row(agentNo, name) ?? throwNoMemory(change.id);
-    if (change.op === "forget") return forget(agentNo, row, change.by);
-    if (row.forgotten !== null) throw forgottenError(change.id);
-    const pinned = change.op === "pin" ? 1 : 0;
-    if (row.pinned === pinned) return { op: "known", id: name };
-    if (pinned === 1) requireLive(agentNo, name, namespace);
-    withSecureDelete(database, () => queries.pin.run(agentNo, row.no, pinned));
-    return { op: change.op, id: name };
+  return (agentNo, namespace, memory, at) => {
+    const known = memory.key === undefined ? undefined : findKnown(agentNo, memory.key);
+    if (known) return only({ op: "known", id: known.name });
+    const content = contentOf(memory, namespace);
+    const { supersedes, text } = content;
+    const older = supersedes === null ? undefined : requireLive(queries, agentNo, supersedes, namespace);
+    const { kind, importance, trust } = memory;
+    const numbers = queries.numbers.get(agentNo) ?? { made: 1, seq: 0 };
+    const row: NewRow = { ...numbers, ordinal: null, step: null, namespace, kind, importance, trust, at, ...content };
+    const name = nameOfRow(row);
+    const added: Curated = { op: "add", id: name, sha: rowSha(row) };
+    if (trust === "person") replacements.lift(agentNo, text);
+    if (!older || memory.copies !== true) {
+      insert(agentNo, row);
+      return { entries: [added, ...replacements.replaceAgain(agentNo, row)], alike: [] };
+    }
+    const { copies, alike } = sameRows.find(agentNo, older.no, text);
+    const hash = correctedHash(older.text, text);
+    insert(agentNo, row);
+    replacements.mark(older, hash);
+    for (const copy of copies) replacements.replace(agentNo, copy, name, hash);
+    return { entries: [added, ...copies.map((copy): Curated => ({ op: "replace", id: copy.name, by: name }))], alike };
   };
+}
+
+function requireLive({ row: find }: Queries, agentNo: number, name: string, namespace: string): CuratedRow {
+  const id = `${namespace}/${name}`;
+  const row = find(agentNo, name) ?? throwNoMemory(id);
+  if (row.forgotten !== null) throw forgottenError(id);
+  if (row.supersededBy !== null) throw supersededError(id, `${namespace}/${row.supersededBy}`);
+  return row;
 }
 
 export const forgottenError = (id: string): GoaldError =>

@@ -8,7 +8,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { type Curated, openCurationChain } from "./curate.ts";
+import { type Curated, openCurationChain } from "./curation-chain.ts";
 import { openFactMarks } from "./facts.ts";
 import { DIGESTED } from "./memory-rows.ts";
 
@@ -23,13 +23,14 @@ type CopiedMemory = Readonly<Record<string, string | number | null>> & {
   readonly made: number | null;
   readonly pinned: number;
   readonly forgotten: string | null;
+  readonly replacedBy: string | null;
 };
 
 export function openForkMemories(database: DatabaseSync): (place: ForkTarget, key: string, at: string) => void {
   const chain = openCurationChain(database);
   const markFacts = openFactMarks(database);
   const plain =
-    "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, fact_key, pinned, forgotten";
+    "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, fact_key, pinned, forgotten, corrected";
   // Names of rows that people added begin with "+", other names with the number of their event.
   const nameIfCopied = (name: string): string =>
     `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
@@ -42,16 +43,19 @@ export function openForkMemories(database: DatabaseSync): (place: ForkTarget, ke
   );
   const curated = prepare<CopiedMemory>(
     database,
-    `SELECT name, made, pinned, forgotten, ${DIGESTED} FROM memory
-     WHERE agent_no = ? AND (made IS NOT NULL OR pinned = 1 OR forgotten IS NOT NULL) ORDER BY change`,
+    // A person's correction names one of the rows that it replaced; the chain names the others.
+    `SELECT name, made, pinned, forgotten, CASE WHEN superseded_by LIKE '+%' THEN superseded_by END AS replacedBy, ${DIGESTED}
+     FROM memory WHERE agent_no = ?
+       AND (made IS NOT NULL OR pinned = 1 OR forgotten IS NOT NULL OR superseded_by LIKE '+%') ORDER BY change`,
   );
 
   return ({ no, id, sourceNo, head }, key, at) => {
     copy.run(no, id, sourceNo, head);
     markFacts(no);
-    const changes = curated.all(no).map(({ name, made, pinned, forgotten, ...digested }): Curated => {
+    const changes = curated.all(no).map(({ name, made, pinned, forgotten, replacedBy, ...digested }): Curated => {
       const sha = made === null ? null : sha256(JSON.stringify(Object.values(digested)));
-      return { op: "copy", id: name, sha, pinned: pinned === 1, forgotten };
+      const replaced = replacedBy === null ? {} : { replacedBy };
+      return { op: "copy", id: name, sha, pinned: pinned === 1, forgotten, ...replaced };
     });
     if (changes.length > 0) chain.append(no, id, { at, key, changes });
   };

@@ -10,6 +10,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Fork } from "#core/ports/agent.ts";
+import type { ShownRow } from "#core/ports/recall.ts";
 import { folderOf } from "#core/subagents/folder.ts";
 import { wellFormed } from "#core/text.ts";
 import type { NoteHead } from "./anchor.ts";
@@ -95,7 +96,13 @@ export function adoptEvent(event: RecordedEvent, source: string, id: string, nam
   }
   if (event.type !== "model-asked") return event;
   const own = (recall: string): string => (recall.startsWith(`${source}/`) ? id + recall.slice(source.length) : recall);
-  return { ...event, recallIds: event.recallIds.map(own) };
+  const ownRow = <Row extends ShownRow>(row: Row): Row => ({ ...row, id: own(row.id) });
+  const shown = event.shown?.map((recall) => ({
+    ...ownRow(recall),
+    ...(recall.with ? { with: recall.with.map(ownRow) } : {}),
+    ...(recall.series ? { series: recall.series.map(own) } : {}),
+  }));
+  return { ...event, recallIds: event.recallIds.map(own), ...(shown ? { shown } : {}) };
 }
 
 function forkQueries(database: DatabaseSync) {

@@ -18,7 +18,14 @@ import { emptyWal } from "./connection.ts";
 import { closedError } from "./failure.ts";
 import { openStoreWith, type SqliteStoreOptions } from "./sqlite-store.ts";
 import { WriterThread } from "./writer-thread.ts";
-import { openDirectWriter, type StoreWriter, type WriteArgs, type WriteName, type WriteResult } from "./writes.ts";
+import {
+  isLongWrite,
+  openDirectWriter,
+  type StoreWriter,
+  type WriteArgs,
+  type WriteName,
+  type WriteResult,
+} from "./writes.ts";
 
 export interface GroupStoreOptions extends SqliteStoreOptions {
   /** When writes go to the writer thread. Default: `with-second-agent`. */
@@ -71,8 +78,7 @@ class GroupWriter implements StoreWriter {
     const now = performance.now();
     this.#restTimer.refresh();
     this.#noteWriter(name, args, now);
-    // A removal takes longer the older the agent is, so it never runs in the calling thread.
-    const needsThread = this.#always || name === "remove" || this.#areManyWriting(now);
+    const needsThread = this.#always || isLongWrite(name, args) || this.#areManyWriting(now);
     if (!this.#thread && needsThread && now >= this.#notBefore) this.#start();
     return this.#thread ? this.#thread.write(name, args) : this.#direct.write(name, ...args);
   }

@@ -10,6 +10,8 @@ import { prepare } from "./connection.ts";
 export interface RemoteJournal {
   namespaces(place: string): readonly string[];
   rows(place: string, namespace: string, after: string, limit: number): readonly RemoteRow[];
+  /** The ids of forgotten memories. */
+  forgotten(place: string): readonly string[];
   save(place: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): void;
 }
 
@@ -21,6 +23,7 @@ export function openRemoteJournal(database: DatabaseSync): RemoteJournal {
       queries.rows
         .all(place, namespace, after, limit)
         .map(({ id, version, isSent }) => ({ id, version, isSent: isSent === 1 })),
+    forgotten: (place) => queries.forgotten.all(place).map(({ id }) => id),
     save(place, namespace, rows, gone) {
       for (const { id, version, isSent } of rows) queries.put.run(place, namespace, id, version, isSent ? 1 : 0);
       for (const id of gone) queries.drop.run(place, namespace, id);
@@ -38,6 +41,12 @@ function remoteQueries(database: DatabaseSync) {
       database,
       `SELECT id, version, is_sent AS isSent FROM remote
        WHERE place = ? AND namespace = ? AND id > ? ORDER BY id LIMIT 0 + ?`,
+    ),
+    forgotten: prepare<{ readonly id: string }>(
+      database,
+      `SELECT remote.id FROM memory CROSS JOIN remote ON remote.place = ?
+         AND remote.namespace = memory.namespace AND remote.id = memory.namespace || '/' || memory.name
+       WHERE memory.forgotten IS NOT NULL`,
     ),
     put: prepare(
       database,

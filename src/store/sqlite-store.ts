@@ -219,6 +219,10 @@ export class SqliteStore extends SqliteReader implements Store {
     return wrapStoreErrors(this.path, () => this.#remote.rows(index, namespace, after, limit));
   }
 
+  async remoteForgotten(index: string): Promise<readonly string[]> {
+    return wrapStoreErrors(this.path, () => this.#remote.forgotten(index));
+  }
+
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void> {
     return this.#writer.write("saveRemoteRows", index, namespace, rows, gone);
   }

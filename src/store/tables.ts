@@ -140,6 +140,7 @@ CREATE TABLE memory (
   at            TEXT NOT NULL,
   supersedes    TEXT,                       -- name
   superseded_by TEXT,                       -- name
+  corrected     TEXT,                       -- hash of what a person corrected, see same-rows.ts; removed with the text
   key           TEXT,
   source        TEXT,
   outside       TEXT,                       -- JSON list of sources, null for none
@@ -154,6 +155,8 @@ CREATE TABLE memory (
 ) STRICT;
 CREATE UNIQUE INDEX memory_event ON memory (agent_no, seq, ordinal) WHERE ordinal IS NOT NULL;
 CREATE UNIQUE INDEX memory_made ON memory (agent_no, made) WHERE made IS NOT NULL;
+CREATE INDEX memory_corrected ON memory (agent_no, corrected) WHERE corrected IS NOT NULL;
+CREATE INDEX memory_forgotten ON memory (namespace) WHERE forgotten IS NOT NULL;
 CREATE INDEX memory_key ON memory (agent_no, key, change) WHERE key IS NOT NULL;
 CREATE INDEX memory_fact ON memory (agent_no, fact_key, trust) WHERE fact_key IS NOT NULL;
 

@@ -9,9 +9,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { type Curated, type Curation, curationStart } from "./curate.ts";
+import { type Curated, type Curation, curationStart } from "./curation-chain.ts";
 import { findWrongMarks } from "./facts.ts";
 import { DIGESTED, openMemoryByName, textShaOf } from "./memory-rows.ts";
+import { correctedHashes } from "./same-rows.ts";
 
 const PAGE = 500;
 
@@ -21,6 +22,8 @@ interface ExpectedMemory {
   sha: string | null;
   pinned: boolean;
   forgotten: string | null;
+  /** The correction that replaced the row, because it said the same as the corrected one. */
+  replacedBy: string | null;
 }
 
 /** `agentNo` is the number of the namespace in the tables. */
@@ -33,8 +36,8 @@ export async function checkMemories(
   database.exec("BEGIN");
   try {
     const expected = checkChain(database, agentNo, namespace, problems);
+    checkSuperseded(database, agentNo, namespace, expected, problems);
     checkRows(database, agentNo, namespace, expected, problems);
-    checkSuperseded(database, agentNo, namespace, problems);
     for (const name of findWrongMarks(database, agentNo))
       problems.push(
         `Expected the fact ${namespace}/${name} closed by the next one about the same, found another state.`,
@@ -84,10 +87,11 @@ function parseCuration(data: string): Curation | undefined {
 
 function applyCurated(expected: Map<string, ExpectedMemory>, change: Curated): void {
   if (change.op === "known") return;
-  const row = expected.get(change.id) ?? { sha: null, pinned: false, forgotten: null };
+  const row = expected.get(change.id) ?? { sha: null, pinned: false, forgotten: null, replacedBy: null };
   expected.set(change.id, row);
   if (change.op === "add") row.sha = change.sha;
   else if (change.op === "copy") Object.assign(row, change);
+  else if (change.op === "replace") row.replacedBy = change.by;
   else if (change.op === "forget") Object.assign(row, { forgotten: change.by, pinned: false });
   else row.pinned = change.op === "pin";
 }
@@ -138,8 +142,17 @@ interface SupersedingRow {
 /** A row that only hid another one, until a person forgot it. */
 const isUndone = ({ kind, forgotten }: SupersedingRow): boolean => kind === "forgetting" && forgotten !== null;
 
-/** A superseding and a superseded row must name each other, unless the older one was forgotten or is hidden no longer. */
-function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: string, problems: string[]): void {
+/**
+ * A superseding and a superseded row must name each other, unless the older one was forgotten or is hidden no longer, or the chain
+ * says that it was replaced as a copy of the superseded one.
+ */
+function checkSuperseded(
+  database: DatabaseSync,
+  agentNo: number,
+  namespace: string,
+  expected: ReadonlyMap<string, ExpectedMemory>,
+  problems: string[],
+): void {
   const columns = "name, kind, supersedes, superseded_by AS supersededBy, forgotten";
   const byName = openMemoryByName<SupersedingRow>(database, columns);
   const rows = prepare<SupersedingRow>(
@@ -151,11 +164,14 @@ function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: str
   for (const row of rows.all(agentNo)) {
     const { name, supersedes, supersededBy } = row;
     const newer = supersededBy === null ? undefined : byName(agentNo, supersededBy);
-    if (supersededBy !== null && (newer?.supersedes !== name || isUndone(newer))) wrong.add(name);
+    const isNamed = newer?.supersedes === name && !isUndone(newer);
+    if (supersededBy !== null && !isNamed && expected.get(name)?.replacedBy !== supersededBy) wrong.add(name);
     const older = supersedes === null ? undefined : byName(agentNo, supersedes);
     const isLive = older?.supersededBy === null && older.forgotten === null;
     if (older && isLive && !isUndone(row)) wrong.add(older.name);
   }
+  for (const [name, { replacedBy }] of expected)
+    if (replacedBy !== null && byName(agentNo, name)?.supersededBy !== replacedBy) wrong.add(name);
   for (const name of wrong)
     problems.push(`Expected the memory ${namespace}/${name} superseded by the row that names it, found another state.`);
 }
@@ -167,6 +183,8 @@ interface MemoryText {
   readonly salt: string | null;
   readonly textSha: string;
   readonly forgotten: string | null;
+  readonly corrected: string | null;
+  readonly supersededBy: string | null;
 }
 
 async function checkTexts(
@@ -177,13 +195,16 @@ async function checkTexts(
 ): Promise<void> {
   const read = prepare<MemoryText>(
     database,
-    `SELECT change, name, text, salt, text_sha AS textSha, forgotten FROM memory
+    `SELECT change, name, text, salt, text_sha AS textSha, forgotten, corrected, superseded_by AS supersededBy FROM memory
      WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ${PAGE}`,
   );
   for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.change ?? 0)) {
-    for (const { name, text, salt, textSha, forgotten } of page)
+    for (const { name, text, salt, textSha, forgotten, corrected, supersededBy } of page) {
       if (forgotten === null ? salt === null || textShaOf(salt, text) !== textSha : text !== "" || salt !== null)
         problems.push(`Expected the text of the memory ${namespace}/${name} as it was written, found it changed.`);
+      if (corrected !== null && (supersededBy === null || !correctedHashes(text).includes(corrected)))
+        problems.push(`Expected the hash of the corrected memory ${namespace}/${name}, found another.`);
+    }
     await setImmediate();
   }
 }

@@ -6,10 +6,10 @@
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Anchor } from "./anchor.ts";
-import { openForWriting } from "./connection.ts";
+import { emptyWal, openForWriting } from "./connection.ts";
 import { openGroups, type WriteOutcome } from "./group-commit.ts";
 import { shrinkFile } from "./shrink.ts";
-import { callWrite, openWrites, type WriteArgs, type WriteName } from "./writes.ts";
+import { callWrite, isErasing, openWrites, type WriteArgs, type WriteName } from "./writes.ts";
 
 export interface WriterOptions {
   readonly path: string;
@@ -53,6 +53,8 @@ function serveWrites(port: MessagePort, { path, busyTimeoutMs }: WriterOptions):
               callWrite(writes, name, args),
         ),
       );
+      // The WAL still has the pages with the forgotten text.
+      if (calls.some(({ name, args }) => isErasing(name, args))) emptyWal(database);
       post(calls.map(({ id }, place) => toAnswer(id, outcomes[place] as WriteOutcome)));
       if (calls.some(({ name }) => name === "remove")) void shrinkFile(database);
     }

@@ -5,6 +5,7 @@
  * many share one.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { isForgetting } from "#core/memory.ts";
 import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
@@ -13,7 +14,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { Anchor, NoteHead } from "./anchor.ts";
 import { openBlobs } from "./blobs.ts";
 import { openCommits } from "./commit.ts";
-import { openTransactions, prepare } from "./connection.ts";
+import { emptyWal, openTransactions, prepare } from "./connection.ts";
 import { openCurations } from "./curate.ts";
 import { throwNoAgent, wrapStoreErrors } from "./failure.ts";
 import { openForks } from "./fork.ts";
@@ -77,6 +78,8 @@ export function openDirectWriter(database: DatabaseSync, path: string, anchor: A
         );
         anchor.publish();
         if (name === "remove") await shrinkFile(database);
+        // The WAL still has the pages with the text.
+        if (isErasing(name, args)) emptyWal(database);
         return result;
       } catch (error) {
         undo();
@@ -86,6 +89,16 @@ export function openDirectWriter(database: DatabaseSync, path: string, anchor: A
     close: async () => anchor.close(),
   };
 }
+
+/** True for a write after which a forgotten text must not be in any file. */
+export const isErasing = (name: WriteName, args: WriteArgs<WriteName>): boolean =>
+  name === "curate" && (args as WriteArgs<"curate">)[1].some(isForgetting);
+
+/** True for a write that reads much, so that it must not run in the calling thread of a host. */
+export const isLongWrite = (name: WriteName, args: WriteArgs<WriteName>): boolean =>
+  name === "remove" ||
+  (name === "curate" &&
+    (args as WriteArgs<"curate">)[1].some((change) => "copies" in change && change.copies === true));
 
 export function callWrite<Name extends WriteName>(
   writes: Writes,

@@ -7,7 +7,7 @@
 import type { CommandCall } from "#core/call.ts";
 import type { OutputMode, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import { namespaceOf } from "#core/memory.ts";
+import { namespaceOf, shownIds } from "#core/memory.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { Received } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
@@ -149,7 +149,7 @@ function addToStory(
 ): void {
   switch (event.type) {
     case "model-asked": {
-      const recalled = event.recallIds.map(stepOf);
+      const recalled = shownIds(event).map(stepOf);
       story.recalledSteps = [...new Set(recalled.filter((step) => step > 0))].sort((a, b) => a - b);
       story.goals = goals;
       story.mode = event.mode;

@@ -1,13 +1,15 @@
 /** load-memory.ts -- loads memories from a store: pages, lists, one row, and why a row exists. */
 import { GoaldError } from "#core/errors.ts";
-import { isLive, SHARED_MEMORY } from "#core/memory.ts";
+import { isLive, SHARED_MEMORY, shownIds } from "#core/memory.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
-import { headOf } from "#core/text.ts";
+import { headOf, type Text } from "#core/text.ts";
 import { count, described, listOf, open, type Static, text } from "#util/schema.ts";
 import { findMemory } from "./find-memory.ts";
 import { findAgent } from "./load-agent.ts";
+import { openTexts, wholeText } from "./long-text.ts";
+import { passageOf } from "./memory-passage.ts";
 import { type MemoryStory, MemoryView, RecallView, viewMemory } from "./memory-view.ts";
 import { allEvents } from "./read-log.ts";
 import { findStep } from "./step-view.ts";
@@ -84,7 +86,7 @@ export async function listMemories(
   for (let after = 0; ; ) {
     const page = await reader.memories(id, after, PAGE);
     for (const row of page) {
-      if (row.kind === "forgetting" && row.forgotten === null) hiding.set(row.id, row.step ?? 0);
+      if (isHiding(row)) hiding.set(row.id, row.step ?? 0);
       if (kind === undefined || row.kind === kind) found.push(row);
     }
     if (page.length < PAGE) break;
@@ -98,6 +100,9 @@ export async function listMemories(
   rows.sort((a, b) => (a.at === b.at ? b.change - a.change : a.at < b.at ? 1 : -1));
   return { namespace: id, count: rows.length, memories: rows.slice(0, limit) };
 }
+
+/** True for a mark by which the agent hides another row, until a person forgets the mark. */
+const isHiding = ({ kind, forgotten }: MemoryRow): boolean => kind === "forgetting" && forgotten === null;
 
 /** `id`: whole, or its part after the slash (`12`, `4.1`, `+3`). Throws GOALD_NOT_FOUND. */
 export async function loadMemory(
@@ -117,15 +122,16 @@ export async function loadMemory(
 /** `12`, `4.1` and `+3` are rows of the namespace; an id with a slash is whole. */
 export const wholeMemoryId = (id: string, namespace: string): string => (id.includes("/") ? id : `${namespace}/${id}`);
 
-type StoryReader = FindReader & Pick<StoreReader, "memory" | "read" | "files">;
+type StoryReader = FindReader & Pick<StoreReader, "memory" | "read" | "files" | "blob">;
 
 export async function loadMemoryStory(place: MemoryPlace, id: string, reader: StoryReader): Promise<MemoryStory> {
   const row = await loadMemory(place, id, reader);
   const agent = (await findNamespace(reader, place)).row;
   const before = await followChain(row, ({ supersedes }) => supersedes, reader);
   const after = await followChain(row, ({ supersededBy }) => supersededBy, reader);
+  const [hiding] = row.forgotten === null ? after.slice(0, 1).filter(isHiding) : [];
   return {
-    memory: viewMemory(row),
+    memory: { ...viewMemory(row), ...(hiding ? { hiddenInStep: hiding.step ?? 0 } : {}) },
     step: await loadStepOf(row, reader),
     before: before.map(viewMemory),
     after: after.map(viewMemory),
@@ -154,11 +160,14 @@ async function followChain(
 async function stepsThatRecalled(row: MemoryRow, agent: AgentRow, reader: StoryReader): Promise<readonly number[]> {
   const steps = new Set<number>();
   for await (const event of allEvents(reader, agent.id))
-    if (event.type === "model-asked" && event.recallIds.includes(row.id)) steps.add(event.step);
+    if (event.type === "model-asked" && shownIds(event).includes(row.id)) steps.add(event.step);
   return [...steps];
 }
 
-async function loadStepOf({ namespace, step, seq }: MemoryRow, reader: StoryReader): Promise<MemoryStory["step"]> {
+async function loadStepOf(
+  { namespace, step, seq, text }: MemoryRow,
+  reader: StoryReader,
+): Promise<MemoryStory["step"]> {
   if (step === null || step === 0) return null;
   const found = await findStep(allEvents(reader, namespace), step, await reader.files(namespace));
   if (!found) return null;
@@ -166,8 +175,8 @@ async function loadStepOf({ namespace, step, seq }: MemoryRow, reader: StoryRead
   const [event] = await reader.read(namespace, seq - 1, 1);
   // A person's message between two steps belongs to no command.
   const isOfCommand = event !== undefined && "callId" in event;
-  if (!isOfCommand)
-    return { agent: namespace, step, turn, thought: "", command: null, args: {}, status: null, from: null, files: [] };
+  const none = { thought: "", command: null, args: {}, status: null, from: null, passage: null, files: [] };
+  if (!isOfCommand) return { agent: namespace, step, turn, ...none };
   return {
     agent: namespace,
     step,
@@ -177,6 +186,7 @@ async function loadStepOf({ namespace, step, seq }: MemoryRow, reader: StoryRead
     args: command?.args ?? {},
     status: result?.status ?? null,
     from: result?.source ?? null,
+    passage: result ? passageOf(wholeText((await openTexts(result.text, reader)) as Text), text) : null,
     files: files.map(({ path }) => path),
   };
 }

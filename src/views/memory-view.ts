@@ -34,7 +34,7 @@ const Closed = open({
 });
 
 type ViewedMemory = Omit<MemoryRow, "vector"> & {
-  /** Step in which the agent hid the row with `forget_memory`. Only in lists. */
+  /** Step in which the agent hid the row with `forget_memory`. */
   readonly hiddenInStep?: number;
 };
 export const MemoryView: ObjectSchema<ViewedMemory> = open(
@@ -56,7 +56,10 @@ export const MemoryView: ObjectSchema<ViewedMemory> = open(
     outside: described(OutsideSources, "Sources of the outside words that it may hold. Absent: none."),
     factKey: described(text, "Hash of what a fact is about. Absent: not a fact with a subject and an attribute."),
     closed: described(Closed, "A fact that was true until the newer one was noted. Absent: it holds."),
-    hiddenInStep: described(count, "Step in which the agent hid it; only in lists. Absent: not hidden."),
+    hiddenInStep: described(
+      count,
+      "Step in which the agent hid it; only in lists and in the story of a memory. Absent: not hidden.",
+    ),
     pinned: flag,
     forgotten: nullable(oneOf("person", "source")),
     embedder: described(nullable(text), "Null while the vector is pending."),
@@ -68,7 +71,11 @@ export const MemoryView: ObjectSchema<ViewedMemory> = open(
 );
 export type MemoryView = Static<typeof MemoryView>;
 
-export const RecallView: ObjectSchema<Recall> = open(
+/** A recall without the rows around it. */
+interface RecallView extends Omit<Recall, "ranges" | "around" | "series"> {
+  readonly excerpt?: string;
+}
+export const RecallView: ObjectSchema<RecallView> = open(
   {
     id: text,
     seq: count,
@@ -81,12 +88,17 @@ export const RecallView: ObjectSchema<Recall> = open(
     outside: OutsideSources,
     closed: described(Closed, "A fact that was true until the newer one was noted. Absent: it holds."),
     score: { type: "number" },
-  } satisfies SchemasOf<Recall>,
+  } satisfies SchemasOf<RecallView>,
   "seq",
   "excerpt",
   "outside",
   "closed",
 );
+
+export const viewRecall = ({ ranges, around: _around, series: _series, ...recall }: Recall): RecallView => ({
+  ...recall,
+  ...(ranges ? { excerpt: ranges.map(([from, to]) => recall.text.slice(from, to).toWellFormed()).join(" … ") } : {}),
+});
 
 export const viewMemory = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;
 
@@ -100,7 +112,7 @@ export const identityOf = ({
 
 const TEXT_CHARS = 90;
 
-export const MEMORY_HEAD: readonly string[] = ["ID", "AT", "STEP", "KIND", "FROM", "STANDING", "TEXT"];
+export const MEMORY_HEAD: readonly string[] = ["ID", "AT", "STEP", "KIND", "FROM", "VALIDITY", "TEXT"];
 
 /** One line of a table under MEMORY_HEAD. */
 export const memoryCells = (row: MemoryView): readonly string[] => [
@@ -109,40 +121,48 @@ export const memoryCells = (row: MemoryView): readonly string[] => [
   row.step === null ? "" : String(row.step),
   row.kind,
   row.trust,
-  standingOf(row),
+  validityOf(row),
   oneLine(row.text, TEXT_CHARS),
 ];
 
-export const RECALL_HEAD: readonly string[] = ["SCORE", "ID", "AT", "KIND", "FROM", "TEXT"];
+export const RECALL_HEAD: readonly string[] = ["MATCH", "ID", "AT", "KIND", "FROM", "TEXT"];
 
-export const recallCells = ({ score, id, at, kind, trust, text }: Recall): readonly string[] => [
-  score.toFixed(3),
+export const recallCells = ({ score, id, at, kind, trust, text, closed }: RecallView): readonly string[] => [
+  matchOf(score),
   id,
   at.slice(0, 16).replace("T", " "),
-  kind,
+  closed ? `${kind}, ${describeEnd(closed)}` : kind,
   trust,
   oneLine(text, TEXT_CHARS),
 ];
 
-export function standingOf({ pinned, forgotten, supersededBy, closed, hiddenInStep }: MemoryView): string {
+/** A score in words. Scores are about 1 for the best row that shares the rare words of a query. */
+function matchOf(score: number): string {
+  if (score >= 0.7) return "strong match";
+  if (score >= 0.3) return "good match";
+  return score >= 0.01 ? "few words shared" : "no words shared";
+}
+
+/** Empty for a row that holds and may be recalled. */
+export function validityOf({ pinned, forgotten, supersededBy, closed, hiddenInStep }: MemoryView): string {
   if (forgotten !== null) return forgotten === "person" ? "forgotten" : "gone from its source";
   if (hiddenInStep !== undefined) return `hidden by the agent in step ${hiddenInStep}`;
-  if (supersededBy !== null) return `now ${supersededBy}`;
+  if (supersededBy !== null) return `replaced by ${supersededBy}`;
   if (pinned) return "pinned";
   return closed ? describeEnd(closed) : "";
 }
 
 /** "until step 41" */
-export const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longer true" : `until step ${step}`);
+const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longer true" : `until step ${step}`);
 
 /** The whole row. */
 export function describeMemory(row: MemoryView): string {
   const { id, kind, trust, at, step, importance, source, supersedes, closed, text } = row;
-  const standing = standingOf(row);
+  const validity = validityOf(row);
   return [
     `${id}  ${kind}, from ${trust}, importance ${importance}`,
     `${at}${step === null ? "" : `, step ${step}`}`,
-    ...(standing === "" ? [] : [standing]),
+    ...(validity === "" ? [] : [validity]),
     ...(source === null ? [] : [`Read from ${source}`]),
     ...(supersedes === null ? [] : [`${kind === "forgetting" ? "Hides" : "Replaces"} ${supersedes}`]),
     ...(closed ? [`Its newer fact is ${closed.by}`] : []),
@@ -160,6 +180,7 @@ const StepOfMemory = open({
   args: recordOf({}),
   status: nullable(text),
   from: described(nullable(text), "Source of the text of the result."),
+  passage: described(nullable(text), "The part of the result from which the memory was made."),
   files: listOf(text),
 });
 
@@ -178,11 +199,12 @@ const MAX_STEPS = 20;
 export function describeMemoryStory({ memory, step, before, after, recalledIn }: MemoryStory): string {
   const lines = [describeMemory(memory), ""];
   if (step) {
-    const { agent, turn, thought, command, args, status, from, files } = step;
+    const { agent, turn, thought, command, args, status, from, passage, files } = step;
     lines.push(`Left by step ${step.step} of ${agent} (turn ${turn}): goald show ${agent} --step ${step.step}`);
     if (thought !== "") lines.push(`  Thought: ${oneLine(thought, 400)}`);
     if (command !== null) lines.push(`  Command: ${command} ${oneLine(escapeUnseenInJson(JSON.stringify(args)), 300)}`);
     if (status !== null) lines.push(`  Result: ${status}, from ${from}`);
+    if (passage !== null) lines.push(...passage.split("\n").map((line) => `  | ${line}`));
     if (files.length > 0) lines.push(`  Files: ${files.join(", ")}`);
   } else if (memory.step !== null) lines.push(`Left in step ${memory.step}.`);
   else lines.push(memory.source === null ? "Added by a person." : `Read from ${memory.source}.`);
@@ -190,7 +212,7 @@ export function describeMemoryStory({ memory, step, before, after, recalledIn }:
   for (const row of after)
     lines.push(
       row.kind === "forgetting"
-        ? `Hidden by the agent in step ${row.step}. Recall it again: forget ${row.id}`
+        ? `Hidden by ${row.id}. To recall it again, forget that one.`
         : `Replaced by ${row.id}: ${oneLine(row.text, 200)}`,
     );
   lines.push(recalledLine(recalledIn));

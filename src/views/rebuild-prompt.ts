@@ -1,18 +1,19 @@
 /**
  * rebuild-prompt.ts -- rebuilds the prompt of a step from the log, and checks its hash against the request's. Pure.
  *
- * The log holds a prompt's hash and recalls, not its text. The same state, recalls, words, commands and context size give
+ * The log holds a prompt's hash and which characters of which memories it showed, not its text. The same state, memories, words, commands and context size give
  * the same prompt except for the time in it, which is up to a second before the request's: each millisecond is tried. When no
  * hash matches, words, commands or settings have changed, and the result is a reconstruction.
  */
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
+import { shownIds } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import type { Recall } from "#core/ports/recall.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { wordsOfMode } from "#prompt/form-words.ts";
+import { readShown } from "#prompt/shown-recalls.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Words } from "#prompt/template.ts";
 import { described, flag, listOf, oneOf, open, type Static, text } from "#util/schema.ts";
@@ -38,16 +39,19 @@ type Asked = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
 /** Longest time from the time in a prompt to the time of its event: building and hashing. */
 const MAX_BUILD_MS = 1_000;
 
-/** `state`: before the request. `recalls`: in the order of the request, without those that were removed. */
+/** `state`: before the request. `rows`: those that the request showed, in any order, without those that were removed. */
 export function rebuildPrompt(
   asked: Asked,
   state: AgentState,
-  recalls: readonly MemoryRow[],
+  rows: readonly MemoryRow[],
   parts: RebuildParts,
 ): RebuiltPrompt {
   try {
     const at = new Date(asked.at);
-    const rows = recalls.map((recall) => ({ ...asRecalled(recall, asked.seq), score: 0 }));
+    const known = new Map(rows.map((row) => [row.id, asRecalled(row, asked.seq)]));
+    const recalls = asked.recallIds.flatMap((id) => known.get(id) ?? []).map((row) => ({ ...row, score: 0 }));
+    // Older events do not record what was shown of the recalls.
+    const recorded = asked.shown ? { shown: readShown(asked.recallIds, asked.shown, known) } : {};
     const shown = {
       ...parts.commandsFor(state),
       form: wordsOfMode(asked.mode),
@@ -55,9 +59,9 @@ export function rebuildPrompt(
       step: asked.step,
       folder: asked.folder,
     };
-    const { messages } = buildPrompt({ ...parts, ...shown, recalls: rows, now: at });
+    const { messages } = buildPrompt({ ...parts, ...shown, ...recorded, recalls, now: at });
     const sent = sentMessages(asked, messages, at);
-    return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };
+    return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, rows) };
   } catch (error) {
     if (!isGoaldError(error, "GOALD_PROMPT_TOO_LONG")) throw error;
     return { messages: [], exact: false, note: `The prompt can no longer be built. ${error.message}` };
@@ -65,10 +69,7 @@ export function rebuildPrompt(
 }
 
 /** The row without a mark that a later event, or a person's pin, has given or taken. */
-export function asRecalled(
-  { closed, ...row }: MemoryRow,
-  seq: number,
-): Omit<MemoryRow, "closed"> & Pick<Recall, "closed"> {
+export function asRecalled({ closed, ...row }: MemoryRow, seq: number): MemoryRow {
   const closedAt = Number(/\/(\d+)(?:\.\d+)?$/.exec(closed?.by ?? "")?.[1] ?? 0);
   return closed && closedAt < seq && !row.pinned ? { ...row, closed } : row;
 }
@@ -98,8 +99,8 @@ function sentMessages(
 /** As prompt/build.ts writes the time. */
 const timeLine = (now: Date): string => now.toISOString();
 
-function noteOn({ recallIds }: Asked, recalls: readonly MemoryRow[]): string {
-  const gone = recallIds.length - recalls.length;
-  const missing = gone > 0 ? ` ${gone} of its recalls are no longer in the store.` : "";
+function noteOn(asked: Asked, rows: readonly MemoryRow[]): string {
+  const gone = shownIds(asked).length - rows.length;
+  const missing = gone > 0 ? ` ${gone} of the memories in it are no longer in the store.` : "";
   return `A reconstruction, not the exact prompt: commands, words or settings have changed since it was sent.${missing}`;
 }

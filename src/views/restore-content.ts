@@ -8,11 +8,11 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { parentsOf } from "./restore-target.ts";
-import { holdsFileContent, restoreVersion } from "./restore-version.ts";
+import { holdsFileContent, isPutBack, placingCallOf, restoreVersion } from "./restore-version.ts";
 
 export interface FileHistory {
   readonly path: string;
-  /** Versions of the file, and the placings of folders above it, in order. */
+  /** Versions of the file, and the comings and goings of placed folders above it, in order. */
   readonly marks: readonly FileVersion[];
 }
 
@@ -24,16 +24,17 @@ export function historiesOf(versions: readonly FileVersion[]): readonly FileHist
   const histories: FileHistory[] = [];
   for (const [path, all] of byPath) {
     if (!all.some(holdsFileContent)) continue;
-    const own = all.filter((version) => holdsFileContent(version) || version.operation === "delete");
+    const own = all.filter((version) => holdsFileContent(version) || isDelete(version));
     const above = parentsOf(path).filter((parent) => placed.has(parent));
-    const placings = above.flatMap((parent) => (byPath.get(parent) ?? []).filter(isPlace));
-    const marks = [...own, ...placings].sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
+    const moves = above.flatMap((parent) => (byPath.get(parent) ?? []).filter((it) => isPlace(it) || isDelete(it)));
+    const marks = [...own, ...moves].sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
     histories.push({ path, marks });
   }
   return histories.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 const isPlace = ({ operation }: FileVersion): boolean => operation === "place";
+const isDelete = ({ operation }: FileVersion): boolean => operation === "delete";
 
 export interface KnownContent {
   /** Null for no file. */
@@ -50,16 +51,32 @@ export async function contentAt(
   store: Pick<StoreReader, "blob">,
 ): Promise<KnownContent | undefined> {
   const last = marks.findLastIndex((mark) => kept.has(mark));
-  const lastMark = marks[last];
+  const [lastMark, next] = [marks[last], marks[last + 1]];
   if (lastMark?.path === path) {
     const own = marks.filter((mark) => mark.path === path && kept.has(mark));
     return { content: await restoreVersion(own, store), outside: lastMark.outside ?? [] };
   }
-  const next = marks[last + 1];
-  // A file that was found was there before: in the folder, or made by a person.
-  if (next?.path === path)
-    return next.operation === "found"
-      ? { content: await restoreVersion([next], store), outside: next.outside ?? [] }
-      : NO_FILE;
-  return lastMark === undefined ? NO_FILE : undefined;
+  if (lastMark?.operation !== "place") return next?.operation === "found" ? contentOf(next, store) : NO_FILE;
+  const first = findFirstInside(lastMark, path, marks.slice(last + 1));
+  if (!first) return undefined;
+  const isAsBefore = first.path === path && (first.operation === "found" || isPutBack(first));
+  return isAsBefore ? contentOf(first, store) : NO_FILE;
+}
+
+/** The content of a file that was found was there before: in a folder, or made by a person. */
+const contentOf = async (version: FileVersion, store: Pick<StoreReader, "blob">): Promise<KnownContent> => ({
+  content: await restoreVersion([version], store),
+  outside: version.outside ?? [],
+});
+
+/**
+ * The first change of the file while the placed folder is there, which may leave and come back; or the placing of an inner
+ * folder, which needs an empty place.
+ */
+function findFirstInside(placed: FileVersion, path: string, later: readonly FileVersion[]): FileVersion | undefined {
+  let isThere = true;
+  return later.find((mark) => {
+    if (mark.path === placed.path) isThere = isPlace(mark) && placingCallOf(mark) === placingCallOf(placed);
+    return isThere && (mark.path === path || (isPlace(mark) && mark.path.startsWith(`${placed.path}/`)));
+  });
 }

@@ -2,7 +2,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { splitSubagentPath } from "#core/subagents/folder.ts";
-import { holdsFileContent, isChosen, isPutBack, isUpToStep, restorationOf } from "./restore-version.ts";
+import { holdsFileContent, isChosen, isPutBack, restorationOf, upToStep } from "./restore-version.ts";
 
 export interface RestoreRequest {
   /** The files get their versions after this step; 0 is before the first. Null takes back the newest restoration. */
@@ -30,7 +30,7 @@ export function targetOf(
   undoing: string | null,
 ): RestoreTarget {
   if (step === null) return targetOfUndo(versions, agent, undoing);
-  const kept = new Set(versions.filter((version) => isUpToStep(version, step)));
+  const kept = new Set(upToStep(versions, step));
   return { step, kept, undone: null, isInterrupted: false, covers: (path) => isOwnPath(path) && isChosen(path, paths) };
 }
 

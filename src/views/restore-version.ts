@@ -65,16 +65,16 @@ export function byPath<T extends Pick<FileVersion, "path" | "operation">>(
 }
 
 /**
- * The versions up to the end of a step as the agent left it. Excludes files that a person restored after that step, so that
- * restoring the latest step undoes a restoration.
+ * The versions up to the end of a step as the agent left it. Ends before the first file that a person restored after that step,
+ * so that restoring the latest step undoes a restoration.
  */
-export const upToStep = <T extends Pick<FileVersion, "step" | "operation" | "callId">>(
+export function upToStep<T extends Pick<FileVersion, "step" | "operation" | "callId">>(
   versions: readonly T[],
   step: number,
-): readonly T[] => versions.filter((version) => isUpToStep(version, step));
-
-export const isUpToStep = (version: Pick<FileVersion, "step" | "operation" | "callId">, step: number): boolean =>
-  version.step < step || (version.step === step && !isPutBack(version));
+): readonly T[] {
+  const end = versions.findIndex((version) => version.step > step || (version.step === step && isPutBack(version)));
+  return end === -1 ? versions : versions.slice(0, end);
+}
 
 /** False for a folder that came or went as a whole, and for a deletion. */
 export const holdsFileContent = ({ operation }: Pick<FileVersion, "operation">): boolean =>

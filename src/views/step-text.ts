@@ -52,7 +52,7 @@ function promptLines({ messages, exact, note }: RebuiltPrompt): readonly string[
 function recallLines({ recalls, recallIds }: WholeStep): readonly string[] {
   if (recallIds.length === 0) return ["Recalls: none"];
   return [
-    "Recalls, best first",
+    "Recalls, best first, then the memories shown with them",
     ...recalls.map(({ id, step, at, trust, text }) => `${id} (step ${step}, ${at}, from ${trust})\n${indent(text)}`),
   ];
 }

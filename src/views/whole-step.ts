@@ -1,6 +1,7 @@
 /** whole-step.ts -- one step as `goald show --step` prints it, loaded from a store. */
 import { GoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
+import { shownIds } from "#core/memory.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
@@ -30,7 +31,10 @@ export const WholeStep = open({
   name: text,
   ...stepMembers,
   prompt: RebuiltPrompt,
-  recalls: described(listOf(PromptRecall), "In the order of the prompt."),
+  recalls: described(
+    listOf(PromptRecall),
+    "The recalls, best first, then the other memories that the prompt shows with them.",
+  ),
   thoughts: nullable(ThoughtsView),
 });
 export type WholeStep = Static<typeof WholeStep>;
@@ -49,18 +53,18 @@ export async function loadStep(row: AgentRow, step: number, reader: Reader, part
   const found = await findStep(allEvents(reader, row.id), step, await reader.files(row.id));
   if (!found) throw await noStep(row, step, reader);
   const { asked, before } = found;
-  const recalls = await recallsOf(asked.recallIds, reader);
-  const prompt = rebuildPrompt(asked, before, recalls, await parts.promptParts(asked.model));
+  const rows = await readRows(shownIds(asked), reader);
+  const prompt = rebuildPrompt(asked, before, rows, await parts.promptParts(asked.model));
   const view = (await openTexts(found.view, reader)) as StepView;
   const { reply } = view;
   const read = (words: string, finishReason: string) => parts.readThoughts(words, finishReason, asked.mode);
   const thoughts = typeof reply?.text === "string" ? await read(reply.text, reply.finishReason) : null;
-  const shown = recalls.map(({ id, step, at, kind, trust, text }) => ({ id, step, at, kind, trust, text }));
-  return { agent: row.id, name: row.name, ...view, prompt, recalls: shown, thoughts };
+  const recalls = rows.map(({ id, step, at, kind, trust, text }) => ({ id, step, at, kind, trust, text }));
+  return { agent: row.id, name: row.name, ...view, prompt, recalls, thoughts };
 }
 
-/** In the order of the prompt, without forgotten rows. */
-async function recallsOf(ids: readonly string[], reader: Reader): Promise<readonly MemoryRow[]> {
+/** In the order of the ids, without forgotten rows. */
+async function readRows(ids: readonly string[], reader: Reader): Promise<readonly MemoryRow[]> {
   const found: MemoryRow[] = [];
   for (const id of ids) {
     const row = await findMemory(reader, id);

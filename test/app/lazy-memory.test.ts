@@ -7,9 +7,10 @@ import { createEmbeddingMeter } from "#model/embedding-meter.ts";
 import { systemClock } from "#util/clock.ts";
 
 const ROW = {
-  id: "a1",
+  id: "a/1",
   namespace: "a",
   kind: "step",
+  seq: 1,
   step: 1,
   text: "Paris has rain.",
   at: "2026-11-20T10:00:00.000Z",
@@ -17,9 +18,10 @@ const ROW = {
 const FILE = { read: async () => undefined, write: async () => undefined };
 const QUERY = { agent: "a", texts: ["rain"], count: 5, excludeSteps: new Set<number>() };
 
+const SERVER = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+
 /** Opens memory that asks a server for embeddings, and counts its requests. */
-async function memoryOf(rows: readonly unknown[]) {
-  const env = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, string>> = SERVER) {
   const { settings } = await loadSettings({ env });
   let requests = 0;
   const send = async (): Promise<Response> => {
@@ -29,9 +31,10 @@ async function memoryOf(rows: readonly unknown[]) {
   const memory = openMemoryLate({
     home: { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home,
     settings,
-    server: { baseUrl: env.OPENAI_BASE_URL, apiKey: env.OPENAI_API_KEY, http: { to: () => send } },
+    server: { baseUrl: settings.openai.baseUrl, apiKey: settings.openai.apiKey ?? "", http: { to: () => send } },
     store: {
       memories: async (namespace, after) => (namespace === "a" && after === 0 ? (rows as MemoryRow[]) : []),
+      memory: async (_namespace, id) => (rows as MemoryRow[]).find((row) => row.id === id),
       saveVectors: async () => undefined,
     },
     report: () => undefined,
@@ -51,19 +54,37 @@ describe("long-term memory", () => {
     await memory.close();
   });
 
-  it("is opened for an agent with memories, and asks for embeddings", async () => {
-    const row = {
-      ...ROW,
-      change: 1,
-      trust: "agent",
-      importance: 0.5,
-      pinned: false,
-      forgotten: null,
-      supersededBy: null,
-    };
-    const { memory, requests } = await memoryOf([row]);
-    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a1" }]);
-    expect(requests()).toBe(1);
+  const row = {
+    ...ROW,
+    change: 1,
+    trust: "agent",
+    importance: 0.5,
+    pinned: false,
+    forgotten: null,
+    supersededBy: null,
+    embedder: "text-embedding@1536",
+    vector: Float32Array.of(1),
+  };
+
+  it.each<[what: string, requests: number, row: object, env: Readonly<Record<string, string>>]>([
+    ["asks for embeddings when its rows have vectors of a server", 1, {}, SERVER],
+    [
+      "sends nothing for a person's search of rows without a server's vectors",
+      0,
+      { embedder: null, vector: null },
+      SERVER,
+    ],
+    [
+      "asks for embeddings of such rows when the settings say so",
+      1,
+      { embedder: null, vector: null },
+      { ...SERVER, GOALD_EMBEDDER: "openai" },
+    ],
+    ["sends nothing without a key and a server", 0, {}, {}],
+  ])("%s", async (_what, sent, change, env) => {
+    const { memory, requests } = await memoryOf([{ ...row, ...change }], env);
+    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a/1" }]);
+    expect(requests()).toBe(sent);
     await memory.close();
   });
 });

@@ -52,6 +52,10 @@ describe("goald memory", () => {
     const told = endedWith(0, await memory("why", oldest.replace("foo/", ""))).stdout;
     expect(told).toContain("Left by step 1 of foo (turn 1): goald show foo --step 1");
     expect(told).toContain("Command: write_to_file");
+    const shown = endedWith(0, await memory("show", oldest)).stdout;
+    expect(shown).toMatch(/^ {2}\| Wrote hours\.md/m);
+    expect(endedWith(0, await memory("stats")).stdout).toMatch(/^3 rows: .*step 2.*\n3 distinct texts; 0 pinned/);
+    expect(endedWith(0, await memory("search", "shop opens")).stdout).toMatch(/^MATCH .*\nstrong match /);
   });
 
   it("corrects a memory: recall finds the new text and never the old, and both rows are linked", async () => {
@@ -87,6 +91,40 @@ describe("goald memory", () => {
     expect(jsonOf(await memory("show", id, "--json"))).toMatchObject({ text: "", forgotten: "person", pinned: false });
     errorOf(endedWith(3, await memory("pin", id, "--json")));
     expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
+  });
+
+  it("corrects every row that says the same, and names them", async () => {
+    const wrong = { text: "The lift stops at floor 3", trust: "agent", kind: "fact" };
+    await goald.write(
+      "lift.jsonl",
+      `${JSON.stringify(wrong)}\n${JSON.stringify({ ...wrong, text: "the lift stops at floor 3." })}\n`,
+    );
+    const added = async () => {
+      endedWith(0, await memory("import", "--trust", join(goald.home, "lift.jsonl")));
+      return (await rowsOf("foo")).filter(({ text }) => /lift stops/.test(text)).map(({ id }) => id);
+    };
+    const [second = "", first = ""] = await added();
+    const said = endedWith(0, await memory("correct", first, "The lift stops at floor 4")).stdout;
+    expect(said).toContain(`It also replaced 1 row that said the same: ${second}`);
+    expect((await firstFound("where does the lift stop")).filter((id) => [first, second].includes(id))).toEqual([]);
+    expect(await added()).toHaveLength(1);
+    expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
+  });
+
+  it("forgets a row alone with --only, and names the steps whose log still has it", async () => {
+    const fact = { trust: "agent", kind: "fact", source: null };
+    const lines = ["The vault is in room 9", "the vault is in room 9"].map((text) => JSON.stringify({ ...fact, text }));
+    await goald.write("vault.jsonl", lines.join("\n"));
+    endedWith(0, await memory("import", "--trust", join(goald.home, "vault.jsonl")));
+    const vault = async () => (await rowsOf("foo")).filter(({ text }) => /vault is/.test(text)).map(({ id }) => id);
+    const [second = "", first = ""] = await vault();
+    const only = jsonOf(await memory("forget", "--only", first, "--json"));
+    expect(only).toEqual({ changed: [{ id: first, isNew: true }], steps: [] });
+    expect(await vault()).toEqual([second]);
+    const step = (await rowsOf("foo")).find(({ step, text }) => step === 2 && text.includes("plan.md"))?.id ?? "";
+    const said = endedWith(0, await memory("forget", step, second)).stdout;
+    expect(said).toMatch(/The log of foo .* still have it: step 2\. .*goald rm foo, after goald fork foo --step 1/);
+    expect(await vault()).toEqual([]);
   });
 
   it("reads text from standard input, redacts keys of the home, and removes control characters", async () => {

@@ -5,7 +5,8 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
-import { renderRows } from "#prompt/recalls.ts";
+import { fitRecalls } from "#prompt/fit-recalls.ts";
+import { renderPassages } from "#prompt/recalls.ts";
 import { type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
@@ -86,7 +87,8 @@ async function shownFor({ store, row }: Loop, text: string, excludeSteps: readon
   const query = { agent: row.id, texts: [text], count: 10, excludeSteps: new Set(excludeSteps) };
   const recalls: readonly Recall[] = await memory.recall(query, new AbortController().signal);
   await memory.close();
-  return renderRows(recalls, new Date(AT), 32_000);
+  const lines = renderPassages(fitRecalls(recalls, new Date(AT), 32_000), new Date(AT)).split("\n");
+  return lines.filter((line) => line !== "");
 }
 
 describe("remember", () => {

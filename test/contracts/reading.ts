@@ -230,6 +230,10 @@ export function describeReading(name: string, open: OpenReading): void {
         });
         const { id } = page.memories[0] ?? { id: "" };
         expect((await reading.memoryStory(place, id)).step).toMatchObject({ agent: "worker", step: 1 });
+        expect(await reading.memoryStats(place)).toMatchObject({
+          ...{ namespace: "worker", rows: count, replaced: 0, pinned: 0, forgotten: 0 },
+          kinds: expect.arrayContaining([{ kind: "fact", rows: 1 }]),
+        });
         await expect(reading.memory(place, "+9")).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
       }));
 

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Fork, Lease } from "#core/ports/agent.ts";
+import type { ShownRecall } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import { AT, asked, finished } from "../helpers/events.ts";
 import { later, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "./store-builders.ts";
@@ -13,6 +14,12 @@ const putAside = { ...said(""), text: { blob: sha256(LONG), bytes: LONG.length, 
 const [end] = stamped(5, said("here it parts"));
 const FORK: Fork = { name: "Foo", head: 4, events: [end as RecordedEvent] };
 
+/** What a prompt showed of memories of this agent and of another one. */
+const shownIn = (id: string): readonly ShownRecall[] => [
+  { id: `${id}/2`, ranges: [[0, 3]], with: [{ id: `${id}/3` }], series: [`${id}/3`, "elsewhere/3"] },
+  { id: "elsewhere/7", with: [{ id: "elsewhere/6" }] },
+];
+
 export function forkContract(name: string, make: () => Promise<Store>): void {
   describe(`${name} keeps the store contract: forks`, () => {
     let store: Store;
@@ -23,7 +30,7 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       await store.claim("foo");
       lease = await store.claim("foo");
       await store.deliver("foo", "word", words("hello"), AT);
-      const question = { ...asked(1), epoch: 2, recallIds: ["foo/2", "elsewhere/7"] };
+      const question = { ...asked(1), epoch: 2, recallIds: ["foo/2", "elsewhere/7"], shown: shownIn("foo") };
       await store.commit(lease, 1, {
         ...NOTHING,
         events: stamped(2, question, finished(1)),
@@ -61,7 +68,7 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       const times = { createdAt: AT, updatedAt: later(5), wakeAt: null };
       expect(row).toEqual({ id: "foo-2", name: "Foo", folder: "foo-2", parent: null, head: 5, epoch: 2, ...times });
       const [first, question, ...others] = (await store.read("foo", 0, 4)) as RecordedEvent[];
-      const own = { ...question, recallIds: ["foo-2/2", "elsewhere/7"] };
+      const own = { ...question, recallIds: ["foo-2/2", "elsewhere/7"], shown: shownIn("foo-2") };
       expect(await store.read("foo-2", 0, 10)).toEqual([first, own, ...others, end]);
       const memories = await store.memories("foo-2", 0, 10);
       expect(memories.map(({ id, text, namespace }) => [id, text, namespace])).toEqual([

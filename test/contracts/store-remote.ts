@@ -32,6 +32,19 @@ export function remoteContract(name: string, make: () => Promise<Store>): void {
       expect(await store.remoteNamespaces("a")).toEqual(["shared"]);
     });
 
+    it("are listed when their memory was forgotten, until they are deleted there", async () => {
+      const note = { op: "add", kind: "note", text: "x", importance: 1, trust: "person" } as const;
+      await store.curate("shared", [note, note, note], "k", AT);
+      await store.saveRemoteRows("a", "shared", [row("shared/+1"), row("shared/+2", "1", false)], []);
+      expect(await store.remoteForgotten("a")).toEqual([]);
+      const forget = (id: string) => ({ op: "forget", id, by: "person" }) as const;
+      await store.curate("shared", [forget("shared/+2"), forget("shared/+3")], "k 2", AT);
+      expect(await store.remoteForgotten("a")).toEqual(["shared/+2"]);
+      expect(await store.remoteForgotten("b")).toEqual([]);
+      await store.saveRemoteRows("a", "shared", [], ["shared/+2"]);
+      expect(await store.remoteForgotten("a")).toEqual([]);
+    });
+
     it("are returned in pages, in the order of ids", async () => {
       await store.saveRemoteRows(
         "a",

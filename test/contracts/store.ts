@@ -28,11 +28,13 @@ import { nextVectorsContract } from "./store-next-vectors.ts";
 import { projectionContract } from "./store-projections.ts";
 import { remoteContract } from "./store-remote.ts";
 import { removalContract } from "./store-removal.ts";
+import { sameRowContract } from "./store-same-rows.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
   coreStoreContract(name, make);
   memoryContract(name, make);
   curationContract(name, make);
+  sameRowContract(name, make);
   remoteContract(name, make);
   nextVectorsContract(name, make);
   removalContract(name, make);

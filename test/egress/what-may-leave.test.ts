@@ -97,7 +97,7 @@ describe("text of memory and of people in what a call sends", () => {
   it("is found, with where it came from", async () => {
     const log = makeEgressLog({
       goals: ["Pay the invoice from account GB29 NWBK 6016 1331 9268 19"],
-      memories: { "shared/+1": SECRET },
+      memories: { "shared/+1": SECRET, "foo/3": "The safe behind the picture opens with 41 7 93 28." },
     });
     log.run(browse("http://evil.example/"), "web", PAGE);
     log.record({
@@ -107,6 +107,7 @@ describe("text of memory and of people in what a call sends", () => {
     });
     for (const [text, from, where] of [
       [SECRET, "memory", "shared/+1"],
+      ["safe behind the picture opens with 41 7 93 28", "memory", "foo/3"],
       ["GB29 NWBK 6016 1331 9268 19", "person", "the goals"],
       ["door code is 88 31 07 and the alarm code is 55 02 19", "person", "ada"],
     ] as const)

@@ -18,7 +18,7 @@ const FACTS: Readonly<Record<string, { openWorld: boolean; readOnly: boolean; se
 export interface EgressLogOptions {
   readonly goals?: readonly string[];
   readonly settingTexts?: string;
-  /** Texts of memories, by id. */
+  /** Texts of memories, by id. The first is recalled, the others are shown around it. */
   readonly memories?: Readonly<Record<string, string>>;
 }
 
@@ -43,13 +43,16 @@ export function makeEgressLog({ goals = ["Look around"], settingTexts = "", memo
   const request = (call: CommandCall, leaving?: Leaving): string => {
     step++;
     const callId = `c${step}`;
+    const [first, ...others] = Object.keys(memories);
+    const shown = first === undefined ? [] : [{ id: first, with: others.map((id) => ({ id })) }];
     const asked = {
       attempt: 1,
       epoch: 1,
       model: "m",
       mode: "plain",
       requestHash: "",
-      recallIds: Object.keys(memories),
+      recallIds: shown.map(({ id }) => id),
+      shown,
     } as const;
     record({ type: "model-asked", step, callId: `m${step}`, ...asked, reservedTokens: 0 });
     record({

@@ -48,6 +48,16 @@ const annotations = closed(
   { restorable: bool },
 );
 
+/** Characters of a memory: first, and the one after the last. */
+const ranges = { type: "array", items: { type: "array", items: count, minItems: 2, maxItems: 2 } };
+const shown = {
+  type: "array",
+  items: closed(
+    { id: string },
+    { ranges, with: { type: "array", items: closed({ id: string }, { ranges }) }, series: strings, others: positive },
+  ),
+};
+
 const origin = closed(
   { agent: { anyOf: [string, { type: "null" }] }, depth: positive, outside: sources },
   { carries: bool },
@@ -111,6 +121,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     optional: {
       reservedUsd: usdOrNull,
       outside: sources,
+      shown,
       folder: string,
       spent: closed({ usage, costUsd: usdOrNull, modelCalls: count }),
     },

@@ -6,7 +6,7 @@
 import type { MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 
-export interface MemoryRows extends Pick<Store, "memories" | "saveVectors"> {
+export interface MemoryRows extends Pick<Store, "memories" | "memory" | "saveVectors"> {
   /** Adds one row; seq and step go up by one unless given. */
   add(agent: string, text: string, given?: Partial<NewMemory>): MemoryRow;
   /** Forgets a row as a person does: it comes again without its text and its vector. */
@@ -15,7 +15,7 @@ export interface MemoryRows extends Pick<Store, "memories" | "saveVectors"> {
   /** Number of rows returned so far, and number of calls that saved vectors. */
   readonly counts: { read: number; saved: number };
   /** Errors that every call throws while they are set. */
-  readonly trouble: { reading?: Error; saving?: Error };
+  readonly trouble: { reading?: Error; readingTexts?: Error; saving?: Error };
 }
 
 export function memoryRows(): MemoryRows {
@@ -33,21 +33,22 @@ export function memoryRows(): MemoryRows {
     counts,
     trouble,
     add(agent, text, given = {}) {
-      const last = of(agent).at(-1);
+      const all = of(agent);
+      const seq = 1 + Math.max(0, ...all.map((row) => row.seq));
       const row: MemoryRow = {
-        seq: (last?.seq ?? 0) + 1,
-        step: (last?.step ?? 0) + 1,
+        seq,
+        step: 1 + Math.max(0, ...all.map((row) => row.step ?? 0)),
         namespace: agent,
         kind: "step",
         text,
         importance: 0.4,
         trust: "agent",
         ...given,
-        id: `${agent}/${given.seq ?? (last?.seq ?? 0) + 1}`,
+        id: `${agent}/${given.seq ?? seq}`,
         at: "2026-11-20T10:00:00.000Z",
         embedder: null,
         vector: null,
-        change: (last?.change ?? 0) + 1,
+        change: (all.at(-1)?.change ?? 0) + 1,
         supersedes: given.supersedes ?? null,
         supersededBy: null,
         key: given.key ?? null,
@@ -55,7 +56,7 @@ export function memoryRows(): MemoryRows {
         pinned: false,
         forgotten: null,
       };
-      of(agent).push(row);
+      all.push(row);
       return row;
     },
     forget(agent, id) {
@@ -73,6 +74,10 @@ export function memoryRows(): MemoryRows {
       const page = all.slice(from, from + limit);
       counts.read += page.length;
       return page;
+    },
+    async memory(agent, id) {
+      if (trouble.readingTexts) throw trouble.readingTexts;
+      return of(agent).find((row) => row.id === id);
     },
     async saveVectors(agent, embedder, vectors) {
       if (trouble.saving) throw trouble.saving;

@@ -1,8 +1,10 @@
 /** memory-store-rows.ts -- memory rows of the store in memory: added, replaced, pinned, forgotten. */
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
+import { compareWords } from "#core/same-statement.ts";
 import { wellFormed } from "#core/text.ts";
 import { forgottenError, supersededError } from "#store/curate.ts";
 import { throwNoMemory } from "#store/memory-rows.ts";
+import { correctedHash, correctedHashes } from "#store/same-rows.ts";
 
 const nextChange = (memories: readonly MemoryRow[]): number => 1 + Math.max(0, ...memories.map(({ change }) => change));
 
@@ -22,10 +24,15 @@ export function curateOne(
   };
   if (change.op === "forget") {
     if (row.forgotten === change.by || row.forgotten === "person") return { id: row.id, isNew: false };
-    const hidden = memories.findIndex((each) => row.kind === "forgetting" && each.supersededBy === row.id);
-    const shown = memories[hidden];
-    if (shown) memories[hidden] = { ...shown, supersededBy: null, change: nextChange(memories) };
-    return put({ text: "", vector: null, embedder: null, pinned: false, forgotten: change.by });
+    const same = change.copies === true && row.forgotten === null ? sameAs(row, memories) : NOTHING_SAME;
+    const gone = { text: "", vector: null, embedder: null, pinned: false, forgotten: change.by };
+    const forgotten = put(gone);
+    for (const copy of same.copies) changeRow(memories, copy, gone);
+    for (const { id, kind } of [row, ...same.copies]) {
+      const hidden = memories.find((each) => kind === "forgetting" && each.supersededBy === id);
+      if (hidden) changeRow(memories, hidden, { supersededBy: null });
+    }
+    return { ...forgotten, ...idsOf(same) };
   }
   if (row.forgotten !== null) throw forgottenError(row.id);
   const pinned = change.op === "pin";
@@ -38,7 +45,7 @@ function addOne(
   memories: MemoryRow[],
   namespace: string,
   seq: number,
-  { op: _op, supersedes, key, source, ...given }: MemoryChange & { readonly op: "add" },
+  { op: _op, supersedes, key, source, copies = false, ...given }: MemoryChange & { readonly op: "add" },
   at: string,
 ): MemoryChanged {
   const trustOf = (id: string | null) => memories.find((row) => row.id === id)?.trust;
@@ -57,12 +64,67 @@ function addOne(
   if (old?.supersededBy) throw supersededError(old.id, old.supersededBy);
   const made = 1 + Math.max(0, ...memories.map(({ id }) => Number(/\/\+(\d+)$/.exec(id)?.[1] ?? 0)));
   const id = `${namespace}/+${made}`;
-  insertRow(
-    memories,
-    { ...BLANK, ...given, namespace, seq, id, at, text: wellFormed(given.text) },
-    { supersedes, key, source },
+  const text = wellFormed(given.text);
+  const same = old && copies ? sameAs(old, memories, text) : NOTHING_SAME;
+  insertRow(memories, { ...BLANK, ...given, namespace, seq, id, at, text }, { supersedes, key, source });
+  for (const copy of same.copies) changeRow(memories, copy, { supersededBy: id });
+  return { id, isNew: true, ...idsOf(same) };
+}
+
+interface Same {
+  readonly copies: readonly MemoryRow[];
+  readonly alike: readonly MemoryRow[];
+}
+const NOTHING_SAME: Same = { copies: [], alike: [] };
+
+function sameAs(wanted: MemoryRow, memories: readonly MemoryRow[], correction?: string): Same {
+  const [whole = "", act] = correctedHashes(wanted.text);
+  const hash = correction === undefined ? whole : correctedHash(wanted.text, correction);
+  const others = memories
+    .filter((row) => row !== wanted && row.forgotten === null)
+    .filter((row) => correction === undefined || row.supersededBy === null)
+    .sort((a, b) => a.change - b.change);
+  const isOfEvent = ({ id }: MemoryRow): boolean => !id.includes("/+");
+  const same = others.filter((row) => correctedHashes(row.text).includes(hash));
+  const events = new Set([wanted, ...same].filter(isOfEvent).map(({ seq }) => seq));
+  const isOfSameEvent = (row: MemoryRow): boolean => isOfEvent(row) && events.has(row.seq);
+  const isPiece = ({ kind }: MemoryRow): boolean => (kind as string) === "piece";
+  const takesPieces = correction === undefined && !isPiece(wanted);
+  const copies = others.filter((row) => same.includes(row) || (takesPieces && isPiece(row) && isOfSameEvent(row)));
+  const likeness = compareWords(wanted.text);
+  const isAlike = ({ text }: MemoryRow): boolean =>
+    (act !== undefined && correctedHashes(text).includes(act)) || likeness(text) >= 0.7;
+  const alike = others.filter(
+    (row) => row.supersededBy === null && !copies.includes(row) && (isAlike(row) || isOfSameEvent(row)),
   );
-  return { id, isNew: true };
+  return { copies, alike: alike.slice(-20) };
+}
+
+const idsOf = ({ copies, alike }: Same): Partial<MemoryChanged> => ({
+  ...(copies.length > 0 ? { copies: copies.map(({ id }) => id) } : {}),
+  ...(alike.length > 0 ? { alike: alike.map(({ id }) => id) } : {}),
+});
+
+function changeRow(memories: MemoryRow[], { id }: MemoryRow, changed: Partial<MemoryRow>): void {
+  const place = memories.findIndex((row) => row.id === id);
+  memories[place] = { ...(memories[place] as MemoryRow), ...changed, change: nextChange(memories) };
+}
+
+/** Replaces a new row, by others than a person, that says the same as one that a person corrected. */
+function replaceAgain(memories: MemoryRow[], added: MemoryRow): void {
+  const hashes = correctedHashes(added.text);
+  const isSaidAgain = ({ text, change }: MemoryRow): boolean =>
+    memories.some(
+      (row) =>
+        row.trust === "person" && row.change > change && correctedHashes(row.text)[0] === correctedHashes(text)[0],
+    );
+  const wrong = memories.findLast((row) => {
+    const by = memories.find(({ id }) => id === row.supersededBy);
+    if (by?.trust !== "person" || row.forgotten !== null || !hashes.includes(correctedHash(row.text, by.text)))
+      return false;
+    return !isSaidAgain(row);
+  });
+  if (wrong) changeRow(memories, added, { supersededBy: wrong.supersededBy });
 }
 
 export const BLANK = {
@@ -88,6 +150,8 @@ export function insertRow(
   const old = memories[place];
   if (old && old.supersededBy === null && old.forgotten === null)
     memories[place] = { ...old, supersededBy: row.id, change: nextChange(memories) };
+  const added = memories.find(({ id }) => id === row.id);
+  if (added && added.trust !== "person") replaceAgain(memories, added);
 }
 
 function closeFact(memories: MemoryRow[], { id, step, factKey, trust }: Omit<MemoryRow, "change" | Named>): void {

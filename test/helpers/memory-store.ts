@@ -226,6 +226,15 @@ export class MemoryStore implements Store {
       .slice(0, limit);
   }
 
+  async remoteForgotten(index: string): Promise<readonly string[]> {
+    const spaces = [this.#state.shared, ...this.#state.agents.values()];
+    const forgotten = new Set(
+      spaces.flatMap(({ memories }) => memories.flatMap(({ id, forgotten }) => (forgotten === null ? [] : [id]))),
+    );
+    const ids = [...(this.#remote.get(index)?.values() ?? [])].flatMap((rows) => [...rows.keys()]);
+    return ids.filter((id) => forgotten.has(id));
+  }
+
   async saveRemoteRows(
     index: string,
     namespace: string,

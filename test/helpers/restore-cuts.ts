@@ -11,6 +11,8 @@ async function makeAgent(): Promise<RestoredAgent> {
   await agent.write("notes/a.md", "one");
   await agent.restore(1);
   await agent.clone("second", CLONE);
+  await agent.clone("second/inner", CLONE);
+  await agent.write("second/inner/c.md", "c");
   await agent.write("second/README.md", "# Mine\n");
   await agent.write("first/README.md", "# Mine\n");
   await agent.write("gone/b.md", "b");
@@ -91,5 +93,5 @@ export const cutRestorations = (when: When): void =>
     });
   });
 
-const restorationsOf = async ({ store, row }: RestoredAgent): Promise<number> =>
+export const restorationsOf = async ({ store, row }: RestoredAgent): Promise<number> =>
   (await store.read(row.id, 0, 100)).filter(({ type }) => type === "files-restored").length;

@@ -98,6 +98,37 @@ describe("a clone that came after the step", () => {
   });
 });
 
+describe("a clone inside another clone", () => {
+  const OUTER = { "one/a.txt": "a" };
+  const BOTH = { ...OUTER, "one/two/b.txt": "b" };
+  beforeEach(async () => {
+    await agent.clone("one", { "a.txt": "a" });
+    await agent.clone("one/two", { "b.txt": "b" });
+  });
+
+  it("takes the agent's files with it when it goes, comes back, and goes again", async () => {
+    await agent.write("one/two/c.md", "c");
+    await agent.restore(1);
+    expect(agent.look()).toEqual(OUTER);
+    await agent.undo();
+    expect(agent.look()).toEqual({ ...BOTH, "one/two/c.md": "c" });
+    await agent.undo();
+    expect(agent.look()).toEqual(OUTER);
+  });
+
+  it("makes room when it came back first, and is then in the other one again", async () => {
+    await agent.write("one/two/b.txt", "mine");
+    await agent.restore(0);
+    await agent.restore(2, { paths: ["one/two"] });
+    agent.put("one/two/own.txt", "a person's");
+    const { folders } = await agent.restore(2);
+    expect(folders.map(({ action }) => action)).toEqual(["place", "keep"]);
+    expect(agent.look()).toEqual({ ...BOTH, "one/two/own.txt": "a person's" });
+    await agent.undo();
+    expect(agent.look()).toEqual({ "one/two/b.txt": "b", "one/two/own.txt": "a person's" });
+  });
+});
+
 describe("a clone that was there after the step", () => {
   it("comes back without what the agent changed in it later, and with it by an undo", async () => {
     await agent.clone("plain", CLONE);
@@ -113,6 +144,24 @@ describe("a clone that was there after the step", () => {
     expect(agent.look()).toEqual(inClone(CLONE, "plain"));
     await agent.restore(3);
     expect(agent.look()).toEqual(inClone({ ...CLONE, "README.md": "# Mine\n", "new/deep.md": "new\n" }, "plain"));
+  });
+
+  it("comes back with its own files in the place of those that the agent wrote there since", async () => {
+    await agent.clone("plain", CLONE);
+    await agent.restore(0);
+    await agent.write("plain/README.md", "# Mine\n");
+    const written = agent.look();
+    await agent.restore(1);
+    expect(agent.look()).toEqual(inClone(CLONE, "plain"));
+    const versions = (await agent.store.files(agent.row.id)).filter(({ path }) => path === "plain/README.md");
+    expect(versions.at(-1)).toMatchObject({ operation: "write", bytes: CLONE["README.md"].length });
+    await agent.undo();
+    expect(agent.look()).toEqual(written);
+    await agent.write("plain/README.md", "# Other\n");
+    await agent.restore(2);
+    expect(agent.look()).toEqual(written);
+    await agent.restore(1);
+    expect(agent.look()).toEqual(inClone(CLONE, "plain"));
   });
 
   it("cannot be restored after the agent deleted it permanently, and the rest is", async () => {

@@ -10,7 +10,7 @@ import { startSwapper } from "../helpers/swapped-clone.ts";
 
 describe("many random steps, edits, clones and restorations", () => {
   it("lead to the folder as it was after the step, back by an undo, and there again by one more", () =>
-    fc.assert(fc.asyncProperty(acts, liveThrough), { numRuns: 500 }));
+    fc.assert(fc.asyncProperty(acts, liveThrough), { seed: 24, numRuns: 500 }));
 });
 
 cutRestorations("after");

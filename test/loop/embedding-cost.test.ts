@@ -28,7 +28,7 @@ const requestsOf = (server: OpenAIServer): number =>
 /** An agent that remembers with the embeddings of this server. */
 async function remembering(server: OpenAIServer, settings: Partial<AgentSettings>) {
   const problems: string[] = [];
-  const store = { memories: async () => [], saveVectors: async () => undefined };
+  const store = { memories: async () => [], memory: async () => undefined, saveVectors: async () => undefined };
   const report = (problem: string) => problems.push(problem);
   const embedder = createOpenAIEmbedder({ baseUrl: server.baseUrl, apiKey: "k", http: createHttp(), model: "e" });
   const loop = await makeLoop({

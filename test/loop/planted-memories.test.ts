@@ -91,4 +91,18 @@ describe("memories with planted instructions", () => {
     // Two commands were approved at once; text from outside makes goald ask again for the second.
     expect(events.filter(({ type }) => type === "approval-asked")).toHaveLength(taints ? 2 : 1);
   });
+
+  it.each<[title: string, shown: Pick<Recall, "around" | "series">]>([
+    ["before a recall", { around: { before: [planted[2] as Recall], after: [] } }],
+    [
+      "in the series of a recall",
+      { series: { rows: [{ ...(planted[2] as Recall), text: "Listing 1 costs 2." }], others: 0 } },
+    ],
+  ])("mark the agent as tainted when they are shown %s", async (_title, shown) => {
+    const own: Recall = { ...(planted[0] as Recall), id: "foo/9", trust: "agent", text: "Listing 3 costs 4." };
+    for (const [recall, taints] of [[{ ...own, ...shown }, true] as const, [own, false] as const]) {
+      const loop = await makeLoop({ script: () => done(), memory: { remote: false, recall: async () => [recall] } });
+      expect(isTainted(await loop.run())).toBe(taints);
+    }
+  });
 });

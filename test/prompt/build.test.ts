@@ -5,6 +5,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isGoaldError } from "#core/errors.ts";
 import type { Message } from "#core/frame.ts";
+import type { Recall } from "#core/ports/recall.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { loadWords } from "#prompt/template.ts";
 import { estimateMessage } from "#prompt/tokens.ts";
@@ -184,7 +185,7 @@ describe("fitting", () => {
     ["room for six of nine", whole.tokens - bare - 4_000, 4, 0, 0],
     ["room for the newest whole", 5_000, 8, 0, 0],
     ["room for the least of each, and recalls", 3_400, 9, 0, 0],
-    ["not for all recalls", 2_100, 9, 5, 0],
+    ["not for all recalls", 2_200, 9, 5, 0],
     ["for no recall", 1_850, 9, 10, 0],
     ["for no recall, and not for the oldest", 1_500, 7, 10, 2],
     ["for two messages", 430, 2, 10, 7],
@@ -214,6 +215,19 @@ describe("fitting", () => {
     const prompt = build(3_000, { state: stateWith(window) });
     expect(shape(prompt)).toMatchObject({ clipped: 1, whole: [true, false, true, true] });
     expect(prompt.tokens).toBeGreaterThan(bare + 3_000 - 150);
+  });
+
+  it("drops the rows around recalls before it clips a message or drops a recall", () => {
+    const [recall] = recalls(1);
+    const near = (seq: number) => ({ ...recall, id: `foo/${seq}`, text: `near ${seq} `.repeat(20) }) as Recall;
+    const around = { before: [near(99), near(98)], after: [near(101), near(102)] };
+    const given = [{ ...recall, around } as Recall];
+    const state = stateWith(messages(9, (seq) => `message ${seq} `.repeat(20)));
+    const whole = buildPrompt(inputWith({ state, recalls: given }));
+    expect(whole.recalledRows).toHaveLength(5);
+    const tight = { replyTokens: 128_000 - whole.tokens + 10 };
+    const prompt = buildPrompt(inputWith({ state, recalls: given, ...tight }));
+    expect([prompt.recalledRows.length, prompt.clipped, prompt.dropped]).toEqual([1, 0, { recalls: 0, messages: 0 }]);
   });
 
   it("drops recalls that do not fit when there are no messages", () => {

@@ -109,6 +109,7 @@ describe("a reply in prose", () => {
     const startedAt = performance.now();
     code(text);
     react(text);
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    // Generous for a busy machine; quadratic reading of the longest rows takes minutes.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 });

@@ -53,7 +53,8 @@ describe("the preparation of a cell of JavaScript", () => {
   ])("is quick for hostile code", (code) => {
     const start = performance.now();
     codeOf(code);
-    expect(performance.now() - start).toBeLessThan(3_000);
+    // Generous for a busy machine; quadratic reading of the longest rows takes minutes.
+    expect(performance.now() - start).toBeLessThan(20_000);
   });
 
   it("tells functions of the top level from those that see names of another function", () => {

@@ -2,7 +2,7 @@
 import { expect, it } from "@jest/globals";
 import type { StagedWrite } from "#core/ports/commit.ts";
 import { listMemories } from "#views/load-memory.ts";
-import { describeMemory, standingOf, viewMemory } from "#views/memory-view.ts";
+import { describeMemory, validityOf, viewMemory } from "#views/memory-view.ts";
 import { NOTHING, SPEC, stamped } from "../contracts/store-builders.ts";
 import { AT, finished } from "../helpers/events.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
@@ -22,7 +22,7 @@ async function noted(...writes: readonly Partial<StagedWrite & { readonly kind: 
 const list = async (store: MemoryStore, all = false) => {
   const { memories, count } = await listMemories({ name: "foo" }, { all, limit: 50 }, store);
   expect(count).toBe(memories.length);
-  return memories.map((row) => [row.id, standingOf(row)]);
+  return memories.map((row) => [row.id, validityOf(row)]);
 };
 
 it("a past fact is listed with the step until which it was so", async () => {

@@ -74,18 +74,20 @@ describe("a restoration by a person", () => {
     [2, "a.txt", "write", "two\n"],
     [2, "a.txt", "found", "edited\n", "restore/T"],
     [2, "a.txt", "write", "one\n", "restore/T"],
+    [2, "a.txt", "found", "edited again\n", "restore/U"],
+    [2, "a.txt", "write", "two\n", "restore/U"],
     [3, "a.txt", "append", "three\n"],
   ]);
   const countAt = (step: number): number => upToStep(versions, step).length;
 
-  it("is not part of the step before it, so it can be undone; the edit that it found is part of that step", () => {
+  it("is not part of the step before it, so it can be undone, nor are edits after it; the edit that it found is", () => {
     expect(countAt(1)).toBe(1);
     expect(countAt(2)).toBe(3);
-    expect(countAt(3)).toBe(5);
+    expect(countAt(3)).toBe(7);
   });
 
   it("is distinguished from acts of the agent", () => {
-    expect(versions.map(isByPerson)).toEqual([false, false, true, true, false]);
+    expect(versions.map(isByPerson)).toEqual([false, false, true, true, true, true, false]);
   });
 });
 

@@ -4,9 +4,11 @@
  * When a change resolves, it is durable and the agents' next recall uses it. It starts no daemon.
  */
 import { findHost } from "#api/auto-start.ts";
+import { removeMemoryOf } from "#app/memory-folders.ts";
 import { openOwnStore } from "#app/own-store.ts";
 import { openHome } from "#config/open-home.ts";
 import { isGoaldError } from "#core/errors.ts";
+import { isForgetting } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../../shipped.ts";
@@ -80,7 +82,11 @@ async function inStore({ home }: CliContext, isLast: boolean): Promise<Changer |
     const own = await openOwnStore(home);
     const nextKey = keys();
     return {
-      change: (namespace, changes) => own.store.curate(namespace, changes, nextKey(), systemClock.now().toISOString()),
+      async change(namespace, changes) {
+        const changed = await own.store.curate(namespace, changes, nextKey(), systemClock.now().toISOString());
+        if (changes.some(isForgetting)) await removeMemoryOf(home, namespace);
+        return changed;
+      },
       [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
     };
   } catch (error) {

@@ -9,7 +9,7 @@ import type { ConnectionChoice } from "#cli/terminal/connect.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { saveToEnvFile } from "#config/env-file.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
-import { DEFAULT_BASE_URL, type Settings } from "#config/settings.ts";
+import { hasServer } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { type CliContext, type GlobalOptions, redactorsFor } from "./context.ts";
@@ -57,9 +57,6 @@ export async function connected(context: CliContext, options: ConnectOptions): P
       return { kind: "done", exitCode: EXIT.interrupted };
   }
 }
-
-/** Servers other than OpenAI's may need no key. */
-const hasServer = ({ openai }: Settings): boolean => openai.apiKey !== null || openai.baseUrl !== DEFAULT_BASE_URL;
 
 /** Throws GOALD_KEY_MISSING when no server is set. */
 export function requireServer({ settings, home }: Pick<CliContext, "settings" | "home">): void {

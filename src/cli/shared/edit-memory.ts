@@ -1,12 +1,14 @@
 /**
  * edit-memory.ts -- implements a person's changes of memories: add, correct, pin, unpin, forget.
  *
- * A person's text has the highest trust and importance. A correction replaces the wrong row, which is never recalled
- * again, and keeps its pin.
+ * A person's text has the highest trust and importance. A correction replaces the wrong row and every row that says the
+ * same, which are never recalled again, and keeps the pin.
  */
+import type { Reading } from "#api/reading.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory-row.ts";
+import { countNoun, joinNames } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import type { MemoryView } from "#views/memory-view.ts";
 import { changeMemory, openChanger } from "./change-memory.ts";
@@ -31,15 +33,21 @@ export async function addMemory(name: string, words: readonly string[], options:
     await using changer = await openChanger(context);
     const [added] = await changer.change(space.namespace, [{ op: "add", kind, text, ...BY_PERSON }]);
     if (options.pin && added) await changer.change(space.namespace, [{ op: "pin", id: added.id }]);
-    return tell(added ? [added] : [], "Added", context);
+    tellChanged(added ? [added] : [], { done: "Added", also: "added" }, context);
+    return EXIT.ok;
   });
+}
+
+export interface EditOptions extends MemoryOptions {
+  /** Changes the named row alone, not the rows that say the same. */
+  readonly only?: boolean;
 }
 
 export async function correctMemory(
   name: string,
   id: string,
   words: readonly string[],
-  options: MemoryOptions,
+  options: EditOptions,
 ): Promise<number> {
   return withSpace(name, options, async (space, context) => {
     const row = await withReading(context, (reading) => requireOwn(reading, id, space));
@@ -51,10 +59,11 @@ export async function correctMemory(
     await using changer = await openChanger(context);
     const namespace = namespaceOf(row.id);
     const [added] = await changer.change(namespace, [
-      { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, ...source },
+      { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, copies: options.only !== true, ...source },
     ]);
     if (row.pinned && added) await changer.change(namespace, [{ op: "pin", id: added.id }]);
-    return tell(added ? [added] : [], `Replaced ${row.id} by`, context);
+    tellChanged(added ? [added] : [], { done: `Replaced ${row.id} by`, also: "replaced" }, context);
+    return EXIT.ok;
   });
 }
 
@@ -69,9 +78,51 @@ export async function unpinMemories(name: string, ids: readonly string[], option
   return changeRows(name, ids, options, "Unpinned", (row) => ({ op: "unpin", id: row.id }));
 }
 
-/** Erases text and vector permanently. The agent's log still contains the step. */
-export async function forgetMemories(name: string, ids: readonly string[], options: MemoryOptions): Promise<number> {
-  return changeRows(name, ids, options, "Forgot", (row) => ({ op: "forget", id: row.id, by: "person" }));
+/** Erases texts and vectors permanently. The agent's log still contains the steps, which the output names. */
+export async function forgetMemories(name: string, ids: readonly string[], options: EditOptions): Promise<number> {
+  return withSpace(name, options, async (space, context) => {
+    const copies = options.only !== true;
+    const changed = await changeAll(ids, space, context, ({ id }) => ({ op: "forget", id, by: "person", copies }));
+    const steps = await withReading(context, (reading) => stepsOf(changed, space, reading));
+    const given = new Set(changed.flatMap((each) => each.copies ?? []));
+    tellChanged(
+      // A row that was named too and went as a copy of another.
+      changed.filter(({ id, isNew }) => isNew || !given.has(id)),
+      { done: "Forgot", also: "forgot" },
+      context,
+      { steps },
+    );
+    if (!context.output.json && steps.length > 0) context.output.say(clean(describeLog(space.namespace, steps)));
+    return EXIT.ok;
+  });
+}
+
+/** Maximum rows that are looked up for the steps that they come from. */
+const MAX_LOOKED_UP = 200;
+
+/** Returns the steps that left the forgotten rows, ascending. */
+async function stepsOf(
+  changed: readonly MemoryChanged[],
+  { place }: Space,
+  reading: Pick<Reading, "memory">,
+): Promise<readonly number[]> {
+  const ids = changed.flatMap(({ id, isNew, copies = [] }) => (isNew ? [id, ...copies] : []));
+  const steps = new Set<number>();
+  for (const id of ids.slice(0, MAX_LOOKED_UP)) {
+    const { step } = await reading.memory(place, id);
+    if (step !== null && step > 0) steps.add(step);
+  }
+  return [...steps].sort((a, b) => a - b);
+}
+
+function describeLog(agent: string, steps: readonly number[]): string {
+  const what = joinNames(steps.map(String), 10);
+  const first = steps[0] ?? 1;
+  return (
+    `The log of ${agent} and the files that it was read from still have it: ${steps.length === 1 ? "step" : "steps"} ${what}. ` +
+    `The log goes only as a whole: goald rm ${agent}` +
+    (first > 1 ? `, after goald fork ${agent} --step ${first - 1} to keep what came before.` : ".")
+  );
 }
 
 async function changeRows(
@@ -82,17 +133,27 @@ async function changeRows(
   changeOf: (row: MemoryView) => MemoryChange,
 ): Promise<number> {
   return withSpace(name, options, async (space, context) => {
-    const changes = await withReading(context, async (reading) => {
-      const rows: MemoryView[] = [];
-      for (const id of ids) rows.push(await requireOwn(reading, id, space));
-      return rows.map(changeOf);
-    });
-    // Ids may belong to the agent or to shared memory; each namespace is one unit.
-    const changed: MemoryChanged[] = [];
-    const groups = Map.groupBy(changes, (change) => namespaceOf("id" in change ? change.id : ""));
-    for (const [namespace, group] of groups) changed.push(...(await changeMemory(context, namespace, group)));
-    return tell(changed, done, context);
+    tellChanged(await changeAll(ids, space, context, changeOf), { done, also: done.toLowerCase() }, context);
+    return EXIT.ok;
   });
+}
+
+async function changeAll(
+  ids: readonly string[],
+  space: Space,
+  context: CliContext,
+  changeOf: (row: MemoryView) => MemoryChange,
+): Promise<readonly MemoryChanged[]> {
+  const changes = await withReading(context, async (reading) => {
+    const rows: MemoryView[] = [];
+    for (const id of ids) rows.push(await requireOwn(reading, id, space));
+    return rows.map(changeOf);
+  });
+  // Ids may belong to the agent or to shared memory; each namespace is one unit.
+  const changed: MemoryChanged[] = [];
+  const groups = Map.groupBy(changes, (change) => namespaceOf("id" in change ? change.id : ""));
+  for (const [namespace, group] of groups) changed.push(...(await changeMemory(context, namespace, group)));
+  return changed;
 }
 
 async function withSpace(
@@ -108,10 +169,29 @@ async function withSpace(
   }
 }
 
-function tell(changed: readonly MemoryChanged[], done: string, { output }: CliContext): number {
-  if (output.json) output.data(JSON.stringify({ changed }));
-  else for (const { id, isNew } of changed) output.say(clean(isNew ? `${done} ${id}` : `${id}: nothing to change.`));
-  return EXIT.ok;
+interface Verbs {
+  /** Begins the sentence about the named row. */
+  readonly done: string;
+  readonly also: string;
+}
+
+/** `more`: further members of the JSON. */
+function tellChanged(
+  changed: readonly MemoryChanged[],
+  { done, also }: Verbs,
+  { output }: CliContext,
+  more: Readonly<Record<string, unknown>> = {},
+): void {
+  if (output.json) {
+    output.data(JSON.stringify({ changed, ...more }));
+    return;
+  }
+  for (const { id, isNew, copies = [], alike = [] } of changed) {
+    output.say(clean(isNew ? `${done} ${id}` : `${id}: nothing to change.`));
+    if (copies.length > 0)
+      output.say(clean(`It also ${also} ${countNoun(copies.length, "row")} that said the same: ${copies.join(", ")}`));
+    if (alike.length > 0) output.say(clean(`Rows that resemble it were left as they are: ${alike.join(", ")}`));
+  }
 }
 
 /** Reads the text from the command line or standard input. Throws GOALD_USAGE. */

@@ -2,8 +2,8 @@
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
+import { describeMemoryStats } from "#views/memory-stats.ts";
 import {
-  describeMemory,
   describeMemoryStory,
   MEMORY_HEAD,
   MEMORY_KINDS,
@@ -42,8 +42,9 @@ export async function listMemories(name: string, options: ListOptions): Promise<
 
 export async function showMemory(name: string, id: string, { shared = false, ...options }: MemoryOptions) {
   return reading(options, async (reading, { output, redact }) => {
-    const row = await reading.memory({ name, shared }, id);
-    output.data(redact(output.json ? JSON.stringify(row) : clean(describeMemory(row))));
+    const place = { name, shared };
+    if (output.json) output.data(redact(JSON.stringify(await reading.memory(place, id))));
+    else output.data(redact(clean(describeMemoryStory(await reading.memoryStory(place, id)))));
     return EXIT.ok;
   });
 }
@@ -74,6 +75,14 @@ export async function searchMemory(
     process.off("SIGINT", stop);
     context.output.close();
   }
+}
+
+export async function showMemoryStats(name: string, { shared = false, ...options }: MemoryOptions) {
+  return reading(options, async (reading, { output, redact }) => {
+    const stats = await reading.memoryStats({ name, shared });
+    output.data(redact(output.json ? JSON.stringify(stats) : clean(describeMemoryStats(stats))));
+    return EXIT.ok;
+  });
 }
 
 export async function whyMemory(name: string, id: string, { shared = false, ...options }: MemoryOptions) {

@@ -120,6 +120,7 @@ const AS_RECORDED = {
   promptTokens: 32_000,
   replyTokens: 4_000,
   "recall.count": 10,
+  "recall.floor": 0,
   "limits.maxBadReplies": 3,
 } as const;
 

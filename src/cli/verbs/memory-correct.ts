@@ -1,16 +1,16 @@
 /** memory-correct.ts -- `goald memory <agent> correct`: replaces a wrong memory. */
 import { HOST_CODES } from "../exit-codes.ts";
-import { MEMORY_AGENT, MEMORY_ID, SHARED } from "../option.ts";
+import { MEMORY_AGENT, MEMORY_ID, ONLY, SHARED } from "../option.ts";
 import { correctMemory } from "../shared/edit-memory.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "memory correct",
   summary: "replace a wrong memory",
-  description: "replace a wrong memory, which is never recalled again",
+  description: "replace a wrong memory and every row that says the same; they are never recalled again",
   examples: ['goald memory foo correct 12 "It opens at nine"'],
   arguments: [MEMORY_AGENT, MEMORY_ID, { name: "[words...]", about: "the right text (default: standard input)" }],
-  options: { shared: SHARED },
+  options: { only: ONLY, shared: SHARED },
   exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
   run: ([agent = "", id = "", ...words], options) => correctMemory(agent, id, words, options),
 });

@@ -1,15 +1,16 @@
 /** memory-forget.ts -- `goald memory <agent> forget`: forgets memories. */
 import { HOST_CODES } from "../exit-codes.ts";
-import { MEMORY_AGENT, MEMORY_IDS, SHARED } from "../option.ts";
+import { MEMORY_AGENT, MEMORY_IDS, ONLY, SHARED } from "../option.ts";
 import { forgetMemories } from "../shared/edit-memory.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "memory forget",
   summary: "erase memories; they are never recalled again",
+  description: "erase memories and every row that says the same; they are never recalled again",
   examples: ["goald memory foo forget 12 13"],
   arguments: [MEMORY_AGENT, MEMORY_IDS],
-  options: { shared: SHARED },
+  options: { only: ONLY, shared: SHARED },
   exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
   run: ([agent = "", ...ids], options) => forgetMemories(agent, ids, options),
 });

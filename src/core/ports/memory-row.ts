@@ -76,16 +76,23 @@ export interface MemoryRow extends Required<Omit<NewMemory, Nullable | "outside"
 /**
  * A change by a person or by ingestion. A row with a key is added only when no row with this key exists, and never
  * again after a person has forgotten or corrected it.
+ *
+ * `copies`: the change also replaces or forgets every row of the namespace that says the same (core/same-statement.ts). Rows that
+ * say the same as a corrected one and are added later, by others than a person, are replaced at once.
  */
 export type MemoryChange =
-  | ({ readonly op: "add" } & MemoryContent)
+  | ({ readonly op: "add"; readonly copies?: boolean } & MemoryContent)
   | { readonly op: "pin" | "unpin"; readonly id: string }
-  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source" };
+  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source"; readonly copies?: boolean };
 
 /** Result of one `MemoryChange`: the row's id, and whether the change had an effect. */
 export interface MemoryChanged {
   readonly id: string;
   readonly isNew: boolean;
+  /** Other rows that were replaced or forgotten, because they say the same. Absent: none. */
+  readonly copies?: readonly string[];
+  /** Rows that resemble the changed one or come from the same event, and were left as they are. Absent: none. */
+  readonly alike?: readonly string[];
 }
 
 /** A memory that may exist in a remote index. Recorded before it is sent, and kept until it is deleted there. */

@@ -1,9 +1,13 @@
-/** recall.ts -- queries to long-term memory and their results. */
+/** recall.ts -- queries to long-term memory, their results, and what a prompt shows of them. */
 import type { OutsideSource } from "../provenance.ts";
 import type { ClosedFact, MemoryKind, Trust } from "./memory-row.ts";
 import type { EmbeddingPurse } from "./vectors.ts";
 
-export interface Recall {
+/** First character of a stretch of a row's text, and the one after its last, in UTF-16 units. */
+export type TextRange = readonly [from: number, to: number];
+
+/** A row of memory that a prompt may show. */
+export interface RecalledRow {
   readonly id: string;
   /** Null for a row that no step made. */
   readonly step: number | null;
@@ -17,10 +21,34 @@ export interface Recall {
   /** The fact was true until a newer one about the same thing was noted; absent: it holds. */
   readonly closed?: ClosedFact;
   readonly text: string;
-  /** The relevant part of a long text. */
-  readonly excerpt?: string;
+}
+
+export interface Recall extends RecalledRow {
+  /** The relevant stretches of a long text, ascending. Absent: the whole text. */
+  readonly ranges?: readonly TextRange[];
+  /** The rows right before and right after it in its memory, the nearest first. Absent: none. */
+  readonly around?: { readonly before: readonly RecalledRow[]; readonly after: readonly RecalledRow[] };
+  /** Rows that differ from it only in numbers, the newest first. Absent: none. */
+  readonly series?: { readonly rows: readonly RecalledRow[]; readonly others: number };
   /** Higher is more relevant; comparable only within one result. */
   readonly score: number;
+}
+
+/** What a prompt showed of a row. */
+export interface ShownRow {
+  readonly id: string;
+  /** Absent: the whole text. */
+  readonly ranges?: readonly TextRange[];
+}
+
+/** What a prompt showed with a recall. Texts are in the memory alone, so that a forgotten one is in no log. */
+export interface ShownRecall extends ShownRow {
+  /** Rows before and after it that were shown with it, in no order. One of them may be another recall. */
+  readonly with?: readonly ShownRow[];
+  /** Rows whose numbers its line lists, the newest first. */
+  readonly series?: readonly string[];
+  /** Further rows of the series, which the line counts. */
+  readonly others?: number;
 }
 
 export interface RecallQuery {
@@ -32,6 +60,8 @@ export interface RecallQuery {
   /** Weight of each text, 0 to 1. Defaults to weights that fall slowly with age. */
   readonly weights?: readonly number[];
   readonly count: number;
+  /** Rows below this share of the best score are not recalled, 0 to 1. Default: 0. */
+  readonly floor?: number;
   /** Steps that the prompt already shows; never recalled. */
   readonly excludeSteps: ReadonlySet<number>;
   /** Pays for a server's embeddings. Absent: they are limited by the host alone. */

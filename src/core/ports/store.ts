@@ -104,6 +104,8 @@ export interface Store {
   remoteNamespaces(index: string): Promise<readonly string[]>;
   /** A page of the rows that may exist there, with id > `after`, ordered by id; fewer than `limit` means the end. */
   remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]>;
+  /** Ids of the rows that may exist there although they were forgotten. */
+  remoteForgotten(index: string): Promise<readonly string[]>;
   /** Durable when resolved. `gone`: ids to delete from the record. */
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void>;
   /** Changes of files that were committed with events with seq > `after` (default 0), oldest first. */

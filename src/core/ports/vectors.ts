@@ -48,7 +48,9 @@ export interface IndexScope {
 
 /** The rows behind the slots, for an index that sends metadata to a remote service. */
 export interface IndexedRows {
-  at(slot: number): Pick<MemoryRow, "id" | "seq" | "kind" | "trust" | "at" | "text">;
+  at(slot: number): Pick<MemoryRow, "id">;
+  /** Reads a row from the store. Returns undefined when it may not be recalled any more. */
+  read(id: string): Promise<Pick<MemoryRow, "id" | "seq" | "kind" | "trust" | "at" | "text"> | undefined>;
   /** True while the row exists and may be recalled, with or without a vector. */
   has(id: string): boolean;
 }

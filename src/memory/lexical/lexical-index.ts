@@ -13,7 +13,8 @@ import { grown } from "./number-lists.ts";
 import { RowStatistics } from "./row-statistics.ts";
 import { ScoreSums } from "./score-sums.ts";
 import { TermIndex } from "./term-index.ts";
-import { hasDigit } from "./word-set.ts";
+import type { CountedTerms, Vocabulary } from "./vocabulary.ts";
+import { NO_WORD } from "./word-set.ts";
 
 /**
  * Postings read per text, and the newest postings read per term. Fewer postings find too little in a large memory: 256 a text
@@ -69,12 +70,19 @@ export class LexicalIndex {
     return this.#rows.size;
   }
 
-  /** `slot` must be the number of rows ever added; `words` are those of `wordsOf`. */
-  add(slot: number, words: readonly string[], namespace: string): void {
+  get vocabulary(): Vocabulary {
+    return this.#terms.vocabulary;
+  }
+
+  /** `slot` must be the number of rows ever added; `counted` comes from the vocabulary of this index. */
+  add(slot: number, { terms, frequencies }: CountedTerms, namespace: string): void {
     if (slot !== this.#rows.slots || slot >= MAX_SLOTS)
       throw new RangeError(`Expected the slot ${this.#rows.slots} of at most ${MAX_SLOTS}, got ${slot}.`);
     let length = 0;
-    for (const [term, frequency] of this.#terms.countTerms(words)) {
+    for (let at = 0; at < terms.length; at++) {
+      const term = terms[at] as number;
+      if (this.vocabulary.isStopWord(term)) continue;
+      const frequency = frequencies[at] as number;
       length += frequency;
       this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | Math.min(frequency, MAX_FREQUENCY));
     }
@@ -83,17 +91,17 @@ export class LexicalIndex {
   }
 
   /** Adds the numbers of a near-duplicate, so that the row is found by them too. */
-  addNumbers(slot: number, words: readonly string[]): void {
+  addNumbers(slot: number, { terms }: CountedTerms): void {
     if (this.#rows.live[slot] !== 1) return;
-    for (const term of this.#terms.countTerms(words.filter(hasDigit)).keys())
-      this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | 1);
+    for (const term of terms)
+      if (this.vocabulary.numberHashes[term] !== NO_WORD) this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | 1);
   }
 
-  /** `words` must be those that the row was added with. */
-  remove(slot: number, words: readonly string[]): void {
+  /** `terms` must be those that the row was added with. */
+  remove(slot: number, terms: Uint32Array): void {
     if (this.#rows.live[slot] !== 1) return;
     this.#rows.remove(slot);
-    this.#terms.removeRow(words);
+    this.#terms.removeRow(terms);
   }
 
   /**

@@ -16,7 +16,7 @@ export interface WeightedTerm {
 
 export class TermIndex {
   readonly #settings: LexicalSettings;
-  readonly #vocabulary = new Vocabulary();
+  readonly vocabulary = new Vocabulary();
   /** List n holds the postings of term n. */
   readonly #postings = new NumberLists();
   #documentFrequencies = new Uint32Array(256);
@@ -36,26 +36,16 @@ export class TermIndex {
 
   /** For another index, whose terms have other numbers. */
   documentFrequencyOfStem(stem: string): number {
-    return this.#documentFrequencies[this.#vocabulary.findStem(stem)] ?? 0;
+    return this.#documentFrequencies[this.vocabulary.findStem(stem)] ?? 0;
   }
 
   stemOf(term: number): string {
-    return this.#vocabulary.stemOf(term);
+    return this.vocabulary.stemOf(term);
   }
 
   /** In the order of `addPosting`, removed rows included. Valid until the next call. */
   postings(term: number): Uint32Array {
     return this.#postings.read(term);
-  }
-
-  /** Returns the frequency of each term in a row's words. New words become terms. */
-  countTerms(words: readonly string[]): Map<number, number> {
-    const frequencies = new Map<number, number>();
-    for (const word of words) {
-      const term = this.#vocabulary.addWord(word);
-      if (term >= 0) frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
-    }
-    return frequencies;
   }
 
   addPosting(term: number, posting: number): void {
@@ -65,10 +55,11 @@ export class TermIndex {
     this.#postings.push(term, posting);
   }
 
-  /** Lowers the document frequencies by a row with these words. */
-  removeRow(words: readonly string[]): void {
-    for (const term of this.countTerms(words).keys())
-      this.#documentFrequencies[term] = (this.#documentFrequencies[term] as number) - 1;
+  /** Lowers the document frequencies by a row with these terms. */
+  removeRow(terms: Uint32Array): void {
+    for (const term of terms)
+      if (!this.vocabulary.isStopWord(term))
+        this.#documentFrequencies[term] = (this.#documentFrequencies[term] as number) - 1;
   }
 
   /** Returns the terms that a text is searched by, rarest first. `words` must be distinct. */
@@ -92,7 +83,7 @@ export class TermIndex {
 
   /** Lists the terms of a text in `#matched` with their `#weights`, for a short text also similar ones. Returns their number. */
   #matchAll(words: readonly string[]): number {
-    const terms = this.#vocabulary.findTerms(words);
+    const terms = this.vocabulary.findTerms(words);
     let count = 0;
     for (let at = 0; at < terms.length; at++) {
       const term = terms[at] as number;
@@ -105,7 +96,7 @@ export class TermIndex {
     const { similarTermWeight } = this.#settings;
     let count = matched;
     for (let at = 0; at < words.length; at++)
-      for (const { term, similarity } of this.#vocabulary.findSimilar(words[at] as string, terms[at] as number))
+      for (const { term, similarity } of this.vocabulary.findSimilar(words[at] as string, terms[at] as number))
         if ((this.#documentFrequencies[term] as number) > 0)
           count = this.#match(term, similarTermWeight * similarity, count);
     return count;

@@ -1,13 +1,15 @@
 /**
  * vocabulary.ts -- numbers the words of an index as terms and finds terms of similar spelling.
  *
- * Words of one stem are one term. Words that stemming does not unite (`decide` and `decision`, parts of a German
+ * Words of one stem are one term; stop words are terms too, which no search finds. Words that stemming does not unite (`decide` and `decision`, parts of a German
  * compound, typing errors) are similar when they share character n-grams of length 3 to 5. Each pair is compared once,
  * when the later word is added: a comparison per row and query would be the most expensive part of both.
  */
 import { hashOf, stemOf } from "#util/words.ts";
 import { grown, NumberLists } from "./number-lists.ts";
+import { NumberMap } from "./number-map.ts";
 import { isStopWord } from "./stop-words.ts";
+import { hashLetters, hashNumber } from "./word-set.ts";
 
 export interface SimilarTerm {
   readonly term: number;
@@ -30,6 +32,12 @@ const STOP = -1;
 const UNKNOWN = -2;
 const NONE: readonly SimilarTerm[] = [];
 
+/** The distinct terms of a text in the order of their first words, and how often each occurs. */
+export interface CountedTerms {
+  readonly terms: Uint32Array;
+  readonly frequencies: Uint32Array;
+}
+
 /** A cached look-up: whether all words were known, and the size of the vocabulary at that time. */
 interface TermLookup {
   readonly terms: Int32Array;
@@ -39,10 +47,19 @@ interface TermLookup {
 
 export class Vocabulary {
   readonly #termOfStem = new Map<string, number>();
+  readonly #termOfStopWord = new Map<string, number>();
   readonly #stems: string[] = [];
   readonly #termOfForm = new Map<string, number>();
+  /** By term, see `letterHashes` and `numberHashes`. */
+  #letterHashes = new Uint32Array(256);
+  #numberHashes = new Uint32Array(256);
+  #areStopWords = new Uint8Array(256);
+  /** Scratch of `countTerms`; `#places` holds the place of each term in it plus 1, all 0 between two texts. */
+  #places = new Uint32Array(256);
+  #counted = new Uint32Array(64);
+  #frequencies = new Uint32Array(64);
   readonly #lookups = new WeakMap<readonly string[], TermLookup>();
-  readonly #listOfGram = new Map<number, number>();
+  readonly #listOfGram = new NumberMap();
   readonly #termsOfGram = new NumberLists();
   /** Number of n-grams per term; 0: the term is not compared. */
   #gramCounts = new Uint8Array(256);
@@ -51,14 +68,50 @@ export class Vocabulary {
   readonly #similar = new Map<number, SimilarTerm[]>();
 
   get size(): number {
-    return this.#termOfStem.size;
+    return this.#stems.length;
   }
 
-  /** Returns the term of a word of `wordsOf`, added if new; -1 for a stop word. */
-  addWord(form: string): number {
+  /** By term: hash of the stem of its word without digits, 0 when it has no letters. Valid until a word is added. */
+  get letterHashes(): Uint32Array {
+    return this.#letterHashes;
+  }
+
+  /** By term: hash of a term with digits, 0 for others. Valid until a word is added. */
+  get numberHashes(): Uint32Array {
+    return this.#numberHashes;
+  }
+
+  isStopWord(term: number): boolean {
+    return this.#areStopWords[term] === 1;
+  }
+
+  /** Returns the terms of words of `wordsOf`; new words become terms. Valid until the next call. */
+  countTerms(words: readonly string[]): CountedTerms {
+    if (words.length > this.#counted.length) {
+      this.#counted = grown(this.#counted, words.length);
+      this.#frequencies = grown(this.#frequencies, words.length);
+    }
+    const [counted, frequencies] = [this.#counted, this.#frequencies];
+    let count = 0;
+    for (let at = 0; at < words.length; at++) {
+      const term = this.#addWord(words[at] as string);
+      const place = this.#places[term] as number;
+      if (place > 0) {
+        frequencies[place - 1] = (frequencies[place - 1] as number) + 1;
+        continue;
+      }
+      counted[count] = term;
+      frequencies[count] = 1;
+      this.#places[term] = ++count;
+    }
+    for (let at = 0; at < count; at++) this.#places[counted[at] as number] = 0;
+    return { terms: counted.subarray(0, count), frequencies: frequencies.subarray(0, count) };
+  }
+
+  #addWord(form: string): number {
     const cached = this.#termOfForm.get(form);
     if (cached !== undefined) return cached;
-    const term = isStopWord(form) ? STOP : this.#addStem(stemOf(form));
+    const term = isStopWord(form) ? this.#addStopWord(form) : this.#addStem(form);
     this.#cache(form, term);
     return term;
   }
@@ -66,8 +119,9 @@ export class Vocabulary {
   /** Returns the term of a word, below 0 for a stop word or an unknown word. */
   findTerm(form: string): number {
     const cached = this.#termOfForm.get(form);
-    if (cached !== undefined) return cached;
-    const term = isStopWord(form) ? STOP : (this.#termOfStem.get(stemOf(form)) ?? UNKNOWN);
+    if (cached !== undefined) return this.isStopWord(cached) ? STOP : cached;
+    if (isStopWord(form)) return STOP;
+    const term = this.#termOfStem.get(stemOf(form)) ?? UNKNOWN;
     if (term !== UNKNOWN) this.#cache(form, term);
     return term;
   }
@@ -101,13 +155,35 @@ export class Vocabulary {
     this.#termOfForm.set(form, term);
   }
 
-  #addStem(stem: string): number {
+  #addStem(form: string): number {
+    const stem = stemOf(form);
     const known = this.#termOfStem.get(stem);
     if (known !== undefined) return known;
-    const term = this.#termOfStem.size;
+    const term = this.#addTerm(stem);
     this.#termOfStem.set(stem, term);
-    this.#stems.push(stem);
     if (term < MAX_COMPARED_TERMS) this.#linkSimilar(term, stem);
+    return term;
+  }
+
+  #addStopWord(form: string): number {
+    const known = this.#termOfStopWord.get(form);
+    if (known !== undefined) return known;
+    const term = this.#addTerm(stemOf(form));
+    this.#termOfStopWord.set(form, term);
+    this.#areStopWords[term] = 1;
+    return term;
+  }
+
+  #addTerm(stem: string): number {
+    const term = this.#stems.push(stem) - 1;
+    if (term >= this.#places.length) {
+      this.#places = grown(this.#places, term + 1);
+      this.#letterHashes = grown(this.#letterHashes, term + 1);
+      this.#numberHashes = grown(this.#numberHashes, term + 1);
+      this.#areStopWords = grown(this.#areStopWords, term + 1);
+    }
+    this.#letterHashes[term] = hashLetters(stem);
+    this.#numberHashes[term] = hashNumber(stem);
     return term;
   }
 

@@ -8,28 +8,48 @@ import { hashOf, stemOf } from "#util/words.ts";
 export interface WordSet {
   /** Distinct hashes of the stemmed words without their digits, ascending. */
   readonly hashes: Uint32Array;
-  /** Distinct hashes of the whole words that have digits. */
+  /** Distinct hashes of the stems that have digits. */
   readonly numbers: Uint32Array;
 }
 
 /** `words` are those of `wordsOf`. */
 export function createWordSet(words: readonly string[]): WordSet {
-  const hashes = new Set<number>();
-  for (const word of words) {
-    const hash = hashLetters(word);
-    if (hash !== NO_LETTERS) hashes.add(hash);
-  }
+  const hashes = new Set(words.map((word) => hashLetters(stemOf(word))).filter((hash) => hash !== NO_WORD));
   return { hashes: Uint32Array.from(hashes).sort(), numbers: hashNumbers(words) };
 }
 
 export const hashNumbers = (words: readonly string[]): Uint32Array =>
-  Uint32Array.from(new Set(words.filter(hasDigit).map((word) => hashOf(word))));
+  Uint32Array.from(new Set(words.map((word) => hashNumber(stemOf(word))).filter((hash) => hash !== NO_WORD)));
 
-export const hasDigit = (word: string): boolean => /\d/.test(word);
+/** A hash that stands for no word. */
+export const NO_WORD = 0;
+
+/** Returns the hash of a stem without its digits, NO_WORD when it has nothing else. */
+export function hashLetters(stem: string): number {
+  const letters = stem.replace(/\d+/g, "");
+  return letters === "" ? NO_WORD : hashOf(letters === stem ? stem : stemOf(letters));
+}
+
+/** Returns the hash of a stem with digits, NO_WORD for others. */
+export const hashNumber = (stem: string): number => (/\d/.test(stem) ? hashOf(stem) : NO_WORD);
+
+/** Writes the distinct numbers of `hashes` into its beginning, ascending, without NO_WORD. Returns how many they are. */
+export function sortDistinct(hashes: Uint32Array): number {
+  hashes.sort();
+  let count = 0;
+  let before = NO_WORD;
+  for (let at = 0; at < hashes.length; at++) {
+    const hash = hashes[at] as number;
+    if (hash === before) continue;
+    hashes[count++] = hash;
+    before = hash;
+  }
+  return count;
+}
 
 /** Returns a 53-bit hash of the words without the numbers; other words collide hardly ever. */
-export function hashWordSet({ hashes }: WordSet): number {
-  let low = hashes.length;
+export function hashWords(hashes: Uint32Array, seed = 0): number {
+  let low = hashes.length ^ seed;
   let high = 0;
   for (const hash of hashes) {
     low = Math.imul(low ^ hash, 0x01000193);
@@ -57,19 +77,4 @@ export function weightedJaccard({ hashes: a }: WordSet, { hashes: b }: WordSet, 
     if (other <= one) right++;
   }
   return all === 0 ? 1 : shared / all;
-}
-
-const NO_LETTERS = -1;
-/** Words whose hashes are cached; the cache is emptied when full. */
-const MAX_CACHED_WORDS = 8_192;
-const cachedHashes = new Map<string, number>();
-
-function hashLetters(word: string): number {
-  const cached = cachedHashes.get(word);
-  if (cached !== undefined) return cached;
-  const letters = word.replace(/\d+/g, "");
-  const hash = letters === "" ? NO_LETTERS : hashOf(stemOf(letters));
-  if (cachedHashes.size >= MAX_CACHED_WORDS) cachedHashes.clear();
-  cachedHashes.set(word, hash);
-  return hash;
 }

@@ -149,7 +149,8 @@ const textsOf = (methods: readonly MethodText[]): readonly string[] => methods.m
 /** The words of a name count once more: a name says what the method is for, while "file" is in many descriptions. */
 function indexWords(methods: readonly MethodText[]): LexicalIndex {
   const index = new LexicalIndex(SETTINGS);
-  for (const [slot, { name, text }] of methods.entries()) index.add(slot, [...wordsOf(text), ...wordsOf(name)], "");
+  for (const [slot, { name, text }] of methods.entries())
+    index.add(slot, index.vocabulary.countTerms([...wordsOf(text), ...wordsOf(name)]), "");
   return index;
 }
 

@@ -1,27 +1,37 @@
 /**
- * agent-rows.ts -- the memory rows of one agent in main memory, each text once.
+ * agent-rows.ts -- the memory rows of one agent in main memory, without their texts.
  *
- * Rows are read from the store in pages, and only those that are new. Rows whose text differs only in case or white
- * space share one slot, which holds the newest of them; so no text is embedded twice. Slots are numbered from 0 and
- * never reused.
+ * Rows are read from the store in pages, and only those that are new; a text is read again when it is shown. Rows whose
+ * text differs only in case or white space share one slot, which holds the newest of them; so no text is embedded twice.
+ * Slots are numbered from 0 and never reused.
  */
-import { hash } from "node:crypto";
-import { isLive, isPast } from "#core/memory.ts";
+import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { wordsOf } from "#util/words.ts";
-import { createWordSet, type WordSet } from "../lexical/word-set.ts";
+import { grown } from "../lexical/number-lists.ts";
+import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
+import type { WordSet } from "../lexical/word-set.ts";
 import { DuplicateGroups } from "./duplicate-groups.ts";
+import { FactRows } from "./fact-rows.ts";
+import { hashText } from "./hash-text.ts";
+import { RowColumns } from "./row-columns.ts";
+import { RowNeighbours } from "./row-neighbours.ts";
 
-const PAGE_ROWS = 256;
-/** Main memory of a row beside its text, measured with 20,000 rows of 400 characters. */
-const ROW_BYTES = 3_300;
-const OLDER_ROW_BYTES = 600;
-const BYTES_PER_CHAR = 2;
-/** Older rows kept per text; an agent that repeats itself may leave the same text a thousand times. */
-const MAX_OLDER_ROWS = 16;
+const PAGE_ROWS = 64;
+/** Main memory of a slot without its words, and of an older row of the same text: measured with 1,000 to 50,000 rows. */
+const SLOT_BYTES = 120;
+const OLDER_ROW_BYTES = 40;
 
-export interface RecallableRow extends Omit<MemoryRow, "vector" | "embedder"> {
+/** What ranking needs of a row. */
+export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "importance" | "kind" | "trust"> {
+  /** Hash of the file or page that contains the text; 0 for none. */
+  readonly sourceKey: number;
+  /** Its text has a question mark. */
+  readonly isQuestion: boolean;
+  /** A person wrote it to replace another row. */
+  readonly isCorrection: boolean;
+  readonly isPinned: boolean;
   readonly words: WordSet;
 }
 
@@ -35,39 +45,47 @@ export interface NewSlot {
 export class AgentRows {
   /** All live rows by their words. */
   readonly groups = new DuplicateGroups();
-  readonly #agent: string;
-  readonly #bySlot: RecallableRow[] = [];
-  readonly #slotOfText = new Map<string, number>();
-  readonly #slotOfId = new Map<string, number>();
-  readonly #slotsOfStep = new Map<number, number[]>();
-  /** Older rows of the same text, oldest first. The last one replaces a forgotten row. */
-  readonly #olderRows = new Map<number, RecallableRow[]>();
+  readonly neighbours = new RowNeighbours();
+  readonly facts: FactRows;
+  readonly namespace: string;
+  readonly #store: Pick<Store, "memories" | "memory">;
+  readonly #rows: RowColumns;
+  #size = 0;
+  /** By slot: its newest row. */
+  #newest = new Uint32Array(256);
+  /** By row: its slot, and the next older row of the same text plus 1, 0 for none. */
+  #slotOfRow = new Uint32Array(256);
+  #older = new Uint32Array(256);
+  /** By slot: hash of its text. */
+  #textKeys = new Float64Array(256);
+  readonly #slotsOfText = new NumberChains();
+  /** Rows that are not the newest of their text. */
+  #olderRows = 0;
   /** Slots whose row was forgotten or superseded. */
   readonly #removed = new Set<number>();
   /** Removed slots that `takeRemovedSlots` has not returned yet. */
   readonly #newlyRemoved: number[] = [];
   readonly #pinned = new Set<number>();
-  /** The slot of the newest fact with each key and trust. */
-  readonly #factSlots = new Map<string, number>();
-  /** The slot of the newest past fact with each key and trust. */
-  readonly #pastSlots = new Map<string, number>();
-  /** Number of live rows with a word, by its hash. */
-  readonly #rowsWithWord = new Map<number, number>();
-  #bytes = 0;
   #lastChange = 0;
   #lastStep = 0;
 
-  constructor(agent: string) {
-    this.#agent = agent;
+  constructor(namespace: string, store: Pick<Store, "memories" | "memory">) {
+    this.namespace = namespace;
+    this.#store = store;
+    this.#rows = new RowColumns(namespace);
+    this.facts = new FactRows(this.#rows, {
+      rowOf: (slot) => this.#newest[slot] as number,
+      slotShowing: (row) => this.#slotShowing(row),
+    });
   }
 
   get size(): number {
-    return this.#bySlot.length;
+    return this.#size;
   }
 
   /** Estimated main memory of the rows and their words. */
   get bytes(): number {
-    return this.#bytes;
+    return SLOT_BYTES * this.#size + OLDER_ROW_BYTES * this.#olderRows + this.groups.bytes;
   }
 
   /** Step of the newest row. Ages are counted from it. */
@@ -76,26 +94,36 @@ export class AgentRows {
   }
 
   at(slot: number): RecallableRow {
-    const row = this.#bySlot[slot];
-    if (!row) throw new RangeError(`Expected a slot below ${this.#bySlot.length}, got ${slot}.`);
-    return row;
+    if (!(slot >= 0 && slot < this.#size)) throw new RangeError(`Expected a slot below ${this.#size}, got ${slot}.`);
+    const row = this.#newest[slot] as number;
+    const { groups } = this;
+    let words: WordSet | undefined;
+    return {
+      ...this.#rows.read(row),
+      // Most candidates are never compared with another one.
+      get words() {
+        words ??= groups.wordsOf(slot);
+        return words;
+      },
+    };
+  }
+
+  /** Reads a row with its text from the store. Returns undefined when it may not be recalled any more. */
+  async read(id: string): Promise<MemoryRow | undefined> {
+    const row = await this.#store.memory(this.namespace, id);
+    return row && isLive(row) ? row : undefined;
   }
 
   /** Returns the slots of these steps, even if another step shares the text. */
   slotsOf(steps: ReadonlySet<number>): Set<number> {
     const slots = new Set<number>();
-    for (const step of steps) for (const slot of this.#slotsOfStep.get(step) ?? []) slots.add(slot);
+    for (const step of steps) for (const row of this.#rows.ofStep(step)) slots.add(this.#slotOfRow[row] as number);
     return slots;
   }
 
   /** Yields the slots of live rows, newest first. */
   *newestSlots(): Generator<number> {
-    for (let slot = this.size - 1; slot >= 0; slot--) if (!this.#removed.has(slot)) yield slot;
-  }
-
-  /** Number of live rows with this word, by the hash of its stem. */
-  rowsWithWord(hash: number): number {
-    return this.#rowsWithWord.get(hash) ?? 0;
+    for (let slot = this.#size - 1; slot >= 0; slot--) if (!this.#removed.has(slot)) yield slot;
   }
 
   /** Returns the slots of pinned rows, newest first. */
@@ -103,33 +131,10 @@ export class AgentRows {
     return [...this.#pinned].sort((a, b) => b - a);
   }
 
-  /** The slot of the fact that holds instead of a past one; the same slot for any other row, and when no such fact is live. */
-  holderOf(slot: number): number {
-    const row = this.at(slot);
-    if (!isPast(row) || row.factKey === undefined) return slot;
-    const holder = this.#factSlots.get(factName(row));
-    if (holder === undefined || this.#removed.has(holder)) return slot;
-    const { factKey, closed } = this.at(holder);
-    return factKey === row.factKey && !closed ? holder : slot;
-  }
-
-  /** The slot of the newest live fact that was true before the one that holds; undefined when there is none. */
-  pastOf(slot: number): number | undefined {
-    const row = this.at(slot);
-    if (row.factKey === undefined || row.closed) return undefined;
-    const past = this.#pastSlots.get(factName(row));
-    return past === undefined || this.holderOf(past) !== slot || this.#removed.has(past) ? undefined : past;
-  }
-
-  /** The slot of a live row. */
-  slotOf(id: string): number | undefined {
-    return this.#slotOfId.get(id);
-  }
-
   /** Whether the row of this id is live and the one that its slot holds. */
   has(id: string): boolean {
-    const slot = this.#slotOfId.get(id);
-    return slot !== undefined && this.at(slot).id === id && !this.#removed.has(slot);
+    const row = this.#rows.find(id);
+    return row !== NO_ITEM && this.#slotShowing(row) !== NO_ITEM;
   }
 
   /** Returns the slots removed since the last call. The caller deletes their vectors. */
@@ -138,94 +143,105 @@ export class AgentRows {
   }
 
   /** Reads the new rows page by page and yields the newly filled slots of each page. */
-  async *readNew(store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
+  async *readNew(): AsyncGenerator<readonly NewSlot[]> {
     for (;;) {
-      const page = await store.memories(this.#agent, this.#lastChange, PAGE_ROWS);
+      const page = await this.#store.memories(this.namespace, this.#lastChange, PAGE_ROWS);
       yield page.flatMap((row) => this.#apply(row));
       if (page.length < PAGE_ROWS) return;
     }
   }
 
-  #apply({ vector, embedder, ...row }: MemoryRow): NewSlot[] {
+  #apply(row: MemoryRow): NewSlot[] {
     this.#lastChange = row.change;
     if (!isLive(row)) {
       this.#remove(row.id);
       return [];
     }
     this.#lastStep = Math.max(this.#lastStep, row.step ?? 0);
-    const key = textKey(row.text);
-    const known = this.#slotOfText.get(key);
-    const slot = known ?? this.#bySlot.length;
-    const before = this.#bySlot[slot];
-    const entry = { ...row, words: before ? before.words : this.#index(slot, row) };
-    // A fact that became true again is not shown as one that was so before.
-    const isBehind = before !== undefined && before.id !== row.id && isPast(row) && !isPast(before);
-    if (before && before.id !== row.id) this.#keepOlderRow(slot, isBehind ? entry : before, row.id);
-    if (!isBehind) this.#bySlot[slot] = entry;
-    this.#noteFact(row, slot);
-    this.#slotOfText.set(key, slot);
-    this.#slotOfId.set(row.id, slot);
-    if (row.pinned) this.#pinned.add(slot);
-    else this.#pinned.delete(slot);
-    if (row.step !== null) {
-      const ofStep = this.#slotsOfStep.get(row.step);
-      if (ofStep) ofStep.push(slot);
-      else this.#slotsOfStep.set(row.step, [slot]);
+    const key = hashText(row.text);
+    const known = this.#findSlot(key);
+    const slot = known === NO_ITEM ? this.#addSlot(key, row) : known;
+    const place = this.#rows.put(row);
+    this.facts.add(place, row);
+    this.#link(place, slot, known === NO_ITEM);
+    this.neighbours.add(row, slot);
+    this.#markPinned(slot);
+    return known === NO_ITEM ? [{ slot, embedder: row.embedder, vector: row.vector }] : [];
+  }
+
+  /** Returns the slot that holds a live row, or NO_ITEM. */
+  #slotShowing(row: number): number {
+    const slot = this.#slotOfRow[row] as number;
+    return !this.#rows.isGone(row) && this.#newest[slot] === row ? slot : NO_ITEM;
+  }
+
+  #findSlot(key: number): number {
+    let slot = this.#slotsOfText.last(key >>> 0);
+    while (slot !== NO_ITEM && (this.#textKeys[slot] !== key || this.#removed.has(slot)))
+      slot = this.#slotsOfText.before(slot);
+    return slot;
+  }
+
+  #addSlot(key: number, { text, namespace }: MemoryRow): number {
+    const slot = this.#size++;
+    if (slot >= this.#newest.length) {
+      this.#newest = grown(this.#newest, slot + 1);
+      this.#textKeys = grown(this.#textKeys, slot + 1);
     }
-    return known === undefined ? [{ slot, embedder, vector }] : [];
+    this.#textKeys[slot] = key;
+    this.#slotsOfText.add(key >>> 0, slot);
+    this.groups.add(wordsOf(text), namespace);
+    return slot;
   }
 
-  #noteFact(row: Omit<MemoryRow, "vector" | "embedder">, slot: number): void {
-    if (row.factKey === undefined) return;
-    const slots = row.closed ? this.#pastSlots : this.#factSlots;
-    const before = slots.get(factName(row));
-    if (before === undefined || this.at(before).seq <= row.seq) slots.set(factName(row), slot);
+  /** Makes the row the newest one of its slot. A fact that became true again is not shown as one that was so before. */
+  #link(row: number, slot: number, isNewSlot: boolean): void {
+    if (row >= this.#older.length) {
+      this.#older = grown(this.#older, row + 1);
+      this.#slotOfRow = grown(this.#slotOfRow, row + 1);
+    }
+    this.#slotOfRow[row] = slot;
+    const newest = this.#newest[slot] as number;
+    if (!isNewSlot && newest === row) return;
+    if (!isNewSlot && !this.#unlink(row, slot)) this.#olderRows++;
+    const isBehind = !isNewSlot && this.#rows.isPast(row) && !this.#rows.isPast(newest);
+    this.#older[row] = isNewSlot ? 0 : isBehind ? (this.#older[newest] as number) : newest + 1;
+    if (isBehind) this.#older[newest] = row + 1;
+    else this.#newest[slot] = row;
   }
 
-  #keepOlderRow(slot: number, row: RecallableRow, newId: string): void {
-    const older = (this.#olderRows.get(slot) ?? []).filter(({ id }) => id !== newId);
-    if (older.length < MAX_OLDER_ROWS) this.#bytes += OLDER_ROW_BYTES + BYTES_PER_CHAR * row.text.length;
-    this.#olderRows.set(slot, [...older, row].slice(-MAX_OLDER_ROWS));
+  /** Takes out a row that is not the newest one of its slot. Returns false when the slot does not hold it. */
+  #unlink(row: number, slot: number): boolean {
+    for (let newer = this.#newest[slot] as number; ; ) {
+      const older = (this.#older[newer] as number) - 1;
+      if (older < 0) return false;
+      if (older === row) {
+        this.#older[newer] = this.#older[row] as number;
+        return true;
+      }
+      newer = older;
+    }
   }
 
   /** Also removes the words of the row: a person may have wanted just those forgotten. */
   #remove(id: string): void {
-    const slot = this.#slotOfId.get(id);
-    if (slot === undefined) return;
-    this.#slotOfId.delete(id);
-    const older = this.#olderRows.get(slot)?.filter((row) => row.id !== id) ?? [];
-    const row = this.at(slot).id === id ? older.pop() : this.at(slot);
-    if (older.length === 0) this.#olderRows.delete(slot);
-    else this.#olderRows.set(slot, older);
-    if (row) {
-      this.#bySlot[slot] = row;
-      if (!row.pinned) this.#pinned.delete(slot);
-      return;
-    }
-    const { text, words } = this.at(slot);
-    this.groups.remove(slot, wordsOf(text));
-    this.#count(words, -1);
-    this.#slotOfText.delete(textKey(text));
-    this.#bySlot[slot] = { ...this.at(slot), text: "", pinned: false };
-    this.#pinned.delete(slot);
+    const row = this.#rows.find(id);
+    if (row === NO_ITEM || this.#rows.isGone(row)) return;
+    const slot = this.#slotOfRow[row] as number;
+    this.#rows.markGone(row);
+    const isNewest = this.#newest[slot] === row;
+    const older = this.#older[row] as number;
+    if (!isNewest) this.#unlink(row, slot);
+    else if (older > 0) this.#newest[slot] = older - 1;
+    this.#markPinned(slot);
+    if (!isNewest || older > 0) return;
+    this.groups.remove(slot);
     this.#removed.add(slot);
     this.#newlyRemoved.push(slot);
   }
 
-  #index(slot: number, { text, namespace }: Pick<MemoryRow, "text" | "namespace">): WordSet {
-    this.#bytes += ROW_BYTES + BYTES_PER_CHAR * text.length;
-    const words = wordsOf(text);
-    const set = createWordSet(words);
-    this.#count(set, 1);
-    this.groups.add(slot, words, set, namespace);
-    return set;
-  }
-
-  #count({ hashes }: WordSet, rows: 1 | -1): void {
-    for (const hash of hashes) this.#rowsWithWord.set(hash, this.rowsWithWord(hash) + rows);
+  #markPinned(slot: number): void {
+    if (this.#rows.isPinned(this.#newest[slot] as number)) this.#pinned.add(slot);
+    else this.#pinned.delete(slot);
   }
 }
-
-const factName = ({ trust, factKey }: Pick<MemoryRow, "trust" | "factKey">): string => `${trust} ${factKey}`;
-
-const textKey = (text: string): string => hash("sha1", text.toLowerCase().replace(/\s+/g, " ").trim(), "base64");

@@ -9,22 +9,26 @@
  * to a row already chosen. Likeness is the share of shared words, each weighed by its rarity, so that facts which were noted in
  * the same way stay apart. (With equal weights one of eight facts about a person was recalled.) Of near-duplicates one is
  * chosen: the newest of those with about equal scores. The others come last, but they are kept: ten rows are recalled while
- * there are ten, and for the same reason no score is too low.
+ * there are ten, and for the same reason no score is too low by default. Idle rows come after all others that are no
+ * near-duplicates.
  */
-import { isPast } from "#core/memory.ts";
-import type { Recall } from "#core/ports/recall.ts";
 import { type WeighWord, weightedJaccard } from "../lexical/word-set.ts";
 import type { RecallableRow } from "./agent-rows.ts";
 
 export interface RecallCandidate {
+  /** Number of the row among all memories searched. */
+  readonly slot: number;
   readonly row: RecallableRow;
   readonly similarity: number;
   /** The step that the row's age is counted from. Default: the agent's newest. */
   readonly lastStep?: number;
 }
+/** Its score is comparable only within one choice. */
+export type ChosenRow = Pick<RecallCandidate, "slot" | "row"> & { readonly score: number };
+
 export interface RecallChoice {
-  readonly recalls: readonly Recall[];
-  /** Number of chosen rows that are not near-duplicates of a better one. */
+  readonly recalls: readonly ChosenRow[];
+  /** Number of chosen rows that are neither idle nor near-duplicates of a better one. */
   readonly distinct: number;
 }
 
@@ -45,9 +49,14 @@ interface ChoiceOptions {
   readonly fillers?: readonly RecallCandidate[];
   /** Default: all words weigh the same. */
   readonly weigh?: WeighWord;
+  /** Tells rows that say nothing. Default: no row is idle. */
+  readonly isIdle?: (row: RecallableRow) => boolean;
+  /** Rows below this share of the best score that is not pinned are left out. Default: 0. */
+  readonly floor?: number;
 }
 
 interface ScoredCandidate {
+  slot: number;
   row: RecallableRow;
   score: number;
   /** Highest weighted Jaccard similarity with a chosen row. */
@@ -58,34 +67,48 @@ interface ScoredCandidate {
 
 /**
  * Chooses at most `count` rows, best first. `pinned` rows come first, whatever their similarity; then the candidates;
- * then `fillers`; then the near-duplicates.
+ * then `fillers`; then idle rows; then the near-duplicates.
  */
 export function chooseRecalls(
   candidates: readonly RecallCandidate[],
   count: number,
   lastStep: number,
-  { pinned = [], fillers = [], weigh = () => 1 }: ChoiceOptions = {},
+  { pinned = [], fillers = [], weigh = () => 1, isIdle = () => false, floor = 0 }: ChoiceOptions = {},
 ): RecallChoice {
   const chosen: ScoredCandidate[] = [];
   const duplicates: ScoredCandidate[] = [];
   const ranked: ScoredCandidate[] = [];
-  for (const tier of [pinned, candidates, fillers]) {
+  const idle: ScoredCandidate[] = [];
+  const choose = (tier: ScoredCandidate[], isLeftForLater?: (row: RecallableRow) => boolean): void => {
     const from = chosen.length;
-    const scored = tier.map((candidate) => scoreCandidate(candidate, lastStep)).sort(compareScores);
-    chooseDistinct(scored, { count, weigh }, chosen, duplicates);
+    const left = tier.sort(compareScores);
+    chooseDistinct(left, { count, weigh, ...(isLeftForLater ? { isLeftForLater, idle } : {}) }, chosen, duplicates);
     ranked.push(...chosen.slice(from).sort(compareScores));
-  }
+  };
+  const score = (tier: readonly RecallCandidate[]) => tier.map((candidate) => scoreCandidate(candidate, lastStep));
+  choose(score(pinned));
+  const pinnedCount = chosen.length;
+  choose(score(candidates), isIdle);
+  choose(score(fillers), isIdle);
+  const distinct = chosen.length;
+  choose(idle);
   ranked.push(...duplicates.sort(compareScores));
+  const best = Math.max(0, ...ranked.slice(pinnedCount).map(({ score }) => score));
+  const shown = ranked.filter(({ score }, place) => floor === 0 || place < pinnedCount || score >= floor * best);
   // Reported scores never rise from one row to the next.
-  let highest = Math.max(0, ...ranked.map(({ score }) => score));
-  const recalls = ranked.slice(0, count).map(({ row, score }, place) => {
+  let highest = Math.max(0, ...shown.map(({ score }) => score));
+  const recalls = shown.slice(0, count).map(({ slot, row, score }, place) => {
     if (place >= pinned.length) highest = Math.min(highest, score);
-    return toRecall(row, highest);
+    return { slot, row, score: highest };
   });
-  return { recalls, distinct: chosen.length };
+  return { recalls, distinct };
 }
 
-const scoreCandidate = ({ row, similarity, lastStep }: RecallCandidate, ownLastStep: number): ScoredCandidate => ({
+const scoreCandidate = (
+  { slot, row, similarity, lastStep }: RecallCandidate,
+  ownLastStep: number,
+): ScoredCandidate => ({
+  slot,
   row,
   score: addBonuses(row, similarity, lastStep ?? ownLastStep),
   overlap: 0,
@@ -94,13 +117,21 @@ const scoreCandidate = ({ row, similarity, lastStep }: RecallCandidate, ownLastS
 
 const compareScores = (a: ScoredCandidate, b: ScoredCandidate): number => b.score - a.score || b.row.seq - a.row.seq;
 
+interface DistinctOptions {
+  readonly count: number;
+  readonly weigh: WeighWord;
+  readonly isLeftForLater?: (row: RecallableRow) => boolean;
+  /** Receives the rows that are left for later. */
+  readonly idle?: ScoredCandidate[];
+}
+
 /**
  * Moves candidates from `left`, best first, to `chosen` until it has `count`, and near-duplicates to `duplicates`.
  * A choice can only lower the others' worth, so a candidate's overlap is updated only when it would be next.
  */
 function chooseDistinct(
   left: ScoredCandidate[],
-  { count, weigh }: { readonly count: number; readonly weigh: WeighWord },
+  { count, weigh, isLeftForLater, idle }: DistinctOptions,
   chosen: ScoredCandidate[],
   duplicates: ScoredCandidate[],
 ): void {
@@ -112,9 +143,10 @@ function chooseDistinct(
       const original = updateOverlap(next, chosen, weigh);
       if (!original) continue;
       const isBetter = next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score;
-      if (isBetter && !original.row.pinned) swapRows(next, original);
+      if (isBetter && !original.row.isPinned) swapRows(next, original);
       duplicates.push(next);
-    } else chosen.push(next);
+    } else if (isLeftForLater?.(next.row)) idle?.push({ ...next, compared: 0, overlap: 0 });
+    else chosen.push(next);
     left.splice(at, 1);
   }
 }
@@ -151,28 +183,15 @@ function updateOverlap(
 }
 
 function swapRows(one: ScoredCandidate, other: ScoredCandidate): void {
-  const row = one.row;
-  one.row = other.row;
-  other.row = row;
+  const { slot, row } = one;
+  Object.assign(one, { slot: other.slot, row: other.row });
+  Object.assign(other, { slot, row });
 }
 
 /** Leaves a negative similarity alone, because a factor would lower it. */
-function addBonuses(
-  { importance, step, supersedes, trust }: RecallableRow,
-  similarity: number,
-  lastStep: number,
-): number {
+function addBonuses({ importance, step, isCorrection }: RecallableRow, similarity: number, lastStep: number): number {
   if (similarity <= 0) return similarity;
   const recency = 2 ** (-Math.max(0, lastStep - (step ?? lastStep)) / HALF_LIFE_STEPS);
-  const correction = supersedes !== null && trust === "person" ? CORRECTION_WEIGHT : 0;
+  const correction = isCorrection ? CORRECTION_WEIGHT : 0;
   return similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency + correction);
-}
-
-export function toRecall(row: RecallableRow, score: number): Recall {
-  const { id, seq, step, at, kind, trust, text, outside, closed } = row;
-  return {
-    ...{ id, seq, step, at, kind, trust, text, score },
-    ...(outside ? { outside } : {}),
-    ...(closed && isPast(row) ? { closed } : {}),
-  };
 }

@@ -6,56 +6,136 @@
  * returns one row per group: the one with most numbers of the query, the newest of equals.
  */
 import type { ScoredSlot } from "#core/ports/vectors.ts";
+import { hashOf } from "#util/words.ts";
 import { LexicalIndex } from "../lexical/lexical-index.ts";
-import { NumberLists } from "../lexical/number-lists.ts";
-import { hashWordSet, type WordSet } from "../lexical/word-set.ts";
+import { grown, NumberLists } from "../lexical/number-lists.ts";
+import { NO_ITEM, NumberChains, NumberMap } from "../lexical/number-map.ts";
+import { TermLists } from "../lexical/term-lists.ts";
+import { hashWords, NO_WORD, sortDistinct, type WordSet } from "../lexical/word-set.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 /** The newest rows of a group whose numbers are compared with those of the query. */
 const MAX_ROWS_COMPARED = 64;
 const NO_ROW = -1;
+/** Main memory of each distinct word of a row, and of each term with its similar ones: measured with 1,000 to 50,000 rows. */
+const BYTES_PER_WORD = 2.5;
+const BYTES_PER_TERM = 550;
 
 export class DuplicateGroups {
   /** Its slots are groups. */
   readonly #lexical = new LexicalIndex();
-  /** By namespace and hash of the words. */
-  readonly #groupOfKey = new Map<string, number>();
+  /** By slot. */
+  readonly #terms = new TermLists();
+  /** Groups by a part of their key. */
+  readonly #groups = new NumberChains();
+  /** By group: hash of its namespace and words, 0 for a group that no row joins. */
+  #keys = new Float64Array(256);
   /** List n holds the slots of group n, ascending. */
   readonly #rows = new NumberLists();
-  readonly #keys: string[] = [];
-  readonly #groupOfSlot: number[] = [];
-  readonly #setOfSlot: WordSet[] = [];
+  #groupOfSlot = new Uint32Array(256);
+  #size = 0;
+  /** Sum of the distinct words of all rows. */
+  #words = 0;
   readonly #removed = new Set<number>();
+  /** Number of live rows with a word, by its hash. */
+  readonly #rowsWithWord = new NumberMap();
+  /** Scratch: hashes of the words of one row. */
+  #hashes = new Uint32Array(64);
 
   /** Number of groups with a live row. */
   get size(): number {
     return this.#lexical.size;
   }
 
-  /** Slots must be added in ascending order. */
-  add(slot: number, words: readonly string[], set: WordSet, namespace: string): void {
-    const key = `${namespace}/${hashWordSet(set)}`;
-    const known = set.hashes.length > 0 ? this.#groupOfKey.get(key) : undefined;
-    const group = known ?? this.#rows.open();
-    if (known === undefined) {
-      this.#lexical.add(group, words, namespace);
-      this.#keys[group] = key;
-      if (set.hashes.length > 0) this.#groupOfKey.set(key, group);
-    } else this.#lexical.addNumbers(group, words);
-    this.#rows.push(group, slot);
-    this.#groupOfSlot[slot] = group;
-    this.#setOfSlot[slot] = set;
+  /** Estimated main memory. */
+  get bytes(): number {
+    return BYTES_PER_WORD * this.#words + BYTES_PER_TERM * this.#lexical.vocabulary.size;
   }
 
-  /** `words` must be the words that the row was added with. */
-  remove(slot: number, words: readonly string[]): void {
-    const group = this.#groupOfSlot[slot];
-    if (group === undefined || this.#removed.has(slot)) return;
+  /** Number of live rows with this word, by the hash of its stem. */
+  rowsWithWord(hash: number): number {
+    return this.#rowsWithWord.get(hash) ?? 0;
+  }
+
+  /** Adds the next slot; `words` are those of `wordsOf`. */
+  add(words: readonly string[], namespace: string): void {
+    const slot = this.#size++;
+    const counted = this.#lexical.vocabulary.countTerms(words);
+    this.#terms.add(counted.terms);
+    const hashes = this.#hash(counted.terms);
+    const key = hashWords(hashes, hashOf(namespace));
+    const known = hashes.length > 0 ? this.#findGroup(key) : NO_ITEM;
+    const group = known === NO_ITEM ? this.#rows.open() : known;
+    if (known !== NO_ITEM) this.#lexical.addNumbers(group, counted);
+    else {
+      this.#lexical.add(group, counted, namespace);
+      if (group >= this.#keys.length) this.#keys = grown(this.#keys, group + 1);
+      if (hashes.length > 0) this.#keys[group] = key;
+      this.#groups.add(key >>> 0, group);
+    }
+    this.#rows.push(group, slot);
+    if (slot >= this.#groupOfSlot.length) this.#groupOfSlot = grown(this.#groupOfSlot, slot + 1);
+    this.#groupOfSlot[slot] = group;
+    this.#count(hashes, 1);
+    this.#words += counted.terms.length;
+  }
+
+  remove(slot: number): void {
+    if (slot >= this.#size || this.#removed.has(slot)) return;
     this.#removed.add(slot);
+    this.#count(this.#hash(this.#terms.read(slot)), -1);
+    const group = this.#groupOfSlot[slot] as number;
     if (!this.#rows.read(group).every((row) => this.#removed.has(row))) return;
-    this.#lexical.remove(group, words);
-    const key = this.#keys[group] as string;
-    if (this.#groupOfKey.get(key) === group) this.#groupOfKey.delete(key);
+    this.#lexical.remove(group, this.#terms.read(slot));
+    this.#keys[group] = 0;
+  }
+
+  wordsOf(slot: number): WordSet {
+    const terms = this.#terms.read(slot);
+    const { numberHashes } = this.#lexical.vocabulary;
+    const numbers = new Set<number>();
+    for (const term of terms) if (numberHashes[term] !== NO_WORD) numbers.add(numberHashes[term] as number);
+    return { hashes: this.#hash(terms).slice(), numbers: Uint32Array.from(numbers) };
+  }
+
+  #count(hashes: Uint32Array, rows: 1 | -1): void {
+    for (const hash of hashes) this.#rowsWithWord.add(hash, rows);
+  }
+
+  /** Returns the distinct hashes of the words without their digits, ascending. Valid until the next call. */
+  #hash(terms: Uint32Array): Uint32Array {
+    const { letterHashes } = this.#lexical.vocabulary;
+    if (terms.length > this.#hashes.length) this.#hashes = grown(this.#hashes, terms.length);
+    for (let at = 0; at < terms.length; at++) this.#hashes[at] = letterHashes[terms[at] as number] as number;
+    return this.#hashes.subarray(0, sortDistinct(this.#hashes.subarray(0, terms.length)));
+  }
+
+  #findGroup(key: number): number {
+    let group = this.#groups.last(key >>> 0);
+    while (group !== NO_ITEM && this.#keys[group] !== key) group = this.#groups.before(group);
+    return group;
+  }
+
+  /** Returns the newest other rows of the row's group, at most `limit`, and the number of the rest. */
+  rowsLike(
+    slot: number,
+    limit: number,
+    excluded: ReadonlySet<number>,
+  ): { readonly slots: readonly number[]; readonly others: number } {
+    const group = this.#groupOfSlot[slot];
+    if (group === undefined || this.#rows.length(group) < 2) return { slots: [], others: 0 };
+    const rows = this.#rows.read(group);
+    const slots: number[] = [];
+    let at = rows.length - 1;
+    for (; at >= 0 && slots.length < limit; at--) {
+      const row = rows[at] as number;
+      if (row !== slot && !excluded.has(row) && !this.#removed.has(row)) slots.push(row);
+    }
+    const older = rows.subarray(0, at + 1);
+    return {
+      slots,
+      others: this.#removed.size === 0 ? older.length : older.filter((row) => !this.#removed.has(row)).length,
+    };
   }
 
   /**
@@ -69,7 +149,7 @@ export class DuplicateGroups {
     excluded: ReadonlySet<number>,
     others: readonly DuplicateGroups[] = [],
   ): (part: number) => readonly ScoredSlot[] {
-    const touchedGroups = [...excluded].flatMap((slot) => this.#groupOfSlot[slot] ?? []);
+    const touchedGroups = Array.from(excluded, (slot) => this.#groupOfSlot[slot] as number);
     const searchPart = this.#lexical.search(
       parts.map(({ words }) => words),
       limit,
@@ -95,13 +175,23 @@ export class DuplicateGroups {
       const slot = rows[at] as number;
       if (excluded.has(slot) || this.#removed.has(slot)) continue;
       if (numbers.size === 0) return slot;
-      let shared = 0;
-      for (const number of (this.#setOfSlot[slot] as WordSet).numbers) if (numbers.has(number)) shared++;
+      const shared = this.#countNumbers(slot, numbers);
       if (shared <= most) continue;
       best = slot;
       most = shared;
     }
     return best;
+  }
+
+  /** Counts the numbers of a row that are among `numbers`. */
+  #countNumbers(slot: number, numbers: ReadonlySet<number>): number {
+    const { numberHashes } = this.#lexical.vocabulary;
+    let shared = 0;
+    for (const term of this.#terms.read(slot)) {
+      const hash = numberHashes[term] as number;
+      if (hash !== NO_WORD && numbers.has(hash)) shared++;
+    }
+    return shared;
   }
 }
 

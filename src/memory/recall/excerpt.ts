@@ -4,6 +4,7 @@
  * The prompt has room for about 200 tokens per recall. The beginning says what the memory is; the passage is the
  * sentence that shares most words with the query, with the text around it. The memory of a turn has more room and no excerpt.
  */
+import type { TextRange } from "#core/ports/recall.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import { isStopWord } from "../lexical/stop-words.ts";
 import type { QueryPart } from "./query-parts.ts";
@@ -16,7 +17,7 @@ const PASSAGE_CHARS = 600;
 const MAX_CHARS = 8_000;
 
 /** Returns undefined for a text that is short, or has no sentence that shares a word with the query. */
-export function excerptOf(text: string, parts: readonly QueryPart[]): string | undefined {
+export function excerptOf(text: string, parts: readonly QueryPart[]): readonly TextRange[] | undefined {
   if (text.length <= MIN_CHARS) return undefined;
   const weights = stemWeights(parts);
   let best = { at: 0, length: 0, score: 0 };
@@ -29,10 +30,13 @@ export function excerptOf(text: string, parts: readonly QueryPart[]): string | u
   }
   if (best.score === 0) return undefined;
   const from = Math.max(0, best.at - Math.max(0, Math.floor((PASSAGE_CHARS - best.length) / 2)));
-  const passage = text.slice(from, from + PASSAGE_CHARS).trim();
-  const excerpt =
-    from <= BEGINNING_CHARS ? text.slice(0, from + PASSAGE_CHARS) : `${text.slice(0, BEGINNING_CHARS)} … ${passage}`;
-  return from + PASSAGE_CHARS < text.length ? `${excerpt.toWellFormed()} …` : excerpt.toWellFormed();
+  const to = Math.min(text.length, from + PASSAGE_CHARS);
+  if (from > BEGINNING_CHARS)
+    return [
+      [0, BEGINNING_CHARS],
+      [from, to],
+    ];
+  return [[0, to]];
 }
 
 /** Maps each stem of the query to the highest weight of its parts. */

@@ -6,14 +6,15 @@
  * leave open. Ranked beside words they make the choice worse: 0.74 instead of 0.77 of the relevant rows among the
  * ten, measured on dialogues. The newest rows fill the rest, so that ten rows are recalled while there are ten.
  */
-import type { Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { chooseRecalls, type RecallCandidate, type RecallChoice } from "./choose-recalls.ts";
+import { type ChosenRow, chooseRecalls, type RecallCandidate, type RecallChoice } from "./choose-recalls.ts";
+import { createIdleCheck } from "./idle-rows.ts";
 import { fuseRankings, mergeParts } from "./merge-rankings.ts";
-import { addPastFacts, replacePastFacts, type SlotPlace } from "./past-facts.ts";
+import { addPastFacts, replacePastFacts } from "./past-facts.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 export interface AgentMemory {
@@ -31,8 +32,13 @@ const UNFOUND_SCORE = 1e-6;
 /** The slots of the n-th memory start at n times this. */
 const SLOTS_PER_MEMORY = 2 ** 26;
 
+/** A row to recall, with its slot in the memory that it is from. Scores never rise from one row to the next. */
+export interface FoundRow extends ChosenRow {
+  readonly memory: SearchedMemory;
+}
+
 /**
- * Returns recalls, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
+ * Returns the rows to recall, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
  * vectors rank beside words. Without it `embed` makes the missing vectors, called only when words find fewer than
  * `count`. Rejects when an index cannot be searched.
  */
@@ -40,15 +46,34 @@ export async function findRecalls(
   memories: readonly AgentMemory[],
   query: RecallQuery,
   parts: readonly QueryPart[],
-  { withVectors, embed }: { readonly withVectors: boolean; readonly embed?: () => Promise<void> },
-): Promise<readonly Recall[]> {
-  const { count } = query;
+  options: FindOptions,
+): Promise<readonly FoundRow[]> {
   const searched = searchedMemories(memories, query);
-  const { lastStep } = (memories[0] as AgentMemory).rows;
+  const chosen = await findRows(searched, query, parts, options);
+  return chosen.map((row) => {
+    const memory = memoryOf(searched, row.slot);
+    return { ...row, slot: row.slot - memory.firstSlot, memory };
+  });
+}
+
+interface FindOptions {
+  readonly withVectors: boolean;
+  readonly embed?: () => Promise<void>;
+}
+
+async function findRows(
+  searched: readonly SearchedMemory[],
+  query: RecallQuery,
+  parts: readonly QueryPart[],
+  { withVectors, embed }: FindOptions,
+): Promise<readonly ChosenRow[]> {
+  const { count, floor = 0 } = query;
+  const { lastStep } = (searched[0] as SearchedMemory).rows;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
-  const placeOf = (slot: number) => placeAmong(searched, slot);
-  const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, (id) => placeOfRow(searched, id));
+  const options = { pinned, weigh, floor, isIdle: createIdleCheck(parts, weigh) };
+  const placeOf = (slot: number) => memoryOf(searched, slot);
+  const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, placeOf);
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
@@ -58,40 +83,38 @@ export async function findRecalls(
     if (withVectors) found = fuseRankings(found, mergeParts(await searchVectors(searched, parts, maxHits), parts));
     const hits = replacePastFacts(found, placeOf);
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
-    const choice = chooseRecalls(candidates, count, lastStep, { pinned, weigh });
+    const choice = chooseRecalls(candidates, count, lastStep, options);
     if (choice.distinct === count) return withPast(choice);
     if (found.length >= maxHits && depth !== DEEP) continue;
     // When words found every group already, vectors cannot add any.
-    const groups = memories.reduce((sum, { rows }) => sum + rows.groups.size, 0);
+    const groups = searched.reduce((sum, { rows }) => sum + rows.groups.size, 0);
     const isIncomplete = found.length < Math.min(count, groups);
     const others = await findFillers(searched, query, parts, found, isIncomplete ? embed : undefined);
     const known = new Set(hits.map(({ slot }) => slot));
-    const fillers = replacePastFacts(others, placeOf).filter(({ slot }) => !known.has(slot));
-    const options = { pinned, weigh, fillers: candidatesOf(searched, fillers) };
-    return withPast(chooseRecalls(candidates, count, lastStep, options));
+    const fillers = candidatesOf(
+      searched,
+      replacePastFacts(others, placeOf).filter(({ slot }) => !known.has(slot)),
+    );
+    return withPast(chooseRecalls(candidates, count, lastStep, { ...options, fillers }));
   }
   return [];
 }
 
 /** A memory with its excluded slots, and the first of the numbers that its slots have in merged rankings. */
-interface SearchedMemory extends AgentMemory {
+export interface SearchedMemory extends AgentMemory {
   readonly firstSlot: number;
   readonly excluded: ReadonlySet<number>;
   readonly others: readonly AgentMemory[];
 }
 const NO_SLOTS: ReadonlySet<number> = new Set();
 
-/** Weighs a word by its inverse document frequency in all memories together. Candidates are compared in pairs, so each word comes often. */
+/** Weighs a word by its inverse document frequency in all memories together. */
 function rarityIn(memories: readonly AgentMemory[]): WeighWord {
   const rows = memories.reduce((sum, memory) => sum + memory.rows.size, 0);
-  const weights = new Map<number, number>();
   return (hash) => {
-    const known = weights.get(hash);
-    if (known !== undefined) return known;
-    const withWord = memories.reduce((sum, memory) => sum + memory.rows.rowsWithWord(hash), 0);
-    const weight = Math.log(1 + rows / Math.max(1, withWord));
-    weights.set(hash, weight);
-    return weight;
+    let withWord = 0;
+    for (const memory of memories) withWord += memory.rows.groups.rowsWithWord(hash);
+    return Math.log(1 + rows / Math.max(1, withWord));
   };
 }
 
@@ -135,21 +158,13 @@ function candidatesOf(memories: readonly SearchedMemory[], hits: readonly Scored
   return hits.flatMap(({ slot, score }) => {
     if (seen.has(slot)) return [];
     seen.add(slot);
-    const { rows, slot: own } = placeAmong(memories, slot);
-    return [{ row: rows.at(own), similarity: score, lastStep: rows.lastStep }];
+    const { rows, firstSlot } = memoryOf(memories, slot);
+    return [{ slot, row: rows.at(slot - firstSlot), similarity: score, lastStep: rows.lastStep }];
   });
 }
 
-/** The memory of a slot of merged rankings, and the slot in it. */
-function placeAmong(memories: readonly SearchedMemory[], slot: number): SlotPlace {
-  const { rows, firstSlot, excluded } = memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
-  return { rows, slot: slot - firstSlot, isExcluded: (own: number): boolean => excluded.has(own) };
-}
-
-function placeOfRow(memories: readonly SearchedMemory[], id: string): SlotPlace | undefined {
-  const memory = memories.find(({ rows }) => rows.slotOf(id) !== undefined);
-  return memory && placeAmong(memories, memory.firstSlot + (memory.rows.slotOf(id) as number));
-}
+const memoryOf = (memories: readonly SearchedMemory[], slot: number): SearchedMemory =>
+  memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
 
 function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallCandidate[] {
   const slots = memories.flatMap(({ rows, firstSlot, excluded }) =>

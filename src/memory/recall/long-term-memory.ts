@@ -15,20 +15,19 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { LongTermMemory, Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, EmbeddingPurse, OpenIndex } from "#core/ports/vectors.ts";
-import { clip } from "#core/text.ts";
 import { KeyedQueue } from "#util/keyed-queue.ts";
 import { createTurns } from "#util/turns.ts";
 import { exactIndexes } from "../vectors/exact-index.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";
 import { AgentRows } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
-import { excerptOf } from "./excerpt.ts";
 import { type AgentMemory, findRecalls } from "./find-recalls.ts";
 import { LoadedMemories } from "./loaded-memories.ts";
-import { type QueryPart, queryParts } from "./query-parts.ts";
+import { queryParts } from "./query-parts.ts";
+import { readEmbeddedTexts, readRecalls } from "./read-rows.ts";
 
 export interface LongTermMemoryParts {
-  readonly store: Pick<Store, "memories" | "saveVectors">;
+  readonly store: Pick<Store, "memories" | "memory" | "saveVectors">;
   readonly embedder: Embedder;
   /** Called once per outage of the embedder, the store or the index. */
   readonly report: (problem: string) => void;
@@ -57,7 +56,6 @@ export interface RecallingMemory extends LongTermMemory {
 
 type PaidCall = { readonly signal: AbortSignal; readonly purse: EmbeddingPurse | undefined };
 
-const MAX_ROW_CHARS = 8_000;
 /** Rows without a vector that are embedded in one request with the query; the others wait for the next. */
 const MAX_ROWS_PER_REQUEST = 96;
 
@@ -69,6 +67,7 @@ class StoredMemory implements RecallingMemory {
   readonly #guarded: GuardedEmbedder;
   readonly #openIndex: OpenIndex;
   readonly #reading: OutageReporter;
+  readonly #readingTexts: OutageReporter;
   readonly #saving: OutageReporter;
   readonly #searching: OutageReporter;
   readonly #keptBytes: number;
@@ -84,6 +83,7 @@ class StoredMemory implements RecallingMemory {
     this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report, clock);
     this.#openIndex = openIndex ?? exactIndexes();
     this.#reading = new OutageReporter(report);
+    this.#readingTexts = new OutageReporter(report);
     this.#saving = new OutageReporter(report);
     this.#searching = new OutageReporter(report);
   }
@@ -150,12 +150,13 @@ class StoredMemory implements RecallingMemory {
       const options = { withVectors: semantic, ...(semantic ? {} : { embed: embedAll }) };
       const found = await findRecalls(memories, query, parts, options);
       this.#searching.recovered();
-      return found.map((recall) => withExcerpt(recall, parts));
+      return await readRecalls(found, parts, this.#readingTexts);
     } catch (error) {
       this.#searching.failed(
         `Memory is searched by shared words, because its index cannot be searched: ${toError(error).message}`,
       );
-      return findRecalls(memories, query, parts, { withVectors: false });
+      const found = await findRecalls(memories, query, parts, { withVectors: false });
+      return readRecalls(found, parts, this.#readingTexts);
     }
   }
 
@@ -179,7 +180,7 @@ class StoredMemory implements RecallingMemory {
     this.#memories.put(namespace, memory);
     try {
       const takeTurn = createTurns();
-      for await (const slots of memory.rows.readNew(this.#store)) {
+      for await (const slots of memory.rows.readNew()) {
         await memory.vectors.addStored(slots);
         await memory.vectors.remove(memory.rows.takeRemovedSlots());
         await takeTurn();
@@ -193,7 +194,7 @@ class StoredMemory implements RecallingMemory {
 
   #openMemory(namespace: string): AgentMemory {
     const { id, dimensions } = this.#embedder;
-    const rows = new AgentRows(namespace);
+    const rows = new AgentRows(namespace, this.#store);
     // A server's embedder has 0 dimensions before its first answer; nothing is added until then.
     const index = this.#openIndex({ namespace, embedder: id, dimensions: Math.max(1, dimensions) }, rows);
     return { rows, vectors: new AgentVectors(namespace, id, index) };
@@ -213,14 +214,16 @@ class StoredMemory implements RecallingMemory {
     const newTexts = texts.filter((text) => !vectors.hasText(text));
     const slots = vectors.pendingSlots(MAX_ROWS_PER_REQUEST);
     if (newTexts.length + slots.length === 0) return;
-    const rowTexts = slots.map((slot) => clip(rows.at(slot).text, MAX_ROW_CHARS));
-    const made = await this.#guarded.embed([...newTexts, ...rowTexts], paid.signal, paid.purse);
+    const rowTexts = await readEmbeddedTexts(rows, slots);
+    const made = await this.#guarded.embed([...newTexts, ...rowTexts.values()], paid.signal, paid.purse);
     if (!made || vectors.embedder !== this.#embedder.id) return;
     for (const [position, text] of newTexts.entries()) {
       const vector = made[position];
       if (vector) vectors.addText(text, vector);
     }
-    await vectors.addMade(slots, made.slice(newTexts.length), rows, !isFree(this.#embedder));
+    const ofSlot = new Map(rowTexts.keys().map((slot, position) => [slot, made[newTexts.length + position]]));
+    const ofSlots = slots.map((slot) => ofSlot.get(slot) ?? null);
+    await vectors.addMade(slots, ofSlots, rows, !isFree(this.#embedder));
   }
 
   async #save(memory: AgentMemory, all: boolean): Promise<void> {
@@ -243,8 +246,3 @@ class StoredMemory implements RecallingMemory {
 
 /** Free vectors are made all at once and never saved. */
 const isFree = ({ local, semantic }: Embedder): boolean => local && !semantic;
-
-function withExcerpt(recall: Recall, parts: readonly QueryPart[]): Recall {
-  const excerpt = recall.kind === "turn" ? undefined : excerptOf(recall.text, parts);
-  return excerpt === undefined ? recall : { ...recall, excerpt };
-}

@@ -5,31 +5,30 @@
  * fact that holds, and never takes its place. It is a recall of its own only when the fact that holds is not one: the prompt
  * shows that step already, or the row was forgotten.
  */
-import type { Recall } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { AgentRows } from "./agent-rows.ts";
-import { toRecall } from "./choose-recalls.ts";
+import type { ChosenRow } from "./choose-recalls.ts";
 
-export interface SlotPlace {
-  /** The memory with the slot. */
+/** A memory with the first of the numbers that its slots have in merged rankings. */
+interface SlotsOfMemory {
   readonly rows: AgentRows;
-  readonly slot: number;
-  readonly isExcluded: (slot: number) => boolean;
+  readonly firstSlot: number;
+  readonly excluded: ReadonlySet<number>;
 }
-/** Returns the place of a slot of merged rankings. */
-type PlaceOf = (slot: number) => SlotPlace;
+/** Returns the memory of a slot of merged rankings. */
+type MemoryOf = (slot: number) => SlotsOfMemory;
 
 /** Past facts among one choice of recalls. More would take the place of other memories. */
 const MAX_PAST = 3;
 
 /** Returns the hits with the facts that hold in place of past ones, each slot once with its best score. */
-export function replacePastFacts(hits: readonly ScoredSlot[], placeOf: PlaceOf): readonly ScoredSlot[] {
+export function replacePastFacts(hits: readonly ScoredSlot[], memoryOf: MemoryOf): readonly ScoredSlot[] {
   const scores = new Map<number, number>();
   let isChanged = false;
   for (const { slot, score } of hits) {
-    const { rows, slot: own, isExcluded } = placeOf(slot);
-    const holder = rows.holderOf(own);
-    const held = isExcluded(holder) ? slot : slot - own + holder;
+    const { rows, firstSlot, excluded } = memoryOf(slot);
+    const holder = rows.facts.holderOf(slot - firstSlot);
+    const held = excluded.has(holder) ? slot : firstSlot + holder;
     isChanged ||= held !== slot;
     if (!scores.has(held)) scores.set(held, score);
   }
@@ -37,21 +36,16 @@ export function replacePastFacts(hits: readonly ScoredSlot[], placeOf: PlaceOf):
 }
 
 /** Returns at most `count` recalls: behind each of the best facts the one that was true before. */
-export function addPastFacts(
-  recalls: readonly Recall[],
-  count: number,
-  placeOfRow: (id: string) => SlotPlace | undefined,
-): readonly Recall[] {
+export function addPastFacts(recalls: readonly ChosenRow[], count: number, memoryOf: MemoryOf): readonly ChosenRow[] {
   let left = MAX_PAST;
-  const shown = new Set(recalls.map(({ id }) => id));
-  const all = recalls.flatMap((recall) => {
-    const place = left > 0 && recall.kind === "fact" ? placeOfRow(recall.id) : undefined;
-    if (!place) return [recall];
-    const { rows, slot, isExcluded } = place;
-    const past = rows.pastOf(slot);
-    if (past === undefined || isExcluded(past) || shown.has(rows.at(past).id)) return [recall];
+  const shown = new Set(recalls.map(({ slot }) => slot));
+  const all = recalls.flatMap((recall): readonly ChosenRow[] => {
+    if (left === 0 || recall.row.kind !== "fact") return [recall];
+    const { rows, firstSlot, excluded } = memoryOf(recall.slot);
+    const past = rows.facts.pastOf(recall.slot - firstSlot);
+    if (past === undefined || excluded.has(past) || shown.has(firstSlot + past)) return [recall];
     left -= 1;
-    return [recall, toRecall(rows.at(past), recall.score)];
+    return [recall, { slot: firstSlot + past, row: rows.at(past), score: recall.score }];
   });
   return all.slice(0, count);
 }

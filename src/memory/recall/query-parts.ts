@@ -9,7 +9,7 @@ import type { RecallQuery } from "#core/ports/recall.ts";
 import { clip } from "#core/text.ts";
 import { keepNewest } from "#util/newest.ts";
 import { wordsOf } from "#util/words.ts";
-import { hashNumbers } from "../lexical/word-set.ts";
+import { createWordSet } from "../lexical/word-set.ts";
 
 export interface QueryPart {
   readonly text: string;
@@ -17,6 +17,8 @@ export interface QueryPart {
   readonly weight: number;
   /** Distinct words of `wordsOf`. */
   readonly words: readonly string[];
+  /** Hashes of the stems of the words, without digits. */
+  readonly stems: Uint32Array;
   /** Hashes of the words with digits. */
   readonly numbers: ReadonlySet<number>;
 }
@@ -37,7 +39,7 @@ export function queryParts({ texts, weights }: Pick<RecallQuery, "texts" | "weig
   return [...parts].map(([text, weight]) => ({ text, weight, ...readWords(text) })).reverse();
 }
 
-type PartWords = Pick<QueryPart, "words" | "numbers">;
+type PartWords = Pick<QueryPart, "words" | "stems" | "numbers">;
 
 /** Most texts come again at the next step. */
 const cachedWords = new Map<string, PartWords>();
@@ -47,7 +49,8 @@ function readWords(text: string): PartWords {
   const cached = cachedWords.get(text);
   if (cached) return cached;
   const words = [...new Set(wordsOf(text))];
-  const made = { words, numbers: new Set(hashNumbers(words)) };
+  const { hashes, numbers } = createWordSet(words);
+  const made = { words, stems: hashes, numbers: new Set(numbers) };
   keepNewest(cachedWords, text, made, MAX_CACHED_TEXTS);
   return made;
 }

@@ -110,6 +110,16 @@ export class PineconeConnection {
     await this.#parts.store.saveRemoteRows(this.#parts.place, namespace, rows, deleted);
   }
 
+  /** Deletes rows, and then their entries in the journal. Returns whether they are deleted. */
+  async removeRows(namespace: string, ids: readonly string[]): Promise<boolean> {
+    for (let from = 0; from < ids.length; from += PAGE_ROWS) {
+      const page = ids.slice(from, from + PAGE_ROWS);
+      if (!(await this.remove(namespace, page))) return false;
+      await this.saveJournal(namespace, [], page);
+    }
+    return true;
+  }
+
   /** Deletes everything that the journal lists for a namespace. Returns whether it is deleted. */
   async removeNamespace(namespace: string): Promise<boolean> {
     const { store, place } = this.#parts;
@@ -117,8 +127,7 @@ export class PineconeConnection {
       const rows = await store.remoteRows(place, namespace, "", PAGE_ROWS);
       if (rows.length === 0) return true;
       const ids = rows.map(({ id }) => id);
-      if (!(await this.remove(namespace, ids))) return false;
-      await this.saveJournal(namespace, [], ids);
+      if (!(await this.removeRows(namespace, ids))) return false;
     }
   }
 }

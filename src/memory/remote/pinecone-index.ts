@@ -82,8 +82,9 @@ export class PineconeIndex implements VectorIndex {
     await local.add(slot, vector);
     const unit = Float32Array.from(toUnit(vector, dimensions));
     await this.#loadJournal();
-    const { id, text } = rows.at(slot);
-    const content = `${embedder}\n${text}\n${Buffer.from(unit.buffer).toString("base64")}`;
+    const { id } = rows.at(slot);
+    // The text of an id never changes.
+    const content = `${embedder}\n${Buffer.from(unit.buffer).toString("base64")}`;
     const version = hash("sha1", content, "base64url");
     const before = this.#rowOfSlot.get(slot);
     if (before && before.id !== id) this.#scheduleDelete(before.id);
@@ -132,7 +133,7 @@ export class PineconeIndex implements VectorIndex {
     const count = this.#rowOfSlot.size === 0 ? 0 : connection.countAtStart(namespace, dimensions);
     if (count === undefined) return true;
     this.#expireOverlay(count === 0);
-    for (let batch = this.#nextBatch(); batch.length > 0; batch = this.#nextBatch())
+    for (let batch = await this.#nextBatch(); batch.length > 0; batch = await this.#nextBatch())
       if (!(await this.#upload(batch))) return this.#isClosed;
     this.#findStrays();
     while (this.#toDelete.size > 0) {
@@ -185,13 +186,16 @@ export class PineconeIndex implements VectorIndex {
       if (row.sequence !== null && row.sequence <= sequence) this.#overlay.delete(slot);
   }
 
-  #nextBatch(): readonly Upload[] {
+  /** Leaves out rows that are gone or cannot be read. */
+  async #nextBatch(): Promise<readonly Upload[]> {
     const { rows, embedder } = this.#parts;
     const batch: Upload[] = [];
     let bytes = 0;
     for (const [slot, row] of this.#overlay) {
       if (row.takenAtMs !== null || row.isRejected) continue;
-      const record = createRecord({ ...rows.at(slot), id: this.#rowOfSlot.get(slot)?.id ?? "" }, row.vector, embedder);
+      const stored = await rows.read(this.#rowOfSlot.get(slot)?.id ?? "").catch(() => undefined);
+      if (!stored || this.#overlay.get(slot) !== row) continue;
+      const record = createRecord(stored, row.vector, embedder);
       bytes += Buffer.byteLength(JSON.stringify(record));
       if (batch.length > 0 && bytes > MAX_BATCH_BYTES) break;
       batch.push({ slot, row, record });

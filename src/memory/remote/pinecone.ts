@@ -6,12 +6,13 @@
  * reported at the start; the local index answers until the settings are read again.
  */
 import { toError } from "#core/errors.ts";
+import { namespaceOf } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { PineconeConnection, type PineconeConnectionParts } from "./pinecone-connection.ts";
 import { PineconeIndex, type PineconeIndexParts } from "./pinecone-index.ts";
 
 export interface PineconeParts extends PineconeConnectionParts {
-  readonly store: PineconeConnectionParts["store"] & Pick<Store, "remoteNamespaces">;
+  readonly store: PineconeConnectionParts["store"] & Pick<Store, "remoteNamespaces" | "remoteForgotten">;
   /** Delay after which changes are sent, so that the rows of some steps share a request. Default: 2 s. */
   readonly sendAfterMs?: number;
 }
@@ -52,6 +53,13 @@ export class PineconeMemory {
   async forgetRemoved(isAgent: (namespace: string) => boolean): Promise<void> {
     for (const namespace of await this.#parts.store.remoteNamespaces(this.#parts.place))
       if (!isAgent(namespace) && !(await this.#connection.removeNamespace(namespace))) return;
+  }
+
+  /** Deletes forgotten rows, also those of agents that recall nothing any more. */
+  async removeForgotten(): Promise<void> {
+    const ids = await this.#parts.store.remoteForgotten(this.#parts.place);
+    for (const [namespace, forgotten] of Map.groupBy(ids, namespaceOf))
+      if (!(await this.#connection.removeRows(namespace, forgotten))) return;
   }
 
   /** Sends the changes, for at most `ms`. Unsent changes are sent after the next start. */

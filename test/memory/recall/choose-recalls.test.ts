@@ -2,33 +2,29 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createWordSet, type WordSet, weightedJaccard } from "#memory/lexical/word-set.ts";
 import type { RecallableRow } from "#memory/recall/agent-rows.ts";
-import { chooseRecalls, type RecallCandidate } from "#memory/recall/choose-recalls.ts";
+import { chooseRecalls, type RecallCandidate, type RecallChoice } from "#memory/recall/choose-recalls.ts";
 import { wordsOf } from "#util/words.ts";
 
 const row = (seq: number, text: string, change: Partial<RecallableRow> = {}): RecallableRow => ({
   id: `a/${seq}`,
   seq,
   step: seq,
-  at: "2026-11-20T10:00:00.000Z",
-  namespace: "a",
+  importance: 0.4,
+  isCorrection: false,
+  isPinned: false,
+  words: createWordSet(wordsOf(text)),
+  isQuestion: text.includes("?"),
   kind: "step",
   trust: "agent",
-  importance: 0.4,
-  text,
-  words: createWordSet(wordsOf(text)),
-  change: seq,
-  ...{ supersedes: null, supersededBy: null, key: null, source: null, pinned: false, forgotten: null },
+  sourceKey: 0,
   ...change,
 });
 const candidate = (
   seq: number,
   similarity: number,
   text = `word${"abcdefghijklmnop"[seq % 16]}`.repeat(seq + 1),
-): RecallCandidate => ({
-  row: row(seq, text),
-  similarity,
-});
-const ids = ({ recalls }: { recalls: readonly { id: string }[] }) => recalls.map(({ id }) => id);
+): RecallCandidate => ({ slot: seq, row: row(seq, text), similarity });
+const ids = ({ recalls }: RecallChoice) => recalls.map(({ row }) => row.id);
 
 describe("chooseRecalls", () => {
   it("chooses by similarity, best first, at most `count`", () => {
@@ -41,8 +37,8 @@ describe("chooseRecalls", () => {
     ["a more similar row, however old and unimportant it is", { importance: 0 }, 0.6, ["a/1", "a/900"]],
   ])("prefers %s", (_title, old, similarity, expected) => {
     const candidates = [
-      { row: row(1, "alpha", old), similarity },
-      { row: row(900, "omega"), similarity: 0.5 },
+      { slot: 1, row: row(1, "alpha", old), similarity },
+      { slot: 900, row: row(900, "omega"), similarity: 0.5 },
     ];
     expect(ids(chooseRecalls(candidates, 2, 900))).toEqual(expected);
   });
@@ -50,8 +46,8 @@ describe("chooseRecalls", () => {
   it("puts near-duplicates last, and includes them while there is room", () => {
     const said = (seq: number) => row(seq, `Wrote ${seq} bytes to the file part-${seq}.txt in the folder`);
     const candidates = [
-      ...[1, 2, 3, 4].map((seq) => ({ row: said(seq), similarity: 0.9 + seq / 100 })),
-      { row: row(5, "The tension should be 24 kilograms"), similarity: 0.3 },
+      ...[1, 2, 3, 4].map((seq) => ({ slot: seq, row: said(seq), similarity: 0.9 + seq / 100 })),
+      { slot: 5, row: row(5, "The tension should be 24 kilograms"), similarity: 0.3 },
     ];
     const choice = chooseRecalls(candidates, 4, 5);
     expect(ids(choice)).toEqual(["a/4", "a/5", "a/3", "a/2"]);

@@ -64,7 +64,7 @@ describe("the memory of an idle agent", () => {
   });
 
   it("is dropped first when it was used least recently, until the others fit", async () => {
-    const { store, memory, wakeAndIdle } = open(1_200_000);
+    const { store, memory, wakeAndIdle } = open(5_200_000);
     const agents = Array.from({ length: 8 }, (_, at) => `agent-${at}`);
     for (const agent of agents) fill(store, agent, 60);
     for (const agent of agents) await wakeAndIdle(agent);
@@ -72,7 +72,7 @@ describe("the memory of an idle agent", () => {
     // Newest first, so that reading a dropped one again drops no kept one before it was counted.
     for (const agent of agents.toReversed()) if ((await wakeAndIdle(agent)) === 0) kept.unshift(agent);
     expect(kept).toEqual(agents.slice(-kept.length));
-    // 60 rows of 250 characters take about 0.24 MB.
+    // 60 rows of 30 words of their own take about 1 MB.
     expect(kept).toHaveLength(5);
     await memory.releaseUnused();
     expect(await wakeAndIdle(agents[0] as string)).toBe(60);

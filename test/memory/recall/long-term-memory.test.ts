@@ -60,6 +60,7 @@ describe("recall", () => {
       trust: "web",
       text: "The shop says the red strings are out of stock.",
       score: expect.any(Number),
+      around: { before: [], after: [expect.objectContaining({ id: "foo/2" })] },
     });
     expect(first?.score).toBeGreaterThan(second?.score ?? Number.NaN);
     expect(more).toEqual([]);

@@ -4,7 +4,13 @@ import type { ScoredSlot } from "#core/ports/vectors.ts";
 import { mergeParts } from "#memory/recall/merge-rankings.ts";
 import type { QueryPart } from "#memory/recall/query-parts.ts";
 
-const part = (weight: number): QueryPart => ({ text: "", weight, words: [], numbers: new Set() });
+const part = (weight: number): QueryPart => ({
+  text: "",
+  weight,
+  words: [],
+  stems: new Uint32Array(),
+  numbers: new Set(),
+});
 const rankingOf = (scores: Readonly<Record<number, number>>): readonly ScoredSlot[] =>
   Object.entries(scores)
     .map(([slot, score]) => ({ slot: Number(slot), score }))

@@ -220,6 +220,26 @@ describe("a failing store never makes recall fail", () => {
     expect((await memory.recall(asking(), live)).map((recall) => recall.id)).toContain(id);
   });
 
+  it("when the texts of the chosen rows cannot be read: nothing is recalled, with one report", async () => {
+    const { memory, store, reports } = open(filled());
+    store.trouble.readingTexts = new Error("disk I/O error");
+    for (let step = 0; step < 3; step++) expect(await memory.recall(asking(), live)).toEqual([]);
+    expect(reports).toEqual([expect.stringContaining("disk I/O error")]);
+    delete store.trouble.readingTexts;
+    expect(await memory.recall(asking(), live)).toHaveLength(10);
+  });
+
+  it("when a row is forgotten after the rows were read: it is left out", async () => {
+    const { memory, store } = open(filled());
+    const [first] = await memory.recall(asking(), live);
+    store.trouble.reading = new Error("Memory uses the rows read before.");
+    expect((await memory.recall(asking(), live))[0]?.id).toBe(first?.id);
+    store.forget("foo", first?.id ?? "");
+    const ids = (await memory.recall(asking(), live)).map(({ id }) => id);
+    expect(ids).toHaveLength(9);
+    expect(ids).not.toContain(first?.id);
+  });
+
   it("when it cannot save vectors: they are kept and saved later", async () => {
     const { memory, store, reports, embedder } = open(filled());
     store.trouble.saving = new Error("disk full");

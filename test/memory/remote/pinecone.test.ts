@@ -67,14 +67,12 @@ function index(
     embedder,
     local: new ExactIndex(dimensions),
     rows: {
-      at: (slot) => ({
-        id: `${namespace}/${slot}`,
-        seq: slot,
-        kind: "step",
-        trust: "agent",
-        at: "2026-11-20T10:00:00.000Z",
-        text: texts[slot] ?? `text ${slot}`,
-      }),
+      at: (slot) => ({ id: `${namespace}/${slot}` }),
+      read: async (id) => {
+        const slot = Number(id.slice(namespace.length + 1));
+        const text = texts[slot] ?? `text ${slot}`;
+        return { id, seq: slot, kind: "step", trust: "agent", at: "2026-11-20T10:00:00.000Z", text };
+      },
       has: (id) => Object.hasOwn(texts, id.slice(namespace.length + 1)),
     },
   });
@@ -124,6 +122,23 @@ function sentIndex(dimensions: number): VectorIndex {
 vectorIndexContract("Pinecone, when everything was sent", sentIndex);
 
 describe("a Pinecone index", () => {
+  it("loses forgotten rows, also when nothing is recalled after that", async () => {
+    const { server, pinecone, store } = await start();
+    const note = { op: "add", kind: "note", text: "x", importance: 1, trust: "person" } as const;
+    await store.curate("shared", [note, note], "k", "2026-11-20T10:00:00.000Z");
+    const shared = index(pinecone, { "+1": "secret", "+2": "plain" } as Rows, { namespace: "shared" });
+    const rows = ["+1", "+2"].map(async (slot, at) => shared.add(slot as unknown as number, axis(1, at, 0)));
+    await Promise.all(rows);
+    await pinecone.flush(SOON_MS);
+    expect([...server.records("shared").keys()]).toEqual(["shared/+1", "shared/+2"]);
+    await pinecone.removeForgotten();
+    expect(server.records("shared").size).toBe(2);
+    await store.curate("shared", [{ op: "forget", id: "shared/+1", by: "person" }], "k 2", "2026-11-20T10:00:00.000Z");
+    await pinecone.removeForgotten();
+    expect([...server.records("shared").keys()]).toEqual(["shared/+2"]);
+    expect((await store.remoteRows("mem", "shared", "", 9)).map(({ id }) => id)).toEqual(["shared/+2"]);
+  });
+
   it("gets the rows with their metadata, and finds them", async () => {
     const { server, pinecone } = await start();
     const foo = index(pinecone, { 1: "one", 2: "ü".repeat(9_000) });

@@ -16,6 +16,7 @@ const noRows = {
   at: () => {
     throw new Error("It need not know.");
   },
+  read: async () => undefined,
   has: () => false,
 };
 afterAll(() => rmSync(folder, { recursive: true }));

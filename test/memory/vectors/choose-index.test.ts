@@ -14,7 +14,8 @@ afterAll(() => rm(folder, { recursive: true }));
 const parts = { folder, report: (problem: string) => expect(problem).toBe("") };
 const scope: IndexScope = { namespace: "foo", embedder: "hash-v2@8", dimensions: 8 };
 const noRows: IndexedRows = {
-  at: (slot) => ({ id: `foo/${slot}`, seq: slot, kind: "step", trust: "agent", at: "", text: "" }),
+  at: (slot) => ({ id: `foo/${slot}` }),
+  read: async () => undefined,
   has: () => false,
 };
 const vectors = clusteredVectors(200, 8, 4);

@@ -1,0 +1,184 @@
+/**
+ * row-columns.ts -- what ranking needs of each memory row, in flat columns: identity, step, importance and marks.
+ *
+ * Rows are numbered from 0 in the order in which they were first read. Texts and everything else stay in the store.
+ */
+import { GoaldError } from "#core/errors.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import { hashOf } from "#util/words.ts";
+import { grown } from "../lexical/number-lists.ts";
+import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
+
+const NO_STEP = 2 ** 32 - 1;
+/** Added to the number of a row that a person added, so that it differs from an ordinal. */
+const FIRST_MADE = 2 ** 31;
+const PINNED = 1;
+const CORRECTION = 2;
+const GONE = 4;
+const QUESTION = 8;
+const CLOSED = 16;
+
+export class RowColumns {
+  readonly #namespace: string;
+  #count = 0;
+  /** `MemoryRow.seq`, and the ordinal in the id, or FIRST_MADE and the number of a row that a person added. */
+  #seqs = new Uint32Array(256);
+  #ordinals = new Uint32Array(256);
+  #steps = new Uint32Array(256);
+  #importances = new Float64Array(256);
+  #marks = new Uint8Array(256);
+  /** Numbers of words in `#words`. */
+  #kinds = new Uint8Array(256);
+  #trusts = new Uint8Array(256);
+  #sourceKeys = new Uint32Array(256);
+  /** The kinds and trusts that came. */
+  readonly #words: string[] = [];
+  readonly #byName = new NumberChains();
+  readonly #byStep = new NumberChains();
+
+  constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  /** Adds a row, or replaces what is known of it. Returns its number. */
+  put(row: MemoryRow): number {
+    const known = this.find(row.id);
+    const place = known === NO_ITEM ? this.#add(row) : known;
+    const isCorrection = row.supersedes !== null && row.trust === "person";
+    this.#importances[place] = row.importance;
+    this.#marks[place] =
+      (row.pinned ? PINNED : 0) |
+      (row.closed ? CLOSED : 0) |
+      (isCorrection ? CORRECTION : 0) |
+      (/[?？؟]/.test(row.text) ? QUESTION : 0);
+    this.#kinds[place] = this.#numberOf(row.kind);
+    this.#trusts[place] = this.#numberOf(row.trust);
+    this.#sourceKeys[place] = row.source === null ? 0 : hashOf(row.source);
+    return place;
+  }
+
+  #numberOf(word: string): number {
+    const known = this.#words.indexOf(word);
+    return known < 0 ? this.#words.push(word) - 1 : known;
+  }
+
+  read(row: number) {
+    const marks = this.#marks[row] as number;
+    return {
+      id: this.idOf(row),
+      seq: this.#seqs[row] as number,
+      step: this.#stepOf(row),
+      importance: this.#importances[row] as number,
+      kind: this.#words[this.#kinds[row] as number] as MemoryRow["kind"],
+      trust: this.#words[this.#trusts[row] as number] as MemoryRow["trust"],
+      sourceKey: this.#sourceKeys[row] as number,
+      isQuestion: (marks & QUESTION) !== 0,
+      isCorrection: (marks & CORRECTION) !== 0,
+      isPinned: (marks & PINNED) !== 0,
+    };
+  }
+
+  /** Returns the number of the row with this id, or NO_ITEM. */
+  find(id: string): number {
+    const name = this.#readName(id);
+    let row = this.#byName.last(hashName(name));
+    while (row !== NO_ITEM && !this.#hasName(row, name)) row = this.#byName.before(row);
+    return row;
+  }
+
+  idOf(row: number): string {
+    const ordinal = this.#ordinals[row] as number;
+    const name =
+      ordinal >= FIRST_MADE ? `+${ordinal - FIRST_MADE}` : `${this.#seqs[row]}${ordinal > 0 ? `.${ordinal}` : ""}`;
+    return `${this.#namespace}/${name}`;
+  }
+
+  #stepOf(row: number): number | null {
+    const step = this.#steps[row] as number;
+    return step === NO_STEP ? null : step;
+  }
+
+  isPinned(row: number): boolean {
+    return ((this.#marks[row] as number) & PINNED) !== 0;
+  }
+
+  /** Whether the row is a fact that a newer one has closed. */
+  isClosed(row: number): boolean {
+    return ((this.#marks[row] as number) & CLOSED) !== 0;
+  }
+
+  /** As `isPast` of core/memory.ts. */
+  isPast(row: number): boolean {
+    return this.isClosed(row) && !this.isPinned(row);
+  }
+
+  /** In the order of events. A row that a person added comes after those of the event before it. */
+  isAfter(row: number, other: number): boolean {
+    const [seq, otherSeq] = [this.#seqs[row] as number, this.#seqs[other] as number];
+    return seq > otherSeq || (seq === otherSeq && (this.#ordinals[row] as number) > (this.#ordinals[other] as number));
+  }
+
+  /** Whether the row was forgotten or superseded. */
+  isGone(row: number): boolean {
+    return ((this.#marks[row] as number) & GONE) !== 0;
+  }
+
+  markGone(row: number): void {
+    this.#marks[row] = GONE;
+  }
+
+  /** Yields the rows of a step, the newest first. */
+  *ofStep(step: number): Generator<number> {
+    for (let row = this.#byStep.last(step); row !== NO_ITEM; row = this.#byStep.before(row)) yield row;
+  }
+
+  #add({ id, seq, step }: MemoryRow): number {
+    const row = this.#count++;
+    this.#reserve(this.#count);
+    const name = this.#readName(id);
+    this.#seqs[row] = seq;
+    this.#ordinals[row] = name.ordinal;
+    this.#steps[row] = step ?? NO_STEP;
+    this.#byName.add(hashName(name), row);
+    this.#byStep.add(step ?? NO_STEP, row);
+    return row;
+  }
+
+  #hasName(row: number, { number, ordinal }: RowName): boolean {
+    return this.#ordinals[row] === ordinal && (ordinal >= FIRST_MADE || this.#seqs[row] === number);
+  }
+
+  #readName(id: string): RowName {
+    const [, made, seq, ordinal = 0] =
+      NAME.exec(id.slice(this.#namespace.length)) ?? throwStrangeId(id, this.#namespace);
+    return made === undefined
+      ? { number: Number(seq), ordinal: Number(ordinal) }
+      : { number: 0, ordinal: FIRST_MADE + Number(made) };
+  }
+
+  #reserve(rows: number): void {
+    if (rows <= this.#seqs.length) return;
+    this.#seqs = grown(this.#seqs, rows);
+    this.#ordinals = grown(this.#ordinals, rows);
+    this.#steps = grown(this.#steps, rows);
+    this.#importances = grown(this.#importances, rows);
+    this.#marks = grown(this.#marks, rows);
+    this.#kinds = grown(this.#kinds, rows);
+    this.#trusts = grown(this.#trusts, rows);
+    this.#sourceKeys = grown(this.#sourceKeys, rows);
+  }
+}
+
+/** The part of `MemoryRow.id` after the namespace. */
+interface RowName {
+  readonly number: number;
+  readonly ordinal: number;
+}
+
+const NAME = /^\/(?:\+(\d+)|(\d+)(?:\.(\d+))?)$/;
+
+const hashName = ({ number, ordinal }: RowName): number => (number ^ Math.imul(ordinal, 0x9e3779b1)) >>> 0;
+
+function throwStrangeId(id: string, namespace: string): never {
+  throw new GoaldError("GOALD_INTERNAL", `Expected the id of a memory of ${namespace}, got ${JSON.stringify(id)}.`);
+}
