@@ -9,11 +9,13 @@
  * numbers of rows.
  */
 import { parseArgs } from "node:util";
+import { formatFact, identifyFact } from "#core/fact.ts";
 import { measureCorrected } from "./memory-agent/corrected.ts";
 import { measurePlaces } from "./memory-agent/loop-facts.ts";
 import { measureScale } from "./memory-agent/scale.ts";
 import {
   amongNoise,
+  type Change,
   entitySet,
   type MemorySet,
   paraphraseSet,
@@ -21,7 +23,7 @@ import {
   readNoise,
   seriesSet,
 } from "./memory-agent/sets.ts";
-import { fullText, goald, type MemorySystem } from "./memory-agent/shown.ts";
+import { fullText, goald, type MemorySystem, type MemoryText } from "./memory-agent/shown.ts";
 
 const { values } = parseArgs({ options: { rows: { type: "string", default: "1000,10000,100000" } } });
 const SYSTEMS = [goald, fullText];
@@ -41,9 +43,11 @@ for (const set of sets) {
   for (const system of SYSTEMS) cells.push((await measureSeen(system, set)).toFixed(2));
   console.log(line(set.name, cells));
 }
-const first: string[] = [];
-for (const system of SYSTEMS) first.push(`${await countNewFirst(system)} of ${readChanges().length}`);
-console.log(line("facts told anew: the new one first", first));
+for (const way of ["in a step", "with remember"] as const) {
+  const first: string[] = [];
+  for (const system of SYSTEMS) first.push(`${await countNewFirst(system, way)} of ${readChanges().length}`);
+  console.log(line(`told anew ${way}: the new one first`, first));
+}
 for (const copies of [1, 2, 3]) {
   const { goald: ours, fullText: theirs } = await measureCorrected(copies);
   console.log(line(`wrong row left ${copies} ×, corrected: still shown`, [ours.toFixed(2), theirs.toFixed(2)]));
@@ -73,26 +77,35 @@ async function measureSeen(system: MemorySystem, { rows, probes }: MemorySet): P
   return share;
 }
 
-/** Counts the questions whose new fact is shown before the old one. */
-async function countNewFirst(system: MemorySystem): Promise<number> {
+/** Counts the questions whose new fact is shown before the old one; with `remember` the old one must have its mark. */
+async function countNewFirst(system: MemorySystem, way: "in a step" | "with remember"): Promise<number> {
   const changes = readChanges();
-  const told = [...changes.map((change) => change.old), ...changes.map((change) => change.new)];
-  const memory = await system.open(
-    amongNoise(
-      told.map((text) => ({ text })),
-      readNoise(),
-      10,
-    ),
-  );
+  const told = way === "in a step" ? tellInSteps(changes) : tellByRemember(changes);
+  const memory = await system.open(amongNoise(told, readNoise(), 10));
   let count = 0;
   for (const { question, oldValue, newValue } of changes) {
     const shown = await memory.ask([question]);
     const placeOf = (value: string): number => shown.findIndex((row) => row.includes(value)) + 1 || shown.length + 1;
+    const isMarked = shown.every((row) => !row.includes(oldValue) || row.includes("was so until"));
+    if (way === "with remember" && system === goald && !isMarked) continue;
     // A row with both values is the new one, which names what it replaces.
     if (placeOf(newValue) <= placeOf(oldValue) && placeOf(newValue) <= shown.length) count++;
   }
   await memory.close();
   return count;
+}
+
+function tellInSteps(changes: readonly Change[]): readonly MemoryText[] {
+  return [...changes.map((change) => change.old), ...changes.map((change) => change.new)].map((text) => ({ text }));
+}
+
+function tellByRemember(changes: readonly Change[]): readonly MemoryText[] {
+  return (["oldValue", "newValue"] as const).flatMap((which) =>
+    changes.map((change) => {
+      const fact = { ...change, value: change[which] };
+      return { text: formatFact(fact), factKey: identifyFact(fact) };
+    }),
+  );
 }
 
 function line(name: string, cells: readonly string[]): string {

@@ -40,7 +40,7 @@ const ROOMS: readonly Room[] = [
   withTypes(
     room(
       "commands/*.ts",
-      "#core/(command|errors|goal-check|text|what-others-run)\\.ts",
+      "#core/(command|errors|fact|goal-check|text|what-others-run)\\.ts",
       "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),

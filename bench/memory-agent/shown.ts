@@ -1,12 +1,13 @@
 /** shown.ts -- what a prompt would show of a memory: goald's recalls as rendered rows, or the ten best texts of FTS5. */
+import { FACT_IMPORTANCE } from "#core/fact.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { renderPassages } from "#prompt/recalls.ts";
 import { openRows, toRow } from "../memory-quality/own.ts";
 import { fullTextSearch } from "../memory-quality/peers.ts";
 
-/** A row of memory: the texts of a list become rows in order, one per step. */
-export type MemoryText = Pick<MemoryRow, "text">;
+/** A row of memory: the texts of a list become rows in order, one per step. Of facts with one key each closes the one before it. */
+export type MemoryText = Pick<MemoryRow, "text" | "factKey">;
 
 export interface ShownMemory {
   /** The rows that the prompt shows for these texts, newest last. Best first. */
@@ -26,7 +27,7 @@ const NOW = new Date("2026-06-01T00:00:00.000Z");
 export const goald: MemorySystem = {
   name: "goald",
   async open(given) {
-    const memory = openRows(given.map(({ text }, place) => toRow({ doc_id: "", text, ns: "bench" }, place)));
+    const memory = openRows(given.map((_row, place) => rowAt(given, place)));
     return {
       async ask(texts) {
         const query = { agent: "bench", texts, count: TEN, excludeSteps: new Set<number>() };
@@ -37,6 +38,15 @@ export const goald: MemorySystem = {
     };
   },
 };
+
+function rowAt(given: readonly MemoryText[], place: number): MemoryRow {
+  const { text, factKey } = given[place] as MemoryText;
+  const row = toRow({ doc_id: "", text, ns: "bench" }, place);
+  if (factKey === undefined) return row;
+  const next = given.findIndex((other, later) => later > place && other.factKey === factKey);
+  const closed = next < 0 ? {} : { closed: { by: `bench/${next + 1}`, step: next + 1 } };
+  return { ...row, kind: "fact", importance: FACT_IMPORTANCE, factKey, ...closed };
+}
 
 export const fullText: MemorySystem = {
   name: "SQLite FTS5, porter",

@@ -19,12 +19,14 @@ const MemoryAdded = closed(
     key,
     source: sized(1, 4_096),
     outside: GivenSources,
+    factKey: { type: "string", pattern: "^[0-9a-f]{64}$" } as Schema<string>,
   },
   "copies",
   "supersedes",
   "key",
   "source",
   "outside",
+  "factKey",
 );
 const MemoryPinned = closed({ op: oneOf("pin", "unpin"), id: memoryId });
 const MemoryForgotten = closed({ op: oneOf("forget"), id: memoryId, by: oneOf("person", "source"), copies }, "copies");

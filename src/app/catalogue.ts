@@ -146,6 +146,7 @@ export function serviceStates(settings: Settings): ServiceStates {
     agents: { ready: true },
     methods: { ready: true },
     plan: { ready: true },
+    memories: { ready: true },
     tests: { ready: true },
     statuses: { ready: true },
     pages: { ready: true },

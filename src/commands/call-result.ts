@@ -111,6 +111,9 @@ export function checkWrite(name: string, write: CommandWrite): void {
       if (typeof write.text !== "string") refuse("a memory without text");
       if (!(write.importance >= 0 && write.importance <= 1))
         refuse(`an importance of ${write.importance}, not from 0 to 1`);
+      if (!STAGED_KINDS.has(write.memoryKind)) refuse(`a memory of the kind ${formatClipped(write.memoryKind)}`);
+      if (!isIdOrAbsent(write.supersedes) || !isIdOrAbsent(write.factKey))
+        refuse("a memory whose supersedes or factKey is not a short text");
       return;
     case "send":
     case "timer":
@@ -165,6 +168,11 @@ function isJson(value: unknown): boolean {
 /** Limits text for another agent to the size of one event. */
 const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MAX_WORDS_CHARS;
 const MAX_WORDS_CHARS = 10_000;
+/** Kinds of memories that are not made by rule from an event. */
+const STAGED_KINDS: ReadonlySet<unknown> = new Set(["fact", "note", "reflection", "forgetting"]);
+const isIdOrAbsent = (value: unknown): boolean =>
+  value === undefined || (typeof value === "string" && value.length <= MAX_ID_CHARS);
+const MAX_ID_CHARS = 300;
 /** Methods that one search finds. */
 const MAX_METHODS = 100;
 

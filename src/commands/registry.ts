@@ -37,7 +37,7 @@ export type ServiceStates = Readonly<Partial<Record<ServiceName, ServiceState>>>
 /** Treats all services as set up, to read old replies and to write documents. */
 export const ALL_READY: ServiceStates = Object.fromEntries(SERVICES.map((name) => [name, { ready: true }]));
 
-/** AutoGPT's order, with goald's commands for files beside its own, and those for the plan; other commands follow, then `LAST`. */
+/** AutoGPT's order, with goald's commands for files beside its own, and those for the plan and memory; other commands follow, then `LAST`. */
 const ORDER = [
   "google",
   "browse_website",
@@ -65,6 +65,9 @@ const ORDER = [
   "think",
   "add_task",
   "modify_task",
+  "remember",
+  "correct_memory",
+  "forget_memory",
 ];
 const LAST = ["do_nothing", "task_complete"];
 

@@ -13,6 +13,7 @@ type Note = <T>(asked: Promise<T>, whose: (answer: T) => readonly string[], addr
 
 /** Returns the service with each answer noted. Services of goald's own model servers stay as they are. */
 export function trackService<N extends keyof Services>(name: N, service: Services[N], tracker: SourceTracker) {
+  if (name === "memories") return trackMemories(service as Services["memories"], tracker) as Services[N];
   if (name === "cells") return trackCells(service as Services["cells"], tracker) as Services[N];
   const wrap = TRACKED[name] as ((service: Services[N], note: Note) => Services[N]) | undefined;
   if (!wrap) return service;
@@ -38,6 +39,20 @@ const trackCells = (cells: Services["cells"], tracker: SourceTracker): Services[
   receivedBy: (language) => cells.receivedBy(language),
   run: (cell, context) => cells.run(cell, context),
   changes: () => cells.changes(),
+});
+
+/** A command that reads a row of the agent's memory receives the outside words in it. */
+const trackMemories = (memories: Services["memories"], tracker: SourceTracker): Services["memories"] => ({
+  findFact: async (fact) => {
+    const known = await memories.findFact(fact);
+    for (const row of [known.holds, known.corrected?.row, known.corrected?.by]) tracker.add(row?.outside ?? []);
+    return known;
+  },
+  findOwn: async (id) => {
+    const row = await memories.findOwn(id);
+    tracker.add(row.outside ?? []);
+    return row;
+  },
 });
 
 const TRACKED: { readonly [N in keyof Services]?: (service: Services[N], note: Note) => Services[N] } = {

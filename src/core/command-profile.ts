@@ -8,7 +8,18 @@ import { PLAN_COMMANDS } from "./command-names.ts";
 import { GoaldError } from "./errors.ts";
 
 /** `own` has the commands of a home that name no group. */
-export const COMMAND_GROUPS = ["files", "web", "agents", "code", "media", "people", "plan", "loop", "own"] as const;
+export const COMMAND_GROUPS = [
+  "files",
+  "web",
+  "agents",
+  "code",
+  "media",
+  "people",
+  "plan",
+  "memory",
+  "loop",
+  "own",
+] as const;
 export type CommandGroup = (typeof COMMAND_GROUPS)[number];
 
 interface GroupedCommand {

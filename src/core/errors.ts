@@ -58,6 +58,8 @@ const EXIT_OF = {
   GOALD_POST: EXIT.error,
   /** A change of the plan that does not fit it. The model reads the message. */
   GOALD_PLAN: EXIT.error,
+  /** A change of a memory that the agent may not make. The model reads the message. */
+  GOALD_MEMORY: EXIT.error,
   /** A command's sub-task ended without a result. The model reads the message. */
   GOALD_SUBTASK: EXIT.error,
   /** The request would exceed one of the agent's limits. */

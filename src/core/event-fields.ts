@@ -104,7 +104,7 @@ const ANSWER: MarksFor<Extract<InboxMessage, { type: "answer" }>> = {
 
 /** The same for writes that commands stage. */
 export const STAGED_FIELDS: { readonly [K in StagedWrite["kind"]]: FieldMarks } = {
-  memory: { kind: "fixed", memoryKind: "fixed" },
+  memory: { kind: "fixed", memoryKind: "fixed", supersedes: "fixed", factKey: "fixed" },
   send: { kind: "fixed", message: ANSWER },
   timer: { kind: "fixed", at: "fixed", message: ANSWER },
   spawn: { kind: "fixed", spec: { approve: "fixed" } },

@@ -1,6 +1,6 @@
 /** memory.ts -- rules about memory rows that several rooms share. */
 import type { EventOf } from "./event.ts";
-import type { MemoryChange } from "./ports/memory-row.ts";
+import type { MemoryChange, MemoryRow } from "./ports/memory-row.ts";
 import type { RecalledRow } from "./ports/recall.ts";
 import type { OutsideSource } from "./provenance.ts";
 
@@ -25,9 +25,13 @@ export const shownIds = ({ recallIds, shown = [] }: Pick<EventOf<"model-asked">,
   ]),
 ];
 
-/** True for rows that may be recalled: neither forgotten nor superseded. */
-export const isLive = (row: { readonly forgotten: string | null; readonly supersededBy: string | null }): boolean =>
-  row.forgotten === null && row.supersededBy === null;
+/** True for rows that may be recalled: neither forgotten nor superseded, and not only a mark that hides another row. */
+export const isLive = (row: Pick<MemoryRow, "kind" | "forgotten" | "supersededBy">): boolean =>
+  row.forgotten === null && row.supersededBy === null && row.kind !== "forgetting";
+
+/** A closed fact that a person has pinned counts as one that holds, because an agent cannot overrule a person. */
+export const isPast = ({ closed, pinned }: Pick<MemoryRow, "closed" | "pinned">): boolean =>
+  closed !== undefined && !pinned;
 
 /** True for a person's wish to forget: the text and all that was made from it have to go. */
 export const isForgetting = (change: MemoryChange): boolean => change.op === "forget" && change.by === "person";

@@ -4,7 +4,7 @@
  * The status of a result says whether a call succeeded, never its words. The calls are the agent's own: what code or a sub-task
  * called belongs to the command that ran it. Thoughts and failures are left out, so that the next turn copies what worked.
  */
-import { PASSIVE_COMMANDS } from "./command-names.ts";
+import { MEMORY_COMMANDS, PASSIVE_COMMANDS } from "./command-names.ts";
 import type { RecordedEvent } from "./event.ts";
 import { isOpenedByWords } from "./evolve-turn.ts";
 import { outsideOf } from "./provenance.ts";
@@ -37,10 +37,13 @@ export function listSucceeded(events: readonly RecordedEvent[]): readonly Succee
     if (event.type !== "command-finished") return [];
     const { step, callId, observation, closesTurn } = event;
     const call = calls.get(callId);
-    if (!call || PASSIVE_COMMANDS.has(call.name) || closesTurn === true || observation.status !== "ok") return [];
+    if (!call || isLeftOut(call.name) || closesTurn === true || observation.status !== "ok") return [];
     return [{ step, callId, name: call.name, args: call.args, artifacts: observation.artifacts }];
   });
 }
+
+/** What a memory command noted has a row of its own, which shows when it is no longer so. */
+const isLeftOut = (name: string): boolean => PASSIVE_COMMANDS.has(name) || MEMORY_COMMANDS.includes(name);
 
 /** `calls`: the newest of those that succeeded. `output`: the agent's closing words. */
 export function turnMemoryOf(

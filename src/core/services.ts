@@ -9,6 +9,7 @@ import type { Observation } from "./call.ts";
 import type { CommandContext } from "./command.ts";
 import type { Usage } from "./event.ts";
 import type { AddressStatus, GoalTests } from "./goal-check.ts";
+import type { MemoryBook } from "./own-memory.ts";
 import type { PlanBook } from "./plan.ts";
 import type { MethodSearch } from "./ports/methods.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
@@ -120,10 +121,7 @@ export interface Advisor {
   ask(question: Question, signal: AbortSignal): Promise<{ readonly value: unknown; readonly usage: Usage }>;
 }
 
-/**
- * Counts the cost of a request; used by goald, not by commands. `sent` is called before the request leaves, then one
- * of the others; only the first of those counts. A request that was sent and has no end may have been charged.
- */
+/** Counts the cost of a request. `sent` comes before it leaves, then the first of the others counts. Without an end it may be charged. */
 export interface UseListener {
   sent(): void;
   /** The server did the work; null when it reported no usage. */
@@ -225,6 +223,7 @@ export interface Services {
   readonly cells: Cells;
   readonly methods: MethodSearch;
   readonly plan: PlanBook;
+  readonly memories: MemoryBook;
   readonly statuses: AddressStatus;
   readonly tests: GoalTests;
 }
@@ -242,9 +241,10 @@ export const SERVICES: readonly ServiceName[] = [
   "cells",
   "methods",
   "plan",
+  "memories",
   "statuses",
   "tests",
 ];
 
-/** For each service: ready, or what to do to set it up. */
+/** Ready, or what to do to set it up. */
 export type ServiceState = { readonly ready: true } | { readonly ready: false; readonly toDo: string };

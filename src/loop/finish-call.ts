@@ -11,6 +11,7 @@ import { markFiles, markStaged } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import type { DownloadMeter } from "./meter-downloads.ts";
 import type { Nest } from "./nest.ts";
+import { refuseMemories } from "./open-memories.ts";
 import type { Purchases } from "./purchases.ts";
 import type { CommandParts } from "./run-command.ts";
 import { settleResult } from "./settle-result.ts";
@@ -69,6 +70,9 @@ export async function finishCall(
     const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
     return finished({ status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] });
   }
+  const refused = await refuseMemories(staged, parts.agentId, parts.history);
+  if (refused !== undefined)
+    return finished({ status: "failed", code: "memory", text: refused, source: "goald", artifacts: [] });
   if (result.status !== "waiting")
     return finished(await remarkOnAction(result, of.callId, journal, parts), { events, staged });
   const { waitFor, until } = result;

@@ -13,6 +13,7 @@ import { openFileSources } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { openMethodSearch } from "./method-search.ts";
 import type { Nest } from "./nest.ts";
+import { openMemories } from "./open-memories.ts";
 import { openPlan } from "./open-plan.ts";
 import type { CommandParts } from "./run-command.ts";
 import { restoreValue } from "./stored-values.ts";
@@ -31,6 +32,7 @@ export async function openCall(
   const services = {
     methods: openMethodSearch(callId, state, parts),
     plan: openPlan(state),
+    memories: openMemories(parts.agentId, state.trustedSeq, parts.history),
     tests: testsFor(callId, journal, parts),
     ...parts.services,
     ...(subagents ? { agents: openDirectory(state, subagents, clock) } : {}),

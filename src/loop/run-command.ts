@@ -22,6 +22,7 @@ import { meterDownloads } from "./meter-downloads.ts";
 import type { MethodParts } from "./method-search.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { cellsFor, notThere, openCall } from "./open-call.ts";
+import type { OwnMemories } from "./open-memories.ts";
 import { openPurchases, type PurchaseParts } from "./purchases.ts";
 import { refuseSecrets, restoreValue } from "./stored-values.ts";
 import type { SubagentParts } from "./subagent-calls.ts";
@@ -35,7 +36,7 @@ export interface CommandParts extends PurchaseParts, MethodParts {
   readonly openWorkspace: OpenWorkspace;
   /** Opens a workspace that may also write below `_goald/`. */
   readonly openOwnWorkspace: OpenWorkspace;
-  readonly history: FileHistory;
+  readonly history: FileHistory & OwnMemories;
   /** Services that commands use beyond their folder. */
   readonly services: Partial<Services>;
   /** Maximum bytes that the agent downloads in its life; absent for no limit. */

@@ -160,7 +160,8 @@ const MAX_KEPT_ROWS = 256;
 
 function fitNear(row: RecalledRow): SizedRow {
   const kept = keptRows.get(row.id);
-  if (kept && kept.part.row.text === row.text && kept.part.row.trust === row.trust) return kept;
+  const last = kept?.part.row;
+  if (kept && last?.text === row.text && last.trust === row.trust && last.closed?.by === row.closed?.by) return kept;
   const sized = sizeNear(row);
   if (keptRows.size >= MAX_KEPT_ROWS) keptRows.clear();
   keptRows.set(row.id, sized);

@@ -1,6 +1,6 @@
 /** recall-lines.ts -- renders a row of memory as one line: its head, and the stretches of its text that are shown. */
 import { changingNumbers } from "#core/number-series.ts";
-import type { Trust } from "#core/ports/memory-row.ts";
+import type { ClosedFact, Trust } from "#core/ports/memory-row.ts";
 import type { RecalledRow, TextRange } from "#core/ports/recall.ts";
 import { clean } from "#util/clean.ts";
 import { formatName } from "./format-name.ts";
@@ -11,14 +11,20 @@ export const renderRecallLine = (part: RecallPart, now: Date): string =>
   `${renderHead(part.row, now)} ${renderText(part)}${renderSeries(part)}`;
 
 /** The line of a row before or after one that matches. */
-export const renderNearLine = (part: RowPart): string =>
-  `(${formatName(part.row.id)}${part.row.trust === "agent" ? "" : ` | ${WHOSE[part.row.trust]}`}) ${renderText(part)}`;
+export function renderNearLine(part: RowPart): string {
+  const { id, trust, closed } = part.row;
+  const marks = [...(closed ? [renderEnd(closed)] : []), ...(trust === "agent" ? [] : [WHOSE[trust]])];
+  return `(${[formatName(id), ...marks].join(" | ")}) ${renderText(part)}`;
+}
 
-function renderHead({ id, step, at, kind, trust }: RecalledRow, now: Date): string {
+function renderHead({ id, step, at, kind, trust, closed }: RecalledRow, now: Date): string {
   const time = formatName(at, 40).replace(/:\d\d(?:\.\d+)?Z$/, "Z");
   const when = `${step === null ? "no step" : `step ${step}`} | ${time}, ${formatAge(now, at)}`;
-  return `[${formatName(id)} | ${when} | ${KINDS[kind]} | ${WHOSE[trust]}]`;
+  return `[${formatName(id)} | ${when} | ${KINDS[kind]}${closed ? `, ${renderEnd(closed)}` : ""} | ${WHOSE[trust]}]`;
 }
+
+/** Marks a fact that a newer one has replaced. */
+const renderEnd = ({ step }: ClosedFact): string => (step === null ? "was so before" : `was so until step ${step}`);
 
 const KINDS: Readonly<Record<RecalledRow["kind"], string>> = {
   step: "step",
@@ -28,6 +34,7 @@ const KINDS: Readonly<Record<RecalledRow["kind"], string>> = {
   file_chunk: "piece of a text",
   reflection: "reflection",
   piece: "piece of a step",
+  forgetting: "mark",
 };
 /** Source of a memory: the least trusted of its words. */
 const WHOSE: Readonly<Record<Trust, string>> = {

@@ -50,7 +50,7 @@ export function openCurations(database: DatabaseSync): CurateMemories {
   };
 }
 
-interface CuratedRow extends Pick<MemoryRow, "forgotten" | "trust"> {
+interface CuratedRow extends Pick<MemoryRow, "forgotten" | "trust" | "kind" | "supersedes"> {
   readonly no: number;
   readonly name: string;
   readonly text: string;
@@ -62,7 +62,7 @@ function changeQueries(database: DatabaseSync) {
   return {
     row: openMemoryByName<CuratedRow>(
       database,
-      "no, name, text, trust, pinned, forgotten, superseded_by AS supersededBy",
+      "no, name, kind, text, trust, pinned, forgotten, supersedes, superseded_by AS supersededBy",
     ),
     numbers: prepare<{ readonly made: number; readonly seq: number }>(
       database,
@@ -75,6 +75,7 @@ function changeQueries(database: DatabaseSync) {
       `UPDATE memory SET text = '', salt = NULL, vector = NULL, embedder = NULL, corrected = NULL, pinned = 0,
          forgotten = ?3, change = ${NEXT_CHANGE} WHERE no = ?2`,
     ),
+    show: prepare(database, `UPDATE memory SET superseded_by = NULL, change = ${NEXT_CHANGE} WHERE no = ?2`),
     dropNextVectors: prepare(database, "DELETE FROM next_vector WHERE memory_no = ?"),
   };
 }
@@ -97,6 +98,13 @@ function openChanges(
   const sameRows = openSameRows(database);
   const add = openAdd(database, queries, sameRows);
 
+  /** Shows the row again that only this one hid. */
+  function showHidden(agentNo: number, name: string): void {
+    const row = queries.row(agentNo, name);
+    const hidden = row?.kind === "forgetting" ? queries.row(agentNo, row.supersedes ?? "") : undefined;
+    if (hidden?.supersededBy === name) queries.show.run(agentNo, hidden.no);
+  }
+
   function forget(agentNo: number, row: CuratedRow, { by, copies }: MemoryChange & { readonly op: "forget" }): Done {
     const { no, name } = row;
     // What a person forgot stays forgotten by the person.
@@ -107,6 +115,7 @@ function openChanges(
       for (const erased of [row, ...same.copies]) {
         queries.forget.run(agentNo, erased.no, by);
         queries.dropNextVectors.run(erased.no);
+        showHidden(agentNo, erased.name);
       }
     });
     const entry = { op: "forget", id: name, by } as const;

@@ -9,6 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, openCurationChain } from "./curation-chain.ts";
+import { openFactMarks } from "./facts.ts";
 import { DIGESTED } from "./memory-rows.ts";
 
 interface ForkTarget {
@@ -27,8 +28,9 @@ type CopiedMemory = Readonly<Record<string, string | number | null>> & {
 
 export function openForkMemories(database: DatabaseSync): (place: ForkTarget, key: string, at: string) => void {
   const chain = openCurationChain(database);
+  const markFacts = openFactMarks(database);
   const plain =
-    "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, pinned, forgotten, corrected";
+    "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, fact_key, pinned, forgotten, corrected";
   // Names of rows that people added begin with "+", other names with the number of their event.
   const nameIfCopied = (name: string): string =>
     `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
@@ -49,6 +51,7 @@ export function openForkMemories(database: DatabaseSync): (place: ForkTarget, ke
 
   return ({ no, id, sourceNo, head }, key, at) => {
     copy.run(no, id, sourceNo, head);
+    markFacts(no);
     const changes = curated.all(no).map(({ name, made, pinned, forgotten, replacedBy, ...digested }): Curated => {
       const sha = made === null ? null : sha256(JSON.stringify(Object.values(digested)));
       const replaced = replacedBy === null ? {} : { replacedBy };

@@ -48,6 +48,7 @@ export interface NewRow {
   readonly source: string | null;
   /** JSON list of sources; null for none. */
   readonly outside: string | null;
+  readonly factKey: string | null;
 }
 
 /** The hashed values, in the order of the columns of DIGESTED. */
@@ -65,9 +66,10 @@ export const digestedValues = (row: NewRow): RowValues => [
   row.key,
   row.source,
   row.outside,
+  row.factKey,
 ];
 export const DIGESTED =
-  "seq, ordinal, step, namespace, kind, text_sha, importance, trust, at, supersedes, key, source, outside" as const;
+  "seq, ordinal, step, namespace, kind, text_sha, importance, trust, at, supersedes, key, source, outside, fact_key" as const;
 
 const SALT_BYTES = 12;
 /** Random bytes for many salts: one call of randomBytes costs as much as the rest of a row. */
@@ -101,11 +103,13 @@ export function memoriesOf({ memories, staged, events }: Commit, agent: string, 
   ].sort((a, b) => a.seq - b.seq || a.ordinal - b.ordinal);
 }
 
+type OptionalContent = "supersedes" | "key" | "source" | "outside" | "factKey";
+
 /** Returns the content of a memory as the table stores it. */
 export function contentOf(
-  { text, supersedes, key, source, outside }: Pick<NewMemory, "text" | "supersedes" | "key" | "source" | "outside">,
+  { text, supersedes, key, source, outside, factKey }: Pick<NewMemory, "text" | OptionalContent>,
   namespace: string,
-): Pick<NewRow, "text" | "salt" | "textSha" | "supersedes" | "key" | "source" | "outside"> {
+): Pick<NewRow, "text" | "salt" | "textSha" | OptionalContent> {
   const salt = newSalt();
   const said = wellFormed(text);
   return {
@@ -116,6 +120,7 @@ export function contentOf(
     key: key ?? null,
     source: source === undefined ? null : wellFormed(source),
     outside: sourcesText(outside),
+    factKey: factKey ?? null,
   };
 }
 
@@ -132,14 +137,14 @@ export function withSecureDelete<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Inserts a row with the next change of its namespace, and marks the row that it supersedes. */
+/** Inserts a row with the next change of its namespace, and marks the rows that it closes and supersedes. */
 export type InsertMemory = (agentNo: number, row: NewRow) => void;
 
 export function openMemoryInsert(database: DatabaseSync): InsertMemory {
   const insert = prepare(
     database,
     `INSERT INTO memory (agent_no, change, made, text, salt, ${DIGESTED})
-     VALUES (?1, ${NEXT_CHANGE}, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
+     VALUES (?1, ${NEXT_CHANGE}, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
   );
   const supersede = prepare(
     database,
@@ -147,7 +152,15 @@ export function openMemoryInsert(database: DatabaseSync): InsertMemory {
      WHERE no = ?2 AND superseded_by IS NULL AND forgotten IS NULL`,
   );
   const byName = openMemoryByName<{ readonly no: number }>(database, "no");
+  const closeFact = prepare(
+    database,
+    `UPDATE memory SET closed_by = ?4, closed_step = ?5, change = ${NEXT_CHANGE}
+     WHERE agent_no = ?1 AND fact_key = ?2 AND trust = ?3 AND closed_by IS NULL`,
+  );
   return (agentNo, row) => {
+    const { factKey, trust, step } = row;
+    if (factKey !== null)
+      withSecureDelete(database, () => closeFact.run(agentNo, factKey, trust, nameOfRow(row), step));
     insert.run(agentNo, row.made, row.text, row.salt, ...digestedValues(row));
     const older = row.supersedes === null ? undefined : byName(agentNo, row.supersedes);
     if (older) withSecureDelete(database, () => supersede.run(agentNo, older.no, nameOfRow(row)));
@@ -178,7 +191,7 @@ export function openNamespaces(database: DatabaseSync): (namespace: string) => n
 }
 
 export function stagedMemory(
-  { text, importance, memoryKind, supersedes, outside = [] }: Extract<StagedWrite, { kind: "memory" }>,
+  { text, importance, memoryKind, supersedes, outside = [], factKey }: Extract<StagedWrite, { kind: "memory" }>,
   agent: string,
   { seq, step }: EventPlace,
 ): NewMemory {
@@ -191,6 +204,7 @@ export function stagedMemory(
     importance,
     trust: "agent",
     ...outsideOf(outside),
+    ...(factKey === undefined ? {} : { factKey }),
   };
   return supersedes === undefined ? row : { ...row, supersedes };
 }

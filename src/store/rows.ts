@@ -47,19 +47,24 @@ export interface SnapshotRecord {
   readonly data: string;
   readonly sha: string;
 }
-export interface MemoryRecord extends Omit<MemoryRow, "id" | "vector" | "pinned" | "forgotten" | "outside"> {
+export interface MemoryRecord
+  extends Omit<MemoryRow, "id" | "vector" | "pinned" | "forgotten" | "outside" | "factKey" | "closed"> {
   readonly ordinal: number | null;
   readonly made: number | null;
   readonly pinned: number;
   readonly forgotten: string | null;
   readonly vector: Uint8Array | null;
   readonly outside: string | null;
+  readonly factKey: string | null;
+  readonly closedBy: string | null;
+  readonly closedStep: number | null;
   readonly textSha: string;
   readonly salt: string | null;
 }
 export const MEMORY_COLUMNS = `seq, ordinal, made, change, step, namespace, kind, text, importance, trust, at, supersedes,
   text_sha AS textSha, salt,
-  superseded_by AS supersededBy, key, source, outside, pinned, forgotten, embedder, vector`;
+  superseded_by AS supersededBy, key, source, outside, fact_key AS factKey, closed_by AS closedBy, closed_step AS closedStep,
+  pinned, forgotten, embedder, vector`;
 
 /** Throws GOALD_STORE_DAMAGED for a folder that an agent cannot have. */
 export function toAgentRow({ no: _no, headSha: _headSha, seal: _seal, ...row }: AgentRecord): AgentRow {
@@ -105,6 +110,8 @@ export function toMemoryRow(record: MemoryRecord): MemoryRow {
     key: record.key,
     source: record.source,
     ...(record.outside === null ? {} : { outside: readSources(record.outside, id) }),
+    ...(record.factKey === null ? {} : { factKey: record.factKey }),
+    ...(record.closedBy === null ? {} : { closed: { by: idOf(record.closedBy), step: record.closedStep } }),
     pinned: record.pinned === 1,
     forgotten: record.forgotten as MemoryRow["forgotten"],
     embedder: record.embedder,

@@ -10,16 +10,18 @@ import type { DatabaseSync } from "node:sqlite";
 import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { MemoryChange, MemoryChanged, RemoteRow } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory-row.ts";
 import type { Projection, Store, StoreReader } from "#core/ports/store.ts";
 import { Anchor } from "./anchor.ts";
 import { acceptLoss, requireNothingLost } from "./anchor-check.ts";
 import { emptyWal, openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
+import { openNewestFact } from "./facts.ts";
 import { wrapStoreErrors } from "./failure.ts";
+import { openNamespaces } from "./memory-rows.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { SqliteReader } from "./reader.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
-import { isoTime } from "./rows.ts";
+import { isoTime, toMemoryRow } from "./rows.ts";
 import { requireSameFiles } from "./same-files.ts";
 import { createTables, isReadable, prepareSchema, requireWritable } from "./schema.ts";
 import { openDirectWriter, type StoreWriter, type Vectors } from "./writes.ts";
@@ -129,6 +131,8 @@ export class SqliteStore extends SqliteReader implements Store {
   readonly #writer: StoreWriter;
   readonly #remote: RemoteJournal;
   readonly #nextVectors: NextVectors;
+  readonly #namespaceNo: (namespace: string) => number;
+  readonly #newestFact: ReturnType<typeof openNewestFact>;
 
   constructor(database: DatabaseSync, path: string, writer: StoreWriter) {
     super(database, path);
@@ -136,6 +140,8 @@ export class SqliteStore extends SqliteReader implements Store {
     this.#writer = writer;
     this.#remote = openRemoteJournal(database);
     this.#nextVectors = openNextVectors(database);
+    this.#namespaceNo = openNamespaces(database);
+    this.#newestFact = openNewestFact(database);
   }
 
   create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
@@ -167,6 +173,13 @@ export class SqliteStore extends SqliteReader implements Store {
 
   deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean> {
     return this.#writer.write("deliver", agent, key, message, at);
+  }
+
+  async newestFact(namespace: string, factKey: string, trust: Trust): Promise<MemoryRow | undefined> {
+    return wrapStoreErrors(this.path, () => {
+      const record = this.#newestFact(this.#namespaceNo(namespace), factKey, trust);
+      return record && toMemoryRow(record);
+    });
   }
 
   saveVectors(namespace: string, embedder: string, vectors: Vectors): Promise<void> {

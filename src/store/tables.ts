@@ -144,6 +144,9 @@ CREATE TABLE memory (
   key           TEXT,
   source        TEXT,
   outside       TEXT,                       -- JSON list of sources, null for none
+  fact_key      TEXT,                       -- what a fact is about, see facts.ts
+  closed_by     TEXT,                       -- name of the next row of the same fact_key and trust
+  closed_step   INTEGER,                    -- its step
   pinned        INTEGER NOT NULL DEFAULT 0,
   forgotten     TEXT,
   embedder      TEXT,
@@ -156,6 +159,7 @@ CREATE INDEX memory_corrected ON memory (agent_no, corrected) WHERE corrected IS
 CREATE INDEX memory_forgotten ON memory (namespace) WHERE forgotten IS NOT NULL;
 CREATE INDEX memory_key ON memory (agent_no, key, change) WHERE key IS NOT NULL;
 CREATE INDEX memory_piece ON memory (agent_no, source) WHERE kind = 'piece' AND superseded_by IS NULL AND forgotten IS NULL;
+CREATE INDEX memory_fact ON memory (agent_no, fact_key, trust) WHERE fact_key IS NOT NULL;
 
 CREATE TABLE next_vector (                  -- see next-vectors.ts
   memory_no INTEGER NOT NULL REFERENCES memory (no) ON DELETE CASCADE,

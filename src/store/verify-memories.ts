@@ -3,13 +3,14 @@
  *
  * Digests of commits cover the rows of events (verify-agent.ts). This check recomputes the chain of curations and compares
  * each row with it: added rows, pinned and forgotten ones. A superseding row must name the row that it supersedes, and each
- * text must have its hash. Rows that can change meanwhile are read in one transaction.
+ * text must have its hash, and the marks of closed facts must follow from the rows. Rows that can change meanwhile are read in one transaction.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, type Curation, curationStart } from "./curation-chain.ts";
+import { findWrongMarks } from "./facts.ts";
 import { DIGESTED, openMemoryByName, textShaOf } from "./memory-rows.ts";
 import { correctedHashes } from "./same-rows.ts";
 
@@ -37,6 +38,10 @@ export async function checkMemories(
     const expected = checkChain(database, agentNo, namespace, problems);
     checkSuperseded(database, agentNo, namespace, expected, problems);
     checkRows(database, agentNo, namespace, expected, problems);
+    for (const name of findWrongMarks(database, agentNo))
+      problems.push(
+        `Expected the fact ${namespace}/${name} closed by the next one about the same, found another state.`,
+      );
   } finally {
     database.exec("COMMIT");
   }
@@ -140,9 +145,12 @@ interface SupersedingRow {
 const isReplacedBy = (older: SupersedingRow, newer: SupersedingRow | undefined): boolean =>
   older.kind === "piece" && older.source !== null && newer?.source === older.source && newer.seq > older.seq;
 
+/** A row that only hid another one, until a person forgot it. */
+const isUndone = ({ kind, forgotten }: SupersedingRow): boolean => kind === "forgetting" && forgotten !== null;
+
 /**
- * A superseding and a superseded row must name each other, unless the older one was forgotten, or the chain says that it was
- * replaced as a copy of the superseded one.
+ * A superseding and a superseded row must name each other, unless the older one was forgotten or is hidden no longer, or the chain
+ * says that it was replaced as a copy of the superseded one.
  */
 function checkSuperseded(
   database: DatabaseSync,
@@ -162,10 +170,11 @@ function checkSuperseded(
   for (const row of rows.all(agentNo)) {
     const { name, supersedes, supersededBy } = row;
     const newer = supersededBy === null ? undefined : byName(agentNo, supersededBy);
-    const isNamed = newer?.supersedes === name || isReplacedBy(row, newer);
+    const isNamed = (newer?.supersedes === name && !isUndone(newer)) || isReplacedBy(row, newer);
     if (supersededBy !== null && !isNamed && expected.get(name)?.replacedBy !== supersededBy) wrong.add(name);
     const older = supersedes === null ? undefined : byName(agentNo, supersedes);
-    if (older && older.supersededBy === null && older.forgotten === null) wrong.add(older.name);
+    const isLive = older?.supersededBy === null && older.forgotten === null;
+    if (older && isLive && !isUndone(row)) wrong.add(older.name);
   }
   for (const [name, { replacedBy }] of expected)
     if (replacedBy !== null && byName(agentNo, name)?.supersededBy !== replacedBy) wrong.add(name);

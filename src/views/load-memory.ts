@@ -44,7 +44,7 @@ export const MemorySearch = open({
 export type MemorySearch = Static<typeof MemorySearch>;
 
 export interface MemoryFilter {
-  /** Includes forgotten and superseded rows. */
+  /** Includes forgotten and superseded rows, and those that hide another. Rows that an agent has hidden are always listed. */
   readonly all?: boolean;
   /** Without a kind, pieces are only counted. */
   readonly kind?: MemoryRow["kind"];
@@ -83,20 +83,30 @@ export async function listMemories(
   reader: FindReader & Pick<StoreReader, "memories">,
 ): Promise<MemoryList> {
   const { id } = await findNamespace(reader, place);
-  const rows: MemoryView[] = [];
+  const found: MemoryRow[] = [];
+  const hiding = new Map<string, number>();
   let pieces = 0;
   for (let after = 0; ; ) {
     const page = await reader.memories(id, after, PAGE);
-    for (const row of page.filter((each) => all || isLive(each))) {
-      if (row.kind === "piece") pieces += 1;
-      if (kind === undefined ? row.kind !== "piece" : row.kind === kind) rows.push(viewMemory(row));
+    for (const row of page) {
+      if (row.kind === "piece" && (all || isLive(row))) pieces += 1;
+      if (isHiding(row)) hiding.set(row.id, row.step ?? 0);
+      if (kind === undefined ? row.kind !== "piece" : row.kind === kind) found.push(row);
     }
     if (page.length < PAGE) break;
     after = page.at(-1)?.change ?? after;
   }
+  const rows = found.flatMap((row): MemoryView[] => {
+    const hiddenInStep = row.forgotten === null ? hiding.get(row.supersededBy ?? "") : undefined;
+    if (hiddenInStep !== undefined) return [{ ...viewMemory(row), hiddenInStep }];
+    return all || isLive(row) ? [viewMemory(row)] : [];
+  });
   rows.sort((a, b) => (a.at === b.at ? b.change - a.change : a.at < b.at ? 1 : -1));
   return { namespace: id, count: rows.length, pieces, memories: rows.slice(0, limit) };
 }
+
+/** True for a mark by which the agent hides another row, until a person forgets the mark. */
+const isHiding = ({ kind, forgotten }: MemoryRow): boolean => kind === "forgetting" && forgotten === null;
 
 /** `id`: whole, or its part after the slash (`12`, `4.1`, `+3`). Throws GOALD_NOT_FOUND. */
 export async function loadMemory(
@@ -123,8 +133,9 @@ export async function loadMemoryStory(place: MemoryPlace, id: string, reader: St
   const agent = (await findNamespace(reader, place)).row;
   const before = await followChain(row, ({ supersedes }) => supersedes, reader);
   const after = await followChain(row, ({ supersededBy }) => supersededBy, reader);
+  const [hiding] = row.forgotten === null ? after.slice(0, 1).filter(isHiding) : [];
   return {
-    memory: viewMemory(row),
+    memory: { ...viewMemory(row), ...(hiding ? { hiddenInStep: hiding.step ?? 0 } : {}) },
     step: await loadStepOf(row, reader),
     before: before.map(viewMemory),
     after: after.map(viewMemory),

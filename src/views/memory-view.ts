@@ -1,6 +1,6 @@
 /** memory-view.ts -- memory rows without their vectors, for people and programs. */
 import { hash } from "node:crypto";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { ClosedFact, MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { oneLine } from "#core/text.ts";
 import {
@@ -22,13 +22,31 @@ import {
 import { escapeUnseenInJson } from "#util/unseen.ts";
 import { OutsideSources } from "./parts.ts";
 
-export const MEMORY_KINDS = ["step", "turn", "fact", "note", "file_chunk", "reflection", "piece"] as const;
+export const MEMORY_KINDS = [
+  "step",
+  "turn",
+  "fact",
+  "note",
+  "file_chunk",
+  "reflection",
+  "piece",
+  "forgetting",
+] as const;
 export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
 
 const kind = oneOf(...MEMORY_KINDS);
 const trust = oneOf(...TRUSTS);
 
-export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open(
+const Closed = open({
+  by: described(text, "The newer fact about the same thing."),
+  step: described(nullable(count), "Its step; null when no step made it."),
+});
+
+type ViewedMemory = Omit<MemoryRow, "vector"> & {
+  /** Step in which the agent hid the row with `forget_memory`. */
+  readonly hiddenInStep?: number;
+};
+export const MemoryView: ObjectSchema<ViewedMemory> = open(
   {
     id: text,
     namespace: described(text, "Id of an agent, or `shared`."),
@@ -45,11 +63,20 @@ export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open(
     key: nullable(text),
     source: described(nullable(text), "The file, page or call that has its text."),
     outside: described(OutsideSources, "Sources of the outside words that it may hold. Absent: none."),
+    factKey: described(text, "Hash of what a fact is about. Absent: not a fact with a subject and an attribute."),
+    closed: described(Closed, "A fact that was true until the newer one was noted. Absent: it holds."),
+    hiddenInStep: described(
+      count,
+      "Step in which the agent hid it; only in lists and in the story of a memory. Absent: not hidden.",
+    ),
     pinned: flag,
     forgotten: nullable(oneOf("person", "source")),
     embedder: described(nullable(text), "Null while the vector is pending."),
-  } satisfies SchemasOf<Omit<MemoryRow, "vector">>,
+  } satisfies SchemasOf<ViewedMemory>,
   "outside",
+  "factKey",
+  "closed",
+  "hiddenInStep",
 );
 export type MemoryView = Static<typeof MemoryView>;
 
@@ -68,11 +95,13 @@ export const RecallView: ObjectSchema<RecallView> = open(
     text,
     excerpt: described(text, "The part of a long text that matches the query."),
     outside: OutsideSources,
+    closed: described(Closed, "A fact that was true until the newer one was noted. Absent: it holds."),
     score: { type: "number" },
   } satisfies SchemasOf<RecallView>,
   "seq",
   "excerpt",
   "outside",
+  "closed",
 );
 
 export const viewRecall = ({ ranges, around: _around, series: _series, ...recall }: Recall): RecallView => ({
@@ -107,11 +136,11 @@ export const memoryCells = (row: MemoryView): readonly string[] => [
 
 export const RECALL_HEAD: readonly string[] = ["MATCH", "ID", "AT", "KIND", "FROM", "TEXT"];
 
-export const recallCells = ({ score, id, at, kind, trust, text }: RecallView): readonly string[] => [
+export const recallCells = ({ score, id, at, kind, trust, text, closed }: RecallView): readonly string[] => [
   matchOf(score),
   id,
   at.slice(0, 16).replace("T", " "),
-  kind,
+  closed ? `${kind}, ${describeEnd(closed)}` : kind,
   trust,
   oneLine(text, TEXT_CHARS),
 ];
@@ -126,23 +155,29 @@ function matchOf(score: number): string {
   return score >= 0.01 ? "weak match" : "no match";
 }
 
-/** Empty for a row that may be recalled. */
-export function validityOf({ pinned, forgotten, supersededBy }: MemoryView): string {
+/** Empty for a row that holds and may be recalled. */
+export function validityOf({ pinned, forgotten, supersededBy, closed, hiddenInStep }: MemoryView): string {
   if (forgotten !== null) return forgotten === "person" ? "forgotten" : "gone from its source";
+  if (hiddenInStep !== undefined) return `hidden by the agent in step ${hiddenInStep}`;
   if (supersededBy !== null) return `replaced by ${supersededBy}`;
-  return pinned ? "pinned" : "";
+  if (pinned) return "pinned";
+  return closed ? describeEnd(closed) : "";
 }
+
+/** "until step 41" */
+const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longer true" : `until step ${step}`);
 
 /** The whole row. */
 export function describeMemory(row: MemoryView): string {
-  const { id, kind, trust, at, step, importance, source, supersedes, text } = row;
+  const { id, kind, trust, at, step, importance, source, supersedes, closed, text } = row;
   const validity = validityOf(row);
   return [
     `${id}  ${kind}, from ${trust}, importance ${importance}`,
     `${at}${step === null ? "" : `, step ${step}`}`,
     ...(validity === "" ? [] : [validity]),
     ...(source === null ? [] : [kind === "file_chunk" ? `Read from ${source}` : `Source: ${source}`]),
-    ...(supersedes === null ? [] : [`Replaces ${supersedes}`]),
+    ...(supersedes === null ? [] : [`${kind === "forgetting" ? "Hides" : "Replaces"} ${supersedes}`]),
+    ...(closed ? [`Its newer fact is ${closed.by}`] : []),
     "",
     text,
   ].join("\n");
@@ -186,7 +221,12 @@ export function describeMemoryStory({ memory, step, before, after, recalledIn }:
   } else if (memory.step !== null) lines.push(`Left in step ${memory.step}.`);
   else lines.push(memory.source === null ? "Added by a person." : `Read from ${memory.source}.`);
   for (const row of before) lines.push(`Replaces ${row.id}: ${oneLine(row.text, 200)}`);
-  for (const row of after) lines.push(`Replaced by ${row.id}: ${oneLine(row.text, 200)}`);
+  for (const row of after)
+    lines.push(
+      row.kind === "forgetting"
+        ? `Hidden by ${row.id}. To recall it again, forget that one.`
+        : `Replaced by ${row.id}: ${oneLine(row.text, 200)}`,
+    );
   lines.push(recalledLine(recalledIn));
   return lines.join("\n");
 }

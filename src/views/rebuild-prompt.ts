@@ -34,7 +34,7 @@ export interface RebuildParts {
   readonly replyTokens: number;
 }
 
-type Asked = EventOf<"model-asked"> & Pick<RecordedEvent, "at">;
+type Asked = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
 
 /** Longest time from the time in a prompt to the time of its event: building and hashing. */
 const MAX_BUILD_MS = 1_000;
@@ -48,7 +48,7 @@ export function rebuildPrompt(
 ): RebuiltPrompt {
   try {
     const at = new Date(asked.at);
-    const known = new Map(rows.map((row) => [row.id, row]));
+    const known = new Map(rows.map((row) => [row.id, asRecalled(row, asked.seq)]));
     const recalls = asked.recallIds.flatMap((id) => known.get(id) ?? []).map((row) => ({ ...row, score: 0 }));
     // Older events do not record what was shown of the recalls.
     const recorded = asked.shown ? { shown: readShown(asked.recallIds, asked.shown, known) } : {};
@@ -66,6 +66,12 @@ export function rebuildPrompt(
     if (!isGoaldError(error, "GOALD_PROMPT_TOO_LONG")) throw error;
     return { messages: [], exact: false, note: `The prompt can no longer be built. ${error.message}` };
   }
+}
+
+/** The row without a mark that a later event, or a person's pin, has given or taken. */
+export function asRecalled({ closed, ...row }: MemoryRow, seq: number): MemoryRow {
+  const closedAt = Number(/\/(\d+)(?:\.\d+)?$/.exec(closed?.by ?? "")?.[1] ?? 0);
+  return closed && closedAt < seq && !row.pinned ? { ...row, closed } : row;
 }
 
 /** The messages with the time that gives the request's hash; undefined when no time does. */

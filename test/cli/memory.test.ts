@@ -189,6 +189,33 @@ describe("memory as a file", () => {
     errorOf(endedWith(2, await shared("import", join(goald.home, "wrong.jsonl"), "--json")));
   });
 
+  it("keeps which facts are past, and refuses a key that no export has written", async () => {
+    const factKey = "ab".repeat(32);
+    const facts = ["1", "2", "3"].map((value) => ({
+      kind: "fact",
+      text: `mill: door: ${value}`,
+      trust: "agent",
+      factKey,
+    }));
+    await goald.write("facts.jsonl", lines(...facts));
+    endedWith(0, await shared("import", join(goald.home, "facts.jsonl")));
+    const imported = (await sharedRows()).filter(({ text }) => text.startsWith("mill"));
+    const idOf = (value: string) => imported.find(({ text }) => text.endsWith(value))?.id;
+    const ends = imported.map(({ text, trust, closed }) => [text, trust, closed?.by]).sort();
+    expect(ends).toEqual([
+      ["mill: door: 1", "file", idOf("2")],
+      ["mill: door: 2", "file", idOf("3")],
+      ["mill: door: 3", "file", undefined],
+    ]);
+    endedWith(0, await shared("pin", idOf("1") ?? ""));
+    const exported = endedWith(0, await shared("export")).stdout.split("\n");
+    const given = exported.filter((line) => line.includes("mill: door")).map((line) => JSON.parse(line));
+    expect(given.map(({ text }) => text)).toEqual(facts.map(({ text }) => text));
+    expect(given).toMatchObject([{ factKey, closed: {} }, { factKey, closed: {} }, { factKey }]);
+    await goald.write("wrong.jsonl", lines({ text: "a", factKey: "mill" }));
+    errorOf(endedWith(2, await shared("import", join(goald.home, "wrong.jsonl"), "--json")));
+  });
+
   it("is trusted at most like a file unless the person raises it", async () => {
     const given = [
       { text: "from a person", trust: "person", pinned: true, key: "k" },

@@ -1,5 +1,6 @@
 /** Store contract: memory rows and their vectors. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Commit } from "#core/ports/commit.ts";
 import type { Store } from "#core/ports/store.ts";
 import { AT, finished } from "../helpers/events.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "./store-builders.ts";
@@ -84,6 +85,73 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
         { id: "foo/4.1", supersededBy: "foo/5.1" },
       ]);
       expect(rows.map(({ change }) => change)).toEqual([6, 7, 8, 9]);
+      expect((await store.verify()).problems).toEqual([]);
+    });
+
+    const factOf = (value: string, factKey = "depot hour"): Commit["staged"][number] => ({
+      kind: "memory",
+      memoryKind: "fact",
+      text: `depot: hour: ${value}`,
+      importance: 0.8,
+      factKey,
+    });
+    const note = async (store: Store, seq: number, ...staged: Commit["staged"]) =>
+      store.commit(await store.claim("foo"), seq - 1, {
+        ...NOTHING,
+        events: stamped(seq, { ...finished(2), step: seq }),
+        staged,
+      });
+
+    it("closes a fact by the next one with its key and trust, and returns it again to readers", async () => {
+      expect(await store.newestFact("foo", "depot hour", "agent")).toBeUndefined();
+      await note(store, 5, factOf("6"), factOf("Ida", "depot manager"));
+      await note(store, 6, factOf("7"));
+      const add = { op: "add", kind: "fact", importance: 1, trust: "file", factKey: "depot hour" } as const;
+      await store.curate("foo", [{ ...add, text: "depot: hour: 1" }], "k1", AT);
+      await store.curate("foo", [{ ...add, text: "depot: hour: 2" }], "k2", AT);
+      const rows = (await store.memories("foo", 5, 99)).map(({ id, factKey, closed }) => [id, factKey, closed]);
+      expect(rows).toEqual([
+        ["foo/5.2", "depot manager", undefined],
+        ["foo/5.1", "depot hour", { by: "foo/6.1", step: 6 }],
+        ["foo/6.1", "depot hour", undefined],
+        ["foo/+1", "depot hour", { by: "foo/+2", step: null }],
+        ["foo/+2", "depot hour", undefined],
+      ]);
+      expect(await store.newestFact("foo", "depot hour", "agent")).toMatchObject({ id: "foo/6.1" });
+      expect(await store.newestFact("foo", "depot hour", "file")).toMatchObject({ id: "foo/+2" });
+      expect(await store.newestFact("shared", "depot hour", "agent")).toBeUndefined();
+      expect((await store.verify()).problems).toEqual([]);
+    });
+
+    it("marks the facts of a fork by the rows that it copies", async () => {
+      for (const [index, value] of ["6", "7", "8"].entries()) await note(store, 5 + index, factOf(value));
+      await store.fork("foo", { name: "Short", head: 6, events: stamped(7, said("here")) }, "f1");
+      await store.fork("foo", { name: "Long", head: 7, events: stamped(8, said("here")) }, "f2");
+      const marks = async (id: string) =>
+        (await store.memories(id, 0, 99))
+          .flatMap(({ text, factKey, closed }) => (factKey ? [[text, closed?.by]] : []))
+          .sort();
+      expect(await marks("short")).toEqual([
+        ["depot: hour: 6", "short/6.1"],
+        ["depot: hour: 7", undefined],
+      ]);
+      expect(await marks("long")).toEqual([
+        ["depot: hour: 6", "long/6.1"],
+        ["depot: hour: 7", "long/7.1"],
+        ["depot: hour: 8", undefined],
+      ]);
+      expect((await store.verify()).problems).toEqual([]);
+    });
+
+    it("shows a row again that a mark of the agent had hidden, when a person forgets the mark", async () => {
+      const hiding = { kind: "memory", memoryKind: "forgetting", text: "hid", importance: 0 } as const;
+      await note(store, 5, factOf("6"));
+      await note(store, 6, { ...hiding, supersedes: "foo/5.1" });
+      expect(await store.memory("foo", "foo/5.1")).toMatchObject({ supersededBy: "foo/6.1", text: "depot: hour: 6" });
+      expect((await store.verify()).problems).toEqual([]);
+      await store.curate("foo", [{ op: "forget", id: "foo/6.1", by: "person" }], "k", AT);
+      expect(await store.memory("foo", "foo/5.1")).toMatchObject({ supersededBy: null, text: "depot: hour: 6" });
+      expect((await store.memories("foo", 8, 99)).map(({ id }) => id).sort()).toEqual(["foo/5.1", "foo/6.1"]);
       expect((await store.verify()).problems).toEqual([]);
     });
 

@@ -33,7 +33,7 @@ describe("a profile of commands", () => {
       expect.objectContaining({
         code: "GOALD_USAGE",
         message: "There is no command and no group shell.",
-        hint: "Groups: files, web, agents, code, media, people, plan, loop, own, or all. Commands: write_to_file, google, bake, task_complete.",
+        hint: "Groups: files, web, agents, code, media, people, plan, memory, loop, own, or all. Commands: write_to_file, google, bake, task_complete.",
       }),
     );
     expect(() => checkProfile(" , ", ALL)).toThrow("No commands are named.");

@@ -124,6 +124,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   const commands = withCommands(
     await loadRegistry(["commands"], {
       plan: { ready: true },
+      memories: { ready: true },
       ...(options.sandbox ? { cells: { ready: true } } : {}),
       tests: { ready: true },
       ...options.services,

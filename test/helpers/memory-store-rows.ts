@@ -30,6 +30,10 @@ export function curateOne(
     const gone = { text: "", vector: null, embedder: null, pinned: false, forgotten: change.by };
     const forgotten = put(gone);
     for (const copy of same.copies) changeRow(memories, copy, gone);
+    for (const { id, kind } of [row, ...same.copies]) {
+      const hidden = memories.find((each) => kind === "forgetting" && each.supersededBy === id);
+      if (hidden) changeRow(memories, hidden, { supersededBy: null });
+    }
     return { ...forgotten, ...idsOf(same) };
   }
   if (row.forgotten !== null) throw forgottenError(row.id);
@@ -151,12 +155,15 @@ export const BLANK = {
   vector: null,
 } as const;
 
+type Named = "supersedes" | "key" | "source";
+
 export function insertRow(
   memories: MemoryRow[],
-  row: Omit<MemoryRow, "change" | "supersedes" | "key" | "source">,
-  { supersedes, key, source }: Partial<Record<"supersedes" | "key" | "source", string | undefined>>,
+  row: Omit<MemoryRow, "change" | Named>,
+  { supersedes, key, source }: Partial<Record<Named, string | undefined>>,
 ): void {
   const more = { supersedes: supersedes ?? null, key: key ?? null, source: source ?? null };
+  closeFact(memories, row);
   memories.push({ ...row, ...more, change: nextChange(memories) });
   const place = memories.findIndex(({ id }) => id === supersedes);
   const old = memories[place];
@@ -166,12 +173,37 @@ export function insertRow(
   if (added && added.trust !== "person") replaceAgain(memories, added);
 }
 
+function closeFact(memories: MemoryRow[], { id, step, factKey, trust }: Omit<MemoryRow, "change" | Named>): void {
+  for (const [place, row] of memories.entries())
+    if (factKey !== undefined && row.factKey === factKey && row.trust === trust && row.closed === undefined)
+      memories[place] = { ...row, closed: { by: id, step }, change: nextChange(memories) };
+}
+
+/** Marks facts as the store does in a fork: in the order of events, a person's rows after those before them. */
+function markFacts(memories: readonly MemoryRow[]): MemoryRow[] {
+  const place = ({ id }: MemoryRow): readonly number[] => {
+    const [, made, ordinal = 0] = /\/(?:\+(\d+)|\d+(?:\.(\d+))?)$/.exec(id) ?? [];
+    return made === undefined ? [0, Number(ordinal)] : [1, Number(made)];
+  };
+  const ordered = memories.toSorted((a, b) => {
+    const [[kindA = 0, noA = 0], [kindB = 0, noB = 0]] = [place(a), place(b)];
+    return a.seq - b.seq || kindA - kindB || noA - noB;
+  });
+  return memories.map(({ closed: _closed, ...row }) => {
+    if (row.factKey === undefined) return row;
+    const next = ordered
+      .slice(ordered.findIndex(({ id }) => id === row.id) + 1)
+      .find(({ factKey, trust }) => factKey === row.factKey && trust === row.trust);
+    return next ? { ...row, closed: { by: next.id, step: next.step } } : row;
+  });
+}
+
 /** Returns the fork's copies of the rows that belong to the first `head` events. */
 export function forkMemories(memories: readonly MemoryRow[], source: string, fork: string, head: number): MemoryRow[] {
   const copied = memories.filter(({ id, seq }) => id.includes("/+") || seq <= head).sort((a, b) => a.change - b.change);
   const ids = new Map(copied.map(({ id }) => [id, fork + id.slice(source.length)]));
   const idOf = (id: string | null): string | null => ids.get(id ?? "") ?? null;
-  return copied.map((row, place) => ({
+  const rows = copied.map((row, place) => ({
     ...row,
     id: idOf(row.id) ?? "",
     namespace: fork,
@@ -180,4 +212,5 @@ export function forkMemories(memories: readonly MemoryRow[], source: string, for
     supersedes: idOf(row.supersedes),
     supersededBy: idOf(row.supersededBy),
   }));
+  return markFacts(rows);
 }

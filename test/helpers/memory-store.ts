@@ -11,7 +11,7 @@ import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
 import type { FileVersion, LastFileVersion } from "#core/ports/file-version.ts";
 import type { InboxMessage, InboxRow } from "#core/ports/inbox.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory-row.ts";
 import type { Loaded, Projection, Store, VerifyReport } from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { throwNoAgent } from "#store/failure.ts";
@@ -142,6 +142,12 @@ export class MemoryStore implements Store {
 
   async memory(namespace: string, id: string): Promise<MemoryRow | undefined> {
     return this.#space(namespace).memories.find((row) => row.id === id);
+  }
+
+  async newestFact(namespace: string, factKey: string, trust: Trust): Promise<MemoryRow | undefined> {
+    return this.#space(namespace).memories.find(
+      (row) => row.factKey === factKey && row.trust === trust && row.closed === undefined,
+    );
   }
 
   async saveVectors(namespace: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): Promise<void> {

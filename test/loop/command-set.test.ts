@@ -42,21 +42,24 @@ describe("the commands that an agent may use", () => {
     expect(commandsFor(stateOf("always"))).toBe(commandsFor(stateOf("risky")));
   });
 
-  it("make the prompt, the schema and the tools as they would be without plans, when the profile leaves the plan out", async () => {
-    const { all } = await loadRegistry(["commands"], ALL_READY);
-    const before = createCommandSets(
-      all.filter(({ group }) => group !== "plan"),
-      { commands: {}, args: {} },
-    );
-    const others = [...new Set(all.map(({ group }) => group))].filter((group) => group !== "plan").join(",");
-    const stateWithout = (commands: string | null) =>
-      stateWith([], { plan: createPlan(["left"]), settings: { ...initialState.settings, commands } });
-    const shown = (sets: CommandsFor, commands: string | null, plan = true) => {
-      const state = plan ? stateWithout(commands) : { ...stateWithout(commands), plan: null };
-      const { commandList, asksPerson, replySchema, tools } = sets(state);
-      return { replySchema, tools, messages: buildPrompt(inputWith({ state, commandList, asksPerson })).messages };
-    };
-    expect(shown(commandsFor, others)).toEqual(shown(before, null, false));
-    expect(shown(commandsFor, null, false)).not.toEqual(shown(before, null, false));
-  });
+  it.each(["plan", "memory"])(
+    "make the prompt, the schema and the tools as they would be without the group %s, when the profile leaves it out",
+    async (left) => {
+      const { all } = await loadRegistry(["commands"], ALL_READY);
+      const before = createCommandSets(
+        all.filter(({ group }) => group !== left),
+        { commands: {}, args: {} },
+      );
+      const others = [...new Set(all.map(({ group }) => group))].filter((group) => group !== left).join(",");
+      const stateWithout = (commands: string | null) =>
+        stateWith([], { plan: createPlan(["left"]), settings: { ...initialState.settings, commands } });
+      const shown = (sets: CommandsFor, commands: string | null, plan = true) => {
+        const state = plan ? stateWithout(commands) : { ...stateWithout(commands), plan: null };
+        const { commandList, asksPerson, replySchema, tools } = sets(state);
+        return { replySchema, tools, messages: buildPrompt(inputWith({ state, commandList, asksPerson })).messages };
+      };
+      expect(shown(commandsFor, others, left === "plan")).toEqual(shown(before, null, false));
+      expect(shown(commandsFor, null, false)).not.toEqual(shown(before, null, false));
+    },
+  );
 });

@@ -98,7 +98,7 @@ describe("the cost of pictures", () => {
       reason: expect.stringContaining("0.4001 US dollars are spent"),
     });
     expect(server.images).toHaveLength(1);
-    const short = await (await painting(server, { script, settings: { tokenLimit: 12_200 } })).run();
+    const short = await (await painting(server, { script, settings: { tokenLimit: 12_325 } })).run();
     expect(short.paused).toMatchObject({ code: "token-limit", reason: expect.stringContaining("10240 are spent") });
     expect(server.images).toHaveLength(2);
   });

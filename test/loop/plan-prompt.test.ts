@@ -47,7 +47,7 @@ async function play(settings: Partial<AgentSettings>) {
 
 /** Rebuilds the prompt of each request from the log. */
 async function rebuildAll(loop: Loop, words: Words) {
-  const registry = await loadRegistry(["commands"], { plan: { ready: true } });
+  const registry = await loadRegistry(["commands"], { plan: { ready: true }, memories: { ready: true } });
   const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
   const parts = { commandsFor, words, contextTokens: 32_000, replyTokens: 1_000 };
   let state = initialState;

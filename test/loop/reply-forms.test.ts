@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { describeForPrompt } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
+import { MEMORY_COMMANDS } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
 import { initialState, isFinished } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
@@ -18,7 +19,7 @@ import { answerWeakly } from "../helpers/weak-model.ts";
 import { inputWith } from "../prompt/fixtures.ts";
 
 /** Their lines came later. */
-const ADDED_SINCE = ["run_code", "method_search", "think", "add_task", "modify_task"];
+const ADDED_SINCE = ["run_code", "method_search", "think", "add_task", "modify_task", ...MEMORY_COMMANDS];
 const MODES: readonly OutputMode[] = ["json_schema", "json_object", "plain", "tools"];
 let all: readonly RegisteredCommand[];
 let set: CommandSet;

@@ -46,6 +46,15 @@ describe("a recall", () => {
     expect(renderRows([{ ...recall, at }], NOW, 128_000)[0]).toContain(`, ${age} | `);
   });
 
+  it("marks a fact that is no longer so, and anew when the mark changes", () => {
+    const [recall] = recalls(1) as [Recall];
+    const headOf = (change: Partial<Recall>) => renderRows([{ ...recall, kind: "fact", ...change }], NOW, 128_000)[0];
+    expect(headOf({})).toContain("| fact | the web");
+    expect(headOf({ closed: { by: "foo/200", step: 41 } })).toContain("| fact, was so until step 41 | the web");
+    expect(headOf({ closed: { by: "foo/+3", step: null } })).toContain("| fact, was so before | the web");
+    expect(headOf({})).toContain("| fact | the web");
+  });
+
   it("updates the age when time has passed", () => {
     renderRows(recalls(1), NOW, 128_000);
     expect(renderRows(recalls(1), new Date("2026-11-20T11:20:00.000Z"), 128_000)[0]).toContain("3 h ago");

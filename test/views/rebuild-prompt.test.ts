@@ -4,15 +4,21 @@ import { evolve } from "#core/evolve.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { loadWords } from "#prompt/template.ts";
-import { rebuildPrompt } from "#views/rebuild-prompt.ts";
+import { asRecalled, rebuildPrompt } from "#views/rebuild-prompt.ts";
 import { cellValue } from "../helpers/fake-sandbox.ts";
+import { memoryRows } from "../helpers/memory-rows.ts";
 import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
 
 afterEach(closeProseLoops);
 
 /** For each request: whether its prompt can be rebuilt exactly, and how that ends. */
 async function rebuildAll(form: "plan" | "react" | "code", replies: readonly string[]) {
-  const services = { cells: { ready: true }, methods: { ready: true }, plan: { ready: true } } as const;
+  const services = {
+    cells: { ready: true },
+    methods: { ready: true },
+    plan: { ready: true },
+    memories: { ready: true },
+  } as const;
   const cells = { "1": () => ({ value: cellValue(1) }), "stop()": () => ({ stop: {} }) };
   const { loop, server } = await makeProseLoop(form, replies, cells, { services });
   await loop.run();
@@ -54,5 +60,16 @@ describe("the prompt of a step", () => {
     const isLater = form === "code";
     expect(later.filter((content) => content.startsWith("Your memory of turn 1,"))).toHaveLength(isLater ? 2 : 0);
     expect(later.filter((content) => content.includes("And once more."))).toHaveLength(isLater ? 2 : 0);
+  });
+});
+
+describe("a past fact in the prompt of an older step", () => {
+  it("has the mark only when it was past by then, and not while it is pinned", () => {
+    const row = memoryRows().add("foo", "depot: hour: 6", { kind: "fact", factKey: "k" });
+    const closed = { by: "foo/20.1", step: 3 };
+    const marks = [5, 20, 21].map((seq) => asRecalled({ ...row, closed }, seq).closed);
+    expect(marks).toEqual([undefined, undefined, closed]);
+    expect(asRecalled({ ...row, closed: { by: "foo/+2", step: null } }, 5).closed).toBeDefined();
+    expect(asRecalled({ ...row, closed, pinned: true }, 21).closed).toBeUndefined();
   });
 });

@@ -42,7 +42,11 @@ async function runAgent() {
   const words = { type: "say", from: "ada", text: `${LONG}\nNote the price of each listing.` } as const;
   await loop.store.deliver(loop.row.id, "say", words, loop.clock.now().toISOString());
   await loop.run();
-  const registry = await loadRegistry(["commands"], { plan: { ready: true }, tests: { ready: true } });
+  const registry = await loadRegistry(["commands"], {
+    plan: { ready: true },
+    memories: { ready: true },
+    tests: { ready: true },
+  });
   const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
   const parts = { commandsFor, words: await loadWords(["prompts"]), contextTokens: 32_000, replyTokens: 1_000 };
   const requests: { readonly asked: Asked; readonly state: AgentState; readonly rows: readonly MemoryRow[] }[] = [];

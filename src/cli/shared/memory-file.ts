@@ -19,16 +19,28 @@ import { reading, withReading } from "./reading.ts";
 
 type Line = Pick<
   MemoryRow,
-  "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned" | "outside"
+  | "id"
+  | "kind"
+  | "text"
+  | "importance"
+  | "trust"
+  | "at"
+  | "step"
+  | "source"
+  | "pinned"
+  | "outside"
+  | "factKey"
+  | "closed"
 >;
 
-/** Writes the oldest memory first, without forgotten and replaced ones. */
+/** Writes the oldest memory first, so that facts close each other where they are imported. Leaves out forgotten and replaced ones. */
 export async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
   return reading(options, async (reading, { output, redact }) => {
     const { place, namespace } = await findSpace(reading, name, options);
-    const lines: string[] = [];
-    for await (const row of allMemories(reading, place))
-      if (isLive(row)) lines.push(inertJson(redact(JSON.stringify(lineOf(row)))));
+    const rows: MemoryView[] = [];
+    for await (const row of allMemories(reading, place)) if (isLive(row)) rows.push(row);
+    rows.sort((a, b) => a.seq - b.seq || orderWithinEvent(a.id) - orderWithinEvent(b.id));
+    const lines = rows.map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
     if (file === undefined) for (const line of lines) output.data(line);
     else {
       await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
@@ -41,10 +53,23 @@ export async function exportMemories(name: string, file: string | undefined, opt
   });
 }
 
-const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned, outside = [] }: MemoryView): Line => ({
-  ...{ id, kind, text, importance, trust, at, step, source, pinned },
-  ...outsideOf(outside),
-});
+/** Rows of one event in their order, then those that a person added before the next event. */
+function orderWithinEvent(id: string): number {
+  const [, made, ordinal] = /\/(?:\+(\d+)|\d+(?:\.(\d+))?)$/.exec(id) ?? [];
+  return made === undefined ? Number(ordinal ?? 0) : MOST_STAGED + Number(made);
+}
+/** More rows than one event can have. */
+const MOST_STAGED = 1_000_000;
+
+function lineOf(row: MemoryView): Line {
+  const { id, kind, text, importance, trust, at, step, source, pinned, outside = [], factKey, closed } = row;
+  return {
+    ...{ id, kind, text, importance, trust, at, step, source, pinned },
+    ...outsideOf(outside),
+    ...(factKey === undefined ? {} : { factKey }),
+    ...(closed ? { closed } : {}),
+  };
+}
 
 export interface ImportOptions extends MemoryOptions {
   /** Keeps the trust of each line in the file. */
@@ -128,6 +153,9 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
     throw wrong(place, "an importance from 0 to 1");
   if (source !== null && (typeof source !== "string" || source.length > 4_096))
     throw wrong(place, "a source of up to 4096 characters");
+  const { factKey } = value;
+  if (factKey !== undefined && (typeof factKey !== "string" || !/^[0-9a-f]{64}$/.test(factKey)))
+    throw wrong(place, "a factKey as export writes it");
   const outside = parseSources(value.outside ?? []);
   if (!outside) throw wrong(place, "outside sources as export writes them");
   const content = {
@@ -138,6 +166,7 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
     ...(source === null || source === "" ? {} : { source: clean(source) }),
     // Sources are read with --trust too, because another home does not change where the words came from.
     ...outsideOf(outside.map(({ from, name }) => ({ from, name: clean(name) }))),
+    ...(factKey === undefined ? {} : { factKey }),
   };
   const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;
   const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;

@@ -66,6 +66,10 @@ export async function requireOwn(
 export function requireLive(row: MemoryView): void {
   if (isLive(row)) return;
   if (row.forgotten !== null) throw new GoaldError("GOALD_NOT_FOUND", `The memory ${row.id} was forgotten.`);
+  if (row.supersededBy === null)
+    throw new GoaldError("GOALD_CONFLICT", `The memory ${row.id} only hides ${row.supersedes}.`, {
+      hint: `Forget it to recall that one again: ${row.id}`,
+    });
   throw new GoaldError("GOALD_CONFLICT", `The memory ${row.id} was replaced by ${row.supersededBy}.`, {
     hint: `Change that one: ${row.supersededBy}`,
   });

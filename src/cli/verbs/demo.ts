@@ -104,6 +104,7 @@ const SET_UP = {
   cells: { ready: true },
   pages: { ready: true },
   plan: { ready: true },
+  memories: { ready: true },
   search: { ready: true },
 } as const;
 

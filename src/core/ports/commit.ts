@@ -13,7 +13,9 @@ export type StagedWrite =
       readonly text: string;
       readonly importance: number;
       readonly memoryKind: MemoryKind;
+      /** A row of the agent's own, which `refuseMemoryChange` accepts. */
       readonly supersedes?: string;
+      readonly factKey?: string;
       /** Set by goald. */
       readonly outside?: readonly OutsideSource[];
     }

@@ -5,7 +5,16 @@ import type { OutsideSource } from "../provenance.ts";
 /** Whose words a row contains. `file`: a file that a person provided; `web`: anybody's. */
 export type Trust = "person" | "agent" | "goald" | "file" | "web";
 
-export type MemoryKind = "step" | "turn" | "fact" | "note" | "file_chunk" | "reflection" | "piece";
+/** `forgetting`: the agent hid the row that this one supersedes. Such a row is never recalled itself. */
+export type MemoryKind = "step" | "turn" | "fact" | "note" | "file_chunk" | "reflection" | "piece" | "forgetting";
+
+/** A fact that was true until a newer one about the same thing was noted. */
+export interface ClosedFact {
+  /** `MemoryRow.id` of the newer fact. */
+  readonly by: string;
+  /** Step of the newer fact; null when no step made it. */
+  readonly step: number | null;
+}
 
 interface MemoryContent {
   readonly kind: MemoryKind;
@@ -21,6 +30,8 @@ interface MemoryContent {
   readonly source?: string;
   /** Sources of the outside words that the text may hold; absent: none. */
   readonly outside?: readonly OutsideSource[];
+  /** Hash of what a fact is about. Of rows with the same key and trust in a namespace each closes the one before it. */
+  readonly factKey?: string;
 }
 
 export interface NewMemory extends MemoryContent {
@@ -36,8 +47,8 @@ export interface NewMemory extends MemoryContent {
   readonly replaces?: { readonly source: string; readonly lines?: LineRange };
 }
 
-export interface MemoryRow
-  extends Required<Omit<NewMemory, "step" | "supersedes" | "key" | "source" | "outside" | "replaces">> {
+type Nullable = "step" | "supersedes" | "key" | "source";
+export interface MemoryRow extends Required<Omit<NewMemory, Nullable | "outside" | "factKey" | "replaces">> {
   /**
    * `<agent>/<seq>` for a row made from an event, `<agent>/<seq>.<n>` (n from 1) for one staged with it, and
    * `<namespace>/+<n>` for one that a person added. `seq` is then the last event before it, 0 in the shared memory.
@@ -55,6 +66,10 @@ export interface MemoryRow
   readonly source: string | null;
   /** Sources of the outside words that the text may hold; absent: none. */
   readonly outside?: readonly OutsideSource[];
+  /** Absent for rows that are not a fact with a subject and an attribute. */
+  readonly factKey?: string;
+  /** Absent for a fact that holds. */
+  readonly closed?: ClosedFact;
   /** A person wants it recalled for every query. */
   readonly pinned: boolean;
   /** Never recalled, text and vector erased, because a person said so or the source no longer contains it. */

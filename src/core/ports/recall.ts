@@ -1,6 +1,6 @@
 /** recall.ts -- queries to long-term memory, their results, and what a prompt shows of them. */
 import type { OutsideSource } from "../provenance.ts";
-import type { MemoryKind, Trust } from "./memory-row.ts";
+import type { ClosedFact, MemoryKind, Trust } from "./memory-row.ts";
 import type { EmbeddingPurse } from "./vectors.ts";
 
 /** First character of a stretch of a row's text, and the one after its last, in UTF-16 units. */
@@ -18,6 +18,8 @@ export interface RecalledRow {
   readonly seq?: number;
   /** Sources of the outside words that the text may hold; absent: none. */
   readonly outside?: readonly OutsideSource[];
+  /** The fact was true until a newer one about the same thing was noted; absent: it holds. */
+  readonly closed?: ClosedFact;
   readonly text: string;
 }
 

@@ -5,7 +5,7 @@ import type { AgentRow, AgentSpec, Fork, Lease } from "./agent.ts";
 import type { Commit } from "./commit.ts";
 import type { FileVersion, LastFileVersion } from "./file-version.ts";
 import type { InboxMessage, InboxRow } from "./inbox.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow } from "./memory-row.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "./memory-row.ts";
 
 export interface Loaded {
   readonly head: number;
@@ -69,6 +69,8 @@ export interface Store {
   memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]>;
   /** One row by its id; undefined when there is none. */
   memory(namespace: string, id: string): Promise<MemoryRow | undefined>;
+  /** The newest row with this key and trust, which may be forgotten or superseded, in constant time. */
+  newestFact(namespace: string, factKey: string, trust: Trust): Promise<MemoryRow | undefined>;
   /**
    * Changes memory rows; requires the host lock, not the lease. All or nothing, and idempotent by key: a repeated key
    * returns the earlier result. Throws GOALD_NOT_FOUND for a missing or forgotten id, GOALD_CONFLICT when a row to

@@ -5,7 +5,6 @@
  * text differs only in case or white space share one slot, which holds the newest of them; so no text is embedded twice.
  * Slots are numbered from 0 and never reused.
  */
-import { hash } from "node:crypto";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
@@ -14,6 +13,8 @@ import { grown } from "../lexical/number-lists.ts";
 import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
 import type { WordSet } from "../lexical/word-set.ts";
 import { DuplicateGroups } from "./duplicate-groups.ts";
+import { FactRows } from "./fact-rows.ts";
+import { hashText } from "./hash-text.ts";
 import { RowColumns } from "./row-columns.ts";
 import { contentOf } from "./row-content.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
@@ -31,14 +32,13 @@ export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "
   readonly isQuestion: boolean;
   /** A person wrote it to replace another row. */
   readonly isCorrection: boolean;
+  readonly isPinned: boolean;
   readonly words: WordSet;
 }
 
 /** A slot filled by the last reading, with the vector that the store had for it. */
-export interface NewSlot {
+export interface NewSlot extends Pick<MemoryRow, "embedder" | "vector"> {
   readonly slot: number;
-  readonly embedder: string | null;
-  readonly vector: Float32Array | null;
   readonly isPiece: boolean;
 }
 
@@ -46,6 +46,7 @@ export class AgentRows {
   /** All live rows by their words. */
   readonly groups = new DuplicateGroups();
   readonly neighbours = new RowNeighbours();
+  readonly facts: FactRows;
   readonly namespace: string;
   readonly #store: Pick<Store, "memories" | "memory">;
   readonly #rows: RowColumns;
@@ -72,6 +73,10 @@ export class AgentRows {
     this.namespace = namespace;
     this.#store = store;
     this.#rows = new RowColumns(namespace);
+    this.facts = new FactRows(this.#rows, {
+      rowOf: (slot) => this.#newest[slot] as number,
+      slotShowing: (row) => this.#slotShowing(row),
+    });
   }
 
   get size(): number {
@@ -121,11 +126,6 @@ export class AgentRows {
     for (let slot = this.#size - 1; slot >= 0; slot--) if (!this.#removed.has(slot)) yield slot;
   }
 
-  /** Number of live rows with this word, by the hash of its stem. */
-  rowsWithWord(hash: number): number {
-    return this.groups.rowsWithWord(hash);
-  }
-
   /** Returns the slots of pinned rows, newest first. */
   pinnedSlots(): readonly number[] {
     return [...this.#pinned].sort((a, b) => b - a);
@@ -134,7 +134,7 @@ export class AgentRows {
   /** Whether the row of this id is live and the one that its slot holds. */
   has(id: string): boolean {
     const row = this.#rows.find(id);
-    return row !== NO_ITEM && !this.#rows.isGone(row) && this.#newest[this.#slotOfRow[row] as number] === row;
+    return row !== NO_ITEM && this.#slotShowing(row) !== NO_ITEM;
   }
 
   /** Returns the slots removed since the last call. The caller deletes their vectors. */
@@ -161,12 +161,20 @@ export class AgentRows {
     const key = hashText(row.text);
     const known = this.#findSlot(key);
     const slot = known === NO_ITEM ? this.#addSlot(key, row) : known;
-    this.#link(this.#rows.put(row), slot, known === NO_ITEM);
+    const place = this.#rows.put(row);
+    this.facts.add(place, row);
+    this.#link(place, slot, known === NO_ITEM);
     this.neighbours.add(row, slot);
     this.#markPinned(slot);
     return known === NO_ITEM
       ? [{ slot, embedder: row.embedder, vector: row.vector, isPiece: row.kind === "piece" }]
       : [];
+  }
+
+  /** Returns the slot that holds a live row, or NO_ITEM. */
+  #slotShowing(row: number): number {
+    const slot = this.#slotOfRow[row] as number;
+    return !this.#rows.isGone(row) && this.#newest[slot] === row ? slot : NO_ITEM;
   }
 
   #findSlot(key: number): number {
@@ -188,17 +196,20 @@ export class AgentRows {
     return slot;
   }
 
-  /** Makes the row the newest one of its slot. */
+  /** Makes the row the newest one of its slot. A fact that became true again is not shown as one that was so before. */
   #link(row: number, slot: number, isNewSlot: boolean): void {
     if (row >= this.#older.length) {
       this.#older = grown(this.#older, row + 1);
       this.#slotOfRow = grown(this.#slotOfRow, row + 1);
     }
     this.#slotOfRow[row] = slot;
-    if (!isNewSlot && this.#newest[slot] === row) return;
+    const newest = this.#newest[slot] as number;
+    if (!isNewSlot && newest === row) return;
     if (!isNewSlot && !this.#unlink(row, slot)) this.#olderRows++;
-    this.#older[row] = isNewSlot ? 0 : (this.#newest[slot] as number) + 1;
-    this.#newest[slot] = row;
+    const isBehind = !isNewSlot && this.#rows.isPast(row) && !this.#rows.isPast(newest);
+    this.#older[row] = isNewSlot ? 0 : isBehind ? (this.#older[newest] as number) : newest + 1;
+    if (isBehind) this.#older[newest] = row + 1;
+    else this.#newest[slot] = row;
   }
 
   /** Takes out a row that is not the newest one of its slot. Returns false when the slot does not hold it. */
@@ -236,14 +247,3 @@ export class AgentRows {
     else this.#pinned.delete(slot);
   }
 }
-
-/** Returns 48 bits of a hash of the text without its case and white space. */
-const hashText = (text: string): number =>
-  hash(
-    "sha1",
-    text
-      .toLowerCase()
-      .replace(/\s{2,}|[^\S ]/g, " ")
-      .trim(),
-    "buffer",
-  ).readUIntBE(0, 6);

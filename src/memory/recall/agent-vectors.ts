@@ -9,8 +9,9 @@ import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { keepNewest } from "#util/newest.ts";
 import { dot } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";
+import type { CachedSearch, EmbeddedText } from "./embedded-text.ts";
 import type { NearRows } from "./fuse-scores.ts";
-import { type MeasureCloseness, measureBackground, type VectorBackground } from "./vector-background.ts";
+import { measureBackground, type VectorBackground } from "./vector-background.ts";
 
 const SAVE_EVERY_ROWS = 16;
 /** Bounds the unsaved vectors while saving keeps failing. */
@@ -20,27 +21,6 @@ const MAX_CACHED_TEXTS = 32;
 /** Rows added since a search that are compared one by one; after more of them the search is repeated. */
 const MAX_RECENT = 32;
 const NO_SLOT = -1;
-
-/** A text of the query with its vector and its last search result. */
-interface EmbeddedText {
-  readonly vector: Float32Array;
-  /** The vector that is searched for. */
-  query: Float32Array;
-  background?: VectorBackground;
-  measure?: MeasureCloseness;
-  cached?: CachedSearch;
-}
-
-/** The rows nearest to a text, excluded rows included. */
-interface CachedSearch {
-  readonly limit: number;
-  /** Best first. */
-  readonly hits: ScoredSlot[];
-  /** Maximum number of hits. Fewer hits mean that they are all rows of the index. */
-  readonly capacity: number;
-  /** Value of `#added` up to which the hits are right. */
-  added: number;
-}
 
 export class AgentVectors {
   readonly embedder: string;

@@ -142,7 +142,8 @@ function chooseDistinct(
     if (next.compared < chosen.length) {
       const original = updateOverlap(next, chosen, weigh);
       if (!original) continue;
-      if (next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score) swapRows(next, original);
+      const isBetter = next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score;
+      if (isBetter && !original.row.isPinned) swapRows(next, original);
       duplicates.push(next);
     } else if (isLeftForLater?.(next.row)) idle?.push({ ...next, compared: 0, overlap: 0 });
     else chosen.push(next);

@@ -11,10 +11,11 @@ import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows, RecallableRow } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { type ChosenRow, chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { type ChosenRow, chooseRecalls, type RecallCandidate, type RecallChoice } from "./choose-recalls.ts";
 import { coverageOf, fuseScores, heavyParts, type NearRows } from "./fuse-scores.ts";
 import { createIdleCheck } from "./idle-rows.ts";
 import { mergeParts } from "./merge-rankings.ts";
+import { addPastFacts, replacePastFacts } from "./past-facts.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 export interface AgentMemory {
@@ -66,6 +67,8 @@ async function findRows(
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
   const options = { pinned, weigh, floor, isIdle: createIdleCheck(parts, weigh) };
+  const placeOf = (slot: number) => memoryOf(searched, slot);
+  const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, placeOf);
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
@@ -77,13 +80,19 @@ async function findRows(
       return near ? fuseScores(words, near, coverageOf(parts[at] as QueryPart, words, wordsAt, weigh)) : words;
     };
     // The deep search needs the whole ranking.
-    const hits = mergeParts(searchPart, parts, depth === DEEP ? undefined : maxCandidates);
+    const found = mergeParts(searchPart, parts, depth === DEEP ? undefined : maxCandidates);
+    const hits = replacePastFacts(found, placeOf);
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
     const choice = chooseRecalls(candidates, count, lastStep, options);
-    if (choice.distinct === count) return choice.recalls;
-    if (hits.length >= maxHits && depth !== DEEP) continue;
-    const fillers = candidatesOf(searched, findNewest(searched, query, hits));
-    return chooseRecalls(candidates, count, lastStep, { ...options, fillers }).recalls;
+    if (choice.distinct === count) return withPast(choice);
+    if (found.length >= maxHits && depth !== DEEP) continue;
+    const known = new Set(hits.map(({ slot }) => slot));
+    const others = replacePastFacts(findNewest(searched, query, found), placeOf);
+    const fillers = candidatesOf(
+      searched,
+      others.filter(({ slot }) => !known.has(slot)),
+    );
+    return withPast(chooseRecalls(candidates, count, lastStep, { ...options, fillers }));
   }
   return [];
 }
@@ -101,7 +110,7 @@ function rarityIn(memories: readonly AgentMemory[]): WeighWord {
   const rows = memories.reduce((sum, memory) => sum + memory.rows.size, 0);
   return (hash) => {
     let withWord = 0;
-    for (const memory of memories) withWord += memory.rows.rowsWithWord(hash);
+    for (const memory of memories) withWord += memory.rows.groups.rowsWithWord(hash);
     return Math.log(1 + rows / Math.max(1, withWord));
   };
 }

@@ -3,6 +3,7 @@
  * around them, and the other rows of their series.
  */
 import { toError } from "#core/errors.ts";
+import { isPast } from "#core/memory.ts";
 import { formOfSeries, numbersIn } from "#core/number-series.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall, RecalledRow } from "#core/ports/recall.ts";
@@ -54,18 +55,22 @@ async function readRecall(
   };
 }
 
-/** Only rows of the same words in the same order, of the same kind and from the same source of words. */
+/**
+ * Only rows of the same words in the same order, of the same kind and from the same source of words. Facts with a subject and an
+ * attribute are left out: the list of numbers does not show which of them holds.
+ */
 async function readSeries(
   slot: number,
   row: RecalledRow,
   rows: AgentRows,
   excluded: SearchedMemory["excluded"],
 ): Promise<Recall["series"] | undefined> {
-  if (numbersIn(row.text).length === 0) return undefined;
+  if (numbersIn(row.text).length === 0 || rows.facts.has(slot)) return undefined;
   const { slots, others } = rows.groups.rowsLike(slot, MAX_SERIES_ROWS, excluded);
   if (slots.length === 0) return undefined;
   const form = formOfSeries(row.text);
-  const found = (await readSlots(slots, rows)).filter(
+  const candidates = slots.filter((other) => !rows.facts.has(other));
+  const found = (await readSlots(candidates, rows)).filter(
     ({ kind, trust, text }) => kind === row.kind && trust === row.trust && formOfSeries(text) === form,
   );
   return found.length === 0 ? undefined : { rows: found, others };
@@ -80,7 +85,11 @@ async function readSlots(slots: readonly number[], rows: AgentRows): Promise<rea
   return found;
 }
 
-const toRecalledRow = ({ id, seq, step, at, kind, trust, text, outside }: MemoryRow): RecalledRow => ({
-  ...{ id, seq, step, at, kind, trust, text },
-  ...(outside ? { outside } : {}),
-});
+function toRecalledRow(row: MemoryRow): RecalledRow {
+  const { id, seq, step, at, kind, trust, text, outside, closed } = row;
+  return {
+    ...{ id, seq, step, at, kind, trust, text },
+    ...(outside ? { outside } : {}),
+    ...(closed && isPast(row) ? { closed } : {}),
+  };
+}

@@ -16,7 +16,7 @@
  */
 
 import type { CommandCall, Observation } from "#core/call.ts";
-import { DO_NOTHING } from "#core/command-names.ts";
+import { DO_NOTHING, MEMORY_COMMANDS } from "#core/command-names.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { describeRestored } from "#core/files-restored.ts";
 import { isCallFrame } from "#core/frames.ts";
@@ -82,6 +82,8 @@ async function rememberEvent(
     case "command-finished":
       // The memory of the turn follows, and has the closing words.
       if (event.closesTurn === true && event.frame === 0) return undefined;
+      // The command's own row has the words, which another row would show without their mark.
+      if (isMemoryChange(before, event)) return undefined;
       return rememberFinished(before, event, row, read);
     case "command-denied": {
       const origin = { trust: "agent", ...outsideOf(before.received) } as const;
@@ -179,6 +181,9 @@ function rememberWords(
     texts: isLong ? [{ source: head, text: words, format: "plain", ...origin }] : [],
   };
 }
+
+const isMemoryChange = (before: AgentState, { callId, observation }: EventOf<"command-finished">): boolean =>
+  observation.status === "ok" && MEMORY_COMMANDS.includes(openCommand(before, callId)?.call.name ?? "");
 
 /** The names in it are those that the agent chose. */
 const createRestoredRow = (event: EventOf<"files-restored">, row: RowStamp): NewMemory => ({

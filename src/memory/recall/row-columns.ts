@@ -16,6 +16,7 @@ const PINNED = 1;
 const CORRECTION = 2;
 const GONE = 4;
 const QUESTION = 8;
+const CLOSED = 16;
 
 export class RowColumns {
   readonly #namespace: string;
@@ -46,7 +47,10 @@ export class RowColumns {
     const isCorrection = row.supersedes !== null && row.trust === "person";
     this.#importances[place] = row.importance;
     this.#marks[place] =
-      (row.pinned ? PINNED : 0) | (isCorrection ? CORRECTION : 0) | (/[?？؟]/.test(row.text) ? QUESTION : 0);
+      (row.pinned ? PINNED : 0) |
+      (row.closed ? CLOSED : 0) |
+      (isCorrection ? CORRECTION : 0) |
+      (/[?？؟]/.test(row.text) ? QUESTION : 0);
     this.#kinds[place] = this.#numberOf(row.kind);
     this.#trusts[place] = this.#numberOf(row.trust);
     this.#sourceKeys[place] = row.source === null ? 0 : hashOf(row.source);
@@ -70,6 +74,7 @@ export class RowColumns {
       sourceKey: this.#sourceKeys[row] as number,
       isQuestion: (marks & QUESTION) !== 0,
       isCorrection: (marks & CORRECTION) !== 0,
+      isPinned: (marks & PINNED) !== 0,
     };
   }
 
@@ -95,6 +100,22 @@ export class RowColumns {
 
   isPinned(row: number): boolean {
     return ((this.#marks[row] as number) & PINNED) !== 0;
+  }
+
+  /** Whether the row is a fact that a newer one has closed. */
+  isClosed(row: number): boolean {
+    return ((this.#marks[row] as number) & CLOSED) !== 0;
+  }
+
+  /** As `isPast` of core/memory.ts. */
+  isPast(row: number): boolean {
+    return this.isClosed(row) && !this.isPinned(row);
+  }
+
+  /** In the order of events. A row that a person added comes after those of the event before it. */
+  isAfter(row: number, other: number): boolean {
+    const [seq, otherSeq] = [this.#seqs[row] as number, this.#seqs[other] as number];
+    return seq > otherSeq || (seq === otherSeq && (this.#ordinals[row] as number) > (this.#ordinals[other] as number));
   }
 
   /** Whether the row was forgotten or superseded. */

@@ -31,7 +31,9 @@ it("rows in flat columns are those of the store: newest of each text, words, and
         for (const { id, words } of held) expect(words.hashes).toEqual(sets.get(id)?.hashes);
         const hashes = new Set([...sets.values()].flatMap((set) => [...set.hashes]));
         for (const hash of hashes)
-          expect(rows.rowsWithWord(hash)).toBe([...sets.values()].filter((set) => set.hashes.includes(hash)).length);
+          expect(rows.groups.rowsWithWord(hash)).toBe(
+            [...sets.values()].filter((set) => set.hashes.includes(hash)).length,
+          );
         for (const row of live) expect(rows.has(row.id)).toBe(newest.get(textKey(row.text)) === row);
       }
     }),

@@ -11,6 +11,7 @@ const row = (seq: number, text: string, change: Partial<RecallableRow> = {}): Re
   step: seq,
   importance: 0.4,
   isCorrection: false,
+  isPinned: false,
   words: createWordSet(wordsOf(text)),
   isQuestion: text.includes("?"),
   kind: "step",
