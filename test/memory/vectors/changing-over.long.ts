@@ -1,10 +1,10 @@
-/** The backend `local` changes from a scan to a graph while searches go on. */
+/** An index changes from a scan to a graph while searches go on, as the backend `local` does. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, it } from "@jest/globals";
-import { chooseIndex } from "#memory/vectors/choose-index.ts";
+import { openGraphIndexes } from "#memory/vectors/choose-index.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { indexFolder } from "#memory/vectors/index-folders.ts";
 import { clusteredVectors } from "../../helpers/random-vectors.ts";
@@ -24,7 +24,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 it("misses nothing before and while the graph is built, and almost nothing after", async () => {
   const reports: string[] = [];
   const scope = { namespace: "foo", embedder: "e", dimensions: DIMENSIONS };
-  const index = chooseIndex("local", { folder, report: (problem) => reports.push(problem) })(scope, noRows);
+  const open = openGraphIndexes({ folder, report: (problem) => reports.push(problem) }, () => LINE + 1);
+  const index = open(scope, noRows);
   const exact = new ExactIndex(DIMENSIONS);
   const vectors = clusteredVectors(LINE + 200, DIMENSIONS, 100);
   const kept = indexFolder(folder, scope);
@@ -50,7 +51,7 @@ it("misses nothing before and while the graph is built, and almost nothing after
     await sleep(1);
   }
   for (let waited = 0; !(existsSync(kept) && readdirSync(kept).includes("3.json")); waited++) {
-    if (waited > 2_000) throw new Error("Waited in vain for the graph.");
+    if (waited > 10_000) throw new Error("Waited in vain for the graph.");
     expect(await asked()).toBeLessThanOrEqual(1);
     await sleep(25);
   }
@@ -59,4 +60,4 @@ it("misses nothing before and while the graph is built, and almost nothing after
   expect(reports).toEqual([]);
   await index.close();
   expect(readdirSync(kept).filter((name) => name.endsWith(".json")).length).toBe(2);
-}, 180_000);
+}, 600_000);
