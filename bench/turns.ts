@@ -7,18 +7,14 @@
  * time is part of the figures. Targets: CPU of a step at most 1.2 times that of the 50 turns around turn 50, bytes of the last
  * prompt within 10 % of turn 50. A missed target is printed and does not fail the bench.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openHost } from "#app/host.ts";
-import { findHome } from "#config/home.ts";
-import { loadSettings } from "#config/load.ts";
-import { openLog } from "#util/log.ts";
-import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { waitUntil } from "../test/helpers/wait-until.ts";
 import { median } from "./shared/median.ts";
+import { openBenchHost } from "./shared/open-bench-host.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const TURNS = readCount(0, "the turns", 500);
@@ -27,7 +23,6 @@ const EARLY = 50;
 /** Turns that one figure is measured over. */
 const SPAN = 50;
 const STEPS_PER_TURN = 2;
-const KEY = "sk-bench-0123456789abcdefghij";
 
 let turn = 0;
 /** Bytes of the first request of the turn. */
@@ -98,27 +93,9 @@ function show(name: string, pairs: readonly (readonly [number, number])[], most:
 
 async function measure(): Promise<Figures> {
   const folder = mkdtempSync(join(root, "run-"));
-  const path = join(folder, "home");
-  mkdirSync(path);
-  const home = await findHome({
-    ...{ flag: path, env: {}, cwd: folder, checkout: undefined, userHome: folder, configHome: undefined },
-    ...{ isTerminal: false, askTrust: async () => true, uid: process.getuid?.() },
-  });
-  const { port } = server.address() as AddressInfo;
-  const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, GOALD_EMBEDDER: "offline" };
-  const { settings } = await loadSettings({ home, env });
-  const log = await openLog({ folder: home.logFolder, redact: createRedactor([KEY]), level: settings.logLevel });
-  const redact = createValueRedactor([KEY]);
-  const fail = (problem: string): never => {
-    throw new Error(problem);
-  };
   let ended = 0;
-  await using host = await openHost({
-    ...{ home, settings, log, redact, scrub: redact, role: "foreground", onProblem: fail },
-    onFailed: (_agent, error) => fail(error.message),
-    onCommitted: (_agent, events) => {
-      ended += events.filter(({ type }) => type === "turn-finished").length;
-    },
+  await using host = await openBenchHost(folder, server.address() as AddressInfo, (_agent, events) => {
+    ended += events.filter(({ type }) => type === "turn-finished").length;
   });
   const marks = new Map<number, { readonly cpuMs: number; readonly bytes: number }>();
   turn = 1;
@@ -135,8 +112,11 @@ async function measure(): Promise<Figures> {
     marks.set(turn, { cpuMs: (user + system) / 1_000, bytes });
   }
   await host.supervisor.drain(0);
-  const at = (number: number) =>
-    marks.get(number) ?? fail(`Turn ${number} was not reached; expected at least ${EARLY + SPAN / 2} turns.`);
+  const at = (number: number) => {
+    const mark = marks.get(number);
+    if (!mark) throw new Error(`Turn ${number} was not reached; expected at least ${EARLY + SPAN / 2} turns.`);
+    return mark;
+  };
   const cpuOf = (last: number): number => (at(last).cpuMs - at(last - SPAN).cpuMs) / (SPAN * STEPS_PER_TURN);
   return { cpuMs: [cpuOf(EARLY + SPAN / 2), cpuOf(TURNS)], promptBytes: [at(EARLY).bytes, at(TURNS).bytes] };
 }

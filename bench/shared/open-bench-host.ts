@@ -45,7 +45,11 @@ export async function startBenchServer(answer: (body: string) => object): Promis
 }
 
 /** The home is `folder`/home, which may exist. A failure of any agent throws. */
-export async function openBenchHost(folder: string, { port }: BenchServer) {
+export async function openBenchHost(
+  folder: string,
+  { port }: Pick<BenchServer, "port">,
+  onCommitted: Parameters<typeof openHost>[0]["onCommitted"] = () => undefined,
+) {
   const path = join(folder, "home");
   mkdirSync(path, { recursive: true });
   const home = await findHome({
@@ -69,5 +73,6 @@ export async function openBenchHost(folder: string, { port }: BenchServer) {
   return openHost({
     ...{ home, settings, log, redact, scrub: redact, role: "foreground", onProblem: fail },
     onFailed: (_agent, error) => fail(error.message),
+    onCommitted,
   });
 }
