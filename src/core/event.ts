@@ -81,7 +81,7 @@ export type EventBody =
       /** SHA-256 of model and messages. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
-      /** What the prompt showed of those recalls that it did not show whole and alone. Absent in older events. */
+      /** Lists the recalls that the prompt did not show whole and alone, with what it showed. Absent in older events. */
       readonly shown?: readonly ShownRecall[];
       /** Spent on embeddings for the recall that came before it. */
       readonly spent?: ModelSpending;

@@ -8,11 +8,11 @@ import type { Fact } from "./fact.ts";
 import { namespaceOf } from "./memory.ts";
 import type { MemoryRow, Trust } from "./ports/memory-row.ts";
 
-/** What commands see of the agent's own memory. */
+/** The agent's own memory, as commands use it. */
 export interface MemoryBook {
-  /** What is known about the fact's subject and attribute. Throws GOALD_MEMORY when they have no letter or digit. */
+  /** Finds the facts about a subject and attribute. Throws GOALD_MEMORY when they have no letter or digit. */
   findFact(fact: Pick<Fact, "subject" | "attribute">): Promise<KnownFact>;
-  /** A row that the agent may replace or hide. `id`: as recalls show it. Throws GOALD_MEMORY with the reason for any other. */
+  /** Finds a row that the agent may replace or hide. `id`: as recalls show it. Throws GOALD_MEMORY with the reason for any other. */
   findOwn(id: string): Promise<MemoryRow>;
 }
 

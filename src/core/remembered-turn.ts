@@ -42,7 +42,7 @@ export function listSucceeded(events: readonly RecordedEvent[]): readonly Succee
   });
 }
 
-/** What a memory command noted has a row of its own, which shows when it is no longer so. */
+/** A memory command leaves a row of its own, which shows when its fact is no longer so. */
 const isLeftOut = (name: string): boolean => PASSIVE_COMMANDS.has(name) || MEMORY_COMMANDS.includes(name);
 
 /** `calls`: the newest of those that succeeded. `output`: the agent's closing words. */

@@ -10,8 +10,8 @@ export interface Statement {
   /** The whole text; case, white space and the ends of sentences do not count. */
   readonly whole: string;
   /**
-   * Of a step's row: the command, its arguments and its result, and the numbers and negations of the thought. The other words of the
-   * thought do not count. null for other rows.
+   * The command of a step's row, its arguments and its result, with the numbers and negations of the thought. The other words of
+   * the thought do not count. null for other rows.
    */
   readonly act: string | null;
 }
@@ -36,10 +36,10 @@ export function isAboutResult(correction: string, text: string): boolean {
 
 /** Returns a function that returns the share of the words that a text has in common with this one, 0 to 1. 0 when their numbers differ. */
 export function compareWords(text: string): (other: string) => number {
-  const [words, numbers] = [new Set(wordsOf(normalize(text))), numbersIn(text)];
+  const [words, numbers] = [new Set(wordsOf(normalize(text))), joinNumbers(text)];
   return (other) => {
     // Texts of very different length cannot share most of their words.
-    if (numbersIn(other) !== numbers || other.length > 3 * text.length || text.length > 3 * other.length) return 0;
+    if (joinNumbers(other) !== numbers || other.length > 3 * text.length || text.length > 3 * other.length) return 0;
     const others = new Set(wordsOf(normalize(other)));
     const all = words.union(others).size;
     return all === 0 ? 0 : words.intersection(others).size / all;
@@ -47,13 +47,13 @@ export function compareWords(text: string): (other: string) => number {
 }
 
 /** The numbers of a text without the counts of the agent's own steps. Texts that say the same have the same ones. */
-export const numbersIn = (text: string): string =>
+export const joinNumbers = (text: string): string =>
   [...new Set(text.replace(COUNTED_STEP, " ").match(/\p{N}+/gu))].sort().join(" ");
 
 interface Parts {
   readonly thought: string;
   readonly act: string | null;
-  /** What the step brought: its result, or the command and its arguments where the result only confirms them. */
+  /** The step's result, or its command and arguments where the result only confirms them. */
   readonly result: string | null;
 }
 

@@ -6,7 +6,7 @@
  * removed when the text is forgotten. So forgotten texts are not recognized when an agent reads them again.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { compareWords, isAboutResult, numbersIn, type Statement, statementOf } from "#core/same-statement.ts";
+import { compareWords, isAboutResult, joinNumbers, type Statement, statementOf } from "#core/same-statement.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import type { Curated } from "./curation-chain.ts";
@@ -110,10 +110,10 @@ function compareTo({ text }: ScannedRow, correction: string | undefined) {
   const hash = correction === undefined ? wholeHash(statement) : correctedHash(text, correction);
   const act = actHash(statement);
   const likeness = compareWords(text);
-  const numbers = numbersIn(text);
+  const numbers = joinNumbers(text);
   return (other: string): Pick<ComparedRow, "isSame" | "isAlike"> => {
     // Spares most rows the dearer comparison.
-    if (numbersIn(other) !== numbers) return { isSame: false, isAlike: false };
+    if (joinNumbers(other) !== numbers) return { isSame: false, isAlike: false };
     const hashes = correctedHashes(other);
     if (hashes.includes(hash)) return { isSame: true, isAlike: false };
     return { isSame: false, isAlike: (act !== null && hashes.includes(act)) || likeness(other) >= ALIKE };

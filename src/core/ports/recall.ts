@@ -34,14 +34,14 @@ export interface Recall extends RecalledRow {
   readonly score: number;
 }
 
-/** What a prompt showed of a row. */
+/** A row that a prompt showed, whole or in part. */
 export interface ShownRow {
   readonly id: string;
   /** Absent: the whole text. */
   readonly ranges?: readonly TextRange[];
 }
 
-/** What a prompt showed with a recall. Texts are in the memory alone, so that a forgotten one is in no log. */
+/** A recall as a prompt showed it. It has no text, so that the log has no copy of a forgotten one. */
 export interface ShownRecall extends ShownRow {
   /** Rows before and after it that were shown with it, in no order. One of them may be another recall. */
   readonly with?: readonly ShownRow[];

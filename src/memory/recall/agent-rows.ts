@@ -24,7 +24,7 @@ const PAGE_ROWS = 64;
 const SLOT_BYTES = 120;
 const OLDER_ROW_BYTES = 40;
 
-/** What ranking needs of a row. */
+/** A row with the fields that ranking needs. */
 export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "importance" | "kind" | "trust"> {
   /** Hash of the file or page that contains the text; 0 for none. */
   readonly sourceKey: number;

@@ -51,7 +51,7 @@ export class RowNeighbours {
 
 const isPiece = ({ kind }: PlacedRow): boolean => kind === "file_chunk" || kind === "piece";
 
-/** What the pieces of one text have in common. */
+/** Returns a key that is equal for the pieces of one text. */
 const wholeOf = ({ id, sourceKey }: RecallableRow): string =>
   `${id.includes("+") ? "" : id.replace(/\.\d+$/, "")} ${sourceKey}`;
 

@@ -45,7 +45,7 @@ const pieced = (of: Pick<TextOfSource, "source" | "text" | "lines">, origin: Ori
   return { source, text, format: formatOf(source, origin), ...(lines ? { lines } : {}), ...origin };
 };
 
-/** What the model thought before it called the command. The sentence for the onlooker counts when there is nothing else. */
+/** Reads the model's thoughts before the call. The sentence for the onlooker is used when there are no others. */
 export async function readThoughts(before: AgentState, open: OpenCall & { kind: "command" }, read: ReadText) {
   if (isFurtherCall(open.callId)) return open.thought;
   const window = before.frames.find(({ id }) => id === open.frame)?.window ?? [];
