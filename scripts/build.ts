@@ -13,7 +13,7 @@ rmSync("dist", { recursive: true, force: true });
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "tsconfig.build.json"], {
   stdio: "inherit",
 });
-const isShipped = (path: string): boolean => !/^(?:\..*|.*~|goald\.json)$/.test(basename(path));
+const isShipped = (path: string): boolean => !/^(?:\..*|.*~|.*\.ts|goald\.json)$/.test(basename(path));
 for (const folder of ["prompts", "config"]) cpSync(folder, `dist/${folder}`, { recursive: true, filter: isShipped });
 for (const folder of ["src/sandbox/python", "src/memory/words"])
   cpSync(folder, `dist/${folder}`, { recursive: true, filter: isShipped });

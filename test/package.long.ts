@@ -55,9 +55,12 @@ describe("the package", () => {
     const sources = globSync(["src/**/*.ts", "commands/*.ts"], { cwd: CHECKOUT }).filter(
       (file) => !/\.d\.ts$/.test(file),
     );
-    const data = globSync(["prompts/**/*.md", "config/**/*.{json,yaml,md}", "src/**/*.py", "src/memory/words/*"], {
-      cwd: CHECKOUT,
-    });
+    const data = globSync(
+      ["prompts/**/*.md", "config/**/*.{json,yaml,md}", "src/**/*.py", "src/memory/words/*.{bin,md,sha256}"],
+      {
+        cwd: CHECKOUT,
+      },
+    );
     const expected = [...sources.map((file) => file.replace(/ts$/, "js")), ...data.filter((file) => !isOwn(file))];
     expect(packed).toEqual(expect.arrayContaining(expected.map((file) => `dist/${file}`)));
   });
