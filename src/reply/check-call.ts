@@ -128,16 +128,27 @@ export function createArgumentChecker({
   };
 }
 
+interface Compiler {
+  ajv?: ReturnType<typeof createAjv>;
+  /** By schema: the catalogues of several profiles share the schemas of their commands, which never change. */
+  readonly compiled: WeakMap<ArgsSchema, ValidateFunction>;
+}
+const DECIDING: Compiler = { compiled: new WeakMap() };
+const WORDING: Compiler = { compiled: new WeakMap() };
+
 /** Compiles each validator at its first use. */
 function createCompiler(schemas: ReplyCatalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
-  let ajv: ReturnType<typeof createAjv> | undefined;
-  const compiled = new Map<string, ValidateFunction>();
+  const compiler = allErrors ? WORDING : DECIDING;
   return (name) => {
-    const known = compiled.get(name);
+    const schema = schemas[name] as ArgsSchema;
+    const known = compiler.compiled.get(schema);
     if (known) return known;
-    ajv ??= createAjv({ ...AJV_OPTIONS, allErrors });
-    const validate = ajv.compile(closeSchema(schemas[name] as ArgsSchema, allErrors));
-    compiled.set(name, validate);
+    compiler.ajv ??= createAjv({ ...AJV_OPTIONS, allErrors });
+    const closed = closeSchema(schema, allErrors);
+    const validate = compiler.ajv.compile(closed);
+    // Else ajv keeps it for ever, and refuses another schema with the same $id.
+    compiler.ajv.removeSchema(closed);
+    compiler.compiled.set(schema, validate);
     return validate;
   };
 }

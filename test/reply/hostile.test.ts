@@ -45,10 +45,10 @@ describe("a hostile reply", () => {
     ["entities", `{&quot;${"&quot;".repeat(30_000)}`, /no command/],
     ["50 broken objects of 40 kB", `{"a":${"x y ".repeat(9_900)}}\n`.repeat(49), /too large to repair/],
     ["60,000 objects", '{"a":1}\n'.repeat(60_000) + good, /too many JSON objects/],
-    ["100,000 unknown arguments", args(100_000, (index) => `k${index}`), /100000 arguments/],
+    ["50,000 unknown arguments", args(50_000, (index) => `k${index}`), /50000 arguments/],
     [
-      "a list of 900,000 numbers",
-      `{"command":{"name":"improve_code","args":{"code":"x","suggestions":[${"5,".repeat(900_000)}5]}}}`,
+      "a list of 300,000 numbers",
+      `{"command":{"name":"improve_code","args":{"code":"x","suggestions":[${"5,".repeat(300_000)}5]}}}`,
       /more than 100 items/,
     ],
     [
