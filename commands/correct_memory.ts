@@ -2,7 +2,7 @@
  * correct_memory -- replaces a memory that the agent left itself. The old row is never recalled again and stays for people.
  */
 import { defineCommand, fail, succeed } from "#core/command.ts";
-import { FACT_IMPORTANCE, formatFact, identifyFact, parseFact } from "#core/fact.ts";
+import { correctFact, FACT_IMPORTANCE } from "#core/fact.ts";
 
 const NOTE_IMPORTANCE = 0.6;
 
@@ -30,14 +30,11 @@ export default defineCommand({
         "memory-past",
         `${id} says what was so before ${closed.by}. Correct ${closed.by} instead, or forget ${id}.`,
       );
-    const fact = factKey === undefined ? undefined : parseFact(old);
-    if (!fact || factKey === undefined) {
+    const text = factKey === undefined ? undefined : correctFact(old, given);
+    if (text === undefined || factKey === undefined) {
       stage({ kind: "memory", memoryKind: "note", text: given.trim(), importance: NOTE_IMPORTANCE, supersedes: id });
       return succeed(`Corrected: ${id} is never recalled again.`);
     }
-    const whole = parseFact(given);
-    const isWhole = whole !== undefined && identifyFact(whole) === identifyFact(fact);
-    const text = formatFact({ ...fact, value: isWhole ? whole.value : given });
     stage({ kind: "memory", memoryKind: "fact", text, importance: FACT_IMPORTANCE, factKey, supersedes: id });
     return succeed(`Corrected: ${text}. ${id} is never recalled again.`);
   },

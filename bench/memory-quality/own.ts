@@ -7,6 +7,7 @@ import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-te
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { shippedWordTable } from "#memory/words/word-table.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { rowsOfParts } from "#prompt/shown-recalls.ts";
 import { wordsOf } from "#util/words.ts";
@@ -51,6 +52,15 @@ export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = 
   },
 });
 
+/** The same system without `show`, which costs a second recall for each question. */
+export const findOnly = ({ name, open }: System): System => ({
+  name,
+  open: async (docs) => {
+    const { find, close = async () => undefined } = await open(docs);
+    return { find, close };
+  },
+});
+
 /** A memory of these rows. Throws when it is degraded. */
 export const openRows = (rows: readonly MemoryRow[], embedder: Embedder = openWordEmbedder()): RecallingMemory =>
   openLongTermMemory({
@@ -91,7 +101,7 @@ export function toRow({ text, ns, ts }: Doc, place: number): MemoryRow {
 export const wordsAlone = (name = "goald, words alone", settings: LexicalSettings = LEXICAL_SETTINGS): System => ({
   name,
   async open(docs) {
-    const index = new LexicalIndex(settings);
+    const index = new LexicalIndex(settings, shippedWordTable());
     for (const [place, { text, ns }] of docs.entries())
       index.add(place, index.vocabulary.countTerms(wordsOf(text)), ns);
     return {

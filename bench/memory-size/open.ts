@@ -1,10 +1,13 @@
 /**
  * open.ts -- run by memory-size.ts in a process of its own: opens memory as the daemon does, recalls, and prints its figures as JSON.
  *
- *   node bench/memory-size/open.ts <file of the store>
+ *   node bench/memory-size/open.ts <file of the store> [<folder of snapshots>]
  */
+
+import type { Store } from "#core/ports/store.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
+import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { collectGarbage, cpuOf } from "../memory-speed/meter.ts";
 import { median } from "../shared/median.ts";
@@ -37,13 +40,13 @@ const usedMb = (): number => {
 };
 const rssMb = (): number => process.memoryUsage().rss / 1e6;
 
-console.log(JSON.stringify(await measure(process.argv[2] ?? "")));
+console.log(JSON.stringify(await measure(process.argv[2] ?? "", process.argv[3])));
 
-async function measure(path: string): Promise<SizeFigures> {
+async function measure(path: string, folder: string | undefined): Promise<SizeFigures> {
   const makeText = makeTexts(7);
   const usedBefore = usedMb();
   const rssBeforeMb = rssMb();
-  const { memory, close, ...cold } = await openCold(path, makeText(QUESTION_CHARS));
+  const { memory, close, ...cold } = await openCold(path, folder, makeText(QUESTION_CHARS));
   const rssAfterMb = rssMb();
   const used = usedMb() - usedBefore;
   const warmOneMs = await measureWarm(memory, () => [makeText(QUESTION_CHARS)]);
@@ -55,12 +58,13 @@ async function measure(path: string): Promise<SizeFigures> {
   return { ...cold, rssBeforeMb, rssAfterMb, usedMb: used, warmOneMs, warmFifteenMs };
 }
 
-async function openCold(path: string, question: string) {
+async function openCold(path: string, folder: string | undefined, question: string) {
   const startedAt = performance.now();
   const before = process.cpuUsage();
   const store = await openSqliteStore(path);
   const stalls = watchStalls();
-  const memory = openLongTermMemory({ store, embedder: openHashEmbedder(), report: fail });
+  const snapshots = folder ? { snapshots: openSnapshots(store, folder) } : {};
+  const memory = openLongTermMemory({ store, embedder: openWordEmbedder(), report: fail, ...snapshots });
   await recall(memory, [question]);
   const stallMs = stalls.stop();
   const { user, system } = process.cpuUsage(before);
@@ -69,6 +73,10 @@ async function openCold(path: string, question: string) {
     await store.close();
   };
   return { memory, close, coldCpuMs: (user + system) / 1_000, coldWallMs: performance.now() - startedAt, stallMs };
+}
+
+function openSnapshots(store: Store, folder: string): IndexSnapshots {
+  return new IndexSnapshots({ store, folderOf: () => folder, note: fail, isWriter: true });
 }
 
 /** A stall is CPU time, because elapsed time on a busy machine also counts the work of others. */

@@ -40,7 +40,10 @@ const ChangedRow = open(
     id: text,
     isNew: flag,
     copies: described(listOf(text), "Other rows that were replaced or forgotten, because they say the same."),
-    alike: described(listOf(text), "Rows that resemble it or come from the same event; they were left as they are."),
+    alike: described(
+      listOf(text),
+      "Rows that resemble it, come from the same event or are the memory of its turn; they were left as they are.",
+    ),
   },
   "copies",
   "alike",

@@ -114,6 +114,7 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly redact = (text: string): string => this.#redactors.redact(text);
   readonly scrub = (text: string): string => this.#redactors.scrub(text);
   readonly throughHttp = (http: Http): Http => this.#parts.throughHttp?.(http) ?? http;
+  readonly note = (text: string): void => this.#parts.log.info(this.redact(text));
   readonly report = (problem: string): void => {
     this.#problems.tell("", problem);
     this.#parts.onProblem?.(problem);

@@ -6,13 +6,16 @@ import { hasServer, type Settings } from "#config/settings.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
+import { BackgroundLots } from "#memory/recall/background-lots.ts";
 import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { type LongTermMemoryParts, openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { PineconeMemory } from "#memory/remote/pinecone.ts";
 import { PineconeClient } from "#memory/remote/pinecone-client.ts";
+import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
 import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
 import { chooseIndex } from "#memory/vectors/choose-index.ts";
+import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { createTransformersEmbedder } from "#memory/vectors/transformers-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import type { EmbeddingMeter } from "#model/embedding-meter.ts";
@@ -28,8 +31,10 @@ export interface MemoryParts {
   readonly settings: Settings;
   /** The model server, which also makes embeddings. */
   readonly server: Omit<OpenAIEmbedderSettings, "model">;
-  readonly store: Pick<Store, "memories" | "memory" | "saveVectors">;
+  readonly store: Pick<Store, "memories" | "memory" | "memoryVersion" | "saveVectors">;
   readonly report: (problem: string) => void;
+  /** Logs what is no problem, such as a cache that is made again. */
+  readonly note?: ((text: string) => void) | undefined;
   /** Limits and counts the tokens of embeddings. */
   readonly embeddings: EmbeddingMeter;
   readonly tape?: Tape;
@@ -45,20 +50,23 @@ export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder
   const openIndex = openIndexes(parts, pinecone);
   // A recorded agent has a memory of its own, which ends with its run.
   const keptBytes = tape ? 0 : settings.memory.keepMegabytes * 1_000_000;
-  const current = openLongTermMemory({ store, embedder, openIndex, report, keptBytes, ...clock });
-  // Recorded and replayed runs do no background work.
-  if (!keeper || tape) return current;
+  const snapshots = tape ? undefined : openSnapshots(parts);
+  const own = { store, embedder, openIndex, report, keptBytes, snapshots, ...clock };
+  // Recorded and replayed runs do no background work: its timing would change what they recall.
+  if (!keeper || tape) return openLongTermMemory(own);
+  const lots = new BackgroundLots();
+  const current = openLongTermMemory({ ...own, lots });
   const openEarlier = (id: string): RecallingMemory | undefined => {
     const earlier = earlierEmbedder(id, parts, embeddings);
     // Saves no vectors: another process may already have written new ones for shared memories.
-    const reader: MemoryParts["store"] = {
+    const reader: LongTermMemoryParts["store"] = {
       memories: (namespace, after, limit) => store.memories(namespace, after, limit),
       memory: (namespace, id) => store.memory(namespace, id),
       saveVectors: async () => undefined,
     };
     return earlier && openLongTermMemory({ store: reader, embedder: earlier, report, ...clock });
   };
-  const changed = openChangedEmbedder({ store: keeper, embedder, current, openEarlier, report });
+  const changed = openChangedEmbedder({ store: keeper, embedder, current, openEarlier, report, lots, ...clock });
   return pinecone ? withRemote(changed, pinecone, embedder, keeper) : changed;
 }
 
@@ -108,6 +116,15 @@ function openIndexes(
   const atHome = chooseIndex(backend, { folder: indexRoot(home), report });
   return pinecone ? (scope, rows) => pinecone.open({ ...scope, rows, local: atHome(scope, rows) }) : atHome;
 }
+
+/** A read-only reader uses the snapshots of the host. Recorded and replayed runs read all rows, so that both number them alike. */
+const openSnapshots = ({ home, store, keeper, note }: MemoryParts): IndexSnapshots =>
+  new IndexSnapshots({
+    store,
+    folderOf: (namespace) => memoryFolder(indexRoot(home), namespace),
+    note: note ?? (() => undefined),
+    isWriter: keeper !== undefined,
+  });
 
 /** Returns undefined for recorded, replayed and read-only memory, which must not upload in the background. */
 function openRemote({ settings, server, keeper, report, tape }: MemoryParts): PineconeMemory | undefined {

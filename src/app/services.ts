@@ -51,6 +51,8 @@ export interface SharedParts {
   /** Wraps the HTTP layer; the demo uses it to serve a recorded web. */
   throughHttp(http: Http): Http;
   report(problem: string): void;
+  /** Logs what is no problem. */
+  note?(text: string): void;
   /** For stored text: redacts the secrets of the settings. */
   scrub(text: string): string;
   /** Redacts the same secrets and everything that looks like one. */
@@ -71,8 +73,10 @@ export function openShared(parts: SharedParts): Shared {
   const asking = { ...optionsOf(settings), termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
   const embeddings = openMeter(home, settings, tape);
-  const ofMemory = { home, settings, server, store, keeper: store, report, embeddings };
+  const ofMemory = { home, settings, server, store, keeper: store, report, note: parts.note, embeddings };
   const { memory, methods } = openSearchLate({ ...ofMemory, ...(tape ? { tape } : {}) });
+  // A recording holds the same redacted texts as the log.
+  const scrub = tape ? parts.redact : parts.scrub;
   return {
     http,
     gate,
@@ -80,13 +84,7 @@ export function openShared(parts: SharedParts): Shared {
     memory,
     methods,
     embeddings,
-    // A recording holds the same redacted texts as the log.
-    services: openServices({
-      settings,
-      http,
-      clock: tape?.beside ?? systemClock,
-      scrub: tape ? parts.redact : parts.scrub,
-    }),
+    services: openServices({ settings, http, clock: tape?.beside ?? systemClock, scrub }),
   };
 }
 
@@ -102,11 +100,12 @@ const openMeter = ({ privateFolder }: Home, { embeddings }: Settings, tape?: Tap
 export function openRecall(
   home: Home,
   settings: Settings,
-  reader: Pick<StoreReader, "memories" | "memory">,
+  reader: Pick<StoreReader, "memories" | "memory" | "memoryVersion">,
   report: (problem: string) => void,
 ): RecallingMemory {
-  const { memories, memory } = reader;
-  const store = { memories: memories.bind(reader), memory: memory.bind(reader), saveVectors: async () => undefined };
+  const { memories, memory, memoryVersion: version } = reader;
+  const rows = { memories: memories.bind(reader), memory: memory.bind(reader), memoryVersion: version.bind(reader) };
+  const store = { ...rows, saveVectors: async () => undefined };
   const server = serverOf(settings, openHttp(settings));
   return openMemoryLate({ home, settings, server, store, report, embeddings: openMeter(home, settings) });
 }

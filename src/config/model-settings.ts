@@ -155,7 +155,7 @@ export const MODEL_SETTINGS = [
     environment: ["MEMORY_BACKEND"],
     ...choice("local", "exact", "hnsw", "pinecone"),
     meaning:
-      "Index that finds the nearest memories: `exact` compares all vectors, `hnsw` searches a graph in a separate process, `local` uses `exact` up to 50,000 memories per namespace and `hnsw` above, `pinecone` queries your Pinecone index and keeps a full copy in the home.",
+      "Index that finds the nearest memories: `exact` compares all vectors, `hnsw` searches a graph in a separate process, `local` uses `exact` up to 100,000 memories per namespace (250,000 offline) and `hnsw` above, `pinecone` queries your Pinecone index and keeps a full copy in the home.",
   },
   {
     name: "pinecone.apiKey",

@@ -33,6 +33,14 @@ export function parseFact(text: string): Fact | undefined {
   return { subject, attribute, value: value.join(BETWEEN) };
 }
 
+/** The fact `wrong` with another value. `given` is the value or the whole fact. Undefined when `wrong` is not a fact. */
+export function correctFact(wrong: string, given: string): string | undefined {
+  const [fact, whole] = [parseFact(wrong), parseFact(given)];
+  if (!fact) return undefined;
+  const isWhole = whole !== undefined && identifyFact(whole) === identifyFact(fact);
+  return formatFact({ ...fact, value: isWhole ? whole.value : given });
+}
+
 const toName = (text: string): string =>
   oneLine(text, MAX_NAME_CHARS)
     .replaceAll(/:(?= )/g, ",")

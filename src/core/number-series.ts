@@ -15,3 +15,10 @@ export function changingNumbers(texts: readonly string[]): readonly (readonly st
   const changes = first.map((number, at) => numbers.some((others) => others[at] !== number));
   return numbers.map((own) => own.filter((_number, at) => changes[at]));
 }
+
+/** Rows in which more numbers change are not a series of values. */
+const MAX_CHANGING_NUMBERS = 6;
+
+/** Whether the texts, which must have one form, differ in few enough numbers to be listed as a series. */
+export const isSeries = (texts: readonly string[]): boolean =>
+  (changingNumbers(texts)[0] ?? []).length <= MAX_CHANGING_NUMBERS;

@@ -1,4 +1,5 @@
-/** do-work.ts -- does the work of one move: prepare, intent, commit, act. */
+/** do-work.ts -- does the work of one move: prepare, intent, commit, act, record. */
+import type { StagedWrite } from "#core/ports/commit.ts";
 import { isolateCall } from "./isolate-call.ts";
 import type { Outcome } from "./journal.ts";
 import { mayDefer, type OpenRun } from "./lots.ts";
@@ -8,14 +9,22 @@ import type { Enter } from "./work.ts";
 
 type WorkMove = Parameters<RunParts["prepare"]>[0];
 
-/** Resolves to null when the loop has to stop before the work has ended: its call stays open. */
-export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, enter: Enter): Promise<Outcome | null> {
+/** Records the outcome. Resolves to false when the loop has to stop before the work has ended: its call stays open. */
+export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, enter: Enter): Promise<boolean> {
   const { journal } = run;
   if (mayWait(move, journal.state, parts)) await journal.commit("now");
   const act = (): Promise<Outcome | null> => prepareAndAct(move, run, parts, enter);
   const isCommand = move.kind === "execute" || move.kind === "probe";
-  return isCommand ? isolateCall(move.callId, journal, parts, act) : act();
+  const outcome = await (isCommand ? isolateCall(move.callId, journal, parts, act) : act());
+  if (!outcome) return false;
+  journal.record(outcome);
+  // The next recall reads the store, and must not show what this call has closed, replaced or hidden.
+  if (outcome.staged?.some(changesMemory)) await journal.commit("now");
+  return true;
 }
+
+const changesMemory = (write: StagedWrite): boolean =>
+  write.kind === "memory" && (write.supersedes !== undefined || write.factKey !== undefined);
 
 async function prepareAndAct(
   move: WorkMove,

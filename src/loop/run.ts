@@ -56,12 +56,9 @@ async function advance(open: OpenRun, parts: RunParts, isOver: (state: AgentStat
       case "ask":
       case "read":
       case "execute":
-      case "probe": {
-        const outcome = await doWork(move, open, parts, enterAbove(move, open, parts));
-        if (!outcome) return false;
-        journal.record(outcome);
+      case "probe":
+        if (!(await doWork(move, open, parts, enterAbove(move, open, parts)))) return false;
         break;
-      }
     }
   }
 }

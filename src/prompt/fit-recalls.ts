@@ -6,7 +6,7 @@
  * all recalls, then those one further. No row is shown twice.
  */
 
-import { changingNumbers } from "#core/number-series.ts";
+import { isSeries } from "#core/number-series.ts";
 import type { Recall, RecalledRow, TextRange } from "#core/ports/recall.ts";
 import { lengthOf, renderNearLine, renderRecallLine, shortenRanges } from "./recall-lines.ts";
 import type { RecallPart, RowPart } from "./shown-recalls.ts";
@@ -23,8 +23,6 @@ const MAX_TEXT_CHARS = 1_200;
 /** The memory of a turn has the input of its commands. */
 const TURN_SHARES = 3;
 const MAX_SERIES_TOKENS = 200;
-/** Rows in which more numbers change are no series of values. */
-const MAX_CHANGING_NUMBERS = 6;
 /** A row around a recall is shown whole or, if it is longer, without its middle. */
 const MAX_NEAR_TOKENS = 140;
 const LEAST_NEAR_TOKENS = 12;
@@ -100,8 +98,7 @@ interface Room {
 function addSeries(part: SizedPart, given: Recall["series"], { left, taken, now }: Room): SizedPart {
   const rows = given?.rows.filter(({ id }) => !taken.has(id)) ?? [];
   if (!given || rows.length === 0 || part.ranges) return part;
-  const changing = changingNumbers([part.row.text, ...rows.map(({ text }) => text)])[0] ?? [];
-  if (changing.length > MAX_CHANGING_NUMBERS) return part;
+  if (!isSeries([part.row.text, ...rows.map(({ text }) => text)])) return part;
   const most = Math.min(left, MAX_SERIES_TOKENS);
   for (let count = rows.length; count > 0; count--) {
     const series = rows.slice(0, count);

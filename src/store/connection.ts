@@ -42,9 +42,10 @@ export function openForWriting(path: string, busyTimeoutMs: number = BUSY_TIMEOU
   createPrivateFile(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, defensive: true });
   return configure(database, () => {
-    // SQLite applies auto_vacuum only when it is set before the first page is written.
+    // SQLite applies auto_vacuum only when it is set before the first page is written. It overwrites what it frees at each write, also
+    // when it moves rows to another page: else the old place of a row keeps its text after the row is forgotten.
     database.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-      PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${MAX_IDLE_WAL_BYTES};`);
+      PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = ${MAX_IDLE_WAL_BYTES};`);
     // A copy or a restored backup may have a looser mode. SQLite creates -wal and -shm with the mode of the file.
     for (const suffix of ["", "-wal", "-shm"]) tightenMode(path + suffix);
   });

@@ -18,7 +18,6 @@ import {
   openMemoryInsert,
   openNamespaces,
   throwNoMemory,
-  withSecureDelete,
 } from "./memory-rows.ts";
 import { isoTime, nameOf, nameOfRow } from "./rows.ts";
 import { correctedHash, openReplacements, openSameRows, type SameRowFinder, type SameRows } from "./same-rows.ts";
@@ -111,13 +110,11 @@ function openChanges(
     if (row.forgotten === by || row.forgotten === "person") return only({ op: "known", id: name });
     // Searched before the text is erased.
     const same = copies === true && row.forgotten === null ? sameRows.find(agentNo, no) : NOTHING_SAME;
-    withSecureDelete(database, () => {
-      for (const erased of [row, ...same.copies]) {
-        queries.forget.run(agentNo, erased.no, by);
-        queries.dropNextVectors.run(erased.no);
-        showHidden(agentNo, erased.name);
-      }
-    });
+    for (const erased of [row, ...same.copies]) {
+      queries.forget.run(agentNo, erased.no, by);
+      queries.dropNextVectors.run(erased.no);
+      showHidden(agentNo, erased.name);
+    }
     const entry = { op: "forget", id: name, by } as const;
     const entries = same.copies.map((copy): Curated => ({ ...entry, id: copy.name, copyOf: name }));
     return { entries: [entry, ...entries], alike: same.alike };
@@ -132,7 +129,7 @@ function openChanges(
     const pinned = change.op === "pin" ? 1 : 0;
     if (row.pinned === pinned) return only({ op: "known", id: name });
     if (pinned === 1) requireLive(queries, agentNo, name, namespace);
-    withSecureDelete(database, () => queries.pin.run(agentNo, row.no, pinned));
+    queries.pin.run(agentNo, row.no, pinned);
     return only({ op: change.op, id: name });
   };
 }

@@ -127,16 +127,6 @@ export function contentOf(
 /** The number of the next change in the namespace of the agent `?1`, in SQL. */
 export const NEXT_CHANGE = "(SELECT coalesce(max(change), 0) + 1 FROM memory WHERE agent_no = ?1)";
 
-/** SQLite overwrites what `work` frees: no old copy of a changed row stays in the file, so a forgotten text is gone. */
-export function withSecureDelete<T>(database: DatabaseSync, work: () => T): T {
-  database.exec("PRAGMA secure_delete = ON");
-  try {
-    return work();
-  } finally {
-    database.exec("PRAGMA secure_delete = OFF");
-  }
-}
-
 /** Inserts a row with the next change of its namespace, and marks the rows that it closes and supersedes. */
 export type InsertMemory = (agentNo: number, row: NewRow) => void;
 
@@ -159,11 +149,10 @@ export function openMemoryInsert(database: DatabaseSync): InsertMemory {
   );
   return (agentNo, row) => {
     const { factKey, trust, step } = row;
-    if (factKey !== null)
-      withSecureDelete(database, () => closeFact.run(agentNo, factKey, trust, nameOfRow(row), step));
+    if (factKey !== null) closeFact.run(agentNo, factKey, trust, nameOfRow(row), step);
     insert.run(agentNo, row.made, row.text, row.salt, ...digestedValues(row));
     const older = row.supersedes === null ? undefined : byName(agentNo, row.supersedes);
-    if (older) withSecureDelete(database, () => supersede.run(agentNo, older.no, nameOfRow(row)));
+    if (older) supersede.run(agentNo, older.no, nameOfRow(row));
   };
 }
 

@@ -6,7 +6,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "#core/ports/store.ts";
 import { prepare } from "./connection.ts";
-import { openMemoryByName, openNamespaces, withSecureDelete } from "./memory-rows.ts";
+import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
 import { nameOf, vectorToBytes } from "./rows.ts";
 
 export interface NextVectors {
@@ -39,7 +39,7 @@ export function openNextVectors(database: DatabaseSync): NextVectors {
     },
     adopt(namespace, embedder) {
       const agentNo = namespaceNo(namespace);
-      withSecureDelete(database, () => queries.adopt.run(agentNo, embedder));
+      queries.adopt.run(agentNo, embedder);
       queries.drop.run(agentNo);
     },
   };

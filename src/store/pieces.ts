@@ -9,7 +9,7 @@ import { isReplacedPiece } from "#core/memory-piece.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
 import { prepare } from "./connection.ts";
 import { openKnownKeys } from "./known-keys.ts";
-import { NEXT_CHANGE, type NewRow, withSecureDelete } from "./memory-rows.ts";
+import { NEXT_CHANGE, type NewRow } from "./memory-rows.ts";
 import { nameOfRow } from "./rows.ts";
 
 export interface Pieces {
@@ -54,9 +54,7 @@ export function openPieces(database: DatabaseSync): Pieces {
           .filter((piece) => piece.seq < seq && !keys.has(piece.key) && isReplacedPiece(piece.text, replaces.lines));
         if (replaced.length === 0) continue;
         const name = nameOfRow({ seq, ordinal: 0, made: null });
-        withSecureDelete(database, () => {
-          for (const { no } of replaced) mark.run(agentNo, no, name);
-        });
+        for (const { no } of replaced) mark.run(agentNo, no, name);
       }
     },
   };

@@ -11,7 +11,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion, LastFileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow, MemoryVersion } from "#core/ports/memory-row.ts";
 import type { Loaded, Projection, StoreReader, VerifyReport } from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { createTurns } from "#util/turns.ts";
@@ -22,6 +22,7 @@ import { throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.t
 import { fileQueries } from "./file-versions.ts";
 import { type LoadAgent, openLoad } from "./load.ts";
 import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
+import { openMemoryVersion } from "./memory-version.ts";
 import { openProjectionReader, type ReadProjection } from "./projections.ts";
 import {
   AGENT_COLUMNS,
@@ -69,6 +70,7 @@ function readingQueries(database: DatabaseSync) {
       `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND change > ? ORDER BY change LIMIT 0 + ?`,
     ),
     memory: openMemoryByName<MemoryRecord>(database, MEMORY_COLUMNS),
+    memoryVersion: openMemoryVersion(database),
   };
 }
 
@@ -165,6 +167,10 @@ export class SqliteReader implements StoreReader {
       const record = name === undefined ? undefined : this.#queries.memory(no, name);
       return record && toMemoryRow(record);
     });
+  }
+
+  async memoryVersion(namespace: string, at?: Pick<MemoryVersion, "seq" | "curation">): Promise<MemoryVersion> {
+    return wrapStoreErrors(this.path, () => this.#queries.memoryVersion(this.#namespaceNo(namespace), at));
   }
 
   files(agent: string, after = 0): Promise<readonly FileVersion[]> {

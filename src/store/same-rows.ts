@@ -10,7 +10,7 @@ import { compareWords, isAboutResult, joinNumbers, type Statement, statementOf }
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import type { Curated } from "./curation-chain.ts";
-import { NEXT_CHANGE, type NewRow, openMemoryByName, withSecureDelete } from "./memory-rows.ts";
+import { NEXT_CHANGE, type NewRow, openMemoryByName } from "./memory-rows.ts";
 import { nameOfRow } from "./rows.ts";
 
 /** Share of words from which a row is listed as alike: as for near-duplicates among recalls. */
@@ -18,6 +18,7 @@ const ALIKE = 0.7;
 const MAX_ALIKE = 20;
 /** The kind of the pieces of a step's long result, which are forgotten with the step. */
 const PIECE = "piece";
+const TURN = "turn";
 
 export interface SameRow {
   readonly no: number;
@@ -61,6 +62,8 @@ export interface SameRowFinder {
   find(agentNo: number, no: number, correction?: string): SameRows;
 }
 
+type ScannedPlace = Pick<ScannedRow, "seq" | "ordinal">;
+
 /** What the scan keeps of a row: not its text. */
 interface ComparedRow extends Omit<ScannedRow, "text"> {
   readonly isSame: boolean;
@@ -95,12 +98,23 @@ export function openSameRows(database: DatabaseSync): SameRowFinder {
       // Pieces of a corrected step say more than what is wrong.
       const takesPieces = correction === undefined && wanted.kind !== PIECE;
       const copies = rows.filter((row) => row.isSame || (takesPieces && row.kind === PIECE && isOfSameEvent(row)));
+      const turns = turnsOf([wanted, ...copies], rows);
       const alike = rows.filter(
-        (row) => row.supersededBy === null && (row.isAlike || isOfSameEvent(row)) && !copies.includes(row),
+        (row) =>
+          row.supersededBy === null &&
+          (row.isAlike || isOfSameEvent(row) || turns.has(row.no)) &&
+          !copies.includes(row),
       );
       return { copies, alike: alike.slice(-MAX_ALIKE).map(({ name }) => name) };
     },
   };
+}
+
+/** Returns the memories of the turns in which these rows were left: they have the input of the commands. */
+function turnsOf(wanted: readonly ScannedPlace[], rows: readonly ComparedRow[]): ReadonlySet<number> {
+  const turns = rows.filter((row) => row.kind === TURN && isOfEvent(row)).sort((a, b) => a.seq - b.seq);
+  const places = wanted.filter(isOfEvent).map(({ seq }) => turns.find((turn) => turn.seq >= seq));
+  return new Set(places.flatMap((turn) => (turn ? [turn.no] : [])));
 }
 
 const isOfEvent = ({ ordinal }: Pick<ScannedRow, "ordinal">): boolean => ordinal !== null;
@@ -150,11 +164,10 @@ export function openReplacements(database: DatabaseSync): Replacements {
   const mark = prepare(database, "UPDATE memory SET corrected = ?2 WHERE no = ?1");
   const lift = prepare(database, "UPDATE memory SET corrected = NULL WHERE agent_no = ? AND corrected = ?");
   const byName = openMemoryByName<Pick<SameRow, "no">>(database, "no");
-  const replaceRow: Replacements["replace"] = (agentNo, { no }, by, hash) =>
-    withSecureDelete(database, () => replace.run(agentNo, no, by, hash));
+  const replaceRow: Replacements["replace"] = (agentNo, { no }, by, hash) => void replace.run(agentNo, no, by, hash);
   return {
     replace: replaceRow,
-    mark: ({ no }, hash) => withSecureDelete(database, () => mark.run(no, hash)),
+    mark: ({ no }, hash) => void mark.run(no, hash),
     replaceAgain(agentNo, row) {
       if (row.trust === "person" || !hasAny.get(agentNo)) return [];
       const name = nameOfRow(row);

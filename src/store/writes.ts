@@ -20,7 +20,7 @@ import { throwNoAgent, wrapStoreErrors } from "./failure.ts";
 import { openForks } from "./fork.ts";
 import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
-import { openMemoryByName, openNamespaces, throwNoMemory, withSecureDelete } from "./memory-rows.ts";
+import { openMemoryByName, openNamespaces, throwNoMemory } from "./memory-rows.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { openProjectionWriter, type SaveProjection } from "./projections.ts";
 import { openReferences } from "./references.ts";
@@ -146,12 +146,10 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
 
     saveVectors(namespace, embedder, vectors) {
       const agentNo = namespaceNo(namespace);
-      withSecureDelete(database, () => {
-        for (const { id, vector } of vectors) {
-          const { no } = byName(agentNo, nameOf(namespace, id) ?? throwNoMemory(id)) ?? throwNoMemory(id);
-          saveVector.run(no, embedder, vectorToBytes(vector));
-        }
-      });
+      for (const { id, vector } of vectors) {
+        const { no } = byName(agentNo, nameOf(namespace, id) ?? throwNoMemory(id)) ?? throwNoMemory(id);
+        saveVector.run(no, embedder, vectorToBytes(vector));
+      }
     },
 
     curate: openCurations(database),

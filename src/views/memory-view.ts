@@ -169,7 +169,7 @@ const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longe
 
 /** The whole row. */
 export function describeMemory(row: MemoryView): string {
-  const { id, kind, trust, at, step, importance, source, supersedes, closed, text } = row;
+  const { id, kind, trust, at, step, importance, source, supersedes, closed, forgotten, text } = row;
   const validity = validityOf(row);
   return [
     `${id}  ${kind}, from ${trust}, importance ${importance}`,
@@ -177,9 +177,8 @@ export function describeMemory(row: MemoryView): string {
     ...(validity === "" ? [] : [validity]),
     ...(source === null ? [] : [kind === "file_chunk" ? `Read from ${source}` : `Source: ${source}`]),
     ...(supersedes === null ? [] : [`${kind === "forgetting" ? "Hides" : "Replaces"} ${supersedes}`]),
-    ...(closed ? [`Its newer fact is ${closed.by}`] : []),
-    "",
-    text,
+    ...(closed ? [`Closed by the newer fact ${closed.by}`] : []),
+    ...(forgotten === null ? ["", text] : []),
   ].join("\n");
 }
 

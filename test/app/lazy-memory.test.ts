@@ -34,6 +34,7 @@ async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, s
     server: { baseUrl: settings.openai.baseUrl, apiKey: settings.openai.apiKey ?? "", http: { to: () => send } },
     store: {
       memories: async (namespace, after) => (namespace === "a" && after === 0 ? (rows as MemoryRow[]) : []),
+      memoryVersion: async () => ({ seq: 0, curation: 0, sha: "" }),
       memory: async (_namespace, id) => (rows as MemoryRow[]).find((row) => row.id === id),
       saveVectors: async () => undefined,
     },
@@ -61,7 +62,9 @@ describe("long-term memory", () => {
     importance: 0.5,
     pinned: false,
     forgotten: null,
+    supersedes: null,
     supersededBy: null,
+    source: null,
     embedder: "text-embedding@1536",
     vector: Float32Array.of(1),
   };

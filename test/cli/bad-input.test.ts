@@ -15,7 +15,7 @@ let server: OpenAIServer;
 beforeAll(async () => {
   server = await startOpenAIServer({ reply: numberedModel(ledger(1)), embeddings: null });
   goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-  endedWith(0, await goald.run(["run", "--name", "Earlier", "--goal", "g", "--continuous"]));
+  endedWith(0, await goald.ask(["run", "--name", "Earlier", "--goal", "g", "--continuous"]));
 });
 afterAll(async () => {
   await server.close();
@@ -184,7 +184,7 @@ describe("an agent file", () => {
       join(other.cwd, "agent.yaml"),
       "ai_name: Foo\nai_role: r\nai_goals:\n- g\napi_budget: 1.5\nai_color: red\n",
     );
-    const ended = await other.run(["run", "--from", "agent.yaml", "--continuous", "--json"]);
+    const ended = await other.ask(["run", "--from", "agent.yaml", "--continuous", "--json"]);
     expect(ended).toMatchObject({ code: 0 });
     expect(ended.stderr).toContain("agent.yaml: api_budget is ignored");
     expect(ended.stderr).toContain('agent.yaml: "ai_color" is not part of an agent');
@@ -223,7 +223,7 @@ describe("invalid settings", () => {
   });
 
   it("print what to write where, and the demo, without a key or server (exit 5)", async () => {
-    const ended = await goald.run(RUN, { env: { OPENAI_BASE_URL: undefined } });
+    const ended = await goald.ask(RUN, { env: { OPENAI_BASE_URL: undefined } });
     expectWords(ended);
     expect(ended.code).toBe(5);
     expect(ended.stderr).toContain("no key and no model server");
@@ -287,12 +287,12 @@ describe("a home that cannot be used", () => {
   it("is rejected if it is a file", async () => {
     const file = join(goald.cwd, "a-file");
     await writeFile(file, "not a folder");
-    const ended = await goald.run(["--home", file, ...RUN]);
+    const ended = await goald.ask(["--home", file, ...RUN]);
     expectWords(ended);
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain(file);
     expect(ended.stderr).toContain("--home FOLDER");
-    expect(await goald.run(["--home", file, ...RUN, "--json"]).then(errorOf)).toMatchObject({
+    expect(await goald.ask(["--home", file, ...RUN, "--json"]).then(errorOf)).toMatchObject({
       code: "GOALD_HOME_UNWRITABLE",
     });
   });

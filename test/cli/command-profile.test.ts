@@ -74,7 +74,7 @@ describe("goald run --commands", () => {
 
   it("refuses unknown names with the list, and creates nothing", async () => {
     await using goald = await makeGoald({ GOALD_EMBEDDER: "offline", OPENAI_API_KEY: "k" });
-    const refused = await goald.run([...RUN, "--commands", "files,shell"]);
+    const refused = await goald.ask([...RUN, "--commands", "files,shell"]);
     expect(refused.code).toBe(2);
     expect(errorOf(refused)).toMatchObject({
       code: "GOALD_USAGE",
@@ -95,7 +95,7 @@ describe("goald run --plan required", () => {
     ];
     await using server = await startOpenAIServer({ reply: replies, embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-    const refused = await goald.run([...RUN, "--plan", "required", "--commands", "files"]);
+    const refused = await goald.ask([...RUN, "--plan", "required", "--commands", "files"]);
     expect([refused.code, server.chats]).toEqual([2, []]);
     expect(errorOf(refused)).toMatchObject({
       code: "GOALD_USAGE",
@@ -104,7 +104,7 @@ describe("goald run --plan required", () => {
     });
     const planned = [...RUN, "--plan", "required", "--commands", "files,plan", "--max-steps", "1"];
     expect((await goald.ask(planned)).code).toBe(6);
-    const without = await goald.run(["resume", "t", "--json", "--commands", "files"]);
+    const without = await goald.ask(["resume", "t", "--json", "--commands", "files"]);
     expect([without.code, errorOf(without).message]).toEqual([2, expect.stringContaining("--commands files leaves")]);
     endedWith(0, await goald.ask(["resume", "t", "--json", "--max-steps", "9"]));
     const { log } = await lookInto(goald);

@@ -22,10 +22,10 @@ const json = async (goald: Goald): Promise<unknown> => JSON.parse((await goald.r
 describe("goald config list", () => {
   it("shows every setting, as a table for people and as one document for programs", async () => {
     await using goald = await makeGoald();
-    const lines = endedWith(0, await goald.run(["config", "list"])).stdout.split("\n");
+    const lines = endedWith(0, await goald.ask(["config", "list"])).stdout.split("\n");
     expect(lines[0]).toMatch(/^SETTING +VALUE$/);
     expect(lines.slice(1, -1).map((line) => line.split(/ +/)[0])).toEqual(SETTINGS.map(({ name }) => name));
-    const listed = endedWith(0, await goald.run(["config", "list", "--json"]));
+    const listed = endedWith(0, await goald.ask(["config", "list", "--json"]));
     expect(JSON.parse(listed.stdout)).toEqual({
       home: goald.home,
       file: join(goald.home, FILE),

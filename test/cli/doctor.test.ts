@@ -214,7 +214,7 @@ describe("goald doctor", () => {
 
   it("finds a service whose Node is gone, and one that differs from goald's", async () => {
     await using goald = await makeGoald(SERVER);
-    const installed = endedWith(0, await goald.run(["install-service", "--json"]));
+    const installed = endedWith(0, await goald.ask(["install-service", "--json"]));
     const { path } = JSON.parse(installed.stdout) as { path: string };
     expect(levelOf(await examine(goald, 0), "service")).toEqual(["ok"]);
     const unit = await readFile(path, "utf8");

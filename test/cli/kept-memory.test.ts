@@ -1,6 +1,10 @@
 /** A daemon keeps the memory of an idle agent loaded. What changes meanwhile is seen by the next wake. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
+import { SNAPSHOT_FILE } from "#memory/snapshots/index-snapshots.ts";
+import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith } from "../helpers/goald.ts";
 
@@ -23,7 +27,11 @@ it("recalls what a person added and nothing that a person forgot or removed whil
   const prompt = JSON.stringify(home.server.chats.at(-1));
   expect(prompt).toContain("Letters to Ada are short");
   expect(prompt).not.toContain("in green ink");
+  const folder = memoryFolder(join(home.goald.home, ".goald", "memory"), "t");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, SNAPSHOT_FILE), "letters");
   await ask("rm", "t", "--files", "--force");
+  expect(existsSync(folder)).toBe(false);
   const { length } = home.server.chats;
   await ask(...run);
   await home.asked(length + 1);

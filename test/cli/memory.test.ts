@@ -1,8 +1,11 @@
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
+import { SNAPSHOT_FILE } from "#memory/snapshots/index-snapshots.ts";
+import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, errorOf, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
@@ -77,16 +80,32 @@ describe("goald memory", () => {
     expect(again).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("foo/+1") });
   });
 
-  it("forgets for good: no text is left, not even in the store's file", async () => {
+  it("corrects the value of a fact with a subject and an attribute, which stay in the text", async () => {
+    const given = { text: "depot: opening hour: 7", trust: "agent", kind: "fact", factKey: "cd".repeat(32) };
+    await goald.write("depot.jsonl", JSON.stringify(given));
+    endedWith(0, await memory("import", "--trust", join(goald.home, "depot.jsonl")));
+    const newest = async () => (await rowsOf("foo"))[0];
+    endedWith(0, await memory("correct", (await newest())?.id ?? "", "8"));
+    expect(await newest()).toMatchObject({ text: "depot: opening hour: 8", trust: "person" });
+    endedWith(0, await memory("correct", (await newest())?.id ?? "", "It opens at nine"));
+    expect((await newest())?.text).toBe("It opens at nine");
+  });
+
+  it("forgets for good: no text is left, not even in the store's file or a snapshot of its words", async () => {
     const isOnDisk = async () => (await readFile(join(goald.home, ".goald", "goald.db"))).includes("door is 7319");
+    const folder = memoryFolder(join(goald.home, ".goald", "memory"), "foo");
+    await mkdir(folder, { recursive: true });
+    for (const name of [SNAPSHOT_FILE, `${SNAPSHOT_FILE}.7.1.tmp`]) await writeFile(join(folder, name), "7319");
     endedWith(0, await memory("add", `The code of the ${"very ".repeat(1_500)} door is 7319`, "--pin"));
     expect(await isOnDisk()).toBe(true);
     const [id = ""] = await idsOf();
     expect(endedWith(0, await memory("list")).stdout).toMatch(
       new RegExp(`${id.replace("+", "\\+")}.*note +person +pinned`),
     );
+    expect(existsSync(folder)).toBe(true);
     endedWith(0, await memory("forget", id));
     expect(await isOnDisk()).toBe(false);
+    expect(existsSync(folder)).toBe(false);
     expect(await firstFound("the code of the door")).not.toContain(id);
     expect(jsonOf(await memory("show", id, "--json"))).toMatchObject({ text: "", forgotten: "person", pinned: false });
     errorOf(endedWith(3, await memory("pin", id, "--json")));
@@ -123,7 +142,9 @@ describe("goald memory", () => {
     expect(await vault()).toEqual([second]);
     const step = (await rowsOf("foo")).find(({ step, text }) => step === 2 && text.includes("plan.md"))?.id ?? "";
     const said = endedWith(0, await memory("forget", step, second)).stdout;
-    expect(said).toMatch(/The log of foo .* still have it: step 2\. .*goald rm foo, after goald fork foo --step 1/);
+    expect(said).toMatch(
+      /The log of foo .* still have it: step 2\. .*goald rm foo; to keep what came before, first goald fork foo --step 1/,
+    );
     expect(await vault()).toEqual([]);
   });
 
@@ -212,6 +233,13 @@ describe("memory as a file", () => {
     const given = exported.filter((line) => line.includes("mill: door")).map((line) => JSON.parse(line));
     expect(given.map(({ text }) => text)).toEqual(facts.map(({ text }) => text));
     expect(given).toMatchObject([{ factKey, closed: {} }, { factKey, closed: {} }, { factKey }]);
+    // Without the fact that holds now, an import would take the past ones for true.
+    endedWith(0, await shared("unpin", idOf("1") ?? ""));
+    endedWith(0, await shared("correct", idOf("3") ?? "", "4"));
+    const corrected = endedWith(0, await shared("export")).stdout.split("\n");
+    expect(corrected.filter((line) => line.includes("mill: door")).map((line) => JSON.parse(line).text)).toEqual([
+      "mill: door: 4",
+    ]);
     await goald.write("wrong.jsonl", lines({ text: "a", factKey: "mill" }));
     errorOf(endedWith(2, await shared("import", join(goald.home, "wrong.jsonl"), "--json")));
   });

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { makeGoald } from "../helpers/goald.ts";
+import { daemonOf } from "../helpers/daemon.ts";
+import { endedWith, jsonOf, makeGoald } from "../helpers/goald.ts";
 import { ledger, numberedModel } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { PINECONE_KEY, type PineconeServer, startPineconeServer } from "../helpers/pinecone-server.ts";
@@ -27,6 +28,32 @@ describe("goald run with its memory in Pinecone", () => {
     pinecone = await startPineconeServer({ dimension: 64 });
     await run({ PINECONE_INDEX: "mem", PINECONE_CONTROLLER_HOST: pinecone.url });
     expect(pinecone.records("foo").size).toBeGreaterThanOrEqual(5);
+    expect(pinecone.violations).toEqual([]);
+  });
+
+  it("loses what a person forgets: at once by the daemon, else at the next start of a host", async () => {
+    pinecone = await startPineconeServer({ dimension: 64 });
+    const { url } = pinecone;
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(4)) });
+    const remote = { MEMORY_BACKEND: "pinecone", PINECONE_API_KEY: PINECONE_KEY, PINECONE_HOST: url };
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, ...remote });
+    endedWith(0, await goald.ask(RUN));
+    const { memories } = jsonOf<{ memories: { id: string; text: string }[] }>(
+      await goald.ask(["memory", "foo", "list", "--json"]),
+    );
+    const steps = ["Task 1 of 4", "Task 2 of 4"];
+    const idOf = (step: string) => memories.find(({ text }) => text.startsWith(`Thought: ${step}`))?.id ?? "";
+    const found = () => steps.filter((step) => pinecone?.records("foo").has(idOf(step)));
+    expect(found()).toEqual(steps);
+
+    endedWith(0, await goald.ask(["memory", "foo", "forget", idOf("Task 1 of 4")]));
+    expect(found()).toEqual(steps);
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.ask(["up"]));
+    await daemon.until("the forgotten row is gone", () => found().length === 1);
+    endedWith(0, await goald.ask(["memory", "foo", "forget", idOf("Task 2 of 4")]));
+    expect(found()).toEqual([]);
+    expect(pinecone.records("foo").size).toBeGreaterThan(0);
     expect(pinecone.violations).toEqual([]);
   });
 

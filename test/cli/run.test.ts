@@ -54,7 +54,7 @@ describe("goald run with any server for chat completions", () => {
   it("needs no key for a server of one's own", async () => {
     await using open = await startOpenAIServer({ reply: numberedModel(ledger(1)) });
     await using other = await makeGoald({ OPENAI_BASE_URL: open.baseUrl });
-    expect(await other.run(RUN)).toMatchObject({ code: 0 });
+    expect(await other.ask(RUN)).toMatchObject({ code: 0 });
     expect(open.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
     expect(open.violations).toEqual([]);
   });
@@ -118,7 +118,7 @@ describe.each([
   });
 
   it("prints the same lines again with goald events --json", async () => {
-    const again = linesOf(await goald.run(["events", "t", "--json"]));
+    const again = linesOf(await goald.ask(["events", "t", "--json"]));
     const shown = linesOf(ended).slice(0, -1);
     expect(again).toEqual(shown);
   });
@@ -199,9 +199,9 @@ describe("text that looks like a key", () => {
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     const looksLikeKey = "ghp_plantedPLANTED1234567890abcdefghijk";
     const said = [
-      await other.run(["run", "--goal", `Log in with ${looksLikeKey}`, "--continuous", "--json"]),
-      await other.run(["events", "goald", "--json"]),
-      await other.run(["events", "goald"]),
+      await other.ask(["run", "--goal", `Log in with ${looksLikeKey}`, "--continuous", "--json"]),
+      await other.ask(["events", "goald", "--json"]),
+      await other.ask(["events", "goald"]),
     ];
     for (const { code, stdout } of said) {
       expect(code).toBe(0);

@@ -127,7 +127,7 @@ function stringsOf(xml: string): readonly string[] {
 describe("goald install-service", () => {
   it("prints what it would write, and writes nothing", async () => {
     await using goald = await makeGoald();
-    const { stdout } = endedWith(0, await goald.run(["install-service", "--print"]));
+    const { stdout } = endedWith(0, await goald.ask(["install-service", "--print"]));
     expect(wordsOf(stdout, "ExecStart")).toEqual([
       process.execPath,
       expect.stringMatching(/\/src\/goald\.js$/),
@@ -137,7 +137,7 @@ describe("goald install-service", () => {
       goald.home,
     ]);
     expect([await exists(unitFolder(goald)), await exists(goald.home)]).toEqual([false, false]);
-    expect(JSON.parse(endedWith(0, await goald.run(["install-service", "--print", "--json"])).stdout)).toMatchObject({
+    expect(JSON.parse(endedWith(0, await goald.ask(["install-service", "--print", "--json"])).stdout)).toMatchObject({
       kind: "systemd",
       text: stdout,
     });
@@ -145,7 +145,7 @@ describe("goald install-service", () => {
 
   it("writes the unit and the home, prints what to type, and runs nothing", async () => {
     await using goald = await makeGoald();
-    const { stdout } = endedWith(0, await goald.run(["install-service"]));
+    const { stdout } = endedWith(0, await goald.ask(["install-service"]));
     const path = /^Wrote (.*)$/m.exec(stdout)?.[1] ?? "";
     const name = path.slice(unitFolder(goald).length + 1, -".service".length);
     expect(name).toMatch(/^goald-home-[0-9a-f]{8}$/);
@@ -154,47 +154,47 @@ describe("goald install-service", () => {
     expect(stdout).toContain(join(goald.home, ".env"));
     expect((await stat(path)).mode & 0o777).toBe(0o644);
     expect((await stat(join(goald.home, ".goald"))).mode & 0o777).toBe(0o700);
-    expect(endedWith(0, await goald.run(["install-service"])).stdout).toContain("is up to date.");
+    expect(endedWith(0, await goald.ask(["install-service"])).stdout).toContain("is up to date.");
   });
 
   it("writes a unit that works: its command starts the daemon", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
-    const { stdout } = endedWith(0, await goald.run(["install-service", "--print"]));
+    const { stdout } = endedWith(0, await goald.ask(["install-service", "--print"]));
     const words = wordsOf(stdout, "ExecStart");
     expect(words[0]).toBe(process.execPath);
     const unit = goald.start(words.slice(2), { binary: words[1] as string, env: { GOALD_HOME: undefined }, cwd: "/" });
     await unit.see("The daemon is ready");
     expect(daemon.isHeld()).toBe(true);
     // Enabling the unit beside a running daemon would make two compete for the lock.
-    expect(endedWith(0, await goald.run(["install-service"])).stdout).toContain("  goald down\n  systemctl");
+    expect(endedWith(0, await goald.ask(["install-service"])).stdout).toContain("  goald down\n  systemctl");
     unit.kill("SIGTERM");
     endedWith(0, await unit.ended);
   });
 
   it("replaces a modified unit only with --force (exit 7 without it)", async () => {
     await using goald = await makeGoald();
-    const { path } = JSON.parse((await goald.run(["install-service", "--json"])).stdout) as { path: string };
+    const { path } = JSON.parse((await goald.ask(["install-service", "--json"])).stdout) as { path: string };
     const written = await readFile(path, "utf8");
     await writeFile(path, `${written}# mine\n`);
-    const refused = errorOf(endedWith(7, await goald.run(["install-service", "--json"])));
+    const refused = errorOf(endedWith(7, await goald.ask(["install-service", "--json"])));
     expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("--force") });
     expect(await readFile(path, "utf8")).toContain("# mine");
-    endedWith(0, await goald.run(["install-service", "--force"]));
+    endedWith(0, await goald.ask(["install-service", "--force"]));
     expect(await readFile(path, "utf8")).toBe(written);
   });
 
   it("removes the unit and the link of systemctl, and finds nothing the second time (exit 3)", async () => {
     await using goald = await makeGoald();
-    const { path } = JSON.parse((await goald.run(["install-service", "--json"])).stdout) as { path: string };
+    const { path } = JSON.parse((await goald.ask(["install-service", "--json"])).stdout) as { path: string };
     const link = join(dirname(path), "default.target.wants", path.slice(dirname(path).length + 1));
     await mkdir(dirname(link));
     await symlink(path, link);
-    const { stdout } = endedWith(0, await goald.run(["install-service", "--uninstall"]));
+    const { stdout } = endedWith(0, await goald.ask(["install-service", "--uninstall"]));
     expect(stdout).toContain("systemctl --user stop goald-home-");
     expect(await exists(path)).toBe(false);
     await expect(readFile(link)).rejects.toMatchObject({ code: "ENOENT" });
-    expect(errorOf(endedWith(3, await goald.run(["install-service", "--uninstall", "--json"]))).code).toBe(
+    expect(errorOf(endedWith(3, await goald.ask(["install-service", "--uninstall", "--json"]))).code).toBe(
       "GOALD_NOT_FOUND",
     );
   });

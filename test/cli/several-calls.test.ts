@@ -77,7 +77,7 @@ describe("goald run --form tools with a model that calls two tools at once", () 
     expect(why.stdout).toMatch(/a\.txt[\s\S]*bee\.txt/);
     const report = endedWith(0, await goald.ask(["report", "t"]));
     expect(report.stdout).toMatch(/bee\.txt/);
-    const replaying = () => goald.run(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } });
+    const replaying = () => goald.ask(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } });
     expect(linesOf(endedWith(0, await replaying())).at(-1)).toMatchObject({ same: true, problems: [] });
     // Control: the second call reads another file, which is another state.
     const text = await readFile(file, "utf8");

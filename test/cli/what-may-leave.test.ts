@@ -91,7 +91,7 @@ describe("an agent that obeys a stranger's page", () => {
     terminal.type("\x03");
     await terminal.ended;
 
-    endedWith(0, await goald.run(["run", "--continuous", "--name", "U", ...ROLE]));
+    endedWith(0, await goald.ask(["run", "--continuous", "--name", "U", ...ROLE]));
     const { log } = await lookInto(goald, "u");
     expect(log.filter((event) => event.type === "command-denied")).toMatchObject(
       Array.from({ length: 4 }, () => ({
@@ -105,7 +105,7 @@ describe("an agent that obeys a stranger's page", () => {
 
   it("sends it with the rule switched off", async () => {
     await using web = await makeHostileWeb({ GOALD_ASK_BEFORE_SENDING: "false" });
-    endedWith(0, await web.goald.run(["run", "--continuous", "--name", "T", ...ROLE]));
+    endedWith(0, await web.goald.ask(["run", "--continuous", "--name", "T", ...ROLE]));
     expect(web.left()).toHaveLength(5);
   });
 });

@@ -42,7 +42,7 @@ describe("goald why", () => {
   });
 
   it("resolves a path against the current folder", async () => {
-    const inside = await goald.run(["why", "a.md", "--json"], { cwd: join(goald.home, "workspace/foo-bar/notes") });
+    const inside = await goald.ask(["why", "a.md", "--json"], { cwd: join(goald.home, "workspace/foo-bar/notes") });
     expect(jsonOf<Why>(inside)).toMatchObject({ agent: "foo-bar", path: "notes/a.md" });
   });
 

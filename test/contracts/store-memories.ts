@@ -155,6 +155,34 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       expect((await store.verify()).problems).toEqual([]);
     });
 
+    it("names the states of a memory, which stay the same when it goes on", async () => {
+      const first = await store.memoryVersion("foo");
+      expect(first).toEqual({ seq: 4, curation: 0, sha: expect.stringMatching(/^\w+$/) });
+      expect(await store.memoryVersion("foo")).toEqual(first);
+      await note(store, 5, factOf("6"));
+      const second = await store.memoryVersion("foo");
+      await store.curate("foo", [{ op: "pin", id: "foo/2" }], "k", AT);
+      const third = await store.memoryVersion("foo");
+      expect([second, third]).toMatchObject([
+        { seq: 5, curation: 0 },
+        { seq: 5, curation: 1 },
+      ]);
+      expect(new Set([first, second, third].map(({ sha }) => sha)).size).toBe(3);
+      for (const version of [first, second, third]) expect(await store.memoryVersion("foo", version)).toEqual(version);
+      await store.curate("shared", [{ op: "add", kind: "note", importance: 1, trust: "person", text: "x" }], "k", AT);
+      expect(await store.memoryVersion("shared")).toMatchObject({ seq: 0, curation: 1 });
+    });
+
+    it("names another state for another agent of the same id", async () => {
+      const { sha } = await store.memoryVersion("foo");
+      await store.remove("foo");
+      await expect(store.memoryVersion("foo")).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      await store.create(SPEC, "key-1", AT);
+      const events = stamped(2, said("2"), said("3"), finished(1));
+      await store.commit(await store.claim("foo"), 1, { ...NOTHING, events });
+      expect((await store.memoryVersion("foo")).sha).not.toBe(sha);
+    });
+
     it("rejects a memory of another namespace, or one that supersedes another agent's", async () => {
       const lease = await store.claim("foo");
       const commit = (change: object) =>

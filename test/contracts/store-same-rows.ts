@@ -55,6 +55,14 @@ export function sameRowContract(name: string, make: () => Promise<Store>): void 
       expect(await store.memory("foo", "foo/5")).toMatchObject({ supersededBy: "foo/+1", text: WRONG });
     });
 
+    it("lists the memory of the turn that a forgotten or corrected step belongs to", async () => {
+      const turn = (text: string) => ({ kind: "turn" as const, text });
+      await leave(turn("Turn 1 was for bread."), step("I look."), turn(`Turn 2 was for: ${WRONG}`), turn("Turn 3"));
+      expect(await curate(forget("foo/3"))).toEqual([{ id: "foo/3", isNew: true, alike: ["foo/4"] }]);
+      await leave(step("I look again.", RIGHT));
+      expect(await curate(correction("foo/6"))).toEqual([{ id: "foo/+1", isNew: true }]);
+    });
+
     it("changes one row alone unless copies are asked for", async () => {
       await leave(WRONG, WRONG, "a", "a");
       expect(await curate(correction("foo/2", { copies: false }))).toEqual([{ id: "foo/+1", isNew: true }]);

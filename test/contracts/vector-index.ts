@@ -1,13 +1,14 @@
 /**
  * vector-index.ts -- the contract of every VectorIndex, exact or approximate.
  *
- * `missedShare` is the share of true neighbours that an approximate index may miss. The queries of that test are far from
- * all rows, which is the hardest case for a graph.
+ * `missedShare` is the share of true neighbours that an approximate index may miss for queries that are far from all rows,
+ * which is the hardest case for a graph.
  */
 import { describe, expect, it } from "@jest/globals";
-import type { VectorIndex } from "#core/ports/vectors.ts";
+import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import { meanOf } from "#memory/vectors/unit-vector.ts";
 import { plainIndex } from "../helpers/plain-index.ts";
-import { clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
+import { alikeVectors, clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
 
 export function vectorIndexContract(
   name: string,
@@ -109,6 +110,26 @@ export function vectorIndexContract(
       },
     );
 
+    it("finds what the reference index finds for queries less the mean of rows that have much in common", async () => {
+      const [index, truth] = [make(100), plainIndex(100)];
+      const rows = alikeVectors(1_000, 100);
+      for (const [slot, vector] of rows.entries()) for (const one of [index, truth]) await one.add(slot, vector);
+      const mean = meanOf(rows, 100);
+      let missed = 0;
+      for (const query of rows.slice(0, 20)) {
+        const centred = query.map((component, at) => component - (mean[at] as number));
+        const expected = await truth.search(centred, 30);
+        // Such a query is far from all rows, also from the nearest.
+        expect(expected[0]?.score).toBeLessThan(0.5);
+        const found = await index.search(centred, 30);
+        const scores = new Map(expected.map(({ slot, score }) => [slot, score]));
+        const right = found.filter(({ slot }) => scores.has(slot));
+        missed += 30 - right.length;
+        expect(right).toEqual(expected.filter(({ slot }) => right.some((hit) => hit.slot === slot)).map(closely));
+      }
+      expect(missed).toBeLessThanOrEqual(missedShare * 600);
+    });
+
     it("agrees with the reference index after a thousand additions, replacements and removals", async () => {
       const index = make(24);
       const truth = plainIndex(24);
@@ -126,6 +147,8 @@ export function vectorIndexContract(
     });
   });
 }
+
+const closely = ({ slot, score }: ScoredSlot) => ({ slot, score: expect.closeTo(score, 5) });
 
 interface Neighbours {
   readonly rows: readonly Float32Array[];

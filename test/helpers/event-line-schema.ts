@@ -4,8 +4,9 @@
  * Each event type and the last line of a run has a closed schema, so that a new, missing or changed field
  * fails a test: it changes the interface.
  */
-import { Ajv, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
 import { TASK_STATES } from "#core/plan.ts";
+import { createAjv } from "#util/create-ajv.ts";
 import { bool, closed, count, type Properties, positive, string, strings, time } from "./schema-parts.ts";
 
 const timeOrNull = { anyOf: [time, { type: "null" }] } as const;
@@ -264,7 +265,7 @@ const RESULT = closed({
   exitCode: count,
 });
 
-const ajv = new Ajv({ allErrors: true, strict: true, strictTypes: false });
+const ajv = createAjv({ allErrors: true, strict: true, strictTypes: false });
 const isResult = ajv.compile(RESULT);
 const validators = new Map<string, ValidateFunction>(
   Object.entries(EVENTS).map(([type, { required, optional }]) => {

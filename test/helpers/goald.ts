@@ -73,7 +73,7 @@ export interface Goald extends AsyncDisposable {
   readonly cwd: string;
   run(args: readonly string[], options?: StartOptions): Promise<Ended>;
   /** Runs the same call in a shared process, one call at a time: output and exit code only, at a tenth of the cost. */
-  ask(args: readonly string[], options?: Pick<StartOptions, "env">): Promise<Ended>;
+  ask(args: readonly string[], options?: Pick<StartOptions, "env" | "cwd">): Promise<Ended>;
   start(args: readonly string[], options?: StartOptions): Running;
   openTerminal(args: readonly string[], options?: StartOptions): Terminal;
   /** Reads a file below the home; undefined when it is missing. */
@@ -160,7 +160,7 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
     openTerminal,
     run: (args, options) => start(args, options).ended,
     ask: async (args, options = {}) => ({
-      ...(await verbs.ask({ args, cwd, env: environmentOf(options) })),
+      ...(await verbs.ask({ args, cwd: options.cwd ?? cwd, env: environmentOf(options) })),
       signal: null,
     }),
     read: (path) => readFile(join(home, path), "utf8").catch(() => undefined),

@@ -2,20 +2,19 @@
 
 import type { Reading } from "#api/reading.ts";
 import { createStoreReading } from "#api/store-reading.ts";
-import { loadRegistry } from "#commands/registry.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
-import { loadWords } from "#prompt/template.ts";
 import { viewDamaged } from "#views/agent-view.ts";
 import type { TestHost, World } from "./host.ts";
 import { MemorySetAside } from "./memory-set-aside.ts";
 import { MemoryWorkspace } from "./memory-workspace.ts";
+import { shippedRegistry, shippedWords } from "./shipped.ts";
 
 const FOLDER = "/home/workspace";
 
 export async function readingOf({ store, clock, files }: World, { control }: TestHost): Promise<Reading> {
-  const registry = await loadRegistry(["commands"]);
-  const words = await loadWords(["prompts"]);
+  const registry = await shippedRegistry();
+  const words = await shippedWords();
   const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
   return createStoreReading({
     reader: store,

@@ -6,7 +6,7 @@
 
 import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
 import { createChecks } from "#app/checks.ts";
-import { loadRegistry, type ServiceStates } from "#commands/registry.ts";
+import type { ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
@@ -18,12 +18,12 @@ import { Supervisor } from "#host/supervisor.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare } from "#loop/perform.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
-import { loadWords } from "#prompt/template.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { subagentPartsIn, withCommands } from "./loop.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
+import { shippedRegistry, shippedWords } from "./shipped.ts";
 
 export interface WorldOptions {
   /** The agent's name is in the prompt that the script receives. */
@@ -80,8 +80,8 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   const clock = fakeClock();
   const model = scriptedModel(options.script);
   const files = new Map<string, Files>();
-  const registry = withCommands(await loadRegistry(["commands"], options.services), options.commands ?? []);
-  const words = await loadWords(["prompts"]);
+  const registry = withCommands(await shippedRegistry(options.services), options.commands ?? []);
+  const words = await shippedWords();
   const { approvalExpiresMs } = options;
   const expiry = approvalExpiresMs === undefined ? {} : { approvalExpiresMs };
   const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });

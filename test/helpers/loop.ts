@@ -6,7 +6,7 @@
 import { createDescribeLeaving } from "#app/egress.ts";
 import { judgeByLevel } from "#app/sandbox.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
-import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
+import type { Registry, ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
 import type { Command } from "#core/command.ts";
@@ -31,7 +31,6 @@ import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
-import { loadWords } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/load-agent.ts";
@@ -40,6 +39,7 @@ import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
+import { shippedRegistry, shippedWords } from "./shipped.ts";
 
 export interface LoopOptions {
   readonly script: Script;
@@ -122,7 +122,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   const model = scriptedModel(options.script);
   const clock = fakeClock({ auto: true });
   const commands = withCommands(
-    await loadRegistry(["commands"], {
+    await shippedRegistry({
       plan: { ready: true },
       memories: { ready: true },
       ...(options.sandbox ? { cells: { ready: true } } : {}),
@@ -133,7 +133,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   );
   const finding = (await options.sandbox?.find()) ?? null;
   const registry = judgeByLevel(commands, { finding });
-  const words = await loadWords(["prompts"]);
+  const words = await shippedWords();
   const shown: RecordedEvent[] = [];
   const spec = {
     name: "Foo",

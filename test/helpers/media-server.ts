@@ -2,7 +2,7 @@
  * media-server.ts -- OpenAI's images and transcriptions on loopback, with strict checks; and pictures and recordings to send.
  */
 import { deflateSync } from "node:zlib";
-import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { createAjv } from "#util/create-ajv.ts";
 import { type Answer, failure, unauthorized } from "./openai-answers.ts";
 import { type ServiceRequest, type ServiceServer, startServiceServer } from "./service-server.ts";
 
@@ -29,7 +29,7 @@ export interface MediaServer extends ServiceServer {
   readonly violations: readonly string[];
 }
 
-const isImageRequest = new Ajv().compile<ImageRequest>({
+const isImageRequest = createAjv({}).compile<ImageRequest>({
   type: "object",
   properties: {
     model: { type: "string", minLength: 1 },

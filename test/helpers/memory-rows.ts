@@ -11,6 +11,8 @@ export interface MemoryRows extends Pick<Store, "memories" | "memory" | "saveVec
   add(agent: string, text: string, given?: Partial<NewMemory>): MemoryRow;
   /** Forgets a row as a person does: it comes again without its text and its vector. */
   forget(agent: string, id: string): void;
+  /** Marks a row as replaced; it comes again. */
+  supersede(agent: string, id: string): void;
   readonly rows: ReadonlyMap<string, readonly MemoryRow[]>;
   /** Number of rows returned so far, and number of calls that saved vectors. */
   readonly counts: { read: number; saved: number };
@@ -27,6 +29,14 @@ export function memoryRows(): MemoryRows {
     rows.set(agent, found);
     return found;
   };
+
+  function change(agent: string, id: string, changed: Partial<MemoryRow>): void {
+    const all = of(agent);
+    const at = all.findIndex((row) => row.id === id);
+    const next = (all.at(-1)?.change ?? 0) + 1;
+    const [row] = at < 0 ? [] : all.splice(at, 1);
+    if (row) all.push({ ...row, ...changed, change: next });
+  }
 
   return {
     rows,
@@ -59,13 +69,8 @@ export function memoryRows(): MemoryRows {
       all.push(row);
       return row;
     },
-    forget(agent, id) {
-      const all = of(agent);
-      const at = all.findIndex((row) => row.id === id);
-      const change = (all.at(-1)?.change ?? 0) + 1;
-      const [row] = at < 0 ? [] : all.splice(at, 1);
-      if (row) all.push({ ...row, change, text: "", forgotten: "person", embedder: null, vector: null });
-    },
+    forget: (agent, id) => change(agent, id, { text: "", forgotten: "person", embedder: null, vector: null }),
+    supersede: (agent, id) => change(agent, id, { supersededBy: `${agent}/0` }),
     async memories(agent, after, limit) {
       if (trouble.reading) throw trouble.reading;
       const all = of(agent);

@@ -110,11 +110,17 @@ function sameAs(wanted: MemoryRow, memories: readonly MemoryRow[], correction?: 
   const isPiece = ({ kind }: MemoryRow): boolean => (kind as string) === "piece";
   const takesPieces = correction === undefined && !isPiece(wanted);
   const copies = others.filter((row) => same.includes(row) || (takesPieces && isPiece(row) && isOfSameEvent(row)));
+  const turnOf = ({ seq }: MemoryRow): MemoryRow | undefined =>
+    others
+      .filter((row) => isOfEvent(row) && row.kind === "turn" && row.seq >= seq)
+      .reduce<MemoryRow | undefined>((first, row) => (first && first.seq <= row.seq ? first : row), undefined);
+  const turns = new Set([wanted, ...copies].filter(isOfEvent).map(turnOf));
   const likeness = compareWords(wanted.text);
   const isAlike = ({ text }: MemoryRow): boolean =>
     (act !== undefined && correctedHashes(text).includes(act)) || likeness(text) >= 0.7;
   const alike = others.filter(
-    (row) => row.supersededBy === null && !copies.includes(row) && (isAlike(row) || isOfSameEvent(row)),
+    (row) =>
+      row.supersededBy === null && !copies.includes(row) && (isAlike(row) || isOfSameEvent(row) || turns.has(row)),
   );
   return { copies, alike: alike.slice(-20) };
 }

@@ -11,9 +11,17 @@ import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
 import type { FileVersion, LastFileVersion } from "#core/ports/file-version.ts";
 import type { InboxMessage, InboxRow } from "#core/ports/inbox.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory-row.ts";
+import type {
+  MemoryChange,
+  MemoryChanged,
+  MemoryRow,
+  MemoryVersion,
+  RemoteRow,
+  Trust,
+} from "#core/ports/memory-row.ts";
 import type { Loaded, Projection, Store, VerifyReport } from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
+import { sha256 } from "#store/chain.ts";
 import { throwNoAgent } from "#store/failure.ts";
 import { throwNoMemory } from "#store/memory-rows.ts";
 import { requireCovered } from "#store/projections.ts";
@@ -142,6 +150,14 @@ export class MemoryStore implements Store {
 
   async memory(namespace: string, id: string): Promise<MemoryRow | undefined> {
     return this.#space(namespace).memories.find((row) => row.id === id);
+  }
+
+  async memoryVersion(namespace: string, at = { seq: Infinity, curation: Infinity }): Promise<MemoryVersion> {
+    const held = namespace === SHARED_MEMORY ? undefined : this.#held(namespace);
+    const events = (held?.events ?? []).slice(0, at.seq);
+    const curated = [...this.#space(namespace).curated].slice(0, at.curation);
+    const sha = sha256(JSON.stringify([held?.no, events, curated]));
+    return { seq: events.length, curation: curated.length, sha };
   }
 
   async newestFact(namespace: string, factKey: string, trust: Trust): Promise<MemoryRow | undefined> {

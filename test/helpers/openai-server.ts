@@ -6,7 +6,7 @@
  * A reply function receives the request, so that a test's model can decide by the prompt alone.
  */
 import type { IncomingMessage } from "node:http";
-import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { createAjv } from "#util/create-ajv.ts";
 import { parseJson } from "#util/json.ts";
 import { listenOnLoopback } from "./loopback.ts";
 import {
@@ -116,7 +116,7 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
 
 // ---------------------------------------------------------------- what requests may say
 
-const ajv = new Ajv({ allErrors: true, strictRequired: false, strictTypes: false });
+const ajv = createAjv({ allErrors: true, strictRequired: false, strictTypes: false });
 const text = { type: "string", minLength: 1 } as const;
 const isChatRequest = ajv.compile<ChatRequest>({
   type: "object",

@@ -6,7 +6,7 @@
  * query returns the last visible number. It computes real cosines, so that a wrong neighbour is a wrong answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { createAjv } from "#util/create-ajv.ts";
 import { parseJson } from "#util/json.ts";
 import { listenOnLoopback } from "./loopback.ts";
 
@@ -209,7 +209,7 @@ interface QueryBody {
   readonly topK: number;
   readonly filter?: { readonly embedder: { readonly $eq: string } };
 }
-const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
+const ajv = createAjv({ allErrors: true, allowUnionTypes: true });
 const ascii = { type: "string", minLength: 1, maxLength: 512, pattern: "^[\\x20-\\x7e]+$" } as const;
 const vector = { type: "array", minItems: 1, maxItems: 20_000, items: { type: "number" } } as const;
 const SCHEMAS: Readonly<Record<string, ReturnType<typeof ajv.compile>>> = {

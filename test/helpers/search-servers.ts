@@ -3,7 +3,7 @@
  *
  * Each server checks requests by its own schema, has one key, and answers in its own format with the given hits.
  */
-import { Ajv } from "ajv";
+import { createAjv } from "#util/create-ajv.ts";
 import type { Answer, RawAnswer } from "./openai-answers.ts";
 import { type ServiceRequest, type ServiceServer, startServiceServer } from "./service-server.ts";
 
@@ -47,7 +47,7 @@ export async function startSearchServer(
   return { origin, requests, violations, queries, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-const ajv = new Ajv({ strict: false });
+const ajv = createAjv({ strict: false });
 /** Compiles a schema once. */
 const checkOf = (schema: object) => ajv.compile(schema);
 

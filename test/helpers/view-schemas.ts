@@ -3,7 +3,8 @@
  *
  * Each has a closed schema, so that a new, missing or changed field fails a test: it changes the interface.
  */
-import { Ajv, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
+import { createAjv } from "#util/create-ajv.ts";
 import { bool, closed, count, positive, string, strings, time } from "./schema-parts.ts";
 
 const number = { type: "number", minimum: 0 } as const;
@@ -237,7 +238,7 @@ const SCHEMAS = {
   }),
 } as const;
 
-const ajv = new Ajv({ allErrors: true, strict: true, strictTypes: false });
+const ajv = createAjv({ allErrors: true, strict: true, strictTypes: false });
 const validators = new Map<string, ValidateFunction>(
   Object.entries(SCHEMAS).map(([name, schema]) => [name, ajv.compile(schema)]),
 );

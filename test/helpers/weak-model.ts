@@ -5,11 +5,11 @@
  * every value as its description says. A reply that the requested schema would not allow is an error: a grammar would
  * have forced the model away from its instructions.
  */
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { createAjv } from "#util/create-ajv.ts";
 import type { Answer, ChatRequest } from "./openai-answers.ts";
 
 type Values = Readonly<Record<string, unknown>>;
-const ajv = new Ajv2020({ strict: false });
+const ajv = createAjv({ strict: false });
 
 /** Answers with the command of that name. `isFull`: with its optional arguments too. `values` replace examples. */
 export function answerWeakly(request: ChatRequest, name: string, isFull = true, values: Values = {}): Answer {

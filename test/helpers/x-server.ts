@@ -3,7 +3,7 @@
  * and the shared secrets, and rejects repeated posts and nonces.
  */
 import { createHmac } from "node:crypto";
-import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { createAjv } from "#util/create-ajv.ts";
 import type { Answer } from "./openai-answers.ts";
 import { type ServiceRequest, type ServiceServer, startServiceServer } from "./service-server.ts";
 
@@ -20,7 +20,7 @@ export const X_ENVIRONMENT = {
   TW_ACCESS_TOKEN_SECRET: X_KEYS.accessTokenSecret,
 };
 
-const isPost = new Ajv().compile<{ text: string }>({
+const isPost = createAjv({}).compile<{ text: string }>({
   type: "object",
   properties: { text: { type: "string", minLength: 1 } },
   required: ["text"],

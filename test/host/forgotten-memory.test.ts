@@ -1,14 +1,16 @@
-/** A person's `forget` leaves no copy of a text or its vectors: in the store's files, the index files and Pinecone. */
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+/** A person's `forget` leaves no copy of a text, its words or its vectors: in the store's files and the index files. test/cli/pinecone.test.ts has Pinecone. */
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { removeMemoryOf } from "#app/memory-folders.ts";
 import type { Store } from "#core/ports/store.ts";
 import { changesOf } from "#host/change-memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { chooseIndex } from "#memory/vectors/choose-index.ts";
+import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
+import { openGraphIndexes } from "#memory/vectors/choose-index.ts";
+import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { toUnit } from "#memory/vectors/unit-vector.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
@@ -21,21 +23,42 @@ import { waitUntil } from "../helpers/wait-until.ts";
 const folder = mkdtempSync(join(tmpdir(), "goald-forgotten-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** In a piece of the step that has the secret. */
+const PIECE = "Turn left twice behind the oaks.";
 const SECRET = `The code of the ${"very ".repeat(1_200)} gate is 7731`;
 const PLAIN = "The bakery opens at eight.";
 const embedder = fixedEmbedder({ dimensions: 2_000 });
 /** A vector of another embedder, which no other row has. */
 const NEXT = Float32Array.from({ length: 300 }, (_, at) => Math.sin(at + 0.25));
 
-/** Names the files below a folder that hold these bytes. */
-const filesWith = (home: string, bytes: Buffer): readonly string[] =>
-  globSync("**/*", { cwd: home, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .filter((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(bytes))
-    .map(({ name }) => name);
 const bytesOf = (vector: Float32Array): Buffer => Buffer.from(vector.slice().buffer);
 /** The components of a vector that are not zero, as they are in a row of vectors. */
-const secretVector = toUnit(embedder.vectorOf(SECRET), embedder.dimensions).subarray(0, 9);
+const vectorOf = (text: string) => bytesOf(toUnit(embedder.vectorOf(text), embedder.dimensions).subarray(0, 9));
+
+const [STORE, INDEX] = ["goald.db*", "memory/**/*"];
+const WORDS = "its words in a snapshot";
+/** Each place of what is forgotten, with the files where it is. */
+const PLACES: readonly (readonly [name: string, files: string, bytes: Buffer])[] = [
+  ["the row", STORE, Buffer.from("gate is 7731")],
+  ["its copy in other case", STORE, Buffer.from("GATE IS 7731")],
+  ["its piece", STORE, Buffer.from(PIECE)],
+  ["its vector", STORE, vectorOf(SECRET)],
+  ["the vector of its piece", STORE, vectorOf(PIECE)],
+  ["its vector of the next embedder", STORE, bytesOf(NEXT)],
+  ["its vector in an index file", INDEX, vectorOf(SECRET)],
+  ["the vector of its piece in an index file", INDEX, vectorOf(PIECE)],
+  [WORDS, INDEX, Buffer.from("7731", "utf16le")],
+];
+const ALL = PLACES.map(([name]) => name);
+/** Names the places of a home that still have it. */
+const placesIn = (home: string): readonly string[] =>
+  PLACES.filter(([, files, bytes]) =>
+    globSync(files, { cwd: home, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(bytes)),
+  ).map(([name]) => name);
+
+const FORGET = { op: "forget", id: "foo/2", by: "person", copies: true } as const;
 
 async function makeHome(name: string, open: (path: string) => Promise<Store>) {
   const home = { privateFolder: join(folder, name) };
@@ -44,11 +67,17 @@ async function makeHome(name: string, open: (path: string) => Promise<Store>) {
   const lease = await store.claim("foo");
   const texts = [SECRET, PLAIN, SECRET.toUpperCase(), "Soup of the day", SECRET];
   const events = stamped(2, ...texts.map(() => said("x")));
-  await store.commit(lease, 1, { ...NOTHING, events, memories: texts.map((text, at) => memoryOf(at + 2, text)) });
+  const memories = texts.map((text, at) => memoryOf(at + 2, text));
+  const piece = { ...memoryOf(2, PIECE), kind: "piece" } as const;
+  await store.commit(lease, 1, { ...NOTHING, events, memories: [...memories, piece] });
   const openMemory = () =>
     openLongTermMemory({
       ...{ store, embedder, report: (problem) => expect(problem).toBe("") },
-      openIndex: chooseIndex("hnsw", { folder: join(home.privateFolder, "memory"), report: () => undefined }),
+      openIndex: openGraphIndexes({ folder: join(home.privateFolder, "memory"), report: () => undefined }, () => 1),
+      snapshots: new IndexSnapshots({
+        ...{ store, note: (text) => expect(text).toBe(""), isWriter: true, leastRows: 1 },
+        folderOf: (namespace) => memoryFolder(join(home.privateFolder, "memory"), namespace),
+      }),
     });
   return { home, store, openMemory };
 }
@@ -61,7 +90,7 @@ describe.each([
 ])("with %s", (name, open) => {
   it("leaves no copy in the store, its WAL or the index files, while the memory is loaded", async () => {
     const { home, store, openMemory } = await makeHome(name, open);
-    const graphs = () => filesWith(join(home.privateFolder, "memory"), bytesOf(secretVector));
+    const found = () => placesIn(home.privateFolder);
     // The graph is made in the background.
     let pauseMs = 100;
     await waitUntil("the graph is saved", async () => {
@@ -70,22 +99,49 @@ describe.each([
       await sleep(pauseMs);
       pauseMs *= 2;
       await saved.close();
-      return graphs().length > 0;
+      return found().includes("its vector in an index file");
     });
     const memory = openMemory();
     expect((await recall(memory))[0]?.text).toBe(SECRET);
     await store.saveNextVectors("foo", "next@300", [{ id: "foo/4", vector: NEXT }]);
-    const sought = [Buffer.from("gate is 7731"), Buffer.from("GATE IS 7731"), bytesOf(secretVector), bytesOf(NEXT)];
-    const placesOf = () => sought.map((bytes) => new Set(filesWith(home.privateFolder, bytes)).size > 0);
-    expect(placesOf()).toEqual([true, true, true, true]);
+    expect(found()).toEqual(ALL);
 
-    const forget = { op: "forget", id: "foo/2", by: "person" } as const;
     const change = changesOf(store, fakeClock(), (namespace) => removeMemoryOf(home, namespace, memory));
-    expect(await change("foo", [{ ...forget, copies: true }], "k")).toMatchObject([{ copies: ["foo/4", "foo/6"] }]);
-    expect(placesOf()).toEqual([false, false, false, false]);
+    expect(await change("foo", [FORGET], "k")).toMatchObject([{ copies: ["foo/2.1", "foo/4", "foo/6"] }]);
+    expect(found()).toEqual([]);
     expect((await recall(memory)).map(({ text }) => text).sort()).toEqual(["Soup of the day", PLAIN]);
     await memory.close();
     await store.close();
-    expect(placesOf()).toEqual([false, false, false, false]);
+    expect(found()).toEqual([]);
+    // The search would find what is left in a file of the store or of an index (control).
+    for (const file of ["goald.db-left", "memory/left.graph"]) {
+      const path = join(home.privateFolder, file);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, Buffer.concat(PLACES.map(([, , bytes]) => bytes)));
+    }
+    expect(found()).toEqual(ALL);
+  });
+
+  it("leaves no word in a snapshot that is written while the person forgets", async () => {
+    const { home, store, openMemory } = await makeHome(`${name}, written`, open);
+    const memory = openMemory();
+    const forget = changesOf(store, fakeClock(), (namespace) => removeMemoryOf(home, namespace, memory));
+    const recalled = recall(memory);
+    await forget("foo", [FORGET], "k");
+    expect(placesIn(home.privateFolder)).not.toContain(WORDS);
+    await recalled;
+    await memory.close();
+    expect(placesIn(home.privateFolder)).not.toContain(WORDS);
+    await store.close();
+  });
+
+  it("would leave the words in the snapshot if that was not deleted (negative control)", async () => {
+    const { home, store, openMemory } = await makeHome(`${name}, kept`, open);
+    const memory = openMemory();
+    await recall(memory);
+    await memory.close();
+    await changesOf(store, fakeClock(), async () => undefined)("foo", [FORGET], "k");
+    expect(placesIn(home.privateFolder)).toContain(WORDS);
+    await store.close();
   });
 });

@@ -32,7 +32,9 @@ it("a past fact is listed with the step until which it was so", async () => {
     ["foo/2.1", "until step 2"],
   ]);
   const row = await store.memory("foo", "foo/2.1");
-  expect(row && describeMemory(viewMemory(row))).toMatch(/\nuntil step 2\nIts newer fact is foo\/3\.1\n\na: b: 1$/);
+  expect(row && describeMemory(viewMemory(row))).toMatch(
+    /\nuntil step 2\nClosed by the newer fact foo\/3\.1\n\na: b: 1$/,
+  );
 });
 
 it("a row that the agent hid is listed as hidden, its mark only with all, and neither after a person forgot it", async () => {

@@ -6,18 +6,25 @@ import { shownIds } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { BackgroundLots } from "#memory/recall/background-lots.ts";
+import { type LongTermMemoryParts, openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { loadWords } from "#prompt/template.ts";
 import { rebuildPrompt } from "#views/rebuild-prompt.ts";
+import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 
 type Asked = EventOf<"model-asked"> & RecordedEvent;
 const PRICES = [113, 142, 97, 205, 88, 176];
 const LONG = "The harbour has a crane that lifts boats. ".repeat(40);
 
-/** Runs an agent with a long memory and a series, and returns its requests with what rebuilds their prompts. */
-async function runAgent() {
+type Parts = Pick<LongTermMemoryParts, "embedder" | "lots">;
+
+/**
+ * Runs an agent with a long memory and a series, and `notes` of a person, and returns its requests with what rebuilds their
+ * prompts.
+ */
+async function runAgent(memoryParts: Parts = { embedder: openHashEmbedder() }, notes: readonly string[] = []) {
   let memory: RecallingMemory | undefined;
   const loop = await makeLoop({
     script: [
@@ -38,7 +45,9 @@ async function runAgent() {
   const report = (problem: string): never => {
     throw new Error(problem);
   };
-  memory = openLongTermMemory({ store: loop.store, embedder: openHashEmbedder(), report });
+  memory = openLongTermMemory({ store: loop.store, ...memoryParts, report });
+  const curated = notes.map((text) => ({ op: "add", kind: "note", text, importance: 0.5, trust: "person" }) as const);
+  if (notes.length > 0) await loop.store.curate(loop.row.id, curated, "notes", loop.clock.now().toISOString());
   const words = { type: "say", from: "ada", text: `${LONG}\nNote the price of each listing.` } as const;
   await loop.store.deliver(loop.row.id, "say", words, loop.clock.now().toISOString());
   await loop.run();
@@ -77,6 +86,17 @@ describe("a prompt with recalls", () => {
       expect([part, shown.some((recall) => recall[part] !== undefined)]).toEqual([part, true]);
     expect(JSON.stringify(shown)).not.toMatch(/harbour|Listing/);
     expect(requests[0]?.asked).not.toHaveProperty("shown");
+  });
+
+  it("is rebuilt exactly although vectors made in the background changed what later steps recall", async () => {
+    const embedder = fixedEmbedder();
+    const notes = Array.from({ length: 400 }, (_, at) => `Note ${at} of the harbour, the crane and listing ${at}.`);
+    const { requests, parts, sent } = await runAgent({ embedder, lots: new BackgroundLots(0) }, notes);
+    // More requests than steps: the background worked during the run.
+    expect(embedder.requests.length).toBeGreaterThan(requests.length);
+    const rebuilt = requests.map(({ asked, state, rows }) => rebuildPrompt(asked, state, rows.toReversed(), parts));
+    expect(rebuilt.map(({ exact }) => exact)).toEqual(requests.map(() => true));
+    expect(rebuilt.map(({ messages }) => messages)).toEqual(sent);
   });
 
   it("is a reconstruction without that record, with other characters, or without one of the rows", () => {

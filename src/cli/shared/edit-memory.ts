@@ -6,6 +6,7 @@
  */
 import type { Reading } from "#api/reading.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
+import { correctFact } from "#core/fact.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory-row.ts";
 import { countNoun, joinNames } from "#core/text.ts";
@@ -52,7 +53,8 @@ export async function correctMemory(
   return withSpace(name, options, async (space, context) => {
     const row = await withReading(context, (reading) => requireOwn(reading, id, space));
     requireLive(row);
-    const text = await textOf(words, `goald memory ${name} correct ${id} "It opens at nine"`, context);
+    const given = await textOf(words, `goald memory ${name} correct ${id} "It opens at nine"`, context);
+    const text = (row.factKey === undefined ? undefined : correctFact(row.text, given)) ?? given;
     // The record of a step is immutable, so its correction becomes a fact.
     const kind: MemoryKind = row.kind === "note" ? "note" : "fact";
     const source = row.source === null ? {} : { source: row.source };
@@ -120,8 +122,8 @@ function describeLog(agent: string, steps: readonly number[]): string {
   const first = steps[0] ?? 1;
   return (
     `The log of ${agent} and the files that it was read from still have it: ${steps.length === 1 ? "step" : "steps"} ${what}. ` +
-    `The log goes only as a whole: goald rm ${agent}` +
-    (first > 1 ? `, after goald fork ${agent} --step ${first - 1} to keep what came before.` : ".")
+    `A part of a log cannot be deleted. To delete all of it: goald rm ${agent}` +
+    (first > 1 ? `; to keep what came before, first goald fork ${agent} --step ${first - 1}.` : ".")
   );
 }
 
@@ -190,7 +192,7 @@ function tellChanged(
     output.say(clean(isNew ? `${done} ${id}` : `${id}: nothing to change.`));
     if (copies.length > 0)
       output.say(clean(`It also ${also} ${countNoun(copies.length, "row")} that said the same: ${copies.join(", ")}`));
-    if (alike.length > 0) output.say(clean(`Rows that resemble it were left as they are: ${alike.join(", ")}`));
+    if (alike.length > 0) output.say(clean(`Rows that may hold the same were left as they are: ${alike.join(", ")}`));
   }
 }
 

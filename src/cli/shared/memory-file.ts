@@ -6,9 +6,10 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
-import { isLive } from "#core/memory.ts";
+import { isLive, isPast } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory-row.ts";
 import { outsideOf, parseSources } from "#core/provenance.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { inertJson } from "#util/unseen.ts";
 import { identityOf, MEMORY_KINDS, type MemoryView, TRUSTS } from "#views/memory-view.ts";
@@ -40,17 +41,28 @@ export async function exportMemories(name: string, file: string | undefined, opt
     const rows: MemoryView[] = [];
     for await (const row of allMemories(reading, place)) if (isLive(row)) rows.push(row);
     rows.sort((a, b) => a.seq - b.seq || orderWithinEvent(a.id) - orderWithinEvent(b.id));
-    const lines = rows.map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
+    const lines = withNewerFacts(rows).map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
     if (file === undefined) for (const line of lines) output.data(line);
     else {
       await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
         throw cannot("written", file, thrown);
       });
       if (output.json) output.data(JSON.stringify({ namespace, file, count: lines.length }));
-      else output.say(clean(`Wrote ${lines.length} of ${namespace} to ${file}`));
+      else output.say(clean(`Wrote ${countNoun(lines.length, "row")} of ${namespace} to ${file}`));
     }
     return EXIT.ok;
   });
+}
+
+/** Leaves out past facts whose newer fact was replaced or forgotten: where they are imported they would hold again. Oldest first. */
+function withNewerFacts(rows: readonly MemoryView[]): readonly MemoryView[] {
+  const kept = new Set<string>();
+  const newestFirst = rows.toReversed().filter((row) => {
+    const isKept = !isPast(row) || kept.has(row.closed?.by ?? "");
+    if (isKept) kept.add(row.id);
+    return isKept;
+  });
+  return newestFirst.reverse();
 }
 
 /** Rows of one event in their order, then those that a person added before the next event. */
@@ -85,7 +97,7 @@ export async function importMemories(name: string, file: string, options: Import
     const added = await addLines(lines, space, context);
     const known = lines.length - added;
     if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
-    else context.output.say(`Added ${added} to ${space.title}; ${known} were known.`);
+    else context.output.say(`Added ${countNoun(added, "row")} to ${space.title}; ${known} known already.`);
     return EXIT.ok;
   } finally {
     context.output.close();

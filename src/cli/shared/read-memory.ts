@@ -32,7 +32,8 @@ export async function listMemories(name: string, options: ListOptions): Promise<
     const list = await reading.memories({ name, shared }, { all, limit, ...(kind ? { kind } : {}) });
     const { namespace, count, pieces, memories } = list;
     if (output.json) output.data(redact(JSON.stringify(list)));
-    else if (count === 0) output.say(`There is nothing in ${titleOf(namespace)}.`);
+    else if (count === 0)
+      output.say(`There is ${kind === undefined ? "nothing" : `no ${kind}`} in ${titleOf(namespace)}.`);
     else {
       output.data(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
       if (memories.length < count) output.say(`The newest ${memories.length} of ${count}. More: -n ${count}`);

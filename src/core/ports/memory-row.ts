@@ -101,6 +101,18 @@ export interface MemoryChanged {
   readonly alike?: readonly string[];
 }
 
+/** A state of a namespace's memory, without its vectors. */
+export interface MemoryVersion {
+  /** Number of the last event, and of the last change by people; 0 for none. */
+  readonly seq: number;
+  readonly curation: number;
+  /**
+   * Hash of the agent's log and of the changes by people up to there. Another agent of the same id has another one, and so has a
+   * store that was restored from a backup and went on.
+   */
+  readonly sha: string;
+}
+
 /** A memory that may exist in a remote index. Recorded before it is sent, and kept until it is deleted there. */
 export interface RemoteRow {
   /** `MemoryRow.id`. */

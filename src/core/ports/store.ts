@@ -5,7 +5,7 @@ import type { AgentRow, AgentSpec, Fork, Lease } from "./agent.ts";
 import type { Commit } from "./commit.ts";
 import type { FileVersion, LastFileVersion } from "./file-version.ts";
 import type { InboxMessage, InboxRow } from "./inbox.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "./memory-row.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, MemoryVersion, RemoteRow, Trust } from "./memory-row.ts";
 
 export interface Loaded {
   readonly head: number;
@@ -67,6 +67,8 @@ export interface Store {
    * fewer than `limit` means the end. A row that was pinned, forgotten or superseded appears again.
    */
   memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]>;
+  /** The state of a namespace's memory now, or after that event and that change by people. */
+  memoryVersion(namespace: string, at?: Pick<MemoryVersion, "seq" | "curation">): Promise<MemoryVersion>;
   /** One row by its id; undefined when there is none. */
   memory(namespace: string, id: string): Promise<MemoryRow | undefined>;
   /** The newest row with this key and trust, which may be forgotten or superseded, in constant time. */
@@ -139,6 +141,7 @@ export type StoreReader = Pick<
   | "blob"
   | "memories"
   | "memory"
+  | "memoryVersion"
   | "files"
   | "lastFileVersion"
   | "outsideBelow"

@@ -18,7 +18,7 @@ export interface Embedder {
   readonly local: boolean;
   /** True when texts of similar meaning get similar vectors even without shared words. */
   readonly semantic: boolean;
-  /** True when a vector costs no request and under 0.1 ms: they are made at each start and never saved. Default: false. */
+  /** True when a vector costs no request and about 0.1 ms: such vectors are not saved in the store. Default: false. */
   readonly isInstant?: boolean;
   /** Unit vectors, one per text, in order. Rejects when the server is unavailable, or `purse` cannot pay for it. */
   embed(texts: readonly string[], signal: AbortSignal, purse?: EmbeddingPurse): Promise<readonly Float32Array[]>;

@@ -8,8 +8,10 @@
  * Slots are numbered from 0 without gaps. A removed row is never found and counts in no statistic; its postings stay.
  */
 import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { Columns } from "../snapshots/columns.ts";
 import { LEXICAL_SETTINGS, type LexicalSettings } from "./lexical-settings.ts";
 import { grown } from "./number-lists.ts";
+import type { WordMeanings } from "./related-terms.ts";
 import { RowStatistics } from "./row-statistics.ts";
 import { ScoreSums } from "./score-sums.ts";
 import { TermIndex } from "./term-index.ts";
@@ -55,14 +57,21 @@ export class LexicalIndex {
   #used = 0;
   readonly #sums = new ScoreSums();
 
-  constructor(settings: LexicalSettings = LEXICAL_SETTINGS) {
+  /** Without `meanings` rows are found by shared words and spellings alone. */
+  constructor(settings: LexicalSettings = LEXICAL_SETTINGS, meanings?: WordMeanings) {
     this.#settings = settings;
-    this.#terms = new TermIndex(settings);
+    this.#terms = new TermIndex(settings, meanings);
     this.#rows = new RowStatistics(settings.window);
     const heaviestFirst = settings.window.toSorted(([, a], [, b]) => b - a);
     this.#distances = Int32Array.from(heaviestFirst, ([distance]) => distance);
     this.#weights = Float32Array.from(heaviestFirst, ([, weight]) => weight);
     this.#scaledWeights = new Float64Array(heaviestFirst.length);
+  }
+
+  exchange(columns: Columns): void {
+    this.#terms.exchange(columns.part("terms"));
+    this.#rows.exchange(columns.part("rows"));
+    this.#frequencies = columns.array("frequencies", this.#frequencies);
   }
 
   /** Number of live rows. */

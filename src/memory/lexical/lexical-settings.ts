@@ -6,6 +6,8 @@ export interface LexicalSettings {
   readonly windowWords: number;
   /** Weight of a term that is only spelled like a word of the query: questions and answers use different forms. */
   readonly similarTermWeight: number;
+  /** Weight of a term that only means something like a word of the query. */
+  readonly relatedTermWeight: number;
   /**
    * BM25's k1 (term frequency saturation) and b (length normalisation). k1 is high, because a word that neighbours
    * share is their topic; b is low, because long rows are long by what they hold.
@@ -26,7 +28,8 @@ export const LEXICAL_SETTINGS: LexicalSettings = {
   ],
   windowWords: 14,
   similarTermWeight: 0.5,
+  relatedTermWeight: 0.55,
   saturation: 2,
   lengthNormalisation: 0.3,
-  maxTerms: 24,
+  maxTerms: 40,
 };

@@ -5,6 +5,8 @@
  * the start of the next one. Most words occur once or twice and cost a few bytes, a growing list is never copied, and
  * the garbage collector sees one array.
  */
+import type { Columns } from "../snapshots/columns.ts";
+
 const SHORTEST_BLOCK = 2;
 const LONGEST_BLOCK = 128;
 
@@ -21,6 +23,16 @@ export class NumberLists {
 
   get count(): number {
     return this.#lists;
+  }
+
+  exchange(columns: Columns): void {
+    this.#cells = columns.array("cells", this.#cells);
+    this.#used = columns.number("used", this.#used);
+    this.#first = columns.array("first", this.#first);
+    this.#next = columns.array("next", this.#next);
+    this.#end = columns.array("end", this.#end);
+    this.#lengths = columns.array("lengths", this.#lengths);
+    this.#lists = columns.number("lists", this.#lists);
   }
 
   /** Opens an empty list and returns its number, counted from 0. */

@@ -3,6 +3,7 @@
  *
  * Both keep flat arrays: an entry takes 8 to 16 bytes, a Map takes over 40, and the garbage collector sees one array.
  */
+import type { Columns } from "../snapshots/columns.ts";
 import { grown } from "./number-lists.ts";
 
 const MOST_FILLED = 0.6;
@@ -12,6 +13,12 @@ export class NumberMap {
   /** Each value plus 1; 0 is an empty cell. */
   #values = new Uint32Array(64);
   #size = 0;
+
+  exchange(columns: Columns): void {
+    this.#keys = columns.array("keys", this.#keys);
+    this.#values = columns.array("values", this.#values);
+    this.#size = columns.number("size", this.#size);
+  }
 
   get(key: number): number | undefined {
     const value = this.#values[this.#cellOf(key)] as number;
@@ -68,6 +75,11 @@ export class NumberChains {
   readonly #last = new NumberMap();
   /** By item: the one added before it with the same number, plus 1; 0 for none. */
   #before = new Uint32Array(256);
+
+  exchange(columns: Columns): void {
+    this.#last.exchange(columns.part("last"));
+    this.#before = columns.array("before", this.#before);
+  }
 
   /** Each item is added once. */
   add(number: number, item: number): void {

@@ -3,6 +3,7 @@
  *
  * Slots are numbered from 0 without gaps. Removed rows count in no total and in no window.
  */
+import type { Columns } from "../snapshots/columns.ts";
 import { grown } from "./number-lists.ts";
 
 export class RowStatistics {
@@ -11,7 +12,8 @@ export class RowStatistics {
   #lengths = new Float32Array(256);
   #windowLengths = new Float64Array(256);
   #live = new Uint8Array(256);
-  readonly #namespaceNumbers = new Map<string, number>();
+  /** The namespace of each number. */
+  #namespaceNames: readonly string[] = [];
   #slots = 0;
   #size = 0;
   #totalLength = 0;
@@ -19,6 +21,18 @@ export class RowStatistics {
 
   constructor(window: readonly (readonly [distance: number, weight: number])[]) {
     this.#window = window;
+  }
+
+  exchange(columns: Columns): void {
+    this.#namespaces = columns.array("namespaces", this.#namespaces);
+    this.#lengths = columns.array("lengths", this.#lengths);
+    this.#windowLengths = columns.array("windowLengths", this.#windowLengths);
+    this.#live = columns.array("live", this.#live);
+    this.#namespaceNames = columns.words("namespaceNames", this.#namespaceNames);
+    this.#slots = columns.number("slots", this.#slots);
+    this.#size = columns.number("size", this.#size);
+    this.#totalLength = columns.number("totalLength", this.#totalLength);
+    this.#totalWindowLength = columns.number("totalWindowLength", this.#totalWindowLength);
   }
 
   /** Number of rows ever added. */
@@ -41,7 +55,7 @@ export class RowStatistics {
   }
 
   get hasOneNamespace(): boolean {
-    return this.#namespaceNumbers.size === 1;
+    return this.#namespaceNames.length === 1;
   }
 
   /** Namespace numbers by slot. This array and those below are valid until the next row is added. */
@@ -98,11 +112,10 @@ export class RowStatistics {
   }
 
   #namespaceNumber(namespace: string): number {
-    const known = this.#namespaceNumbers.get(namespace);
-    if (known !== undefined) return known;
-    const number = this.#namespaceNumbers.size;
-    this.#namespaceNumbers.set(namespace, number);
-    return number;
+    const known = this.#namespaceNames.indexOf(namespace);
+    if (known >= 0) return known;
+    this.#namespaceNames = [...this.#namespaceNames, namespace];
+    return this.#namespaceNames.length - 1;
   }
 
   #reserve(slots: number): void {

@@ -1,12 +1,15 @@
 /** stop-words.ts -- English and German words that carry no topic, in the folded form of `wordsOf`. */
 
-export const isStopWord = (word: string): boolean => STOP_WORDS.has(word);
+export const isStopWord = (word: string): boolean => STOP_WORD_NUMBERS.has(word);
+
+/** Returns a number below STOP_WORD_COUNT; undefined for other words. */
+export const stopWordNumber = (word: string): number | undefined => STOP_WORD_NUMBERS.get(word);
 
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "a about after again all also always am an and another any anyone anything are as at be because been before being both but by " +
     "came can come could d did do does doing done down each either else ever every few for from get gets getting give given go " +
-    "goes going gone got had has have having he her here hers him his how however i if in into is isn it its itself just let ll " +
+    "goes going gone got had has have having he her here hers him his how however i if in into is isn it its itself just know knows let ll " +
     "m made make many may maybe me might mine more most much must my no nor not now of off often oh ok on once one only onto or " +
     "other our ours out over own per please re really s same say shall she should since so some someone something still such t " +
     "than that the their theirs them then there these they thing things this those though through to too under until up upon us " +
@@ -18,3 +21,5 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
     "was wenn wer wie wir wird wo wurde zu zum zur"
   ).split(" "),
 );
+export const STOP_WORD_COUNT = STOP_WORDS.size;
+const STOP_WORD_NUMBERS: ReadonlyMap<string, number> = new Map([...STOP_WORDS].map((word, number) => [word, number]));

@@ -1,12 +1,18 @@
 /** term-index.ts -- the postings and document frequencies of all terms, and the terms that a text is searched by. */
+import type { Columns } from "../snapshots/columns.ts";
 import type { LexicalSettings } from "./lexical-settings.ts";
 import { grown, NumberLists } from "./number-lists.ts";
+import { RelatedTerms, type WordMeanings } from "./related-terms.ts";
+import { isStopWord } from "./stop-words.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 /** Longest text, in words, that also matches terms of similar spelling: in a short question each spelling matters. */
 const MAX_WORDS_WITH_SIMILAR = 32;
 /** Bound of term numbers and row counts: two such numbers fit exactly into one double. */
 const MAX_TERMS = 2 ** 26;
+
+/** The place of a word that the table of meanings does not have. */
+const NO_PLACE = -1;
 
 /** A term that a text is searched by. */
 export interface WeightedTerm {
@@ -17,6 +23,7 @@ export interface WeightedTerm {
 export class TermIndex {
   readonly #settings: LexicalSettings;
   readonly vocabulary = new Vocabulary();
+  readonly #related: RelatedTerms | undefined;
   /** List n holds the postings of term n. */
   readonly #postings = new NumberLists();
   #documentFrequencies = new Uint32Array(256);
@@ -25,8 +32,16 @@ export class TermIndex {
   /** Scratch: the terms of the current text. */
   #matched = new Uint32Array(64);
 
-  constructor(settings: LexicalSettings) {
+  constructor(settings: LexicalSettings, meanings?: WordMeanings) {
     this.#settings = settings;
+    this.#related = meanings && new RelatedTerms(this.vocabulary, meanings);
+  }
+
+  exchange(columns: Columns): void {
+    this.vocabulary.exchange(columns.part("vocabulary"));
+    this.#postings.exchange(columns.part("postings"));
+    this.#documentFrequencies = columns.array("documentFrequencies", this.#documentFrequencies);
+    this.#weights = columns.array("weights", this.#weights);
   }
 
   /** Number of live rows with this term. */
@@ -89,7 +104,8 @@ export class TermIndex {
       const term = terms[at] as number;
       if (term >= 0 && (this.#documentFrequencies[term] as number) > 0) count = this.#match(term, 1, count);
     }
-    return words.length <= MAX_WORDS_WITH_SIMILAR ? this.#matchSimilar(words, terms, count) : count;
+    if (words.length > MAX_WORDS_WITH_SIMILAR) return count;
+    return this.#matchRelated(words, terms, this.#matchSimilar(words, terms, count));
   }
 
   #matchSimilar(words: readonly string[], terms: Int32Array, matched: number): number {
@@ -99,6 +115,26 @@ export class TermIndex {
       for (const { term, similarity } of this.vocabulary.findSimilar(words[at] as string, terms[at] as number))
         if ((this.#documentFrequencies[term] as number) > 0)
           count = this.#match(term, similarTermWeight * similarity, count);
+    return count;
+  }
+
+  /** Skips a text whose words mostly have no meaning: it is code or in another language. */
+  #matchRelated(words: readonly string[], terms: Int32Array, matched: number): number {
+    const related = this.#related;
+    if (!related) return matched;
+    const places = words.map((word) => (isStopWord(word) ? NO_PLACE : related.placeOf(word)));
+    const content = [...words.keys()].filter((at) => {
+      const word = words[at] as string;
+      return !isStopWord(word) && !/\d/.test(word);
+    });
+    if (2 * content.filter((at) => places[at] !== NO_PLACE).length < content.length) return matched;
+    let count = matched;
+    for (const [at, place] of places.entries()) {
+      if (place === NO_PLACE) continue;
+      for (const { term, similarity } of related.find(place, terms[at] as number))
+        if ((this.#documentFrequencies[term] as number) > 0)
+          count = this.#match(term, this.#settings.relatedTermWeight * similarity, count);
+    }
     return count;
   }
 

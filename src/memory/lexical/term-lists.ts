@@ -4,6 +4,7 @@
  * A term takes one to three bytes, because frequent terms come early and so have low numbers: a row of 400 characters takes
  * about 110 bytes, as 32-bit numbers it would take 250.
  */
+import type { Columns } from "../snapshots/columns.ts";
 import { grown } from "./number-lists.ts";
 
 const MAX_BYTES_PER_TERM = 5;
@@ -14,6 +15,12 @@ export class TermLists {
   #ends = new Uint32Array(256);
   #count = 0;
   #scratch = new Uint32Array(256);
+
+  exchange(columns: Columns): void {
+    this.#bytes = columns.array("bytes", this.#bytes);
+    this.#ends = columns.array("ends", this.#ends);
+    this.#count = columns.number("count", this.#count);
+  }
 
   /** Adds the terms of the next row. */
   add(terms: Uint32Array): void {

@@ -2,30 +2,17 @@
  * vocabulary.ts -- numbers the words of an index as terms and finds terms of similar spelling.
  *
  * Words of one stem are one term; stop words are terms too, which no search finds. Words that stemming does not unite (`decide` and `decision`, parts of a German
- * compound, typing errors) are similar when they share character n-grams of length 3 to 5. Each pair is compared once,
- * when the later word is added: a comparison per row and query would be the most expensive part of both.
+ * compound, typing errors) may be similar (similar-terms.ts).
  */
 import { hashOf, stemOf } from "#util/words.ts";
-import { grown, NumberLists } from "./number-lists.ts";
-import { NumberMap } from "./number-map.ts";
-import { isStopWord } from "./stop-words.ts";
+import type { Columns } from "../snapshots/columns.ts";
+import { grown } from "./number-lists.ts";
+import { NO_ITEM } from "./number-map.ts";
+import { type SimilarTerm, SimilarTerms } from "./similar-terms.ts";
+import { isStopWord, STOP_WORD_COUNT, stopWordNumber } from "./stop-words.ts";
+import { WordList } from "./word-list.ts";
 import { hashLetters, hashNumber } from "./word-set.ts";
 
-export interface SimilarTerm {
-  readonly term: number;
-  /** Dice coefficient of the n-grams, at least `MIN_SIMILARITY`. */
-  readonly similarity: number;
-}
-
-const MIN_SIMILARITY = 0.42;
-/** Longer words are data or compounds; only their beginning is compared. */
-const MAX_COMPARED_CHARS = 24;
-/** Similar terms kept per term, the first that were added. */
-const MAX_SIMILAR = 8;
-/** Later terms are not compared, so that a log full of random names stays cheap. */
-const MAX_COMPARED_TERMS = 60_000;
-/** N-grams in more terms than this are ignored. */
-const MAX_TERMS_OF_GRAM = 1_500;
 /** Word forms whose term is cached; the cache is emptied when full. */
 const MAX_CACHED_FORMS = 16_384;
 const STOP = -1;
@@ -46,29 +33,36 @@ interface TermLookup {
 }
 
 export class Vocabulary {
-  readonly #termOfStem = new Map<string, number>();
-  readonly #termOfStopWord = new Map<string, number>();
-  readonly #stems: string[] = [];
+  /** Its words are the stems of the terms; those of stop words are hidden. */
+  readonly #stems = new WordList();
+  /** By stop word: its term plus 1, 0 for none. */
+  #termsOfStopWords = new Uint32Array(STOP_WORD_COUNT);
   readonly #termOfForm = new Map<string, number>();
   /** By term, see `letterHashes` and `numberHashes`. */
   #letterHashes = new Uint32Array(256);
   #numberHashes = new Uint32Array(256);
+  #formHashes = new Uint32Array(256);
   #areStopWords = new Uint8Array(256);
   /** Scratch of `countTerms`; `#places` holds the place of each term in it plus 1, all 0 between two texts. */
   #places = new Uint32Array(256);
   #counted = new Uint32Array(64);
   #frequencies = new Uint32Array(64);
   readonly #lookups = new WeakMap<readonly string[], TermLookup>();
-  readonly #listOfGram = new NumberMap();
-  readonly #termsOfGram = new NumberLists();
-  /** Number of n-grams per term; 0: the term is not compared. */
-  #gramCounts = new Uint8Array(256);
-  /** Scratch: shared n-grams per term, all 0 between two comparisons. */
-  #shared = new Uint16Array(256);
-  readonly #similar = new Map<number, SimilarTerm[]>();
+  readonly #similar = new SimilarTerms();
 
   get size(): number {
-    return this.#stems.length;
+    return this.#stems.count;
+  }
+
+  exchange(columns: Columns): void {
+    this.#stems.exchange(columns.part("stems"));
+    this.#similar.exchange(columns.part("similar"));
+    this.#termsOfStopWords = columns.array("termsOfStopWords", this.#termsOfStopWords);
+    this.#letterHashes = columns.array("letterHashes", this.#letterHashes);
+    this.#numberHashes = columns.array("numberHashes", this.#numberHashes);
+    this.#formHashes = columns.array("formHashes", this.#formHashes);
+    this.#areStopWords = columns.array("areStopWords", this.#areStopWords);
+    this.#places = columns.array("places", this.#places);
   }
 
   /** By term: hash of the stem of its word without digits, 0 when it has no letters. Valid until a word is added. */
@@ -79,6 +73,11 @@ export class Vocabulary {
   /** By term: hash of a term with digits, 0 for others. Valid until a word is added. */
   get numberHashes(): Uint32Array {
     return this.#numberHashes;
+  }
+
+  /** By term: hash of the first word that came with this stem. Valid until a word is added. */
+  get formHashes(): Uint32Array {
+    return this.#formHashes;
   }
 
   isStopWord(term: number): boolean {
@@ -111,7 +110,8 @@ export class Vocabulary {
   #addWord(form: string): number {
     const cached = this.#termOfForm.get(form);
     if (cached !== undefined) return cached;
-    const term = isStopWord(form) ? this.#addStopWord(form) : this.#addStem(form);
+    const stopWord = stopWordNumber(form);
+    const term = stopWord === undefined ? this.#addStem(form) : this.#addStopWord(form, stopWord);
     this.#cache(form, term);
     return term;
   }
@@ -121,7 +121,7 @@ export class Vocabulary {
     const cached = this.#termOfForm.get(form);
     if (cached !== undefined) return this.isStopWord(cached) ? STOP : cached;
     if (isStopWord(form)) return STOP;
-    const term = this.#termOfStem.get(stemOf(form)) ?? UNKNOWN;
+    const term = this.findStem(stemOf(form));
     if (term !== UNKNOWN) this.#cache(form, term);
     return term;
   }
@@ -138,16 +138,17 @@ export class Vocabulary {
 
   /** Returns a number below 0 for an unknown stem. */
   findStem(stem: string): number {
-    return this.#termOfStem.get(stem) ?? UNKNOWN;
+    const term = this.#stems.find(stem);
+    return term === NO_ITEM ? UNKNOWN : term;
   }
 
   stemOf(term: number): string {
-    return this.#stems[term] as string;
+    return this.#stems.at(term);
   }
 
   /** Returns the terms spelled like a word, without its own. `term` must be the result of `findTerm`. Adds nothing. */
   findSimilar(form: string, term: number): readonly SimilarTerm[] {
-    return term === UNKNOWN ? this.#compare(stemOf(form)) : (this.#similar.get(term) ?? NONE);
+    return term === UNKNOWN ? this.#similar.find(stemOf(form)) : term === STOP ? NONE : this.#similar.of(term);
   }
 
   #cache(form: string, term: number): void {
@@ -157,89 +158,34 @@ export class Vocabulary {
 
   #addStem(form: string): number {
     const stem = stemOf(form);
-    const known = this.#termOfStem.get(stem);
-    if (known !== undefined) return known;
-    const term = this.#addTerm(stem);
-    this.#termOfStem.set(stem, term);
-    if (term < MAX_COMPARED_TERMS) this.#linkSimilar(term, stem);
+    const known = this.#stems.find(stem);
+    if (known !== NO_ITEM) return known;
+    const term = this.#addTerm(stem, false);
+    this.#formHashes[term] = hashOf(form);
+    this.#similar.add(term, stem);
     return term;
   }
 
-  #addStopWord(form: string): number {
-    const known = this.#termOfStopWord.get(form);
-    if (known !== undefined) return known;
-    const term = this.#addTerm(stemOf(form));
-    this.#termOfStopWord.set(form, term);
+  #addStopWord(form: string, stopWord: number): number {
+    const known = (this.#termsOfStopWords[stopWord] as number) - 1;
+    if (known >= 0) return known;
+    const term = this.#addTerm(stemOf(form), true);
+    this.#termsOfStopWords[stopWord] = term + 1;
     this.#areStopWords[term] = 1;
     return term;
   }
 
-  #addTerm(stem: string): number {
-    const term = this.#stems.push(stem) - 1;
+  #addTerm(stem: string, isStopWord: boolean): number {
+    const term = this.#stems.add(stem, { isHidden: isStopWord });
     if (term >= this.#places.length) {
       this.#places = grown(this.#places, term + 1);
       this.#letterHashes = grown(this.#letterHashes, term + 1);
       this.#numberHashes = grown(this.#numberHashes, term + 1);
+      this.#formHashes = grown(this.#formHashes, term + 1);
       this.#areStopWords = grown(this.#areStopWords, term + 1);
     }
     this.#letterHashes[term] = hashLetters(stem);
     this.#numberHashes[term] = hashNumber(stem);
     return term;
   }
-
-  #linkSimilar(term: number, stem: string): void {
-    if (term >= this.#gramCounts.length) {
-      this.#gramCounts = grown(this.#gramCounts, term + 1);
-      this.#shared = grown(this.#shared, term + 1);
-    }
-    const similar = this.#compare(stem);
-    if (similar.length > 0) this.#similar.set(term, similar);
-    for (const { term: other, similarity } of similar) {
-      const ofOther = this.#similar.get(other);
-      if (!ofOther) this.#similar.set(other, [{ term, similarity }]);
-      else if (ofOther.length < MAX_SIMILAR) ofOther.push({ term, similarity });
-    }
-    const grams = gramsOf(stem);
-    this.#gramCounts[term] = grams.length;
-    for (const gram of grams) {
-      let list = this.#listOfGram.get(gram);
-      if (list === undefined) {
-        list = this.#termsOfGram.open();
-        this.#listOfGram.set(gram, list);
-      }
-      this.#termsOfGram.push(list, term);
-    }
-  }
-
-  /** Returns the terms spelled like `stem`, most similar first. */
-  #compare(stem: string): SimilarTerm[] {
-    const grams = gramsOf(stem);
-    const touched: number[] = [];
-    for (const gram of grams) {
-      const list = this.#listOfGram.get(gram);
-      if (list === undefined || this.#termsOfGram.length(list) > MAX_TERMS_OF_GRAM) continue;
-      for (const term of this.#termsOfGram.read(list)) {
-        const before = this.#shared[term] as number;
-        if (before === 0) touched.push(term);
-        this.#shared[term] = before + 1;
-      }
-    }
-    const similar: SimilarTerm[] = [];
-    for (const term of touched) {
-      const similarity = (2 * (this.#shared[term] as number)) / (grams.length + (this.#gramCounts[term] as number));
-      this.#shared[term] = 0;
-      if (similarity >= MIN_SIMILARITY) similar.push({ term, similarity });
-    }
-    return similar.sort((a, b) => b.similarity - a.similarity || a.term - b.term).slice(0, MAX_SIMILAR);
-  }
-}
-
-/** Returns hashes of the distinct n-grams of length 3 to 5, word ends marked; none for numbers and the shortest words. */
-function gramsOf(stem: string): number[] {
-  if (stem.length < 3 || /\d/.test(stem)) return [];
-  const marked = `^${stem.slice(0, MAX_COMPARED_CHARS)}$`;
-  const grams = new Set<number>();
-  for (let length = 3; length <= 5; length++)
-    for (let at = 0; at + length <= marked.length; at++) grams.add(hashOf(marked.slice(at, at + length)));
-  return [...grams];
 }

@@ -9,15 +9,17 @@ import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { wordsOf } from "#util/words.ts";
-import { grown } from "../lexical/number-lists.ts";
-import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
+import { NO_ITEM } from "../lexical/number-map.ts";
 import type { WordSet } from "../lexical/word-set.ts";
+import type { Columns } from "../snapshots/columns.ts";
 import { DuplicateGroups } from "./duplicate-groups.ts";
 import { FactRows } from "./fact-rows.ts";
 import { hashText } from "./hash-text.ts";
 import { RowColumns } from "./row-columns.ts";
 import { contentOf } from "./row-content.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
+import { SavedVectors } from "./saved-vectors.ts";
+import { SlotRows } from "./slot-rows.ts";
 
 const PAGE_ROWS = 64;
 /** Main memory of a slot without its words, and of an older row of the same text: measured with 1,000 to 50,000 rows. */
@@ -36,7 +38,7 @@ export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "
   readonly words: WordSet;
 }
 
-/** A slot filled by the last reading, with the vector that the store had for it. */
+/** A slot filled by the last reading or by a snapshot, with the vector that the store had for it. */
 export interface NewSlot extends Pick<MemoryRow, "embedder" | "vector"> {
   readonly slot: number;
   readonly isPiece: boolean;
@@ -47,20 +49,12 @@ export class AgentRows {
   readonly groups = new DuplicateGroups();
   readonly neighbours = new RowNeighbours();
   readonly facts: FactRows;
+  /** Empty but while a snapshot is written or read. */
+  readonly savedVectors = new SavedVectors();
   readonly namespace: string;
   readonly #store: Pick<Store, "memories" | "memory">;
   readonly #rows: RowColumns;
-  #size = 0;
-  /** By slot: its newest row. */
-  #newest = new Uint32Array(256);
-  /** By row: its slot, and the next older row of the same text plus 1, 0 for none. */
-  #slotOfRow = new Uint32Array(256);
-  #older = new Uint32Array(256);
-  /** By slot: hash of its text. */
-  #textKeys = new Float64Array(256);
-  readonly #slotsOfText = new NumberChains();
-  /** Rows that are not the newest of their text. */
-  #olderRows = 0;
+  readonly #slots = new SlotRows();
   /** Slots whose row was forgotten or superseded. */
   readonly #removed = new Set<number>();
   /** Removed slots that `takeRemovedSlots` has not returned yet. */
@@ -68,24 +62,59 @@ export class AgentRows {
   readonly #pinned = new Set<number>();
   #lastChange = 0;
   #lastStep = 0;
+  #changesRead = 0;
+  #hasErased = false;
 
   constructor(namespace: string, store: Pick<Store, "memories" | "memory">) {
     this.namespace = namespace;
     this.#store = store;
     this.#rows = new RowColumns(namespace);
     this.facts = new FactRows(this.#rows, {
-      rowOf: (slot) => this.#newest[slot] as number,
+      rowOf: (slot) => this.#slots.newest(slot),
       slotShowing: (row) => this.#slotShowing(row),
     });
   }
 
+  exchange(columns: Columns): void {
+    this.#rows.exchange(columns.part("rows"));
+    this.#slots.exchange(columns.part("slots"));
+    this.groups.exchange(columns.part("groups"));
+    this.neighbours.exchange(columns.part("neighbours"));
+    this.facts.exchange(columns.part("facts"));
+    this.savedVectors.exchange(columns.part("vectors"));
+    columns.set("removed", this.#removed);
+    columns.set("pinned", this.#pinned);
+    this.#lastChange = columns.number("lastChange", this.#lastChange);
+    this.#lastStep = columns.number("lastStep", this.#lastStep);
+  }
+
   get size(): number {
-    return this.#size;
+    return this.#slots.size;
+  }
+
+  /** Number of slots whose row was forgotten or superseded. */
+  get removedSize(): number {
+    return this.#removed.size;
+  }
+
+  /** `MemoryRow.change` of the row read last; 0 before the first. */
+  get lastChange(): number {
+    return this.#lastChange;
+  }
+
+  /** Number of rows that this object has read. */
+  get changesRead(): number {
+    return this.#changesRead;
+  }
+
+  /** Whether a person has forgotten a row whose words are still among those of the index. */
+  get hasErased(): boolean {
+    return this.#hasErased;
   }
 
   /** Estimated main memory of the rows and their words. */
   get bytes(): number {
-    return SLOT_BYTES * this.#size + OLDER_ROW_BYTES * this.#olderRows + this.groups.bytes;
+    return SLOT_BYTES * this.size + OLDER_ROW_BYTES * this.#slots.olderRows + this.groups.bytes;
   }
 
   /** Step of the newest row. Ages are counted from it. */
@@ -94,8 +123,8 @@ export class AgentRows {
   }
 
   at(slot: number): RecallableRow {
-    if (!(slot >= 0 && slot < this.#size)) throw new RangeError(`Expected a slot below ${this.#size}, got ${slot}.`);
-    const row = this.#newest[slot] as number;
+    if (!(slot >= 0 && slot < this.size)) throw new RangeError(`Expected a slot below ${this.size}, got ${slot}.`);
+    const row = this.#slots.newest(slot);
     const { groups } = this;
     let words: WordSet | undefined;
     return {
@@ -117,13 +146,21 @@ export class AgentRows {
   /** Returns the slots of these steps, even if another step shares the text. */
   slotsOf(steps: ReadonlySet<number>): Set<number> {
     const slots = new Set<number>();
-    for (const step of steps) for (const row of this.#rows.ofStep(step)) slots.add(this.#slotOfRow[row] as number);
+    for (const step of steps) for (const row of this.#rows.ofStep(step)) slots.add(this.#slots.slotOf(row));
     return slots;
+  }
+
+  isLive(slot: number): boolean {
+    return slot >= 0 && slot < this.size && !this.#removed.has(slot);
+  }
+
+  isPiece(slot: number): boolean {
+    return this.#rows.kindOf(this.#slots.newest(slot)) === "piece";
   }
 
   /** Yields the slots of live rows, newest first. */
   *newestSlots(): Generator<number> {
-    for (let slot = this.#size - 1; slot >= 0; slot--) if (!this.#removed.has(slot)) yield slot;
+    for (let slot = this.size - 1; slot >= 0; slot--) if (!this.#removed.has(slot)) yield slot;
   }
 
   /** Returns the slots of pinned rows, newest first. */
@@ -135,6 +172,12 @@ export class AgentRows {
   has(id: string): boolean {
     const row = this.#rows.find(id);
     return row !== NO_ITEM && this.#slotShowing(row) !== NO_ITEM;
+  }
+
+  /** Returns the slot of a row, which may show a newer one of the same text or be removed; NO_ITEM for an unknown row. */
+  slotOf(id: string): number {
+    const row = this.#rows.find(id);
+    return row === NO_ITEM ? NO_ITEM : this.#slots.slotOf(row);
   }
 
   /** Returns the slots removed since the last call. The caller deletes their vectors. */
@@ -153,17 +196,20 @@ export class AgentRows {
 
   #apply(row: MemoryRow): NewSlot[] {
     this.#lastChange = row.change;
+    this.#changesRead++;
     if (!isLive(row)) {
+      this.#hasErased ||= row.forgotten === "person" && this.#rows.find(row.id) !== NO_ITEM;
       this.#remove(row.id);
       return [];
     }
     this.#lastStep = Math.max(this.#lastStep, row.step ?? 0);
     const key = hashText(row.text);
-    const known = this.#findSlot(key);
-    const slot = known === NO_ITEM ? this.#addSlot(key, row) : known;
     const place = this.#rows.put(row);
+    const known = this.#slots.find(key);
+    const slot = known === NO_ITEM ? this.#slots.open(place, key) : known;
+    if (known === NO_ITEM) this.groups.add(wordsOf(contentOf(row)), row.namespace);
+    else this.#slots.link(place, slot, (other) => this.#rows.isPast(other));
     this.facts.add(place, row);
-    this.#link(place, slot, known === NO_ITEM);
     this.neighbours.add(row, slot);
     this.#markPinned(slot);
     return known === NO_ITEM
@@ -173,77 +219,26 @@ export class AgentRows {
 
   /** Returns the slot that holds a live row, or NO_ITEM. */
   #slotShowing(row: number): number {
-    const slot = this.#slotOfRow[row] as number;
-    return !this.#rows.isGone(row) && this.#newest[slot] === row ? slot : NO_ITEM;
-  }
-
-  #findSlot(key: number): number {
-    let slot = this.#slotsOfText.last(key >>> 0);
-    while (slot !== NO_ITEM && (this.#textKeys[slot] !== key || this.#removed.has(slot)))
-      slot = this.#slotsOfText.before(slot);
-    return slot;
-  }
-
-  #addSlot(key: number, row: MemoryRow): number {
-    const slot = this.#size++;
-    if (slot >= this.#newest.length) {
-      this.#newest = grown(this.#newest, slot + 1);
-      this.#textKeys = grown(this.#textKeys, slot + 1);
-    }
-    this.#textKeys[slot] = key;
-    this.#slotsOfText.add(key >>> 0, slot);
-    this.groups.add(wordsOf(contentOf(row)), row.namespace);
-    return slot;
-  }
-
-  /** Makes the row the newest one of its slot. A fact that became true again is not shown as one that was so before. */
-  #link(row: number, slot: number, isNewSlot: boolean): void {
-    if (row >= this.#older.length) {
-      this.#older = grown(this.#older, row + 1);
-      this.#slotOfRow = grown(this.#slotOfRow, row + 1);
-    }
-    this.#slotOfRow[row] = slot;
-    const newest = this.#newest[slot] as number;
-    if (!isNewSlot && newest === row) return;
-    if (!isNewSlot && !this.#unlink(row, slot)) this.#olderRows++;
-    const isBehind = !isNewSlot && this.#rows.isPast(row) && !this.#rows.isPast(newest);
-    this.#older[row] = isNewSlot ? 0 : isBehind ? (this.#older[newest] as number) : newest + 1;
-    if (isBehind) this.#older[newest] = row + 1;
-    else this.#newest[slot] = row;
-  }
-
-  /** Takes out a row that is not the newest one of its slot. Returns false when the slot does not hold it. */
-  #unlink(row: number, slot: number): boolean {
-    for (let newer = this.#newest[slot] as number; ; ) {
-      const older = (this.#older[newer] as number) - 1;
-      if (older < 0) return false;
-      if (older === row) {
-        this.#older[newer] = this.#older[row] as number;
-        return true;
-      }
-      newer = older;
-    }
+    const slot = this.#slots.slotOf(row);
+    return !this.#rows.isGone(row) && this.#slots.newest(slot) === row ? slot : NO_ITEM;
   }
 
   /** Also removes the words of the row: a person may have wanted just those forgotten. */
   #remove(id: string): void {
     const row = this.#rows.find(id);
     if (row === NO_ITEM || this.#rows.isGone(row)) return;
-    const slot = this.#slotOfRow[row] as number;
+    const slot = this.#slots.slotOf(row);
     this.#rows.markGone(row);
-    const isNewest = this.#newest[slot] === row;
-    const older = this.#older[row] as number;
-    if (!isNewest) this.#unlink(row, slot);
-    else if (older > 0) this.#newest[slot] = older - 1;
+    const isEmpty = this.#slots.remove(row);
     this.#markPinned(slot);
-    if (!isNewest || older > 0) return;
+    if (!isEmpty) return;
     this.groups.remove(slot);
     this.#removed.add(slot);
     this.#newlyRemoved.push(slot);
   }
 
   #markPinned(slot: number): void {
-    if (this.#rows.isPinned(this.#newest[slot] as number)) this.#pinned.add(slot);
+    if (this.#rows.isPinned(this.#slots.newest(slot))) this.#pinned.add(slot);
     else this.#pinned.delete(slot);
   }
 }

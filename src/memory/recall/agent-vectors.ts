@@ -5,12 +5,13 @@
  * something are saved in batches, not at every step: after a crash the unsaved ones are computed again.
  */
 import type { Store } from "#core/ports/store.ts";
-import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import type { Embedder, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { keepNewest } from "#util/newest.ts";
 import { dot } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";
-import type { CachedSearch, EmbeddedText } from "./embedded-text.ts";
+import { type CachedSearch, type EmbeddedText, insertSorted, withoutExcluded } from "./embedded-text.ts";
 import type { NearRows } from "./fuse-scores.ts";
+import { roundVector } from "./saved-vectors.ts";
 import { measureBackground, type VectorBackground } from "./vector-background.ts";
 
 const SAVE_EVERY_ROWS = 16;
@@ -25,24 +26,28 @@ const NO_SLOT = -1;
 export class AgentVectors {
   readonly embedder: string;
   readonly #agent: string;
+  readonly #isInstant: boolean;
   readonly #index: VectorIndex;
   /** Slots of rows and of pieces without a vector, oldest first. */
   readonly #pending: number[] = [];
   readonly #pendingPieces: number[] = [];
-  /** Slots that were removed from the index; a search need not compensate for them. */
+  /** Slots whose vectors are being made in the background. */
+  #taken: readonly number[] = [];
+  /** Slots removed from the index. */
   readonly #removed = new Set<number>();
   readonly #texts = new Map<string, EmbeddedText>();
   /** The newest vectors of the index. */
   readonly #recent: { readonly slot: number; readonly vector: Float32Array }[] = [];
   #dimensions = 0;
-  #measured: { readonly doublings: number; readonly background: VectorBackground | undefined } | undefined;
+  #measured: { readonly state: string; readonly background: VectorBackground | undefined } | undefined;
   /** Number of vectors ever added to the index. */
   #added = 0;
   #unsaved: { readonly id: string; readonly vector: Float32Array }[] = [];
 
-  constructor(agent: string, embedder: string, index: VectorIndex) {
+  constructor(agent: string, { id, isInstant = false }: Pick<Embedder, "id" | "isInstant">, index: VectorIndex) {
     this.#agent = agent;
-    this.embedder = embedder;
+    this.embedder = id;
+    this.#isInstant = isInstant;
     this.#index = index;
   }
 
@@ -55,10 +60,11 @@ export class AgentVectors {
     return this.#index.size;
   }
 
-  /** How near the rows are to each other; undefined while they are too few. Measured when the vectors have doubled. */
+  /** How near the rows are to each other; undefined while they are too few. Measured when the vectors have doubled or are complete. */
   background(rows: AgentRows): VectorBackground | undefined {
     const doublings = Math.floor(Math.log2(Math.max(1, this.#index.size)));
-    if (this.#measured?.doublings !== doublings) {
+    const state = `${doublings} ${this.#pending.length + this.#taken.length === 0}`;
+    if (this.#measured?.state !== state) {
       const background = measureBackground(rows.size, (slot) => {
         const vector = this.#index.vectorOf(slot);
         if (!vector) return undefined;
@@ -70,16 +76,16 @@ export class AgentVectors {
           },
         };
       });
-      this.#measured = { doublings, background };
+      this.#measured = { state, background };
     }
     return this.#measured.background;
   }
 
-  /** Indexes the stored vectors of this embedder. The other slots become pending. */
+  /** Indexes the stored vectors of this embedder. The other slots become pending; pieces apart, unless the embedder is instant. */
   async addStored(slots: readonly NewSlot[]): Promise<void> {
     for (const { slot, embedder, vector, isPiece } of slots)
       if (embedder !== this.embedder || !vector || !(await this.#add(slot, vector)))
-        (isPiece ? this.#pendingPieces : this.#pending).push(slot);
+        (isPiece && !this.#isInstant ? this.#pendingPieces : this.#pending).push(slot);
   }
 
   async remove(slots: readonly number[]): Promise<void> {
@@ -96,9 +102,22 @@ export class AgentVectors {
     this.#recent.length = 0;
   }
 
-  /** Returns the newest `limit` slots without a vector, those of pieces left out. */
-  pendingSlots(limit: number): readonly number[] {
-    return this.#pending.slice(-limit);
+  /** Returns the newest or the oldest `limit` slots without a vector, those of pieces left out. */
+  pendingSlots(limit: number, end: "newest" | "oldest" = "newest"): readonly number[] {
+    return end === "newest" ? this.#pending.slice(-limit) : this.#pending.slice(0, limit);
+  }
+
+  /** Takes the newest `limit` of `pendingSlots` until `addMade` or `putBack` gets them; only then are others taken. */
+  takePending(limit: number): readonly number[] {
+    this.#taken = this.#pending.splice(-limit);
+    return this.#taken;
+  }
+
+  /** Returns slots of `takePending` that got no vector. */
+  putBack(slots: readonly number[]): void {
+    this.#pending.push(...slots.filter((slot) => !this.#removed.has(slot)));
+    this.#pending.sort((a, b) => a - b);
+    this.#taken = [];
   }
 
   /** Yields the slots of pieces without a vector, newest first. */
@@ -106,19 +125,24 @@ export class AgentVectors {
     for (let at = this.#pendingPieces.length - 1; at >= 0; at--) yield this.#pendingPieces[at] as number;
   }
 
-  /** Adds the vectors made for `slots`, the newest of `pendingSlots` and of `pendingPieces`. Saves them later if `isSaved`. */
-  async addMade(
-    slots: readonly number[],
-    vectors: readonly (Float32Array | null)[],
-    rows: AgentRows,
-    isSaved: boolean,
-  ): Promise<void> {
-    const made = new Set(slots);
-    for (const pending of [this.#pending, this.#pendingPieces])
-      while (made.has(pending.at(-1) ?? NO_SLOT)) pending.pop();
+  /**
+   * Adds the vectors made for `slots`: those of `takePending`, or of `pendingSlots` and the newest of `pendingPieces`. Those of
+   * an instant embedder are rounded as a snapshot does, others are saved later.
+   */
+  async addMade(slots: readonly number[], vectors: readonly (Float32Array | null)[], rows: AgentRows): Promise<void> {
+    if (slots === this.#taken) this.#taken = [];
+    const done = new Set(slots);
+    for (const pending of [this.#pending, this.#pendingPieces]) {
+      while (done.has(pending.at(-1) ?? NO_SLOT)) pending.pop();
+      let oldest = 0;
+      while (done.has(pending[oldest] ?? NO_SLOT)) oldest++;
+      pending.splice(0, oldest);
+    }
     for (const [position, slot] of slots.entries()) {
-      const vector = vectors[position];
-      if (vector && (await this.#add(slot, vector)) && isSaved) this.#unsaved.push({ id: rows.at(slot).id, vector });
+      const made = this.#removed.has(slot) ? null : vectors[position];
+      const vector = made && this.#isInstant ? roundVector(made) : made;
+      const isAdded = vector && (await this.#add(slot, vector));
+      if (isAdded && !this.#isInstant) this.#unsaved.push({ id: rows.at(slot).id, vector });
     }
   }
 
@@ -201,6 +225,10 @@ export class AgentVectors {
     }
   }
 
+  collect({ savedVectors, size }: AgentRows): Promise<void> {
+    return savedVectors.collect(this.embedder, size, this.#dimensions, (slot) => this.#index.vectorOf(slot));
+  }
+
   close(): Promise<void> {
     return this.#index.close();
   }
@@ -219,14 +247,4 @@ export class AgentVectors {
       return false;
     }
   }
-}
-
-const withoutExcluded = (hits: readonly ScoredSlot[], excluded: ReadonlySet<number>): readonly ScoredSlot[] =>
-  hits.filter(({ slot }) => !excluded.has(slot));
-
-/** Inserts before hits of the same score: the newer row comes first, as in the index. */
-function insertSorted(hits: ScoredSlot[], hit: ScoredSlot): void {
-  let at = hits.length;
-  while (at > 0 && (hits[at - 1] as ScoredSlot).score <= hit.score) at--;
-  hits.splice(at, 0, hit);
 }

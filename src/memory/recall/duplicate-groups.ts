@@ -8,10 +8,13 @@
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import { hashOf } from "#util/words.ts";
 import { LexicalIndex } from "../lexical/lexical-index.ts";
+import { LEXICAL_SETTINGS } from "../lexical/lexical-settings.ts";
 import { grown, NumberLists } from "../lexical/number-lists.ts";
 import { NO_ITEM, NumberChains, NumberMap } from "../lexical/number-map.ts";
 import { TermLists } from "../lexical/term-lists.ts";
 import { hashWords, NO_WORD, sortDistinct, type WordSet } from "../lexical/word-set.ts";
+import type { Columns } from "../snapshots/columns.ts";
+import { findWordTable } from "../words/word-table.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 /** The newest rows of a group whose numbers are compared with those of the query. */
@@ -23,7 +26,7 @@ const BYTES_PER_TERM = 550;
 
 export class DuplicateGroups {
   /** Its slots are groups. */
-  readonly #lexical = new LexicalIndex();
+  readonly #lexical = new LexicalIndex(LEXICAL_SETTINGS, findWordTable());
   /** By slot. */
   readonly #terms = new TermLists();
   /** Groups by a part of their key. */
@@ -41,6 +44,19 @@ export class DuplicateGroups {
   readonly #rowsWithWord = new NumberMap();
   /** Scratch: hashes of the words of one row. */
   #hashes = new Uint32Array(64);
+
+  exchange(columns: Columns): void {
+    this.#lexical.exchange(columns.part("lexical"));
+    this.#terms.exchange(columns.part("terms"));
+    this.#groups.exchange(columns.part("groups"));
+    this.#keys = columns.array("keys", this.#keys);
+    this.#rows.exchange(columns.part("rows"));
+    this.#groupOfSlot = columns.array("groupOfSlot", this.#groupOfSlot);
+    this.#size = columns.number("size", this.#size);
+    this.#words = columns.number("words", this.#words);
+    columns.set("removed", this.#removed);
+    this.#rowsWithWord.exchange(columns.part("rowsWithWord"));
+  }
 
   /** Number of groups with a live row. */
   get size(): number {

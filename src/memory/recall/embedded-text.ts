@@ -22,3 +22,13 @@ export interface CachedSearch {
   /** Value of `#added` up to which the hits are right. */
   added: number;
 }
+
+/** Inserts before hits of the same score: the newer row comes first, as in the index. */
+export function insertSorted(hits: ScoredSlot[], hit: ScoredSlot): void {
+  let at = hits.length;
+  while (at > 0 && (hits[at - 1] as ScoredSlot).score <= hit.score) at--;
+  hits.splice(at, 0, hit);
+}
+
+export const withoutExcluded = (hits: readonly ScoredSlot[], excluded: ReadonlySet<number>) =>
+  hits.filter(({ slot }) => !excluded.has(slot));

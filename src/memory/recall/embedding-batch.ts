@@ -1,13 +1,15 @@
-/** embedding-batch.ts -- chooses and reads the rows that are embedded in one request with the texts of a query. */
+/** embedding-batch.ts -- chooses and reads the rows that are embedded in one request. */
+import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { clip } from "#core/text.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
+import { LOT_ROWS } from "./background-lots.ts";
 import { contentOf } from "./row-content.ts";
 
 const MAX_ROW_CHARS = 8_000;
-/** Rows without a vector that are embedded in one request; the others wait for the next. */
+/** Rows without a vector that are embedded in one request with a query; the others wait. */
 const MAX_ROWS_PER_REQUEST = 96;
-/** Pieces come last. If the embedder costs something, their characters are at most this share of the request's other texts. */
+/** Pieces come last if the embedder costs something: their characters are at most this share of the request's other texts. */
 const SHARE_OF_PIECES = 0.5;
 
 export interface EmbeddingBatch {
@@ -16,29 +18,47 @@ export interface EmbeddingBatch {
   readonly texts: readonly string[];
 }
 
+/** Returns the part of a row's text that is embedded. */
+export const embeddedTextOf = (row: MemoryRow): string => clip(contentOf(row), MAX_ROW_CHARS);
+
+/**
+ * Reads the rows to be embedded with the texts of a query: the newest without a vector. An instant embedder embeds all, the
+ * oldest first, so that an index has its rows in the same order after a restart and chooses the same of equally near ones.
+ */
 export async function readBatch(
   rows: AgentRows,
   vectors: AgentVectors,
   query: readonly string[],
   isInstant: boolean,
 ): Promise<EmbeddingBatch> {
-  const readText = async (slot: number): Promise<string> => {
-    const row = await rows.read(rows.at(slot).id).catch(() => undefined);
-    return row ? clip(contentOf(row), MAX_ROW_CHARS) : "";
-  };
-  const slots = [...vectors.pendingSlots(MAX_ROWS_PER_REQUEST)];
-  const texts: string[] = [];
-  for (const slot of slots) texts.push(await readText(slot));
-  const others = [...query, ...texts].reduce((sum, text) => sum + text.length, 0);
-  let room = isInstant ? Number.POSITIVE_INFINITY : SHARE_OF_PIECES * others;
+  const slots = [
+    ...(isInstant ? vectors.pendingSlots(LOT_ROWS, "oldest") : vectors.pendingSlots(MAX_ROWS_PER_REQUEST, "newest")),
+  ];
+  const texts = await readTexts(rows, slots);
+  let room = SHARE_OF_PIECES * [...query, ...texts].reduce((sum, text) => sum + text.length, 0);
   for (const slot of vectors.pendingPieces()) {
-    const text = await readText(slot);
+    const [text = ""] = await readTexts(rows, [slot]);
     room -= text.length;
     if (room < 0 || slots.length === MAX_ROWS_PER_REQUEST) break;
     slots.push(slot);
     texts.push(text);
   }
   return { slots, texts };
+}
+
+/** Takes a lot of rows, the newest first, out of those that wait for a vector. */
+export async function takeLot(rows: AgentRows, vectors: AgentVectors): Promise<EmbeddingBatch> {
+  const slots = vectors.takePending(LOT_ROWS);
+  return { slots, texts: await readTexts(rows, slots) };
+}
+
+async function readTexts(rows: AgentRows, slots: readonly number[]): Promise<string[]> {
+  const texts: string[] = [];
+  for (const slot of slots) {
+    const row = await rows.read(rows.at(slot).id).catch(() => undefined);
+    texts.push(row ? embeddedTextOf(row) : "");
+  }
+  return texts;
 }
 
 export const hasPending = (vectors: AgentVectors): boolean =>

@@ -7,6 +7,7 @@
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { grown } from "../lexical/number-lists.ts";
 import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
+import type { Columns } from "../snapshots/columns.ts";
 import { hashText } from "./hash-text.ts";
 import type { RowColumns } from "./row-columns.ts";
 
@@ -31,6 +32,11 @@ export class FactRows {
   constructor(rows: RowColumns, slots: RowSlots) {
     this.#rows = rows;
     this.#slots = slots;
+  }
+
+  exchange(columns: Columns): void {
+    this.#keys = columns.array("keys", this.#keys);
+    this.#rowsOfKey.exchange(columns.part("rowsOfKey"));
   }
 
   /** A row may be added again. */

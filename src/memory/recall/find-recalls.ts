@@ -102,16 +102,23 @@ export interface SearchedMemory extends AgentMemory {
   readonly firstSlot: number;
   readonly excluded: ReadonlySet<number>;
   readonly others: readonly AgentMemory[];
+  /** Rows by slot. The words of a row are collected once per recall. */
+  readonly knownRows: Map<number, RecallableRow>;
 }
 const NO_SLOTS: ReadonlySet<number> = new Set();
 
 /** Weighs a word by its inverse document frequency in all memories together. */
 function rarityIn(memories: readonly AgentMemory[]): WeighWord {
   const rows = memories.reduce((sum, memory) => sum + memory.rows.size, 0);
+  const weights = new Map<number, number>();
   return (hash) => {
+    const known = weights.get(hash);
+    if (known !== undefined) return known;
     let withWord = 0;
     for (const memory of memories) withWord += memory.rows.groups.rowsWithWord(hash);
-    return Math.log(1 + rows / Math.max(1, withWord));
+    const weight = Math.log(1 + rows / Math.max(1, withWord));
+    weights.set(hash, weight);
+    return weight;
   };
 }
 
@@ -124,6 +131,7 @@ function searchedMemories(memories: readonly AgentMemory[], { excludeSteps }: Re
     firstSlot: number * SLOTS_PER_MEMORY,
     excluded: memory === own ? own.rows.slotsOf(excludeSteps) : NO_SLOTS,
     others: filled.filter((other) => other !== memory),
+    knownRows: new Map(),
   }));
 }
 
@@ -157,8 +165,12 @@ const memoryOf = (memories: readonly SearchedMemory[], slot: number): SearchedMe
   memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
 
 function rowAt(memories: readonly SearchedMemory[], slot: number): RecallableRow {
-  const { rows, firstSlot } = memoryOf(memories, slot);
-  return rows.at(slot - firstSlot);
+  const { rows, firstSlot, knownRows } = memoryOf(memories, slot);
+  const known = knownRows.get(slot);
+  if (known) return known;
+  const row = rows.at(slot - firstSlot);
+  knownRows.set(slot, row);
+  return row;
 }
 
 function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallCandidate[] {

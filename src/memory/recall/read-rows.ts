@@ -4,7 +4,7 @@
  */
 import { toError } from "#core/errors.ts";
 import { isPast } from "#core/memory.ts";
-import { formOfSeries, numbersIn } from "#core/number-series.ts";
+import { formOfSeries, isSeries, numbersIn } from "#core/number-series.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall, RecalledRow } from "#core/ports/recall.ts";
 import type { OutageReporter } from "../vectors/guarded-embedder.ts";
@@ -22,11 +22,12 @@ export async function readRecalls(
   parts: readonly QueryPart[],
   outage: OutageReporter,
 ): Promise<readonly Recall[]> {
+  const readRow = createRowReader();
   const recalls: Recall[] = [];
   let problem: unknown;
   for (const row of found)
     try {
-      const recall = await readRecall(row, parts);
+      const recall = await readRecall(row, parts, readRow);
       if (recall) recalls.push(recall);
     } catch (error) {
       problem ??= error;
@@ -36,53 +37,73 @@ export async function readRecalls(
   return recalls;
 }
 
+/** Returns undefined for a row that may not be recalled any more. */
+type ReadRow = (slot: number, rows: AgentRows) => Promise<RecalledRow | undefined>;
+
+/** Reads each row once: the rows around one recall are often those around the next. */
+function createRowReader(): ReadRow {
+  const known = new Map<string, RecalledRow | undefined>();
+  return async (slot, rows) => {
+    const { id } = rows.at(slot);
+    if (known.has(id)) return known.get(id);
+    const row = await rows.read(id);
+    const recalled = row && toRecalledRow(row);
+    known.set(id, recalled);
+    return recalled;
+  };
+}
+
 async function readRecall(
   { slot, score, memory: { rows, excluded } }: FoundRow,
   parts: readonly QueryPart[],
+  readRow: ReadRow,
 ): Promise<Recall | undefined> {
-  const [row] = await readSlots([slot], rows);
+  const row = await readRow(slot, rows);
   if (!row) return undefined;
   const ranges = row.kind === "turn" ? undefined : excerptOf(row.text, parts);
+  const readSlots = async (slots: readonly number[]): Promise<readonly RecalledRow[]> => {
+    const found: RecalledRow[] = [];
+    for (const near of slots) {
+      const other = await readRow(near, rows);
+      if (other) found.push(other);
+    }
+    return found;
+  };
   const { before, after } = rows.neighbours.around(slot, rows, excluded);
   const hasAround = before.length + after.length > 0;
-  const series = await readSeries(slot, row, rows, excluded);
+  const series = ranges ? undefined : await readSeries(slot, row, rows, excluded, readRow);
   return {
     ...row,
     score,
     ...(ranges ? { ranges } : {}),
-    ...(hasAround ? { around: { before: await readSlots(before, rows), after: await readSlots(after, rows) } } : {}),
+    ...(hasAround ? { around: { before: await readSlots(before), after: await readSlots(after) } } : {}),
     ...(series ? { series } : {}),
   };
 }
 
 /**
- * Only rows of the same words in the same order, of the same kind and from the same source of words. Facts with a subject and an
- * attribute are left out: the list of numbers does not show which of them holds.
+ * Returns the other rows of the row's series, newest first: same words in the same order, same kind, same source of words.
+ * Facts with a subject and an attribute are left out: the list of numbers does not show which of them holds.
  */
 async function readSeries(
   slot: number,
   row: RecalledRow,
   rows: AgentRows,
   excluded: SearchedMemory["excluded"],
+  readRow: ReadRow,
 ): Promise<Recall["series"] | undefined> {
   if (numbersIn(row.text).length === 0 || rows.facts.has(slot)) return undefined;
   const { slots, others } = rows.groups.rowsLike(slot, MAX_SERIES_ROWS, excluded);
-  if (slots.length === 0) return undefined;
   const form = formOfSeries(row.text);
-  const candidates = slots.filter((other) => !rows.facts.has(other));
-  const found = (await readSlots(candidates, rows)).filter(
-    ({ kind, trust, text }) => kind === row.kind && trust === row.trust && formOfSeries(text) === form,
-  );
-  return found.length === 0 ? undefined : { rows: found, others };
-}
-
-async function readSlots(slots: readonly number[], rows: AgentRows): Promise<readonly RecalledRow[]> {
   const found: RecalledRow[] = [];
-  for (const slot of slots) {
-    const row = await rows.read(rows.at(slot).id);
-    if (row) found.push(toRecalledRow(row));
+  for (const near of slots) {
+    const other = rows.facts.has(near) ? undefined : await readRow(near, rows);
+    if (!other || other.kind !== row.kind || other.trust !== row.trust || formOfSeries(other.text) !== form) continue;
+    found.push(other);
+    // Further rows only add changing numbers, so that the first other row mostly tells that this is not a series.
+    if (!isSeries([row.text, other.text])) return undefined;
   }
-  return found;
+  return found.length === 0 ? undefined : { rows: found, others };
 }
 
 function toRecalledRow(row: MemoryRow): RecalledRow {

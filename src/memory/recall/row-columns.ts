@@ -8,6 +8,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { hashOf } from "#util/words.ts";
 import { grown } from "../lexical/number-lists.ts";
 import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
+import type { Columns } from "../snapshots/columns.ts";
 
 const NO_STEP = 2 ** 32 - 1;
 /** Added to the number of a row that a person added, so that it differs from an ordinal. */
@@ -32,12 +33,32 @@ export class RowColumns {
   #trusts = new Uint8Array(256);
   #sourceKeys = new Uint32Array(256);
   /** The kinds and trusts that came. */
-  readonly #words: string[] = [];
+  #words: readonly string[] = [];
   readonly #byName = new NumberChains();
   readonly #byStep = new NumberChains();
 
   constructor(namespace: string) {
     this.#namespace = namespace;
+  }
+
+  /** Number of rows ever added. */
+  get count(): number {
+    return this.#count;
+  }
+
+  exchange(columns: Columns): void {
+    this.#count = columns.number("count", this.#count);
+    this.#seqs = columns.array("seqs", this.#seqs);
+    this.#ordinals = columns.array("ordinals", this.#ordinals);
+    this.#steps = columns.array("steps", this.#steps);
+    this.#importances = columns.array("importances", this.#importances);
+    this.#marks = columns.array("marks", this.#marks);
+    this.#kinds = columns.array("kinds", this.#kinds);
+    this.#trusts = columns.array("trusts", this.#trusts);
+    this.#sourceKeys = columns.array("sourceKeys", this.#sourceKeys);
+    this.#words = columns.words("words", this.#words);
+    this.#byName.exchange(columns.part("byName"));
+    this.#byStep.exchange(columns.part("byStep"));
   }
 
   /** Adds a row, or replaces what is known of it. Returns its number. */
@@ -59,7 +80,9 @@ export class RowColumns {
 
   #numberOf(word: string): number {
     const known = this.#words.indexOf(word);
-    return known < 0 ? this.#words.push(word) - 1 : known;
+    if (known >= 0) return known;
+    this.#words = [...this.#words, word];
+    return this.#words.length - 1;
   }
 
   read(row: number) {
@@ -69,13 +92,17 @@ export class RowColumns {
       seq: this.#seqs[row] as number,
       step: this.#stepOf(row),
       importance: this.#importances[row] as number,
-      kind: this.#words[this.#kinds[row] as number] as MemoryRow["kind"],
+      kind: this.kindOf(row),
       trust: this.#words[this.#trusts[row] as number] as MemoryRow["trust"],
       sourceKey: this.#sourceKeys[row] as number,
       isQuestion: (marks & QUESTION) !== 0,
       isCorrection: (marks & CORRECTION) !== 0,
       isPinned: (marks & PINNED) !== 0,
     };
+  }
+
+  kindOf(row: number): MemoryRow["kind"] {
+    return this.#words[this.#kinds[row] as number] as MemoryRow["kind"];
   }
 
   /** Returns the number of the row with this id, or NO_ITEM. */

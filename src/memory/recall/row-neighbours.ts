@@ -6,6 +6,8 @@
  * is read later after a restart.
  */
 import { orderOf } from "#core/memory.ts";
+import { grown } from "../lexical/number-lists.ts";
+import type { Columns } from "../snapshots/columns.ts";
 import type { AgentRows, RecallableRow } from "./agent-rows.ts";
 
 type PlacedRow = Pick<RecallableRow, "id" | "kind">;
@@ -18,6 +20,11 @@ const MAX_LOOKED_AT = 8;
 export class RowNeighbours {
   readonly #steps = new Order();
   readonly #pieces = new Order();
+
+  exchange(columns: Columns): void {
+    this.#steps.exchange(columns.part("steps"));
+    this.#pieces.exchange(columns.part("pieces"));
+  }
 
   /** A row may be added again. */
   add(row: PlacedRow, slot: number): void {
@@ -57,19 +64,31 @@ const wholeOf = ({ id, sourceKey }: RecallableRow): string =>
 
 /** Slots by ascending keys. */
 class Order {
-  readonly #keys: number[] = [];
-  readonly #slots: number[] = [];
+  #keys = new Float64Array(64);
+  #slots = new Uint32Array(64);
+  #count = 0;
+
+  exchange(columns: Columns): void {
+    this.#keys = columns.array("keys", this.#keys);
+    this.#slots = columns.array("slots", this.#slots);
+    this.#count = columns.number("count", this.#count);
+  }
 
   add(key: number, slot: number): void {
     const at = this.#placeOf(key);
-    if (this.#keys[at] === key) this.#slots[at] = slot;
-    else if (at === this.#keys.length) {
-      this.#keys.push(key);
-      this.#slots.push(slot);
-    } else {
-      this.#keys.splice(at, 0, key);
-      this.#slots.splice(at, 0, slot);
+    if (at === this.#count || this.#keys[at] !== key) this.#insert(at);
+    this.#keys[at] = key;
+    this.#slots[at] = slot;
+  }
+
+  #insert(at: number): void {
+    if (this.#count === this.#keys.length) {
+      this.#keys = grown(this.#keys, this.#count + 1);
+      this.#slots = grown(this.#slots, this.#count + 1);
     }
+    this.#keys.copyWithin(at + 1, at, this.#count);
+    this.#slots.copyWithin(at + 1, at, this.#count);
+    this.#count++;
   }
 
   *before(key: number) {
@@ -79,8 +98,8 @@ class Order {
 
   *after(key: number) {
     const place = this.#placeOf(key);
-    const from = this.#keys[place] === key ? place + 1 : place;
-    for (let at = from; at < Math.min(this.#keys.length, from + MAX_LOOKED_AT); at++) yield this.#entry(at);
+    const from = place < this.#count && this.#keys[place] === key ? place + 1 : place;
+    for (let at = from; at < Math.min(this.#count, from + MAX_LOOKED_AT); at++) yield this.#entry(at);
   }
 
   #entry(at: number): { readonly key: number; readonly slot: number } {
@@ -89,7 +108,7 @@ class Order {
 
   /** Returns the first place whose key is at least this one. */
   #placeOf(key: number): number {
-    let [from, to] = [0, this.#keys.length];
+    let [from, to] = [0, this.#count];
     if (to === 0 || (this.#keys[to - 1] as number) < key) return to;
     while (from < to) {
       const middle = (from + to) >>> 1;

@@ -13,7 +13,7 @@
  * of vectors has doubled.
  */
 import { type WeighWord, type WordSet, weightedJaccard } from "../lexical/word-set.ts";
-import { dot } from "../vectors/unit-vector.ts";
+import { dot, meanOf } from "../vectors/unit-vector.ts";
 
 /** Rows whose cosines are the background, and those of them whose pairs are compared by words. */
 const SAMPLE_ROWS = 256;
@@ -52,7 +52,7 @@ export class VectorBackground {
   /** `size` is the number of vectors that queries are compared with. `sample` has at most `SAMPLE_ROWS`. */
   constructor(sample: readonly BackgroundRow[], size: number) {
     this.#sample = sample.map(({ vector }) => Float32Array.from(vector));
-    this.#mean = meanOf(this.#sample);
+    this.#mean = meanOf(this.#sample, this.#sample[0]?.length ?? 0);
     this.#meanSquared = dot(this.#mean, this.#mean);
     this.#distances = this.#sample.map((vector) => this.#distanceOf(vector));
     this.strength = this.#measureStrength(spread(sample, SAMPLE_PAIRS_OF));
@@ -143,13 +143,6 @@ function rarityIn(rows: readonly BackgroundRow[]): WeighWord {
 function spread<T>(list: readonly T[], count: number): readonly T[] {
   if (list.length <= count) return list;
   return Array.from({ length: count }, (_none, at) => list[Math.floor((at * list.length) / count)] as T);
-}
-
-function meanOf(vectors: readonly Float32Array[]): Float32Array {
-  const sum = new Float64Array(vectors[0]?.length ?? 0);
-  for (const vector of vectors)
-    for (let at = 0; at < sum.length; at++) sum[at] = (sum[at] as number) + (vector[at] as number);
-  return Float32Array.from(sum, (component) => component / vectors.length);
 }
 
 function statisticsOf(numbers: readonly number[]): { readonly mean: number; readonly variance: number } {

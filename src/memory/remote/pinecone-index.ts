@@ -12,6 +12,7 @@
 import { hash } from "node:crypto";
 import type { RemoteRow } from "#core/ports/memory-row.ts";
 import type { IndexedRows, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import { rankSlots, SPARE_CANDIDATES } from "../vectors/rank-slots.ts";
 import { dot, toUnit } from "../vectors/unit-vector.ts";
 import type { PineconeMatch, SequenceNumber } from "./pinecone-answers.ts";
 import type { PineconeConnection } from "./pinecone-connection.ts";
@@ -117,17 +118,12 @@ export class PineconeIndex implements VectorIndex {
     this.#expireOverlay();
     const unit = toUnit(query, dimensions);
     if (count < 1 || local.size === 0 || this.#overlay.size > MAX_OVERLAY) return local.search(query, count);
-    const wanted = Math.min(MAX_MATCHES, count + this.#toDelete.size);
+    const wanted = Math.min(MAX_MATCHES, count + SPARE_CANDIDATES + this.#toDelete.size);
     const answer = await connection.query(namespace, Array.from(unit, roundComponent), wanted, embedder);
     if (!answer) return local.search(query, count);
     this.#shrinkOverlay(answer.matches, answer.sequence, unit);
-    const hits = answer.matches.flatMap(({ id, score }) => {
-      const slot = this.#slotOfId.get(id);
-      return slot === undefined || this.#overlay.has(slot) ? [] : [{ slot, score: Math.max(-1, Math.min(1, score)) }];
-    });
-    const found = new Map(hits.map((hit) => [hit.slot, hit]));
-    for (const [slot, { vector }] of this.#overlay) found.set(slot, { slot, score: dot(unit, vector) });
-    return [...found.values()].sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, count);
+    const matched = answer.matches.flatMap(({ id }) => this.#slotOfId.get(id) ?? []);
+    return rankSlots(unit, [...matched, ...this.#overlay.keys()], (slot) => local.vectorOf(slot), count);
   }
 
   /** Uploads missing rows, then deletes removed ones. Returns true when nothing is left to do. */

@@ -1,7 +1,7 @@
 /**
  * exact-index.ts -- finds nearest neighbours by comparing every row, without error.
  *
- * A scan over 8-bit rows finds candidates; their 32-bit vectors determine the exact order. Up to about 50,000 rows this
+ * A scan over 8-bit rows finds candidates; their 32-bit vectors determine the exact order. Up to 100,000 rows and more this
  * costs less in total than building and searching a graph, because an agent adds one row per query.
  *
  * Rows are stored in blocks that never move. The last row replaces a removed one, so there are no gaps to skip or
@@ -11,10 +11,8 @@ import type { OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts"
 import { BestOf } from "#util/best-of.ts";
 import { createTurns } from "#util/turns.ts";
 import { BLOCK_BYTES, openScanMemory, QUERY_LIMIT, ROW_LIMIT, type ScanMemory, strideOf } from "./int8-scan.ts";
-import { dot, factorToUnit, quantise, toUnit } from "./unit-vector.ts";
-
-/** Additional candidates. The 8-bit product is off by a few thousandths, so a true neighbour may rank slightly too low. */
-const SPARE_CANDIDATES = 16;
+import { rankSlots, SPARE_CANDIDATES } from "./rank-slots.ts";
+import { factorToUnit, quantise, toUnit } from "./unit-vector.ts";
 
 /** Consecutive rows: their bytes in the scan memory, their vectors and scales here. */
 interface RowBlock {
@@ -105,11 +103,8 @@ export class ExactIndex implements VectorIndex {
     if (count < 1) return [];
     const nearest =
       (await this.#scanInTurns(unit, count + SPARE_CANDIDATES)) ?? this.#scan(unit, count + SPARE_CANDIDATES);
-    const found = nearest.map((position) => ({
-      slot: this.#slots[position] as number,
-      score: dot(unit, this.#vectorAt(position)),
-    }));
-    return found.sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, count);
+    const slots = nearest.map((position) => this.#slots[position] as number);
+    return rankSlots(unit, slots, (slot) => this.vectorOf(slot), count);
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * graph-files.ts -- a graph on disk: a cache that is used only if everything about it is right.
  *
- * A generation has three files: `<n>.graph` of the library, `<n>.keys` with a digest per label, and the manifest
+ * A generation has three files: `<n>.graph` of the library, `<n>.keys` with the centre and a digest per label, and the manifest
  * `<n>.json`, written last. Each is written to a temporary file, synced and renamed. The graph is read again before
  * that, because the library ignores a full disk. The previous generation is kept, older ones are deleted. A damaged
  * file is deleted and rebuilt from the rows: no file is the only copy of anything.
@@ -15,7 +15,7 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { CONSTRUCTION_EF, Graph, KEY_BYTES, LINKS, type Library, SPACE } from "./graph.ts";
 import type { GraphScope } from "./graph-messages.ts";
 
-const FORMAT = 1;
+const FORMAT = 2;
 const MAX_GENERATIONS = 2;
 const MAX_MANIFEST_BYTES = 10_000;
 const FILE_NAME = /^(\d{1,15})\.(graph|keys|json)$/;
@@ -62,7 +62,7 @@ export async function saveGraph(library: Library, scope: SavedScope, graph: Grap
   try {
     graph.native.writeIndexSync(temporary("graph"));
     await checkWritten(library, temporary("graph"), graph);
-    await writeDurably(temporary("keys"), graph.keys);
+    await writeDurably(temporary("keys"), Buffer.concat([bytesOf(graph.centre), graph.keys]));
     const manifest = {
       ...identityOf(scope),
       count: graph.keys.length / KEY_BYTES,
@@ -103,15 +103,21 @@ async function readGeneration(library: Library, scope: SavedScope, generation: n
     object;
   if (JSON.stringify(identity) !== JSON.stringify(identityOf(scope)))
     throw unusable(path("json"), "the file of another index");
-  if (keys.bytes !== count * KEY_BYTES || count < 1) throw unusable(path("json"), "inconsistent");
+  const centreBytes = scope.dimensions * Float32Array.BYTES_PER_ELEMENT;
+  if (keys.bytes !== centreBytes + count * KEY_BYTES || count < 1) throw unusable(path("json"), "inconsistent");
   for (const [kind, expected] of [["graph", graph] as const, ["keys", keys] as const]) {
     await requireFile(path(kind), (bytes) => bytes === expected.bytes);
     if ((await checksumOf(path(kind))).sha256 !== expected.sha256) throw unusable(path(kind), "damaged");
   }
   const native = loadNative(library, path("graph"), scope.dimensions);
   if (native.getCurrentCount() !== count) throw unusable(path("graph"), `not of ${count} vectors`);
-  return new Graph(library, scope.dimensions, { graph: native, keys: await readFile(path("keys")) });
+  const found = Uint8Array.from(await readFile(path("keys")));
+  const centre = new Float32Array(found.buffer, 0, scope.dimensions);
+  return new Graph(library, centre, { graph: native, keys: found.subarray(centreBytes) });
 }
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
 
 /** Checks type and size before reading: a device or a pipe has no end. */
 async function requireFile(path: string, isRight: (bytes: number) => boolean): Promise<void> {

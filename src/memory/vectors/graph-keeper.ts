@@ -7,7 +7,7 @@
 import { toError } from "#core/errors.ts";
 import { GraphChild } from "./graph-child.ts";
 import type { GraphCounts, GraphScope } from "./graph-messages.ts";
-import { EMPTY_COUNTS, hasTooManyDead, isSaveDue } from "./graph-rules.ts";
+import { centreOf, EMPTY_COUNTS, hasTooManyDead, isSaveDue } from "./graph-rules.ts";
 import { UnsentRows, type VectorRows } from "./unsent-rows.ts";
 
 /** Rows that a caller compares one by one in less time than a scan takes. */
@@ -17,9 +17,6 @@ const MAX_DEATHS = 3;
 const MAX_LATE_ANSWERS = 3;
 /** Time limit of the save in `close`. */
 const LAST_SAVE_MS = 20_000;
-/** Additional candidates, so that the newest of equally near rows is found. */
-const SPARE_CANDIDATES = 16;
-
 export interface GraphKeeperOptions {
   readonly scope: GraphScope;
   /** Number of rows from which a graph is used. */
@@ -90,8 +87,7 @@ export class GraphKeeper {
     this.#wake();
     if (!this.isReady || !this.#child) return undefined;
     try {
-      const request = { query: unit, count: count + SPARE_CANDIDATES };
-      const found = await this.#child.request("search", request, this.#options.searchLimitMs);
+      const found = await this.#child.request("search", { query: unit, count }, this.#options.searchLimitMs);
       this.#lateAnswers = 0;
       return found;
     } catch {
@@ -164,7 +160,8 @@ export class GraphKeeper {
   async #open(child: GraphChild): Promise<void> {
     const from = this.#openFrom;
     try {
-      const { problem } = await child.request("open", { ...this.#options.scope, from });
+      const { scope, rows } = this.#options;
+      const { problem } = await child.request("open", { ...scope, from, centre: centreOf(rows, scope.dimensions) });
       if (problem) this.#options.report(`A saved memory index was deleted and is rebuilt: ${problem}`);
     } catch (error) {
       if (!child.isMissing) throw error;

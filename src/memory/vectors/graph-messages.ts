@@ -14,9 +14,12 @@ export interface GraphScope {
 }
 
 export interface GraphRequests {
-  /** The first request; again to start over. `from`: the saved graph, an empty one, or an empty one after deleting the saved one. */
+  /**
+   * The first request; again to start over. `from`: the saved graph, an empty one, or an empty one after deleting the saved one.
+   * `centre` is about the mean of the rows; a saved graph keeps its own.
+   */
   open: {
-    readonly request: GraphScope & { readonly from: "saved" | "empty" | "discarded" };
+    readonly request: GraphScope & { readonly from: "saved" | "empty" | "discarded"; readonly centre: Float32Array };
     readonly answer: GraphOpened;
   };
   /** Removes, then adds. An added slot that exists gets the new vector. */

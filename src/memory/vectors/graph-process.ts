@@ -30,12 +30,14 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
-  open: async ({ from, ...requested }) => {
+  open: async ({ from, centre, ...requested }) => {
     library ??= await loadLibrary();
     scope = requested;
     graph = undefined;
     const found = await readSaved(library, requested, from);
-    graph = found.graph ?? new Graph(library, requested.dimensions);
+    if (centre.length !== requested.dimensions)
+      throw new RangeError(`Expected a centre of ${requested.dimensions} numbers, got ${centre.length}.`);
+    graph = found.graph ?? new Graph(library, centre);
     return { found: graph.dead, ...(found.problem === undefined ? {} : { problem: found.problem }) };
   },
   change: ({ removed, added, vectors }) => {

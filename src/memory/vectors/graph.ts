@@ -5,6 +5,11 @@
  * gets no function of ours. We choose the labels: counted from 0, never reused. A replaced or removed vector stays in
  * the graph, marked as deleted.
  *
+ * Queries are centred: the mean of the rows is subtracted from them, so they are far from all rows, and a search among the
+ * rows as they are misses a tenth of the nearest. So the graph holds the rows less a centre that never changes: their
+ * products with a query are those of the rows less one number, the same for all. Each is divided by the root of its length:
+ * at full length the long ones have all links and some others cannot be reached, at equal length the order differs too much.
+ *
  * Each label has a digest of its vector. In a graph read from a file all vectors are marked as deleted; adding a vector
  * with the same digest revives one. So the file need not record slots.
  */
@@ -15,8 +20,13 @@ export type Library = Pick<typeof import("hnswlib-node"), "HierarchicalNSW">;
 
 export const SPACE = "ip";
 export const LINKS = 16;
-export const CONSTRUCTION_EF = 200;
+export const CONSTRUCTION_EF = 400;
 export const KEY_BYTES = 16;
+/**
+ * hnswlib's ef, the candidates of a search. Of the thirty nearest of 100 centred queries among 74,212 texts with the offline
+ * embedder, 99.0, 99.6 and 99.8 % are found with 512, 1,024 and 2,048, and of the ten nearest all with 2,048.
+ */
+const SEARCH_EF = 2_048;
 
 const FIRST_CAPACITY = 1_024;
 const SEED = 100;
@@ -24,7 +34,7 @@ const SEED = 100;
 const NORM_TOLERANCE = 1e-3;
 
 export class Graph {
-  readonly dimensions: number;
+  readonly centre: Float32Array;
   /** Number of vectors added and removed since the last save, which resets it. */
   unsaved = 0;
   readonly #graph: HierarchicalNSW;
@@ -32,16 +42,18 @@ export class Graph {
   #keys: Uint8Array;
   /** By label; undefined: dead. */
   readonly #slots: (number | undefined)[] = [];
+  /** By label: the length of its vector in the graph, which is the root of its distance from the centre. */
+  readonly #lengths: number[] = [];
   /** By slot. */
   readonly #labels = new Map<number, number>();
   /** Dead labels that can be revived, by digest. */
   readonly #revivable = new Map<string, number[]>();
 
   /** Opens an empty graph, or the one that `readGraph` found with the digests of its labels. */
-  constructor(library: Library, dimensions: number, found?: { graph: HierarchicalNSW; keys: Uint8Array }) {
-    this.dimensions = dimensions;
+  constructor(library: Library, centre: Float32Array, found?: { graph: HierarchicalNSW; keys: Uint8Array }) {
+    this.centre = centre;
     if (!found) {
-      this.#graph = new library.HierarchicalNSW(SPACE, dimensions);
+      this.#graph = new library.HierarchicalNSW(SPACE, this.dimensions);
       this.#graph.initIndex(FIRST_CAPACITY, LINKS, CONSTRUCTION_EF, SEED);
       this.#keys = new Uint8Array(FIRST_CAPACITY * KEY_BYTES);
       return;
@@ -58,6 +70,10 @@ export class Graph {
       if (others) others.push(label);
       else this.#revivable.set(key, [label]);
     }
+  }
+
+  get dimensions(): number {
+    return this.centre.length;
   }
 
   get live(): number {
@@ -84,7 +100,15 @@ export class Graph {
     checkVector(vector, this.dimensions);
     this.remove(slot);
     const key = hash("sha256", vector, "buffer").subarray(0, KEY_BYTES);
-    const label = this.#revive(key) ?? this.#append(key, vector);
+    const centred = vector.map((component, at) => component - (this.centre[at] as number));
+    const length = Math.hypot(...centred) ** 0.5;
+    const label =
+      this.#revive(key) ??
+      this.#append(
+        key,
+        Array.from(centred, (component) => component / (length || 1)),
+      );
+    this.#lengths[label] = length;
     this.#slots[label] = slot;
     this.#labels.set(slot, label);
   }
@@ -104,9 +128,16 @@ export class Graph {
     checkVector(query, this.dimensions);
     const wanted = Math.min(Math.max(0, Math.floor(count)), this.live);
     if (wanted === 0) return new Uint32Array(0);
-    this.#graph.setEf(searchEf(this.#slots.length));
-    const { neighbors } = this.#graph.searchKnn(Array.from(query), wanted);
-    return Uint32Array.from(neighbors.map((label) => this.#slots[label]).filter((slot) => slot !== undefined));
+    // The library resets it with every file that it reads.
+    this.#graph.setEf(SEARCH_EF);
+    const { neighbors, distances } = this.#graph.searchKnn(Array.from(query), Math.min(SEARCH_EF, this.live));
+    const found = neighbors.map((label, at) => ({
+      slot: this.#slots[label],
+      product: (1 - (distances[at] as number)) * (this.#lengths[label] as number),
+    }));
+    found.sort((a, b) => b.product - a.product);
+    const slots = found.flatMap(({ slot }) => slot ?? []);
+    return Uint32Array.from(slots.slice(0, wanted));
   }
 
   /** A vector that was dead when the file was written is marked already; the library refuses to mark it again. */
@@ -127,11 +158,11 @@ export class Graph {
     return label;
   }
 
-  #append(key: Uint8Array, vector: Float32Array): number {
+  #append(key: Uint8Array, vector: number[]): number {
     const label = this.#slots.length;
     const capacity = this.#graph.getMaxElements();
     if (label >= capacity) this.#graph.resizeIndex(2 * Math.max(FIRST_CAPACITY, capacity));
-    this.#graph.addPoint(Array.from(vector), label);
+    this.#graph.addPoint(vector, label);
     if ((label + 1) * KEY_BYTES > this.#keys.length) {
       const larger = new Uint8Array(2 * Math.max(this.#keys.length, FIRST_CAPACITY * KEY_BYTES));
       larger.set(this.#keys);
@@ -147,12 +178,6 @@ export class Graph {
     return digestName(this.#keys.subarray(label * KEY_BYTES, (label + 1) * KEY_BYTES));
   }
 }
-
-/**
- * Returns hnswlib's ef, the candidates of a search. It grows with the graph: at most 0.5 % of the nearest are missed up to
- * 100,000 vectors, measured. The library resets it with every file that it reads.
- */
-const searchEf = (count: number): number => Math.round(Math.min(256, Math.max(128, 64 * Math.sqrt(count / 10_000))));
 
 const digestName = (key: Uint8Array): string => Buffer.from(key).toString("latin1");
 const NO_KEY = "\0".repeat(KEY_BYTES);

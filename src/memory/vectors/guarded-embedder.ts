@@ -17,6 +17,7 @@ export class GuardedEmbedder {
   readonly #embedder: Embedder;
   readonly #timeoutMs: number;
   readonly #clock: Pick<Clock, "now"> | undefined;
+  readonly #meanwhile: string;
   readonly #outages: OutageReporter;
   readonly #unusable: OutageReporter;
   readonly #limits: OutageReporter;
@@ -24,8 +25,15 @@ export class GuardedEmbedder {
   #callsToSkip = 0;
   #notBeforeMs = 0;
 
-  /** Recorded runs pass no clock: a replay takes no time, so only calls are counted. */
-  constructor(embedder: Embedder, timeoutMs: number, report: (problem: string) => void, clock?: Pick<Clock, "now">) {
+  /** Recorded runs pass no clock: a replay takes no time, so only calls are counted. Reports of an outage begin with `meanwhile`. */
+  constructor(
+    embedder: Embedder,
+    timeoutMs: number,
+    report: (problem: string) => void,
+    clock?: Pick<Clock, "now">,
+    meanwhile = "Memory is searched by shared words",
+  ) {
+    this.#meanwhile = meanwhile;
     this.#embedder = embedder;
     this.#timeoutMs = timeoutMs;
     this.#clock = clock;
@@ -60,7 +68,7 @@ export class GuardedEmbedder {
       return vectors;
     } catch (error) {
       // One agent's limits say nothing about the server.
-      if (purse?.isShort) this.#limits.failed(`Memory is searched by shared words: ${toError(error).message}`);
+      if (purse?.isShort) this.#limits.failed(`${this.#meanwhile}: ${toError(error).message}`);
       else if (!signal.aborted) this.#backOff(toError(error));
       return undefined;
     }
@@ -74,7 +82,7 @@ export class GuardedEmbedder {
   }
 
   #backOff(error: Error): void {
-    this.#outages.failed(`Memory is searched by shared words for now: ${error.message}`);
+    this.#outages.failed(`${this.#meanwhile} for now: ${error.message}`);
     this.#callsToSkip = Math.min(2 ** this.#failures, MAX_SKIPPED_CALLS);
     this.#failures++;
     const { afterMs } = error as { readonly afterMs?: unknown };

@@ -10,7 +10,8 @@
 import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import type { ExactIndex } from "./exact-index.ts";
 import type { GraphKeeper } from "./graph-keeper.ts";
-import { dot, toUnit } from "./unit-vector.ts";
+import { rankSlots, SPARE_CANDIDATES } from "./rank-slots.ts";
+import { toUnit } from "./unit-vector.ts";
 
 export class HnswIndex implements VectorIndex {
   readonly #exact: ExactIndex;
@@ -56,14 +57,10 @@ export class HnswIndex implements VectorIndex {
 
   /** Returns undefined when the graph is unavailable or finds too few rows. */
   async #searchGraph(unit: Float32Array, count: number) {
-    const candidates = await this.#keeper.search(unit, count);
+    const candidates = await this.#keeper.search(unit, count + SPARE_CANDIDATES);
     if (!candidates) return undefined;
-    const hits: ScoredSlot[] = [];
-    for (const slot of new Set([...candidates, ...this.#keeper.unsent()])) {
-      const vector = this.#exact.vectorOf(slot);
-      if (vector) hits.push({ slot, score: dot(unit, vector) });
-    }
-    if (hits.length < Math.min(count, this.size)) return undefined;
-    return hits.sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, count);
+    const slots = [...candidates, ...this.#keeper.unsent()];
+    const hits = rankSlots(unit, slots, (slot) => this.#exact.vectorOf(slot), count);
+    return hits.length < Math.min(count, this.size) ? undefined : hits;
   }
 }

@@ -1,17 +1,21 @@
 /**
- * index-folders.ts -- the folders of index files: `<root>/<namespace>/<embedder>`, so that no two indexes share a file.
+ * index-folders.ts -- the folders of index files: `<root>/<namespace>` has the snapshot of the words, `<root>/<namespace>/<embedder>`
+ * the graph of the vectors, so that no two indexes share a file.
  *
- * No file is the only copy of anything. But the files hold vectors of memories, so they are deleted with their agent.
+ * No file is the only copy of anything. But the files hold words and vectors of memories, so they are deleted with their agent.
  */
 import { hash } from "node:crypto";
-import { readdir, rm } from "node:fs/promises";
+import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
+export const memoryFolder = (root: string, namespace: string): string => join(root, folderName(namespace));
+
 export const indexFolder = (root: string, { namespace, embedder }: { namespace: string; embedder: string }): string =>
-  join(root, folderName(namespace), folderName(embedder));
+  join(memoryFolder(root, namespace), folderName(embedder));
 
 export async function removeIndexes(root: string, namespace: string): Promise<void> {
-  await rm(join(root, folderName(namespace)), { recursive: true, force: true });
+  await rm(memoryFolder(root, namespace), { recursive: true, force: true });
+  await syncFolder(root);
 }
 
 /** Removes the files of all other namespaces, such as those of a removed agent after a crash. */
@@ -19,6 +23,12 @@ export async function removeStrayIndexes(root: string, namespaces: Iterable<stri
   const kept = new Set(Array.from(namespaces, folderName));
   const found = await readdir(root).catch(() => []);
   for (const name of found) if (!kept.has(name)) await rm(join(root, name), { recursive: true, force: true });
+}
+
+/** After a power cut the removed files do not come back. */
+async function syncFolder(root: string): Promise<void> {
+  await using folder = await open(root, "r").catch(() => undefined);
+  await folder?.sync();
 }
 
 /** Returns a legible folder name, unique for each name. */

@@ -56,3 +56,11 @@ export function toUnit(vector: Float32Array, dimensions: number): Float32Array {
   const factor = factorToUnit(vector, dimensions);
   return factor === 1 ? vector : vector.map((component) => component * factor);
 }
+
+/** Returns zeros without vectors. */
+export function meanOf(vectors: readonly Float32Array[], dimensions: number): Float32Array {
+  const sum = new Float64Array(dimensions);
+  for (const vector of vectors)
+    for (let at = 0; at < dimensions; at++) sum[at] = (sum[at] as number) + (vector[at] as number);
+  return Float32Array.from(sum, (component) => component / Math.max(1, vectors.length));
+}

@@ -7,13 +7,11 @@
  *
  * The table is read with the first text. It is deterministic and free, and no text leaves the machine.
  */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { hashOf } from "#util/words.ts";
+import { shippedWordTable, type WordTable } from "../words/word-table.ts";
 import { countWords, createWordHasher } from "./hash-embedder.ts";
 import { dot } from "./unit-vector.ts";
-import { openWordTable, type WordTable } from "./word-table.ts";
 
 /** Increase it with every change of the table or of the weights: vectors of two versions do not compare. */
 const VERSION = "words-v1";
@@ -27,19 +25,18 @@ const FREQUENCY_CONSTANT = 1e-3;
 const EULER = 0.577;
 /** Words whose vectors are cached; the cache is emptied when full. */
 const MAX_CACHED_WORDS = 8_192;
-const TABLE_FILE = join(import.meta.dirname, "../words/word-table.bin");
 
 interface KnownWord {
-  readonly vector: Int8Array;
+  readonly vector: Float32Array;
   /** The word's weight, over the length of its vector. */
   readonly factor: number;
 }
 
 /** Numbers have no meaning here, and do not count as unknown words. */
-const NUMBER: KnownWord = { vector: new Int8Array(0), factor: 0 };
+const NUMBER: KnownWord = { vector: new Float32Array(0), factor: 0 };
 
-export function openWordEmbedder(path: string = TABLE_FILE): Embedder {
-  let loading: Promise<(text: string) => Float32Array> | undefined;
+export function openWordEmbedder(readTable: () => WordTable = shippedWordTable): Embedder {
+  let embedText: ((text: string) => Float32Array) | undefined;
   return {
     id: `${VERSION}@${DIMENSIONS}`,
     dimensions: DIMENSIONS,
@@ -47,11 +44,7 @@ export function openWordEmbedder(path: string = TABLE_FILE): Embedder {
     semantic: true,
     isInstant: true,
     async embed(texts) {
-      loading ??= readFile(path).then((bytes) => createTextEmbedder(openWordTable(bytes)));
-      const embedText = await loading.catch((error: unknown) => {
-        loading = undefined;
-        throw error;
-      });
+      embedText ??= createTextEmbedder(readTable());
       return texts.map(embedText);
     },
   };
@@ -66,9 +59,9 @@ function createTextEmbedder(table: WordTable): (text: string) => Float32Array {
     const cached = cache.get(word);
     if (cached !== undefined) return cached;
     if (cache.size >= MAX_CACHED_WORDS) cache.clear();
-    const found = table.find(hashOf(word));
+    const place = table.placeOf(hashOf(word));
     const unknown = /^\d+$/.test(word) ? NUMBER : null;
-    const known = found ? weighWord(found.vector, 1 / ((found.rank + 1) * harmonicSum)) : unknown;
+    const known = place < 0 ? unknown : weighWord(table.vectorAt(place), 1 / ((table.rankAt(place) + 1) * harmonicSum));
     cache.set(word, known);
     return known;
   }
@@ -99,9 +92,12 @@ function createTextEmbedder(table: WordTable): (text: string) => Float32Array {
 
 function weighWord(vector: Int8Array, frequency: number): KnownWord {
   const length = Math.hypot(...vector);
-  return { vector, factor: FREQUENCY_CONSTANT / (FREQUENCY_CONSTANT + frequency) / Math.max(1, length) };
+  return {
+    vector: Float32Array.from(vector),
+    factor: FREQUENCY_CONSTANT / (FREQUENCY_CONSTANT + frequency) / Math.max(1, length),
+  };
 }
 
-function addScaled(sum: Float32Array, vector: Int8Array, factor: number): void {
+function addScaled(sum: Float32Array, vector: Float32Array, factor: number): void {
   for (let at = 0; at < vector.length; at++) sum[at] = (sum[at] as number) + factor * (vector[at] as number);
 }

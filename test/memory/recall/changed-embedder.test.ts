@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, jest } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
+import { BackgroundLots } from "#memory/recall/background-lots.ts";
 import { openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
@@ -55,7 +56,7 @@ function open(store: Store, embedder: FixedEmbedder, old: FixedEmbedder | undefi
     current: openLongTermMemory({ store, embedder, report }),
     openEarlier: (id) => (old?.id === id ? openLongTermMemory({ store, embedder: old, report }) : undefined),
     report,
-    pauseMs: 1,
+    lots: new BackgroundLots(1),
   });
   closing.push(memory);
   return { memory, reports };
@@ -141,7 +142,7 @@ describe("memory after a change of embedders", () => {
       current: openLongTermMemory({ store, embedder, report: () => undefined }),
       openEarlier: () => openLongTermMemory({ store, embedder: old, report: () => undefined }),
       report: () => undefined,
-      pauseMs: 1,
+      lots: new BackgroundLots(1),
     }).recall(asking, live);
     await until(async () => (await store.nextVectorIds("foo", "new@64")).length === 32);
     const later = await openSqliteStore(path);

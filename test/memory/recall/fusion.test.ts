@@ -11,7 +11,7 @@ import { wordsOf } from "#util/words.ts";
 import { paraphraseSet } from "../../../bench/memory-agent/sets.ts";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
 import { measureQuality } from "../../../bench/memory-quality/measure.ts";
-import { fullRecall, toRow } from "../../../bench/memory-quality/own.ts";
+import { findOnly, fullRecall, toRow } from "../../../bench/memory-quality/own.ts";
 import { plainIndex } from "../../helpers/plain-index.ts";
 import { constantEmbedder, noisyEmbedder } from "../../helpers/poor-embedders.ts";
 
@@ -25,7 +25,7 @@ const read = (set: string): Space[] => [
 /** poor-embedders.long.ts asks about all traces. */
 const traces = read("agent").slice(0, 2);
 const recallOf = async (embedder: Embedder, spaces: readonly Space[]) =>
-  (await measureQuality(fullRecall("", embedder), spaces)).recall;
+  (await measureQuality(findOnly(fullRecall("", embedder)), spaces)).recall;
 
 describe("an embedder that", () => {
   let words: number;
@@ -68,9 +68,9 @@ describe("a fact that is asked for in other words", () => {
     return found;
   }
 
-  it("is recalled in more than half of the cases by the table, and in none by words", async () => {
+  it("is recalled in more than half of the cases by the table, and in fewer by words alone", async () => {
     expect(await countFound(openWordEmbedder())).toBeGreaterThan(16);
-    expect(await countFound(openHashEmbedder())).toBeLessThan(4);
+    expect(await countFound(openHashEmbedder())).toBeLessThan(8);
   });
 
   it("is recalled as the newest of fifteen texts too", async () => {

@@ -36,8 +36,8 @@ function fill(store: MemoryRows, agent: string, rows: number): void {
 describe("the memory of an idle agent", () => {
   it("is kept, and a wake reads only the rows that came since", async () => {
     const { store, recall, rowsRead, wakeAndIdle } = open(PLENTY);
-    fill(store, "foo", 150);
-    expect(await wakeAndIdle("foo")).toBe(150);
+    fill(store, "foo", 40);
+    expect(await wakeAndIdle("foo")).toBe(40);
     expect(await wakeAndIdle("foo")).toBe(0);
     store.add("foo", "A person says: strings in the shop are green.");
     expect(await rowsRead("foo")).toBe(1);
@@ -46,13 +46,13 @@ describe("the memory of an idle agent", () => {
 
   it("is read again at each wake without a limit (negative control)", async () => {
     const { store, wakeAndIdle } = open(0);
-    fill(store, "foo", 150);
-    expect([await wakeAndIdle("foo"), await wakeAndIdle("foo")]).toEqual([150, 150]);
+    fill(store, "foo", 40);
+    expect([await wakeAndIdle("foo"), await wakeAndIdle("foo")]).toEqual([40, 40]);
   });
 
   it("does not recall a row that a person has forgotten meanwhile", async () => {
     const { store, recall, wakeAndIdle } = open(PLENTY);
-    fill(store, "foo", 100);
+    fill(store, "foo", 40);
     const { id } = store.add("foo", "The shop sells strings in the shop.");
     expect((await recall("foo"))[0]?.id).toBe(id);
     await wakeAndIdle("foo");
@@ -80,14 +80,14 @@ describe("the memory of an idle agent", () => {
 
   it("makes room for others, however small the limit, but never that of a running agent or its parent", async () => {
     const { store, memory, rowsRead, wakeAndIdle } = open(1);
-    for (const agent of ["runner", "parent", "other"]) fill(store, agent, 100);
+    for (const agent of ["runner", "parent", "other"]) fill(store, agent, 30);
     const others = { others: ["parent"] };
-    expect(await rowsRead("runner", others)).toBe(200);
-    expect(await wakeAndIdle("other")).toBe(100);
+    expect(await rowsRead("runner", others)).toBe(60);
+    expect(await wakeAndIdle("other")).toBe(30);
     await memory.idle("parent");
     expect(await rowsRead("runner", others)).toBe(0);
     await memory.idle("runner");
-    expect(await rowsRead("runner", others)).toBe(200);
+    expect(await rowsRead("runner", others)).toBe(60);
   });
 
   it("is dropped when the agent is removed, so a new agent of its name starts without it", async () => {

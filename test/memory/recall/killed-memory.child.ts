@@ -13,6 +13,7 @@ import { isLive } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { createHttp } from "#http/http.ts";
+import { BackgroundLots } from "#memory/recall/background-lots.ts";
 import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { PineconeMemory } from "#memory/remote/pinecone.ts";
@@ -104,7 +105,7 @@ async function change(store: Store, changing: ChangedEmbedderParts["store"], emb
     current: open(embedder),
     openEarlier: (id) => open(namedEmbedder(id.slice(0, id.indexOf("@")))),
     report,
-    pauseMs: 1,
+    lots: new BackgroundLots(1),
   });
   console.log("kept nothing");
   const rows = (await store.memories("foo", 0, 100_000)).filter(isLive).length;

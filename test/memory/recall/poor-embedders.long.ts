@@ -22,6 +22,7 @@ it.each<[title: string, make: () => Embedder]>([
   ["with one vector for all texts", constantEmbedder],
   ["with random vectors", () => noisyEmbedder(Number.POSITIVE_INFINITY)],
   ["with vectors that are noise by two thirds", () => noisyEmbedder(1.5)],
+  ["with vectors of spellings, which agree with shared words", () => ({ ...openHashEmbedder(), semantic: true })],
 ])("an embedder %s costs at most 1 %% of the evidence that words alone find", async (_title, make) => {
   expect(await recallOf(make(), traces)).toBeGreaterThanOrEqual(0.99 * (await recallOf(openHashEmbedder(), traces)));
 });

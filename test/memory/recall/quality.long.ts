@@ -1,8 +1,8 @@
 /** Quality of the ten recalls when rows repeat; quality.test.ts has the other measures. */
 import { expect, it } from "@jest/globals";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
-import { measureNearDuplicates, measureQuality } from "../../../bench/memory-quality/measure.ts";
-import { fullRecall, wordsAlone } from "../../../bench/memory-quality/own.ts";
+import { measureNearDuplicates, measureQuality, measureWaste } from "../../../bench/memory-quality/measure.ts";
+import { fullRecall, vectorsAlone, wordsAlone } from "../../../bench/memory-quality/own.ts";
 
 const read = (set: string): Space[] => [
   ...toSpaces(
@@ -18,4 +18,9 @@ it("ten recalls hold no near-duplicates when 15 % of the rows come six times mor
   expect(repeated.distinctOfTen).toBeGreaterThanOrEqual(9.9);
   expect(repeated.recall).toBeGreaterThanOrEqual(0.99 * recall);
   expect((await measureNearDuplicates(wordsAlone(), all)).distinctOfTen).toBeLessThan(9);
+});
+
+it("ten recalls repeat nothing that the prompt shows, where plain vectors repeat it in a third of the hits", async () => {
+  expect(await measureWaste(fullRecall(), all)).toBe(0);
+  expect(await measureWaste(vectorsAlone, all)).toBeGreaterThan(0.3);
 });

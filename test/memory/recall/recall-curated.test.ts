@@ -75,7 +75,7 @@ describe.each([
 
   it("a pinned row is recalled for every query until it is unpinned", async () => {
     const { store, texts, change } = open(embedder());
-    const row = store.add("foo", "Never write to customers on a Friday.");
+    const row = store.add("foo", "Hans keeps the spare key behind the mirror.");
     // Keeps the pinned row apart from the rows of the query.
     for (const text of ["Soup.", "Rice.", "Bread."]) store.add("foo", text);
     for (let number = 1; number < 60; number++) store.add("foo", filler(number));

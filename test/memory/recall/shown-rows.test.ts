@@ -114,6 +114,21 @@ describe("a series", () => {
     expect(ids(found?.series?.rows)).toEqual(["foo/4", "foo/3", "foo/1"]);
   });
 
+  it("has no fact with a subject and an attribute, in which only the number may say that it holds no longer", async () => {
+    const facts = [1, 2, 3].map((seq) => listing(seq, { kind: "fact", factKey: `listing ${seq}` }));
+    const found = await recall(facts, "prices of listings", { count: 3 });
+    expect(found.map(({ id, series }) => [id, series])).toEqual(
+      ["foo/3", "foo/2", "foo/1"].map((id) => [id, undefined]),
+    );
+    const [plain] = await recall([...facts, listing(4, { kind: "fact" })], "price of listing 304");
+    expect([plain?.id, plain?.series]).toEqual(["foo/4", undefined]);
+    const [newest] = await recall([listing(1, { kind: "fact" }), ...facts.slice(1)], "prices of listings");
+    expect([newest?.id, newest?.series]).toEqual(["foo/3", undefined]);
+    const notes = facts.map(({ factKey: _, ...row }) => row);
+    const [note] = await recall(notes, "prices of listings", { count: 3 });
+    expect(ids(note?.series?.rows)).toEqual(["foo/2", "foo/1"]);
+  });
+
   it("is bounded, and counts the rest", async () => {
     const many = Array.from({ length: 100 }, (_, at) => listing(at + 1));
     const [found] = await recall(many, "prices of listings");
@@ -152,6 +167,21 @@ describe("rows that say nothing", () => {
     const soup = step(9, "soup with beans");
     for (const row of kept) expect(ids(await recall([row, soup], question, { count: 2 }))).toEqual([row.id, "foo/9"]);
     expect(ids(await recall([asked, soup], question, { count: 2 }))).toEqual(["foo/9", "foo/1"]);
+  });
+});
+
+describe("rows that one of several texts repeats", () => {
+  const said = step(1, "Thought: Ada plays the cello.");
+  const soup = step(9, "Thought: soup with beans");
+  const search = async (...texts: string[]) => ids(await recall([said, soup], "", { texts, count: 2 }));
+
+  it("come last, and rows with another word do not", async () => {
+    expect(await search("Ada plays the cello on Mondays.", "Who plays?")).toEqual(["foo/9", "foo/1"]);
+    expect(await search("Ada plays the trumpet on Mondays.", "Who plays?")).toEqual(["foo/1", "foo/9"]);
+  });
+
+  it("come first when that text is the whole query", async () => {
+    expect(await search("Ada plays the cello on Mondays.")).toEqual(["foo/1", "foo/9"]);
   });
 });
 

@@ -31,6 +31,7 @@ const vectors = clusteredVectors(ROWS, DIMENSIONS, 6);
 const queries = clusteredVectors(5, DIMENSIONS, 6, 9);
 const exact = new ExactIndex(DIMENSIONS);
 const scope = { namespace: "foo", embedder: `test@${DIMENSIONS}`, dimensions: DIMENSIONS };
+const centre = new Float32Array(DIMENSIONS);
 const next = randomNumbers(1);
 const below = (limit: number): number => Math.floor(next() * limit);
 const oneOf = <T>(items: readonly T[]): T => items[below(items.length)] as T;
@@ -161,7 +162,7 @@ describe("corrupt index files", () => {
     for (let time = 0; time < FILES_SPOILT; time++) {
       restore();
       const what = (SPOILERS[time % SPOILERS.length] as () => string)();
-      const { found, problem } = await child.request("open", { ...scope, folder, from: "saved" });
+      const { found, problem } = await child.request("open", { ...scope, folder, from: "saved", centre });
       outcomes[problem === undefined ? "taken" : "refused"]++;
       const left = readdirSync(folder).sort().join();
       if (problem !== undefined && left !== (found > 0 ? "1.graph,1.json,1.keys" : ""))

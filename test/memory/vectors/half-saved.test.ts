@@ -11,6 +11,7 @@ const DIMENSIONS = 8;
 const root = mkdtempSync(join(tmpdir(), "goald-half-"));
 afterAll(() => rmSync(root, { recursive: true }));
 const scope = { namespace: "foo", embedder: `test@${DIMENSIONS}`, dimensions: DIMENSIONS };
+const centre = new Float32Array(DIMENSIONS);
 const vectors = clusteredVectors(60, DIMENSIONS, 3).map((vector) => vector.map((x) => x / Math.hypot(...vector)));
 
 async function add(child: GraphChild, from: number, to: number): Promise<void> {
@@ -35,7 +36,7 @@ async function namesAsTheyCame(folder: string, work: () => Promise<unknown>): Pr
 it("reads the previous generation, however many of the new files exist", async () => {
   const home = join(root, "home");
   const child = new GraphChild(() => undefined);
-  await child.request("open", { ...scope, folder: home, from: "saved" });
+  await child.request("open", { ...scope, folder: home, from: "saved", centre });
   await add(child, 0, 40);
   await child.request("save", null);
   await add(child, 40, 60);
@@ -47,7 +48,7 @@ it("reads the previous generation, however many of the new files exist", async (
     for (const name of ["1.graph", "1.keys", "1.json", ...names.slice(0, come)])
       cpSync(join(home, name), join(folder, name));
     for (const name of names.slice(come)) cpSync(join(home, name), join(folder, `${name}.tmp`));
-    const found = await child.request("open", { ...scope, folder, from: "saved" });
+    const found = await child.request("open", { ...scope, folder, from: "saved", centre });
     expect({ come, ...found }).toEqual({ come, found: come < names.length ? 40 : 60 });
   }
   await child.stop();

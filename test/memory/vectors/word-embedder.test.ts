@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { openWordTable } from "#memory/words/word-table.ts";
 import { embedderContract } from "../../contracts/embedder.ts";
 
 embedderContract("the offline embedder", () => openWordEmbedder());
@@ -47,6 +48,8 @@ describe("the offline embedder", () => {
   });
 
   it("rejects while its table is missing", async () => {
-    await expect(openWordEmbedder("no/such/table.bin").embed([ANSWER], live)).rejects.toThrow(/ENOENT/);
+    await expect(openWordEmbedder(() => openWordTable(Buffer.alloc(9))).embed([ANSWER], live)).rejects.toThrow(
+      /Expected a table of words/,
+    );
   });
 });

@@ -6,8 +6,11 @@
  * lengths are not equal. Words are found by binary search, so that opening the table parses nothing. A word that is not in the
  * table has the hash of another one in 1 of 70,000 cases.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 
+const TABLE_FILE = join(import.meta.dirname, "word-table.bin");
 const MARK = 0x31_54_57_47;
 const HEADER_BYTES = 12;
 
@@ -19,11 +22,16 @@ export interface WordVector {
   readonly vector: Int8Array;
 }
 
+/** Words are numbered by their hashes: the first has the place 0. */
 export interface WordTable {
   readonly size: number;
   readonly dimensions: number;
+  /** Returns the place of the word with this hash, -1 for other words. */
+  placeOf(hash: number): number;
+  rankAt(place: number): number;
   /** Returns a view of the table. */
-  find(hash: number): Omit<WordVector, "hash"> | undefined;
+  vectorAt(place: number): Int8Array;
+  cosine(place: number, other: number): number;
 }
 
 /** Expects at most 65,536 words, each hash once. */
@@ -56,23 +64,48 @@ export function openWordTable(table: Buffer): WordTable {
       },
     );
   const ranks = HEADER_BYTES + 4 * size;
-  const vectors = ranks + 2 * size;
+  const numbers = new Int8Array(table.buffer, table.byteOffset + ranks + 2 * size, size * dimensions);
+  const product = (from: number, other: number): number => {
+    let sum = 0;
+    for (let at = 0; at < dimensions; at++) sum += (numbers[from + at] as number) * (numbers[other + at] as number);
+    return sum;
+  };
   return {
     size,
     dimensions,
-    find(hash) {
+    placeOf(hash) {
       let [low, high] = [0, size - 1];
       while (low <= high) {
         const middle = (low + high) >>> 1;
         const found = table.readUInt32LE(HEADER_BYTES + 4 * middle);
-        if (found === hash) {
-          const vector = new Int8Array(table.buffer, table.byteOffset + vectors + middle * dimensions, dimensions);
-          return { rank: table.readUInt16LE(ranks + 2 * middle), vector };
-        }
+        if (found === hash) return middle;
         if (found < hash) low = middle + 1;
         else high = middle - 1;
       }
-      return undefined;
+      return -1;
+    },
+    rankAt: (place) => table.readUInt16LE(ranks + 2 * place),
+    vectorAt: (place) => numbers.subarray(place * dimensions, (place + 1) * dimensions),
+    cosine(place, other) {
+      const [one, two] = [place * dimensions, other * dimensions];
+      return product(one, two) / Math.sqrt(Math.max(1, product(one, one) * product(two, two)));
     },
   };
+}
+
+let shipped: WordTable | undefined;
+
+/** Reads the table of the package once. Throws when the file is missing or damaged. */
+export function shippedWordTable(): WordTable {
+  shipped ??= openWordTable(readFileSync(TABLE_FILE));
+  return shipped;
+}
+
+/** As `shippedWordTable`, but undefined where that throws: memory then searches by words alone, and the offline embedder reports why. */
+export function findWordTable(): WordTable | undefined {
+  try {
+    return shippedWordTable();
+  } catch {
+    return undefined;
+  }
 }

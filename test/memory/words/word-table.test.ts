@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { encodeWordTable, openWordTable } from "#memory/vectors/word-table.ts";
+import { encodeWordTable, openWordTable } from "#memory/words/word-table.ts";
 import { hashOf } from "#util/words.ts";
 
 const FOLDER = "src/memory/words";
@@ -23,9 +23,9 @@ describe("the table of word vectors", () => {
   it("finds common words, the most frequent first, and no others", () => {
     const table = openWordTable(shipped);
     expect([table.size, table.dimensions]).toEqual([60_000, 100]);
-    expect(table.find(hashOf("the"))?.rank).toBe(0);
-    expect(table.find(hashOf("harbour"))?.rank).toBeGreaterThan(1_000);
-    expect(table.find(hashOf("xqzzyv"))).toBeUndefined();
+    expect(table.rankAt(table.placeOf(hashOf("the")))).toBe(0);
+    expect(table.rankAt(table.placeOf(hashOf("harbour")))).toBeGreaterThan(1_000);
+    expect(table.placeOf(hashOf("xqzzyv"))).toBe(-1);
   });
 
   it("finds every word that it was made of", () => {
@@ -40,8 +40,11 @@ describe("the table of word vectors", () => {
     fc.assert(
       fc.property(words, fc.integer({ min: 0, max: 2 ** 32 - 1 }), (given, other) => {
         const table = openWordTable(encodeWordTable(given, 3));
-        for (const { hash, rank, vector } of given) expect(table.find(hash)).toEqual({ rank, vector });
-        if (given.every(({ hash }) => hash !== other)) expect(table.find(other)).toBeUndefined();
+        for (const { hash, rank, vector } of given) {
+          const place = table.placeOf(hash);
+          expect([table.rankAt(place), table.vectorAt(place)]).toEqual([rank, vector]);
+        }
+        if (given.every(({ hash }) => hash !== other)) expect(table.placeOf(other)).toBe(-1);
       }),
     );
   });

@@ -1,0 +1,119 @@
+/**
+ * row-embedder.ts -- embeds the rows of memories: the newest with the texts of a query, the others in the background.
+ */
+import { setImmediate } from "node:timers/promises";
+import type { RecallQuery } from "#core/ports/recall.ts";
+import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { GuardedEmbedder } from "../vectors/guarded-embedder.ts";
+import type { BackgroundLots } from "./background-lots.ts";
+import { CarriedPurse } from "./carried-purse.ts";
+import { hasPending, readBatch, takeLot } from "./embedding-batch.ts";
+import type { AgentMemory } from "./find-recalls.ts";
+
+export interface RowEmbedderParts {
+  readonly embedder: Embedder;
+  /** The embedder, guarded. */
+  readonly guarded: GuardedEmbedder;
+  /** Absent: all rows wait for recalls. */
+  readonly lots: BackgroundLots | undefined;
+  /** Runs one change of a namespace at a time. */
+  changeAlone<T>(namespace: string, change: () => Promise<T>): Promise<T>;
+  /** False once the memory was dropped. */
+  isOpen(memory: AgentMemory): boolean;
+  /** Saves its unsaved vectors. */
+  save(memory: AgentMemory): Promise<void>;
+}
+
+export interface PaidCall {
+  readonly agent: string;
+  readonly signal: AbortSignal;
+  readonly purse: EmbeddingPurse | undefined;
+}
+
+export class RowEmbedder {
+  readonly #parts: RowEmbedderParts;
+  /** By agent: pays for the vectors that its recalls start to make in the background. */
+  readonly #carried = new Map<string, CarriedPurse>();
+
+  constructor(parts: RowEmbedderParts) {
+    this.#parts = parts;
+  }
+
+  /** Call it at the start of a recall: its purse is charged for the vectors that the agent's earlier recalls had made. */
+  chargeCarried({ agent, purse }: RecallQuery): void {
+    if (!this.#parts.lots) return;
+    const carried = this.#carried.get(agent) ?? new CarriedPurse();
+    this.#carried.set(agent, carried);
+    carried.renew(purse);
+  }
+
+  /** Embeds the query and the newest rows in one request, the others in the background; an instant embedder embeds all at once. */
+  async embed(memory: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
+    const { embedder, lots } = this.#parts;
+    const { rows, vectors } = memory;
+    while (await this.#embedBatch(memory, texts, paid)) {
+      if (!embedder.isInstant) {
+        if (vectors.pendingSlots(1).length > 0)
+          lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, this.#carried.get(paid.agent)));
+        return;
+      }
+      if (!hasPending(vectors) || paid.signal.aborted) return;
+      await setImmediate();
+    }
+  }
+
+  /** Embeds the query's new texts and the newest rows without a vector in one request. Returns false if it made no vectors. */
+  async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<boolean> {
+    const newTexts = texts.filter((text) => !vectors.hasText(text));
+    const { slots, texts: rowTexts } = await readBatch(
+      rows,
+      vectors,
+      newTexts,
+      this.#parts.embedder.isInstant === true,
+    );
+    if (newTexts.length + slots.length === 0) return false;
+    const embedded = [...newTexts, ...rowTexts.filter((text) => text !== "")];
+    const made = await this.#parts.guarded.embed(embedded, paid.signal, paid.purse);
+    if (!made || vectors.embedder !== this.#parts.embedder.id) return false;
+    for (const [position, text] of newTexts.entries()) {
+      const vector = made[position];
+      if (vector) vectors.addText(text, vector);
+    }
+    await vectors.addMade(slots, spread(made.slice(newTexts.length), rowTexts), rows);
+    return true;
+  }
+
+  /** Returns whether more vectors can be made. Recalls go on during the request. */
+  async #makeLot(memory: AgentMemory, signal: AbortSignal, purse: EmbeddingPurse | undefined): Promise<boolean> {
+    const { rows, vectors } = memory;
+    const { namespace } = rows;
+    const isOpen = () => this.#parts.isOpen(memory) && vectors.embedder === this.#parts.embedder.id;
+    const lot = await this.#parts.changeAlone(namespace, async () => (isOpen() ? takeLot(rows, vectors) : undefined));
+    if (!lot || lot.slots.length === 0) return false;
+    const texts = lot.texts.filter((text) => text !== "");
+    const made = texts.length === 0 ? [] : await this.#parts.guarded.embed(texts, signal, purse);
+    return this.#parts.changeAlone(namespace, async () => {
+      if (!made || !isOpen()) {
+        vectors.putBack(lot.slots);
+        return false;
+      }
+      await vectors.addMade(lot.slots, spread(made, lot.texts), rows);
+      await this.#parts.save(memory);
+      return true;
+    });
+  }
+
+  release(agent: string): void {
+    this.#carried.delete(agent);
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.lots?.close();
+  }
+}
+
+/** Returns the vector of each text in order; null for an empty one, which was not embedded. */
+function spread(made: readonly (Float32Array | null)[], texts: readonly string[]): (Float32Array | null)[] {
+  let next = 0;
+  return texts.map((text) => (text === "" ? null : (made[next++] ?? null)));
+}

@@ -1,0 +1,174 @@
+/**
+ * index-snapshots.ts -- saves the word index of a memory to a file of its folder, and restores it at the next start.
+ *
+ * A snapshot is a cache. It is used only if the same code and settings wrote it and the memory in the store has come from the
+ * state that it was made of; the rows changed since are then read. It has the words of all rows, so a memory whose row a person
+ * has forgotten is never saved, and its snapshot is deleted.
+ */
+import { hash } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { endianness } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { toError } from "#core/errors.ts";
+import type { Store } from "#core/ports/store.ts";
+import { stemOf, wordsOf } from "#util/words.ts";
+import { LEXICAL_SETTINGS } from "../lexical/lexical-settings.ts";
+import { type FileIdentity, readColumns, writeColumns } from "./column-file.ts";
+import { type Columns, collectState, restoreState } from "./columns.ts";
+
+/** Increase it with every change of the columns, of their content or of the way in which texts become words. */
+const FORMAT = 1;
+export const SNAPSHOT_FILE = "words.snapshot";
+
+const LEAST_ROWS = 2_048;
+/** A snapshot is due when this share of the rows has changed; when the memory leaves main memory, this smaller share. */
+const CHANGED_SHARE = 1 / 8;
+const CHANGED_SHARE_AT_END = 1 / 32;
+/** With a larger share of removed rows the memory is better read anew, which leaves them out. */
+const MOST_REMOVED_SHARE = 1 / 4;
+const PAGE_ROWS = 64;
+
+export interface SnapshotParts {
+  /** Returns the folder of the memory's files. */
+  readonly folderOf: (namespace: string) => string;
+  readonly store: Pick<Store, "memories" | "memoryVersion">;
+  /** Called when a snapshot is not used or cannot be written. */
+  readonly note: (text: string) => void;
+  /** False: snapshots are only read. */
+  readonly isWriter: boolean;
+  /** Smaller memories are not saved. Default: 2,048, which are read again in less than 0.2 s of CPU. */
+  readonly leastRows?: number;
+}
+
+/** A word index that can be saved. */
+export interface SavedIndex {
+  readonly namespace: string;
+  readonly size: number;
+  readonly removedSize: number;
+  /** `MemoryRow.change` of the row read last. */
+  readonly lastChange: number;
+  /** Number of rows read, without those that a snapshot had. */
+  readonly changesRead: number;
+  readonly hasErased: boolean;
+  exchange(columns: Columns): void;
+}
+
+export class IndexSnapshots {
+  readonly #parts: SnapshotParts;
+  readonly #digest = digestOf(LEXICAL_SETTINGS);
+  /** Memories whose file has words that a person has forgotten. It is not used, even when it cannot be deleted. */
+  readonly #erased = new Set<string>();
+  /** `changesRead` at the last snapshot. */
+  readonly #savedAt = new WeakMap<SavedIndex, number>();
+
+  constructor(parts: SnapshotParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns an index in the saved state, or as `create` returns it when no snapshot can be used. */
+  async open<Index extends SavedIndex>(namespace: string, create: () => Index): Promise<Index> {
+    const path = this.#pathOf(namespace);
+    if (this.#erased.has(namespace)) return create();
+    try {
+      const state = await readColumns(path, (identity) => this.#isUsable(namespace, identity));
+      if (this.#parts.isWriter) await removeTemporary(path);
+      const index = create();
+      if (state) restoreState(index, state);
+      return index;
+    } catch (error) {
+      this.#parts.note(`The memory index ${path} is not used: ${toError(error).message}.`);
+      return create();
+    }
+  }
+
+  /**
+   * Saves an index when much of it is not in its snapshot. It must not change meanwhile, but by `prepare`, which is called before
+   * it is saved. `isLeaving`: it is dropped afterwards.
+   */
+  async saveIfDue(
+    index: SavedIndex,
+    isLeaving: boolean,
+    prepare = async (): Promise<void> => undefined,
+  ): Promise<void> {
+    if (!this.#isDue(index, isLeaving)) return;
+    const { namespace, lastChange } = index;
+    this.#savedAt.set(index, index.changesRead);
+    try {
+      if (index.removedSize > MOST_REMOVED_SHARE * index.size) return await this.#remove(namespace);
+      await prepare();
+      const version = await this.#parts.store.memoryVersion(namespace);
+      const identity = { ...this.#identityOf(namespace), ...version, change: lastChange, rows: index.size };
+      await writeColumns(this.#pathOf(namespace), identity, collectState(index));
+      this.#erased.delete(namespace);
+      // The folder may have been removed before the file got its name.
+      if (await this.#hasErasedAfter(namespace, lastChange)) await this.#remove(namespace);
+    } catch (error) {
+      this.#parts.note(`The memory index of ${namespace} cannot be saved: ${toError(error).message}.`);
+    }
+  }
+
+  /** Call it when an index that was opened has words that a person has forgotten. */
+  async discard(namespace: string): Promise<void> {
+    this.#erased.add(namespace);
+    try {
+      await this.#remove(namespace);
+    } catch (error) {
+      this.#parts.note(`The memory index of ${namespace} cannot be deleted: ${toError(error).message}.`);
+    }
+  }
+
+  async #remove(namespace: string): Promise<void> {
+    if (this.#parts.isWriter) await rm(this.#pathOf(namespace), { force: true });
+  }
+
+  #isDue(index: SavedIndex, isLeaving: boolean): boolean {
+    const changed = index.changesRead - (this.#savedAt.get(index) ?? 0);
+    const share = isLeaving ? CHANGED_SHARE_AT_END : CHANGED_SHARE;
+    const { isWriter, leastRows = LEAST_ROWS } = this.#parts;
+    return isWriter && !index.hasErased && index.size >= leastRows && changed > share * index.size;
+  }
+
+  #pathOf(namespace: string): string {
+    return join(this.#parts.folderOf(namespace), SNAPSHOT_FILE);
+  }
+
+  #identityOf(namespace: string) {
+    return { format: FORMAT, digest: this.#digest, namespace };
+  }
+
+  async #isUsable(namespace: string, identity: FileIdentity): Promise<boolean> {
+    const wanted: FileIdentity = this.#identityOf(namespace);
+    const isOurs = Object.entries(wanted).every(([name, value]) => identity[name] === value);
+    const at = { seq: Number(identity.seq), curation: Number(identity.curation) };
+    const isUsable = isOurs && (await this.#parts.store.memoryVersion(namespace, at)).sha === identity.sha;
+    const made = isOurs ? "from another state of the store" : "by another version of goald";
+    if (!isUsable) this.#parts.note(`The memory index of ${namespace} is made again: its file was made ${made}.`);
+    return isUsable;
+  }
+
+  /** Whether a person has forgotten a row after this change. */
+  async #hasErasedAfter(namespace: string, change: number): Promise<boolean> {
+    for (let after = change; ; ) {
+      const page = await this.#parts.store.memories(namespace, after, PAGE_ROWS);
+      if (page.some(({ forgotten }) => forgotten === "person")) return true;
+      if (page.length < PAGE_ROWS) return false;
+      after = page.at(-1)?.change ?? after;
+    }
+  }
+}
+
+/** Text of each kind of writing, whose words depend on the Unicode version. */
+const PROBE = "readFile decisions planned Straße ﬁn Ünïcode 日本語 한국어 Ελλάδα ΌΣΟΣ İzmir ½ 12.5 ﷺ 𝒳 ꟊ";
+
+function digestOf(settings: object): string {
+  const words = wordsOf(PROBE);
+  const { unicode = "", icu = "" } = process.versions;
+  return hash("sha256", JSON.stringify([settings, words, words.map(stemOf), unicode, icu, endianness()]));
+}
+
+/** Deletes what crashed writers left. */
+async function removeTemporary(path: string): Promise<void> {
+  const folder = dirname(path);
+  for (const name of await readdir(folder).catch(() => []))
+    if (name.startsWith(`${basename(path)}.`)) await rm(join(folder, name), { force: true });
+}
