@@ -13,14 +13,16 @@ type WorkMove = Parameters<RunParts["prepare"]>[0];
 export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, enter: Enter): Promise<boolean> {
   const { journal } = run;
   if (mayWait(move, journal.state, parts)) await journal.commit("now");
-  const act = (): Promise<Outcome | null> => prepareAndAct(move, run, parts, enter);
+  const act = async (): Promise<boolean> => {
+    const outcome = await prepareAndAct(move, run, parts, enter);
+    if (!outcome) return false;
+    journal.record(outcome);
+    // The next recall reads the store, and must not show what this call has closed, replaced or hidden.
+    if (outcome.staged?.some(changesMemory)) await journal.commit("now");
+    return true;
+  };
   const isCommand = move.kind === "execute" || move.kind === "probe";
-  const outcome = await (isCommand ? isolateCall(move.callId, journal, parts, act) : act());
-  if (!outcome) return false;
-  journal.record(outcome);
-  // The next recall reads the store, and must not show what this call has closed, replaced or hidden.
-  if (outcome.staged?.some(changesMemory)) await journal.commit("now");
-  return true;
+  return isCommand ? isolateCall(move.callId, journal, parts, act) : act();
 }
 
 const changesMemory = (write: StagedWrite): boolean =>

@@ -7,7 +7,7 @@
 
 import type { OpenCall } from "#core/open-call.ts";
 import { openCommand } from "#core/state.ts";
-import type { Journal, Outcome } from "./journal.ts";
+import type { Journal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
 /** The host's turns for commands of suspects. */
@@ -23,26 +23,31 @@ const FIRST_BACK_OFF_MS = 1_000;
 const FIRST_ALONE_MS = 30_000;
 const MAX_ALONE_MS = 600_000;
 
-/** Resolves to null without calling `act` when the host shuts down first. */
+/**
+ * `act` records what came of the call. Resolves to what it resolves to, or to false without calling it when the host shuts down
+ * first. Commits before it gives the turn away: the next command may end the process, and that death is not this command's.
+ */
 export async function isolateCall(
   callId: string,
   journal: Journal,
   parts: RunParts,
-  act: () => Promise<Outcome | null>,
-): Promise<Outcome | null> {
+  act: () => Promise<boolean>,
+): Promise<boolean> {
   const { deaths, isolated } = journal.state;
   const { rules, isolation } = parts;
   // A command that is nested in an isolated one is isolated with it.
   if (deaths === 0 || isolated?.epoch === rules.epoch) return act();
   await journal.commit("now");
-  if (isolation && !(await isolation.enter(FIRST_BACK_OFF_MS * 4 ** (deaths - 1)))) return null;
+  if (isolation && !(await isolation.enter(FIRST_BACK_OFF_MS * 4 ** (deaths - 1)))) return false;
   try {
     const step = openCommand(journal.state, callId)?.step ?? journal.state.step;
     journal.record({ events: [{ type: "call-isolated", step, callId, epoch: rules.epoch }] });
     await journal.commit("now");
     const acting = act();
     if (isolation?.endsEarly) await clearAfterTime({ step, callId }, acting, journal, parts);
-    return await acting;
+    const hasEnded = await acting;
+    await journal.commit("now");
+    return hasEnded;
   } finally {
     isolation?.leave();
   }

@@ -7,7 +7,6 @@ import type { RunParts } from "#loop/run-parts.ts";
 import { approved, created, interrupted, log, requested, started } from "../helpers/events.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 
-const OUTCOME: Outcome = { events: [] };
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A journal in memory, and a turn that `enter` gives or refuses. */
@@ -23,7 +22,7 @@ function makeParts(events: readonly NewEvent[], { isGiven = true, endsEarly = tr
       all.push(...more);
       seen.push(...more.map(({ type }) => type));
     },
-    commit: async () => undefined,
+    commit: async () => void seen.push("commit"),
   } as unknown as Journal;
   const isolation: Isolation = {
     enter: async (backOffMs) => {
@@ -41,20 +40,20 @@ const FIRST_DEATH = [started("pure"), interrupted(2)];
 describe("a command of an agent that no death has made a suspect", () => {
   it("runs at once and leaves no trace of this in the log", async () => {
     const { journal, parts, seen } = makeParts([]);
-    expect(await isolateCall("c1", journal, parts, async () => OUTCOME)).toBe(OUTCOME);
+    expect(await isolateCall("c1", journal, parts, async () => true)).toBe(true);
     expect(seen).toEqual([]);
   });
 });
 
 describe("a suspect's command", () => {
-  it("waits for its turn, runs alone, and gives the turn away at its end", async () => {
+  it("waits for its turn, runs alone, and gives the turn away when its result is durable", async () => {
     const { journal, parts, seen } = makeParts(FIRST_DEATH);
     const act = async () => {
       seen.push("act");
-      return OUTCOME;
+      return true;
     };
-    expect(await isolateCall("c1", journal, parts, act)).toBe(OUTCOME);
-    expect(seen).toEqual(["enter after 1000", "call-isolated", "act", "leave"]);
+    expect(await isolateCall("c1", journal, parts, act)).toBe(true);
+    expect(seen).toEqual(["commit", "enter after 1000", "call-isolated", "commit", "act", "commit", "leave"]);
   });
 
   it("gives the turn away when it fails", async () => {
@@ -69,21 +68,21 @@ describe("a suspect's command", () => {
       { type: "call-isolated", step: 1, callId: "c1", epoch: 2 },
       interrupted(3),
     ]);
-    await isolateCall("c1", journal, parts, async () => OUTCOME);
-    expect(seen[0]).toBe("enter after 4000");
+    await isolateCall("c1", journal, parts, async () => true);
+    expect(seen[1]).toBe("enter after 4000");
   });
 
   it("does not run when the host shuts down before its turn", async () => {
     const { journal, parts, seen } = makeParts(FIRST_DEATH, { isGiven: false });
-    expect(await isolateCall("c1", journal, parts, () => Promise.reject(new Error("ran")))).toBeNull();
-    expect(seen).toEqual(["enter after 1000"]);
+    expect(await isolateCall("c1", journal, parts, () => Promise.reject(new Error("ran")))).toBe(false);
+    expect(seen).toEqual(["commit", "enter after 1000"]);
   });
 
   it("does not ask for a second turn for what is nested in it", async () => {
     const { journal, parts, seen } = makeParts(FIRST_DEATH);
-    const inner = () => isolateCall("c1.1", journal, parts, async () => OUTCOME);
+    const inner = () => isolateCall("c1.1", journal, parts, async () => true);
     await isolateCall("c1", journal, parts, inner);
-    expect(seen).toEqual(["enter after 1000", "call-isolated", "leave"]);
+    expect(seen).toEqual(["commit", "enter after 1000", "call-isolated", "commit", "commit", "leave"]);
   });
 
   it.each([
@@ -91,25 +90,25 @@ describe("a suspect's command", () => {
     ["60 s after two deaths", [...FIRST_DEATH, interrupted(3)], 60_000],
   ] as const)("lets others run beside it %s, and goes on", async (_title, events, aloneMs) => {
     const { journal, parts, clock, seen } = makeParts(events);
-    const end = Promise.withResolvers<Outcome>();
+    const end = Promise.withResolvers<boolean>();
     const running = isolateCall("c1", journal, parts, () => end.promise);
     await clock.advance(aloneMs - 1);
     expect(seen).not.toContain("leave");
     await clock.advance(1);
     await settle();
-    expect(seen.slice(-2)).toEqual(["call-cleared", "leave"]);
+    expect(seen.slice(-3)).toEqual(["call-cleared", "commit", "leave"]);
     expect(journal.state.isolated).toBeNull();
-    end.resolve(OUTCOME);
-    expect(await running).toBe(OUTCOME);
+    end.resolve(true);
+    expect(await running).toBe(true);
   });
 
   it("stays alone to its end in a recorded run", async () => {
     const { journal, parts, clock, seen } = makeParts(FIRST_DEATH, { endsEarly: false });
-    const end = Promise.withResolvers<Outcome>();
+    const end = Promise.withResolvers<boolean>();
     const running = isolateCall("c1", journal, parts, () => end.promise);
     await clock.advance(3_600_000);
-    end.resolve(OUTCOME);
+    end.resolve(true);
     await running;
-    expect(seen).toEqual(["enter after 1000", "call-isolated", "leave"]);
+    expect(seen).toEqual(["commit", "enter after 1000", "call-isolated", "commit", "commit", "leave"]);
   });
 });
