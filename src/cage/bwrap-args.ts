@@ -21,7 +21,8 @@ export function bwrapArgs(
     ...["--unshare-all", "--unshare-user", "--uid", INNER_ID, "--gid", INNER_ID, "--hostname", "cage"],
     ...(forbidsNamespaces ? ["--disable-userns"] : []),
     ...(network === "host" ? ["--share-net"] : []),
-    ...["--die-with-parent", "--new-session", "--cap-drop", "ALL"],
+    // Not --new-session: the process group is how a cage is killed while it starts, and it has a session without a terminal already.
+    ...["--die-with-parent", "--cap-drop", "ALL"],
     ...(filterDescriptor === undefined ? [] : ["--seccomp", `${filterDescriptor}`]),
     ...["--size", `${TEMPORARY_BYTES}`, "--tmpfs", "/tmp"],
     ...(runsPrograms ? [...systemArgs(), "--dev", "/dev"] : []),
