@@ -48,6 +48,8 @@ export interface IndexScope {
   readonly namespace: string;
   readonly embedder: string;
   readonly dimensions: number;
+  /** True when the vectors are rounded to 8-bit numbers already. Default: false. */
+  readonly isRounded?: boolean;
 }
 
 /** The rows behind the slots, for an index that sends metadata to a remote service. */

@@ -7,11 +7,10 @@
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { keepNewest } from "#util/newest.ts";
-import { dot } from "../vectors/unit-vector.ts";
+import { dot, roundVector } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";
 import { type CachedSearch, type EmbeddedText, insertSorted, withoutExcluded } from "./embedded-text.ts";
 import type { NearRows } from "./fuse-scores.ts";
-import { roundVector } from "./saved-vectors.ts";
 import { measureBackground, type VectorBackground } from "./vector-background.ts";
 
 const SAVE_EVERY_ROWS = 16;
@@ -51,9 +50,9 @@ export class AgentVectors {
     this.#index = index;
   }
 
-  /** Estimated main memory: each component is held as 32 and as 8 bits. */
+  /** Estimated main memory: each component is held as 8 bits, and as 32 unless it is rounded. */
   get bytes(): number {
-    return this.#index.size * this.#dimensions * 5;
+    return this.#index.size * this.#dimensions * (this.#isInstant ? 1 : 5);
   }
 
   get size(): number {

@@ -32,9 +32,10 @@ export class MemoryLoader {
   async open(namespace: string): Promise<AgentMemory> {
     const { embedder, openIndex } = this.#parts;
     const rows = await this.#openRows(namespace);
-    const { id, dimensions } = embedder;
+    const { id, isInstant: isRounded = false } = embedder;
     // A server's embedder has 0 dimensions before its first answer; nothing is added until then.
-    const index = openIndex({ namespace, embedder: id, dimensions: Math.max(1, dimensions) }, rows);
+    const dimensions = Math.max(1, embedder.dimensions);
+    const index = openIndex({ namespace, embedder: id, dimensions, isRounded }, rows);
     const vectors = new AgentVectors(namespace, embedder, index);
     const memory = { rows, vectors };
     if (rows.size > 0) await this.#readVectors(memory);

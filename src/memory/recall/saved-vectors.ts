@@ -7,7 +7,7 @@
 import { createTurns } from "#util/turns.ts";
 import type { Columns } from "../snapshots/columns.ts";
 import { ROW_LIMIT } from "../vectors/int8-scan.ts";
-import { quantise, toUnit } from "../vectors/unit-vector.ts";
+import { fromBytes, quantise } from "../vectors/unit-vector.ts";
 import type { NewSlot } from "./agent-rows.ts";
 
 /** Vectors that are read or written without a pause. */
@@ -55,18 +55,14 @@ export class SavedVectors {
   *pages(embedder: string): Generator<readonly NewSlot[]> {
     if (embedder !== this.#embedder || this.#slots.length === 0) return;
     const dimensions = this.#bytes.length / this.#slots.length;
-    for (let from = 0; from < this.#slots.length; from += PAGE_SLOTS)
-      yield Array.from(this.#slots.subarray(from, from + PAGE_SLOTS), (slot, at) => {
+    for (let from = 0; from < this.#slots.length; from += PAGE_SLOTS) {
+      const slots = this.#slots.subarray(from, from + PAGE_SLOTS);
+      const vectors = new Float32Array(slots.length * dimensions);
+      yield Array.from(slots, (slot, at) => {
         const bytes = this.#bytes.subarray((from + at) * dimensions, (from + at + 1) * dimensions);
-        return { slot, embedder, vector: toUnit(Float32Array.from(bytes), dimensions), isPiece: false };
+        const vector = fromBytes(bytes, vectors.subarray(at * dimensions, (at + 1) * dimensions));
+        return { slot, embedder, vector, isPiece: false };
       });
+    }
   }
-}
-
-/** Returns the unit vector that `SavedVectors` restores for this one; a vector of zeros as it is. */
-export function roundVector(vector: Float32Array): Float32Array {
-  if (vector.every((component) => component === 0)) return vector;
-  const bytes = new Int8Array(vector.length);
-  quantise(vector, 0, vector.length, ROW_LIMIT, bytes, 0);
-  return toUnit(Float32Array.from(bytes), vector.length);
 }

@@ -48,7 +48,7 @@ export function openGraphIndexes(
   let memory: ScanMemory | undefined;
   return (scope) => {
     memory ??= openScanMemory();
-    const exact = new ExactIndex(scope.dimensions, memory);
+    const exact = new ExactIndex(scope.dimensions, memory, scope);
     const fromRows = graphFromRows(scope.dimensions);
     const graphScope = { ...scope, folder: folder === null ? null : indexFolder(folder, scope) };
     return new HnswIndex(

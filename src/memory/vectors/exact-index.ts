@@ -1,24 +1,25 @@
 /**
  * exact-index.ts -- finds nearest neighbours by comparing every row, without error.
  *
- * A scan over 8-bit rows finds candidates; their 32-bit vectors determine the exact order. Up to 100,000 rows and more this
- * costs less in total than building and searching a graph, because an agent adds one row per query.
+ * A scan over 8-bit rows finds candidates; their 32-bit vectors determine the exact order. Vectors that are rounded to 8 bits have only
+ * these rows. Up to 100,000 rows and more this costs less in total than building and searching a graph, because an agent adds one
+ * row per query.
  *
  * Rows are stored in blocks that never move. The last row replaces a removed one, so there are no gaps to skip or
  * compact, and an empty block is freed.
  */
-import type { OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import type { IndexScope, OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { BestOf } from "#util/best-of.ts";
 import { createTurns } from "#util/turns.ts";
 import { BLOCK_BYTES, openScanMemory, QUERY_LIMIT, ROW_LIMIT, type ScanMemory, strideOf } from "./int8-scan.ts";
 import { rankSlots, SPARE_CANDIDATES } from "./rank-slots.ts";
-import { factorToUnit, quantise, toUnit } from "./unit-vector.ts";
+import { factorToUnit, fromBytes, quantise, toUnit } from "./unit-vector.ts";
 
 /** Consecutive rows: their bytes in the scan memory, their vectors and scales here. */
 interface RowBlock {
   readonly address: number;
-  /** Unit vectors. */
-  readonly vectors: Float32Array;
+  /** Unit vectors; undefined when the bytes have all of them. */
+  readonly vectors: Float32Array | undefined;
   /** Largest component of each row: 127 in its bytes. */
   readonly scales: Float32Array;
 }
@@ -26,14 +27,15 @@ interface RowBlock {
 /** Returns a function that opens exact indexes with one shared memory. */
 export function exactIndexes(): OpenIndex {
   let memory: ScanMemory | undefined;
-  return ({ dimensions }) => {
+  return (scope) => {
     memory ??= openScanMemory();
-    return new ExactIndex(dimensions, memory);
+    return new ExactIndex(scope.dimensions, memory, scope);
   };
 }
 
 export class ExactIndex implements VectorIndex {
   readonly #dimensions: number;
+  readonly #isRounded: boolean;
   readonly #stride: number;
   readonly #rowsPerBlock: number;
   readonly #memory: ScanMemory;
@@ -47,8 +49,13 @@ export class ExactIndex implements VectorIndex {
   #changes = 0;
 
   /** Throws GOALD_CONFIG for more dimensions than the scan supports. */
-  constructor(dimensions: number, memory: ScanMemory = openScanMemory()) {
+  constructor(
+    dimensions: number,
+    memory: ScanMemory = openScanMemory(),
+    { isRounded = false }: Pick<IndexScope, "isRounded"> = {},
+  ) {
     this.#dimensions = dimensions;
+    this.#isRounded = isRounded;
     this.#stride = strideOf(dimensions);
     this.#rowsPerBlock = Math.floor(BLOCK_BYTES / this.#stride);
     this.#memory = memory;
@@ -66,7 +73,7 @@ export class ExactIndex implements VectorIndex {
     return this.#positions.has(slot);
   }
 
-  /** Returns a view of the unit vector of a slot, valid until the next change. */
+  /** Returns the unit vector of a slot, valid until the next change. */
   vectorOf(slot: number): Float32Array | undefined {
     const position = this.#positions.get(slot);
     return position === undefined ? undefined : this.#vectorAt(position);
@@ -118,20 +125,21 @@ export class ExactIndex implements VectorIndex {
   #writeRow(position: number, vector: Float32Array, factor: number): void {
     const row = position % this.#rowsPerBlock;
     const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] ?? this.#addBlock();
-    const from = row * this.#dimensions;
-    const { vectors } = block;
-    if (factor === 1) vectors.set(vector, from);
-    else for (let at = 0; at < vector.length; at++) vectors[from + at] = (vector[at] as number) * factor;
+    const { vectors, scales } = block;
+    const from = vectors ? row * this.#dimensions : 0;
+    if (vectors && factor === 1) vectors.set(vector, from);
+    else if (vectors) for (let at = 0; at < vector.length; at++) vectors[from + at] = (vector[at] as number) * factor;
     const bytes = this.#memory.bytes();
     const start = block.address + row * this.#stride;
     bytes.fill(0, start + this.#dimensions, start + this.#stride);
-    block.scales[row] = quantise(vectors, from, this.#dimensions, ROW_LIMIT, bytes, start);
+    const unit = vectors ?? toUnit(vector, this.#dimensions);
+    scales[row] = quantise(unit, from, this.#dimensions, ROW_LIMIT, bytes, start);
   }
 
   #addBlock(): RowBlock {
     const block = {
       address: this.#memory.allocate(),
-      vectors: new Float32Array(this.#rowsPerBlock * this.#dimensions),
+      vectors: this.#isRounded ? undefined : new Float32Array(this.#rowsPerBlock * this.#dimensions),
       scales: new Float32Array(this.#rowsPerBlock),
     };
     this.#blocks.push(block);
@@ -145,9 +153,11 @@ export class ExactIndex implements VectorIndex {
   }
 
   #vectorAt(position: number): Float32Array {
-    const from = (position % this.#rowsPerBlock) * this.#dimensions;
-    const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] as RowBlock;
-    return block.vectors.subarray(from, from + this.#dimensions);
+    const row = position % this.#rowsPerBlock;
+    const { address, vectors } = this.#blocks[Math.floor(position / this.#rowsPerBlock)] as RowBlock;
+    if (vectors) return vectors.subarray(row * this.#dimensions, (row + 1) * this.#dimensions);
+    const start = address + row * this.#stride;
+    return fromBytes(this.#memory.bytes().subarray(start, start + this.#dimensions));
   }
 
   /** As `#scan`, but yields to other work between blocks. Returns undefined when rows changed meanwhile. */

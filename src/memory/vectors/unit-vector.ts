@@ -1,5 +1,6 @@
 /** unit-vector.ts -- arithmetic on vectors that are compared by cosine. */
 import { GoaldError } from "#core/errors.ts";
+import { ROW_LIMIT } from "./int8-scan.ts";
 
 /** Scales the components to ±`limit` and writes them to `into` from `start`. Returns the largest magnitude. */
 export function quantise(
@@ -55,6 +56,23 @@ export function factorToUnit(vector: Float32Array, dimensions: number): number {
 export function toUnit(vector: Float32Array, dimensions: number): Float32Array {
   const factor = factorToUnit(vector, dimensions);
   return factor === 1 ? vector : vector.map((component) => component * factor);
+}
+
+/** Returns `unit` with the unit vector of a row of 8-bit numbers, which must not be all zero. */
+export function fromBytes(bytes: Int8Array, unit = new Float32Array(bytes.length)): Float32Array {
+  let squared = 0;
+  for (let at = 0; at < bytes.length; at++) squared += (bytes[at] as number) ** 2;
+  const factor = 1 / Math.sqrt(squared);
+  for (let at = 0; at < bytes.length; at++) unit[at] = (bytes[at] as number) * factor;
+  return unit;
+}
+
+/** Returns `fromBytes` of the vector's 8-bit numbers: another rounding changes it no more. A vector of zeros stays as it is. */
+export function roundVector(vector: Float32Array): Float32Array {
+  if (vector.every((component) => component === 0)) return vector;
+  const bytes = new Int8Array(vector.length);
+  quantise(vector, 0, vector.length, ROW_LIMIT, bytes, 0);
+  return fromBytes(bytes);
 }
 
 /** Returns zeros without vectors. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openScanMemory } from "#memory/vectors/int8-scan.ts";
+import { roundVector } from "#memory/vectors/unit-vector.ts";
 import { vectorIndexContract } from "../../contracts/vector-index.ts";
 import { plainIndex } from "../../helpers/plain-index.ts";
 import { clusteredVectors } from "../../helpers/random-vectors.ts";
@@ -58,6 +59,22 @@ describe("the exact index", () => {
     const bytes = memory.bytes().byteLength;
     await (await fill()).close();
     expect(memory.bytes().byteLength).toBe(bytes);
+  });
+
+  it("finds and returns rounded vectors as the index of 32-bit vectors does", async () => {
+    const [whole, rounded] = [new ExactIndex(64), new ExactIndex(64, openScanMemory(), { isRounded: true })];
+    const vectors = clusteredVectors(3_000, 64, 10);
+    for (const [slot, vector] of vectors.entries())
+      for (const index of [whole, rounded]) await index.add(slot, roundVector(vector));
+    for (let slot = 0; slot < 3_000; slot += 3) for (const index of [whole, rounded]) await index.remove(slot);
+    for (let slot = 0; slot < 3_000; slot++) expect(rounded.vectorOf(slot)).toEqual(whole.vectorOf(slot));
+    for (const query of vectors.slice(0, 50))
+      expect(await rounded.search(query, 30)).toEqual(await whole.search(query, 30));
+    // The control: vectors that were not rounded are not kept whole.
+    const [vector] = vectors as [Float32Array];
+    await rounded.add(0, vector);
+    expect(rounded.vectorOf(0)).not.toEqual(vector);
+    expect(rounded.vectorOf(0)).toEqual(roundVector(vector));
   });
 
   it("ranks the newer of two equally near rows first", async () => {
