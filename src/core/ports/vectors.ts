@@ -33,6 +33,7 @@ export interface ScoredSlot {
 /** Vectors by slot number. The caller maps slots to rows. */
 export interface VectorIndex {
   readonly size: number;
+  /** Copies the vector. */
   add(slot: number, vector: Float32Array): Promise<void>;
   remove(slot: number): Promise<void>;
   /** Returns the unit vector of a slot, valid until the next change. */

@@ -35,8 +35,8 @@ export class AgentVectors {
   /** Slots removed from the index. */
   readonly #removed = new Set<number>();
   readonly #texts = new Map<string, EmbeddedText>();
-  /** The newest vectors of the index. */
-  readonly #recent: { readonly slot: number; readonly vector: Float32Array }[] = [];
+  /** Slots of the newest vectors of the index. */
+  readonly #recent: number[] = [];
   #dimensions = 0;
   #measured: { readonly state: string; readonly background: VectorBackground | undefined } | undefined;
   /** Number of vectors ever added to the index. */
@@ -203,8 +203,8 @@ export class AgentVectors {
   #updateCached({ query, cached }: EmbeddedText, limit: number): CachedSearch | undefined {
     const since = this.#added - (cached?.added ?? 0);
     if (!cached || cached.limit < limit || since > this.#recent.length) return undefined;
-    for (const { slot, vector: row } of since === 0 ? [] : this.#recent.slice(-since)) {
-      insertSorted(cached.hits, { slot, score: dot(query, row) });
+    for (const slot of since === 0 ? [] : this.#recent.slice(-since)) {
+      insertSorted(cached.hits, { slot, score: dot(query, this.#index.vectorOf(slot) as Float32Array) });
       if (cached.hits.length > cached.capacity) cached.hits.pop();
     }
     cached.added = this.#added;
@@ -239,7 +239,7 @@ export class AgentVectors {
       this.#dimensions = vector.length;
       this.#added++;
       this.#removed.delete(slot);
-      this.#recent.push({ slot, vector });
+      this.#recent.push(slot);
       if (this.#recent.length > MAX_RECENT) this.#recent.shift();
       return true;
     } catch {

@@ -51,13 +51,13 @@ export class SavedVectors {
     this.#bytes = new Int8Array();
   }
 
-  /** Yields the restored vectors of this embedder, page by page. */
+  /** Yields the restored vectors of this embedder, page by page, each valid until the next page. */
   *pages(embedder: string): Generator<readonly NewSlot[]> {
     if (embedder !== this.#embedder || this.#slots.length === 0) return;
     const dimensions = this.#bytes.length / this.#slots.length;
+    const vectors = new Float32Array(PAGE_SLOTS * dimensions);
     for (let from = 0; from < this.#slots.length; from += PAGE_SLOTS) {
       const slots = this.#slots.subarray(from, from + PAGE_SLOTS);
-      const vectors = new Float32Array(slots.length * dimensions);
       yield Array.from(slots, (slot, at) => {
         const bytes = this.#bytes.subarray((from + at) * dimensions, (from + at + 1) * dimensions);
         const vector = fromBytes(bytes, vectors.subarray(at * dimensions, (at + 1) * dimensions));
