@@ -1,10 +1,12 @@
 /** load-memory.ts -- loads memories from a store: pages, lists, one row, and why a row exists. */
+
 import { GoaldError } from "#core/errors.ts";
 import { isLive, SHARED_MEMORY, shownIds } from "#core/memory.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { headOf, type Text } from "#core/text.ts";
+import { readPages } from "#util/read-pages.ts";
 import { count, described, listOf, open, type Static, text } from "#util/schema.ts";
 import { findMemory } from "./find-memory.ts";
 import { findAgent } from "./load-agent.ts";
@@ -86,16 +88,13 @@ export async function listMemories(
   const found: MemoryRow[] = [];
   const hiding = new Map<string, number>();
   let pieces = 0;
-  for (let after = 0; ; ) {
-    const page = await reader.memories(id, after, PAGE);
+  const pages = readPages((after, most) => reader.memories(id, after, most), { limit: PAGE });
+  for await (const page of pages)
     for (const row of page) {
       if (row.kind === "piece" && (all || isLive(row))) pieces += 1;
       if (isHiding(row)) hiding.set(row.id, row.step ?? 0);
       if (kind === undefined ? row.kind !== "piece" : row.kind === kind) found.push(row);
     }
-    if (page.length < PAGE) break;
-    after = page.at(-1)?.change ?? after;
-  }
   const rows = found.flatMap((row): MemoryView[] => {
     const hiddenInStep = row.forgotten === null ? hiding.get(row.supersededBy ?? "") : undefined;
     if (hiddenInStep !== undefined) return [{ ...viewMemory(row), hiddenInStep }];

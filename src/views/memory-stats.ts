@@ -4,10 +4,12 @@
  * Reads every row and, for recalls, the whole log of the agent: about 2 s for 10,000 rows, measured on a busy machine. Nothing is saved
  * for it, because people ask for it rarely.
  */
+
 import { isLive, shownIds } from "#core/memory.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { statementOf } from "#core/same-statement.ts";
 import { countNoun, formatSize, oneLine } from "#core/text.ts";
+import { readPages } from "#util/read-pages.ts";
 import { count, described, listOf, oneOf, open, type Static, text } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
 import { findNamespace, type MemoryPlace } from "./load-memory.ts";
@@ -64,8 +66,8 @@ async function countRows(namespace: string, reader: Pick<StoreReader, "memories"
   const distinct = new Set<string>();
   const texts = new Map<string, string>();
   const sums = { rows: 0, replaced: 0, forgotten: 0, pinned: 0, textBytes: 0, vectorBytes: 0 };
-  for (let after = 0; ; ) {
-    const page = await reader.memories(namespace, after, PAGE);
+  const pages = readPages((after, limit) => reader.memories(namespace, after, limit), { limit: PAGE });
+  for await (const page of pages)
     for (const row of page) {
       sums.textBytes += Buffer.byteLength(row.text);
       sums.vectorBytes += row.vector?.byteLength ?? 0;
@@ -78,9 +80,6 @@ async function countRows(namespace: string, reader: Pick<StoreReader, "memories"
       kinds.set(row.kind, (kinds.get(row.kind) ?? 0) + 1);
       distinct.add(statementOf(row.text).whole);
     }
-    if (page.length < PAGE) break;
-    after = page.at(-1)?.change ?? after;
-  }
   const byCount = [...kinds].map(([kind, rows]) => ({ kind, rows })).sort((a, b) => b.rows - a.rows);
   return { ...sums, kinds: byCount, distinctTexts: distinct.size, texts };
 }

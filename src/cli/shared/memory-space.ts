@@ -1,7 +1,9 @@
 /** memory-space.ts -- finds the memory that a person names, and a row in it. */
+
 import type { Reading } from "#api/reading.ts";
 import { GoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
+import { readPages } from "#util/read-pages.ts";
 import { type MemoryPlace, wholeMemoryId } from "#views/load-memory.ts";
 import type { MemoryView } from "#views/memory-view.ts";
 import type { GlobalOptions } from "./context.ts";
@@ -40,12 +42,8 @@ export async function* allMemories(
   reading: Pick<Reading, "memoryPage">,
   place: MemoryPlace,
 ): AsyncGenerator<MemoryView> {
-  for (let after = 0; ; ) {
-    const { memories } = await reading.memoryPage(place, { after, limit: PAGE });
-    yield* memories;
-    if (memories.length < PAGE) return;
-    after = memories.at(-1)?.change ?? after;
-  }
+  const read = async (after: number, limit: number) => (await reading.memoryPage(place, { after, limit })).memories;
+  for await (const page of readPages(read, { limit: PAGE })) yield* page;
 }
 
 /** Returns a row that can be changed here: the agent's own or a shared one. Throws GOALD_USAGE for another agent's. */

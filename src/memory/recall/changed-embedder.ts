@@ -6,6 +6,7 @@
  * the background and stored beside the old ones. When all are made, one transaction replaces the old ones. If the earlier
  * embedder cannot be opened, the vectors are made as those of new rows are, and words find the other rows.
  */
+
 import { isGoaldError, toError } from "#core/errors.ts";
 import { isLive } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -13,6 +14,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
+import { readPages } from "#util/read-pages.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";
 import { type BackgroundLots, LOT_ROWS } from "./background-lots.ts";
 import { embeddedTextOf } from "./embedding-batch.ts";
@@ -155,8 +157,8 @@ class ChangedEmbedderMemory implements RecallingMemory {
     const { store } = this.#parts;
     const made = new Set(await store.nextVectorIds(agent, this.#embedder.id));
     const rows: MemoryRow[] = [];
-    for (let after = 0; ; ) {
-      const page = await store.memories(agent, after, PAGE_ROWS);
+    const pages = readPages((after, limit) => store.memories(agent, after, limit), { limit: PAGE_ROWS });
+    for await (const page of pages)
       for (const row of page) {
         if (!isLive(row) || row.embedder === this.#embedder.id || made.has(row.id)) continue;
         if (this.#unusable.has(row.id)) continue;
@@ -165,9 +167,7 @@ class ChangedEmbedderMemory implements RecallingMemory {
         rows.push(row);
         if (rows.length === LOT_ROWS) return rows;
       }
-      if (page.length < PAGE_ROWS) return rows;
-      after = page.at(-1)?.change ?? after;
-    }
+    return rows;
   }
 }
 

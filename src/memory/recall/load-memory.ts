@@ -1,7 +1,9 @@
 /** load-memory.ts -- opens the memory of a namespace, from a snapshot when there is one, and reads the rows changed since. */
+
 import { toError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
+import { readPages } from "#util/read-pages.ts";
 import { createTurns } from "#util/turns.ts";
 import type { IndexSnapshots } from "../snapshots/index-snapshots.ts";
 import type { OutageReporter } from "../vectors/guarded-embedder.ts";
@@ -95,8 +97,8 @@ export class MemoryLoader {
 }
 
 async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
-  for (let after = 0; ; ) {
-    const page = await store.memories(rows.namespace, after, PAGE_ROWS);
+  const pages = readPages((after, limit) => store.memories(rows.namespace, after, limit), { limit: PAGE_ROWS });
+  for await (const page of pages)
     yield page
       .filter(({ vector }) => vector !== null)
       .map(({ id, embedder, vector, kind }) => ({
@@ -105,7 +107,4 @@ async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): 
         vector,
         isPiece: kind === "piece",
       }));
-    if (page.length < PAGE_ROWS) return;
-    after = page.at(-1)?.change ?? after;
-  }
 }

@@ -5,12 +5,14 @@
  * state that it was made of; the rows changed since are then read. It has the words of all rows, so a memory whose row a person
  * has forgotten is never saved, and its snapshot is deleted.
  */
+
 import { hash } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { endianness } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { toError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
+import { readPages } from "#util/read-pages.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import { LEXICAL_SETTINGS } from "../lexical/lexical-settings.ts";
 import { type FileIdentity, readColumns, writeColumns } from "./column-file.ts";
@@ -148,12 +150,11 @@ export class IndexSnapshots {
 
   /** Whether a person has forgotten a row after this change. */
   async #hasErasedAfter(namespace: string, change: number): Promise<boolean> {
-    for (let after = change; ; ) {
-      const page = await this.#parts.store.memories(namespace, after, PAGE_ROWS);
+    const { store } = this.#parts;
+    const read = (after: number, limit: number) => store.memories(namespace, after, limit);
+    for await (const page of readPages(read, { limit: PAGE_ROWS, after: change }))
       if (page.some(({ forgotten }) => forgotten === "person")) return true;
-      if (page.length < PAGE_ROWS) return false;
-      after = page.at(-1)?.change ?? after;
-    }
+    return false;
   }
 }
 
