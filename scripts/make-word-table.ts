@@ -66,13 +66,7 @@ function meanOf(list: readonly string[]): Float64Array {
 
 function toBytes(vector: Float64Array): Int8Array {
   const bytes = new Int8Array(dimensions);
-  quantise(
-    Float32Array.from(vector, (number, at) => number - (mean[at] as number)),
-    0,
-    dimensions,
-    127,
-    bytes,
-    0,
-  );
+  const centred = Float32Array.from(vector, (number, at) => number - (mean[at] as number));
+  quantise(centred, 127, bytes);
   return bytes;
 }

@@ -84,6 +84,8 @@ export function vectorIndexContract(
       await index.remove(5);
       expect([...(index.vectorOf(4) ?? [])]).toEqual([0, 1, 0]);
       expect([index.vectorOf(5), index.vectorOf(6)]).toEqual([undefined, undefined]);
+      expect(index.scoreOf(4, Float32Array.of(0.6, 0.8, 0))).toBeCloseTo(0.8, 6);
+      expect([index.scoreOf(5, axis(0)), index.scoreOf(6, axis(0))]).toEqual([undefined, undefined]);
     });
 
     it("copies the vector, so that later changes of the array have no effect", async () => {

@@ -9,6 +9,7 @@ export function plainIndex(dimensions: number): VectorIndex {
       throw new Error(`Expected ${dimensions} finite numbers, not all zero.`);
     return vector.map((component) => component / norm);
   };
+  const dot = (row: Float32Array, unit: Float32Array) => row.reduce((sum, x, at) => sum + x * (unit[at] ?? 0), 0);
   return {
     get size() {
       return rows.size;
@@ -17,16 +18,17 @@ export function plainIndex(dimensions: number): VectorIndex {
       rows.set(slot, direction(vector));
     },
     vectorOf: (slot) => rows.get(slot),
+    scoreOf(slot, unit) {
+      const row = rows.get(slot);
+      return row && dot(row, unit);
+    },
     close: async () => rows.clear(),
     async remove(slot) {
       rows.delete(slot);
     },
     async search(query, count) {
       const asked = direction(query);
-      const scored = [...rows].map(([slot, row]) => ({
-        slot,
-        score: row.reduce((sum, x, at) => sum + x * (asked[at] ?? 0), 0),
-      }));
+      const scored = [...rows].map(([slot, row]) => ({ slot, score: dot(row, asked) }));
       return scored.sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, Math.max(0, count));
     },
   };

@@ -57,6 +57,7 @@ export function openSettledGraph(
     add: (slot, vector) => index.add(slot, vector),
     remove: (slot) => index.remove(slot),
     vectorOf: (slot) => index.vectorOf(slot),
+    scoreOf: (slot, unit) => index.scoreOf(slot, unit),
     search: async (query, count) => {
       if (waits) await settled();
       return index.search(query, count);

@@ -46,7 +46,7 @@ export class KeptVectors {
 
   set(text: string, vector: Float32Array): void {
     const bytes = new Int8Array(vector.length);
-    quantise(vector, 0, vector.length, LIMIT, bytes, 0);
+    quantise(vector, LIMIT, bytes);
     this.#vectors.set(hashOfText(text), bytes);
     this.#isChanged = true;
   }

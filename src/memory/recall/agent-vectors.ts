@@ -7,7 +7,7 @@
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { keepNewest } from "#util/newest.ts";
-import { dot, roundVector } from "../vectors/unit-vector.ts";
+import { roundVector } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";
 import { type CachedSearch, type EmbeddedText, insertSorted, withoutExcluded } from "./embedded-text.ts";
 import type { NearRows } from "./fuse-scores.ts";
@@ -50,9 +50,9 @@ export class AgentVectors {
     this.#index = index;
   }
 
-  /** Estimated main memory: each component is held as 8 bits, and as 32 unless it is rounded. */
+  /** Estimated main memory: each component is held as 24 bits, and as 8 if it is rounded. */
   get bytes(): number {
-    return this.#index.size * this.#dimensions * (this.#isInstant ? 1 : 5);
+    return this.#index.size * this.#dimensions * (this.#isInstant ? 1 : 3);
   }
 
   get size(): number {
@@ -204,7 +204,7 @@ export class AgentVectors {
     const since = this.#added - (cached?.added ?? 0);
     if (!cached || cached.limit < limit || since > this.#recent.length) return undefined;
     for (const slot of since === 0 ? [] : this.#recent.slice(-since)) {
-      insertSorted(cached.hits, { slot, score: dot(query, this.#index.vectorOf(slot) as Float32Array) });
+      insertSorted(cached.hits, { slot, score: this.#index.scoreOf(slot, query) as number });
       if (cached.hits.length > cached.capacity) cached.hits.pop();
     }
     cached.added = this.#added;

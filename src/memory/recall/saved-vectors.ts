@@ -38,7 +38,7 @@ export class SavedVectors {
       if (slot % PAGE_SLOTS === 0) await takeTurn();
       const vector = vectorOf(slot);
       if (!vector) continue;
-      quantise(vector, 0, dimensions, ROW_LIMIT, bytes, slots.length * dimensions);
+      quantise(vector, ROW_LIMIT, bytes, slots.length * dimensions);
       slots.push(slot);
     }
     this.#embedder = embedder;

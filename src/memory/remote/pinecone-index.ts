@@ -82,6 +82,10 @@ export class PineconeIndex implements VectorIndex {
     return this.#parts.local.vectorOf(slot);
   }
 
+  scoreOf(slot: number, unit: Float32Array): number | undefined {
+    return this.#parts.local.scoreOf(slot, unit);
+  }
+
   async add(slot: number, vector: Float32Array): Promise<void> {
     const { local, rows, embedder, dimensions, onChange } = this.#parts;
     await local.add(slot, vector);
@@ -123,7 +127,7 @@ export class PineconeIndex implements VectorIndex {
     if (!answer) return local.search(query, count);
     this.#shrinkOverlay(answer.matches, answer.sequence, unit);
     const matched = answer.matches.flatMap(({ id }) => this.#slotOfId.get(id) ?? []);
-    return rankSlots(unit, [...matched, ...this.#overlay.keys()], (slot) => local.vectorOf(slot), count);
+    return rankSlots([...matched, ...this.#overlay.keys()], (slot) => this.scoreOf(slot, unit), count);
   }
 
   /** Uploads missing rows, then deletes removed ones. Returns true when nothing is left to do. */

@@ -1,9 +1,9 @@
 /**
  * exact-index.ts -- finds nearest neighbours by comparing every row, without error.
  *
- * A scan over 8-bit rows finds candidates; their 32-bit vectors determine the exact order. Vectors that are rounded to 8 bits have only
- * these rows. Up to 100,000 rows and more this costs less in total than building and searching a graph, because an agent adds one
- * row per query.
+ * A scan over 8-bit rows finds candidates; another 16 bits of their components determine the exact order. Vectors that were rounded
+ * to 8 bits have only the first. Up to 100,000 rows and more this costs less in total than building and searching a graph, because
+ * an agent adds one row per query.
  *
  * Rows are stored in blocks that never move. The last row replaces a removed one, so there are no gaps to skip or
  * compact, and an empty block is freed.
@@ -13,14 +13,23 @@ import { BestOf } from "#util/best-of.ts";
 import { createTurns } from "#util/turns.ts";
 import { BLOCK_BYTES, openScanMemory, QUERY_LIMIT, ROW_LIMIT, type ScanMemory, strideOf } from "./int8-scan.ts";
 import { rankSlots, SPARE_CANDIDATES } from "./rank-slots.ts";
-import { factorToUnit, fromBytes, quantise, toUnit } from "./unit-vector.ts";
+import {
+  dot,
+  dotFinely,
+  factorToUnit,
+  fromBytes,
+  fromFineBytes,
+  quantise,
+  quantiseFinely,
+  toUnit,
+} from "./unit-vector.ts";
 
-/** Consecutive rows: their bytes in the scan memory, their vectors and scales here. */
+/** Consecutive rows: their bytes in the scan memory, their rests and scales here. */
 interface RowBlock {
   readonly address: number;
-  /** Unit vectors; undefined when the bytes have all of them. */
-  readonly vectors: Float32Array | undefined;
-  /** Largest component of each row: 127 in its bytes. */
+  /** What the bytes lack; undefined when they lack nothing. */
+  readonly rests: Int16Array | undefined;
+  /** Largest component of each unit vector: 127 in its bytes. */
   readonly scales: Float32Array;
 }
 
@@ -73,10 +82,17 @@ export class ExactIndex implements VectorIndex {
     return this.#positions.has(slot);
   }
 
-  /** Returns the unit vector of a slot, valid until the next change. */
   vectorOf(slot: number): Float32Array | undefined {
     const position = this.#positions.get(slot);
     return position === undefined ? undefined : this.#vectorAt(position);
+  }
+
+  scoreOf(slot: number, unit: Float32Array): number | undefined {
+    const position = this.#positions.get(slot);
+    if (position === undefined) return undefined;
+    const { row, start, rests, scales } = this.#placeOf(position);
+    if (!rests) return dot(unit, this.#vectorAt(position));
+    return dotFinely(unit, this.#memory.bytes(), start, rests, row * this.#dimensions) * (scales[row] as number);
   }
 
   /** Replaces the vector of a known slot. Rejects a vector without a direction: wrong length, not finite or all zero. */
@@ -95,7 +111,7 @@ export class ExactIndex implements VectorIndex {
     const last = this.#slots.length - 1;
     const moved = this.#slots[last] as number;
     if (position !== last) {
-      this.#writeRow(position, this.#vectorAt(last), 1);
+      this.#moveRow(last, position);
       this.#slots[position] = moved;
       this.#positions.set(moved, position);
     }
@@ -111,7 +127,7 @@ export class ExactIndex implements VectorIndex {
     const nearest =
       (await this.#scanInTurns(unit, count + SPARE_CANDIDATES)) ?? this.#scan(unit, count + SPARE_CANDIDATES);
     const slots = nearest.map((position) => this.#slots[position] as number);
-    return rankSlots(unit, slots, (slot) => this.vectorOf(slot), count);
+    return rankSlots(slots, (slot) => this.scoreOf(slot, unit), count);
   }
 
   async close(): Promise<void> {
@@ -121,29 +137,39 @@ export class ExactIndex implements VectorIndex {
     this.#changes++;
   }
 
-  /** Writes directly into the block: a copy would cost more than everything else. */
+  /** `factor` makes it a unit vector. */
   #writeRow(position: number, vector: Float32Array, factor: number): void {
-    const row = position % this.#rowsPerBlock;
-    const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] ?? this.#addBlock();
-    const { vectors, scales } = block;
-    const from = vectors ? row * this.#dimensions : 0;
-    if (vectors && factor === 1) vectors.set(vector, from);
-    else if (vectors) for (let at = 0; at < vector.length; at++) vectors[from + at] = (vector[at] as number) * factor;
+    if (position === this.#blocks.length * this.#rowsPerBlock) this.#addBlock();
+    const { row, start, rests, scales } = this.#placeOf(position);
     const bytes = this.#memory.bytes();
-    const start = block.address + row * this.#stride;
     bytes.fill(0, start + this.#dimensions, start + this.#stride);
-    const unit = vectors ?? toUnit(vector, this.#dimensions);
-    scales[row] = quantise(unit, from, this.#dimensions, ROW_LIMIT, bytes, start);
+    const largest = rests
+      ? quantiseFinely(vector, bytes, start, rests, row * this.#dimensions)
+      : quantise(vector, ROW_LIMIT, bytes, start);
+    scales[row] = largest * factor;
   }
 
-  #addBlock(): RowBlock {
-    const block = {
+  #moveRow(from: number, to: number): void {
+    const [source, target] = [this.#placeOf(from), this.#placeOf(to)];
+    this.#memory.bytes().copyWithin(target.start, source.start, source.start + this.#stride);
+    const rests = source.rests?.subarray(source.row * this.#dimensions, (source.row + 1) * this.#dimensions);
+    if (rests) target.rests?.set(rests, target.row * this.#dimensions);
+    target.scales[target.row] = source.scales[source.row] as number;
+  }
+
+  /** The block of a position, its row there and the address of its bytes. */
+  #placeOf(position: number): RowBlock & { readonly row: number; readonly start: number } {
+    const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] as RowBlock;
+    const row = position % this.#rowsPerBlock;
+    return { ...block, row, start: block.address + row * this.#stride };
+  }
+
+  #addBlock(): void {
+    this.#blocks.push({
       address: this.#memory.allocate(),
-      vectors: this.#isRounded ? undefined : new Float32Array(this.#rowsPerBlock * this.#dimensions),
+      rests: this.#isRounded ? undefined : new Int16Array(this.#rowsPerBlock * this.#dimensions),
       scales: new Float32Array(this.#rowsPerBlock),
-    };
-    this.#blocks.push(block);
-    return block;
+    });
   }
 
   /** Frees the last block, which must be empty. */
@@ -153,11 +179,11 @@ export class ExactIndex implements VectorIndex {
   }
 
   #vectorAt(position: number): Float32Array {
-    const row = position % this.#rowsPerBlock;
-    const { address, vectors } = this.#blocks[Math.floor(position / this.#rowsPerBlock)] as RowBlock;
-    if (vectors) return vectors.subarray(row * this.#dimensions, (row + 1) * this.#dimensions);
-    const start = address + row * this.#stride;
-    return fromBytes(this.#memory.bytes().subarray(start, start + this.#dimensions));
+    const { row, start, rests, scales } = this.#placeOf(position);
+    const bytes = this.#memory.bytes().subarray(start, start + this.#dimensions);
+    if (!rests) return fromBytes(bytes);
+    const own = rests.subarray(row * this.#dimensions, (row + 1) * this.#dimensions);
+    return fromFineBytes(bytes, own, scales[row] as number);
   }
 
   /** As `#scan`, but yields to other work between blocks. Returns undefined when rows changed meanwhile. */
@@ -188,7 +214,7 @@ export class ExactIndex implements VectorIndex {
 
   #quantiseQuery(unit: Float32Array): Int16Array {
     const query = new Int16Array(this.#stride);
-    quantise(unit, 0, unit.length, QUERY_LIMIT, query, 0);
+    quantise(unit, QUERY_LIMIT, query);
     return query;
   }
 

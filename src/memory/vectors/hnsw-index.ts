@@ -33,6 +33,10 @@ export class HnswIndex implements VectorIndex {
     return this.#exact.vectorOf(slot);
   }
 
+  scoreOf(slot: number, unit: Float32Array): number | undefined {
+    return this.#exact.scoreOf(slot, unit);
+  }
+
   async add(slot: number, vector: Float32Array): Promise<void> {
     await this.#exact.add(slot, vector);
     this.#keeper.note(slot);
@@ -60,7 +64,7 @@ export class HnswIndex implements VectorIndex {
     const candidates = await this.#keeper.search(unit, count + SPARE_CANDIDATES);
     if (!candidates) return undefined;
     const slots = [...candidates, ...this.#keeper.unsent()];
-    const hits = rankSlots(unit, slots, (slot) => this.#exact.vectorOf(slot), count);
+    const hits = rankSlots(slots, (slot) => this.scoreOf(slot, unit), count);
     return hits.length < Math.min(count, this.size) ? undefined : hits;
   }
 }

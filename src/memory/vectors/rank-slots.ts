@@ -1,6 +1,5 @@
 /** rank-slots.ts -- gives candidates their exact scores, so that all indexes rank them alike. */
 import type { ScoredSlot } from "#core/ports/vectors.ts";
-import { dot } from "./unit-vector.ts";
 
 /**
  * Additional candidates to search for: an index that finds them by rounded products ranks a true neighbour slightly too low, and
@@ -10,15 +9,14 @@ export const SPARE_CANDIDATES = 16;
 
 /** Returns the `count` nearest of the slots that have a vector, each once, best first; of equals the newer one first. */
 export function rankSlots(
-  query: Float32Array,
   slots: Iterable<number>,
-  vectorOf: (slot: number) => Float32Array | undefined,
+  scoreOf: (slot: number) => number | undefined,
   count: number,
 ): ScoredSlot[] {
   const hits: ScoredSlot[] = [];
   for (const slot of new Set(slots)) {
-    const vector = vectorOf(slot);
-    if (vector) hits.push({ slot, score: dot(query, vector) });
+    const score = scoreOf(slot);
+    if (score !== undefined) hits.push({ slot, score });
   }
   return hits.sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, count);
 }

@@ -3,25 +3,78 @@ import { GoaldError } from "#core/errors.ts";
 import { ROW_LIMIT } from "./int8-scan.ts";
 
 /** Scales the components to ±`limit` and writes them to `into` from `start`. Returns the largest magnitude. */
-export function quantise(
-  unit: Float32Array,
-  from: number,
-  dimensions: number,
-  limit: number,
-  into: Int8Array | Int16Array,
-  start: number,
-): number {
-  let largest = 0;
-  for (let at = from; at < from + dimensions; at++) {
-    const magnitude = Math.abs(unit[at] as number);
-    if (magnitude > largest) largest = magnitude;
-  }
+export function quantise(vector: Float32Array, limit: number, into: Int8Array | Int16Array, start = 0): number {
+  const largest = largestOf(vector);
   const factor = limit / largest;
   // Truncating a positive number rounds to the nearest at half the cost of Math.round.
   const shift = limit + 0.5;
-  for (let at = 0; at < dimensions; at++)
-    into[start + at] = (((unit[from + at] as number) * factor + shift) | 0) - limit;
+  for (let at = 0; at < vector.length; at++) into[start + at] = (((vector[at] as number) * factor + shift) | 0) - limit;
   return largest;
+}
+
+function largestOf(vector: Float32Array): number {
+  let largest = 0;
+  for (let at = 0; at < vector.length; at++) {
+    const magnitude = Math.abs(vector[at] as number);
+    if (magnitude > largest) largest = magnitude;
+  }
+  return largest;
+}
+
+/** A component of `quantiseFinely` is its byte, moved by so many bits, plus its rest. */
+const REST_BITS = 16;
+const FINE_LIMIT = ROW_LIMIT << REST_BITS;
+
+/**
+ * As `quantise` with `ROW_LIMIT`, and writes what the bytes lack to `rests`, in 1/65,536 of their steps. Both together have the
+ * precision of 32-bit numbers.
+ */
+export function quantiseFinely(
+  vector: Float32Array,
+  bytes: Int8Array,
+  start: number,
+  rests: Int16Array,
+  from: number,
+): number {
+  const largest = largestOf(vector);
+  const factor = FINE_LIMIT / largest;
+  const shift = FINE_LIMIT + 0.5;
+  for (let at = 0; at < vector.length; at++) {
+    const fine = (((vector[at] as number) * factor + shift) | 0) - FINE_LIMIT;
+    const byte = (fine + (1 << (REST_BITS - 1))) >> REST_BITS;
+    bytes[start + at] = byte;
+    rests[from + at] = fine - (byte << REST_BITS);
+  }
+  return largest;
+}
+
+/** Returns the vector of which `quantiseFinely` made these bytes and rests. `scale`: its largest magnitude. */
+export function fromFineBytes(bytes: Int8Array, rests: Int16Array, scale: number): Float32Array {
+  const factor = scale / FINE_LIMIT;
+  const vector = new Float32Array(bytes.length);
+  for (let at = 0; at < bytes.length; at++)
+    vector[at] = (((bytes[at] as number) << REST_BITS) + (rests[at] as number)) * factor;
+  return vector;
+}
+
+/** Returns the dot product with a row of `quantiseFinely`, for a largest magnitude of 1. */
+export function dotFinely(
+  unit: Float32Array,
+  bytes: Int8Array,
+  start: number,
+  rests: Int16Array,
+  from: number,
+): number {
+  let even = 0;
+  let odd = 0;
+  const fine = (at: number): number => ((bytes[start + at] as number) << REST_BITS) + (rests[from + at] as number);
+  const pairs = unit.length - (unit.length % 2);
+  for (let at = 0; at < pairs; at += 2) {
+    even += (unit[at] as number) * fine(at);
+    odd += (unit[at + 1] as number) * fine(at + 1);
+  }
+  if (pairs < unit.length) even += (unit[pairs] as number) * fine(pairs);
+  return (even + odd) / FINE_LIMIT;
 }
 
 /** Keeps four sums, because a single one would wait for each addition. */
@@ -71,7 +124,7 @@ export function fromBytes(bytes: Int8Array, unit = new Float32Array(bytes.length
 export function roundVector(vector: Float32Array): Float32Array {
   if (vector.every((component) => component === 0)) return vector;
   const bytes = new Int8Array(vector.length);
-  quantise(vector, 0, vector.length, ROW_LIMIT, bytes, 0);
+  quantise(vector, ROW_LIMIT, bytes);
   return fromBytes(bytes);
 }
 

@@ -101,6 +101,7 @@ function sentIndex(dimensions: number): VectorIndex {
       return size;
     },
     vectorOf: (slot) => opened?.vectorOf(slot),
+    scoreOf: (slot, unit) => opened?.scoreOf(slot, unit),
     add: async (slot, vector) => {
       const { index } = await opening;
       opened = index;
