@@ -19,6 +19,8 @@ import type { QueryPart } from "./query-parts.ts";
 
 /** The newest rows of a group whose numbers are compared with those of the query. */
 const MAX_ROWS_COMPARED = 64;
+/** Older rows of groups that have a number of the query, which are compared in one search. */
+const MAX_OLD_ROWS_COMPARED = 8_192;
 const NO_ROW = -1;
 /** Main memory of each distinct word of a row, and of each term with its similar ones: measured with 1,000 to 50,000 rows. */
 const BYTES_PER_WORD = 2.5;
@@ -148,10 +150,9 @@ export class DuplicateGroups {
       if (row !== slot && !excluded.has(row) && !this.#removed.has(row)) slots.push(row);
     }
     const older = rows.subarray(0, at + 1);
-    return {
-      slots,
-      others: this.#removed.size === 0 ? older.length : older.filter((row) => !this.#removed.has(row)).length,
-    };
+    const others = this.#removed.size === 0 ? older.length : older.filter((row) => !this.#removed.has(row)).length;
+    const isAmongThem = slot <= (older.at(-1) ?? NO_ROW);
+    return { slots, others: isAmongThem ? others - 1 : others };
   }
 
   /**
@@ -172,22 +173,32 @@ export class DuplicateGroups {
       touchedGroups.filter((group) => this.#rowOf(group, NO_NUMBERS, excluded) === NO_ROW),
       others.map((groups) => groups.#lexical),
     );
+    const isLong = (group: number): boolean => this.#rows.length(group) > MAX_ROWS_COMPARED;
+    const budget = { rows: MAX_OLD_ROWS_COMPARED };
     return (part) => {
-      const { numbers } = parts[part] as QueryPart;
-      const rows = searchPart(part).map(({ slot, score }) => ({ slot: this.#rowOf(slot, numbers, excluded), score }));
+      const { words, numbers } = parts[part] as QueryPart;
+      let counts: ReadonlyMap<number, number> | undefined;
+      const countHeld = (group: number): number => {
+        counts ??= this.#lexical.countNumbers(words, isLong);
+        return counts.get(group) ?? 0;
+      };
+      const rowOf = (group: number): number => this.#rowOf(group, numbers, excluded, { countHeld, budget });
+      const rows = searchPart(part).map(({ slot, score }) => ({ slot: rowOf(slot), score }));
       return rows.filter(({ slot }) => slot !== NO_ROW);
     };
   }
 
   /** Returns the row that shares most numbers, the newest of equals. */
-  #rowOf(group: number, numbers: ReadonlySet<number>, excluded: ReadonlySet<number>): number {
+  #rowOf(group: number, numbers: ReadonlySet<number>, excluded: ReadonlySet<number>, older?: OlderRows): number {
     const newest = this.#rows.last(group) ?? NO_ROW;
     const isNewestBest = numbers.size === 0 || this.#rows.length(group) === 1;
     if (isNewestBest && !excluded.has(newest) && !this.#removed.has(newest)) return newest;
     const rows = this.#rows.read(group);
     let best = NO_ROW;
     let most = -1;
-    for (let at = rows.length - 1; at >= Math.max(0, rows.length - MAX_ROWS_COMPARED); at--) {
+    for (let at = rows.length - 1; at >= 0; at--) {
+      const isOld = at < rows.length - MAX_ROWS_COMPARED;
+      if (isOld && (!older || most >= older.countHeld(group) || older.budget.rows-- <= 0)) break;
       const slot = rows[at] as number;
       if (excluded.has(slot) || this.#removed.has(slot)) continue;
       if (numbers.size === 0) return slot;
@@ -212,3 +223,11 @@ export class DuplicateGroups {
 }
 
 const NO_NUMBERS: ReadonlySet<number> = new Set();
+
+/** Lets a search compare older rows of a long group. */
+interface OlderRows {
+  /** Returns how many numbers of the query the group has. */
+  countHeld(group: number): number;
+  /** Rows that the search may still compare. */
+  readonly budget: { rows: number };
+}

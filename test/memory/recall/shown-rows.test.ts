@@ -103,6 +103,17 @@ describe("a series", () => {
     expect([found?.id, ids(found?.series?.rows)]).toEqual(["foo/2", ["foo/4", "foo/3", "foo/1"]]);
   });
 
+  it.each([
+    ["listing 305", "foo/5"],
+    // The newest has the price alone, and an older one both numbers.
+    ["listing 344 for 308 euros", "foo/44"],
+    ["listing 99999, which none is", "foo/2000"],
+  ])("begins with that row also far back in a long series: the price of %s", async (asked, id) => {
+    const many = Array.from({ length: 2_000 }, (_, at) => listing(at + 1));
+    const [found] = await recall(many, `What is the price of ${asked}?`);
+    expect([found?.id, found?.series?.others]).toEqual([id, 1_975]);
+  });
+
   it("has no forgotten row, none of the prompt, none from elsewhere, and none with the words in another order", async () => {
     const others = [
       listing(5, { text: "", forgotten: "person" }),
