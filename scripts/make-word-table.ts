@@ -12,7 +12,7 @@
 import { hash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { quantise } from "#memory/vectors/unit-vector.ts";
+import { toBytes } from "#memory/vectors/unit-vector.ts";
 import { encodeWordTable, type WordVector } from "#memory/words/word-table.ts";
 import { hashOf, wordsOf } from "#util/words.ts";
 
@@ -35,7 +35,7 @@ const { dimensions, words, vectors } = JSON.parse(readFileSync(path, "utf8")) as
 const kept = keepWords();
 const mean = meanOf(kept);
 const table = encodeWordTable(
-  kept.map((word, rank): WordVector => ({ hash: hashOf(word), rank, vector: toBytes(vectorOf(word)) })),
+  kept.map((word, rank): WordVector => ({ hash: hashOf(word), rank, vector: centreBytes(vectorOf(word)) })),
   dimensions,
 );
 writeFileSync(join(FOLDER, "word-table.bin"), table);
@@ -64,9 +64,6 @@ function meanOf(list: readonly string[]): Float64Array {
   return sum.map((number) => number / list.length);
 }
 
-function toBytes(vector: Float64Array): Int8Array {
-  const bytes = new Int8Array(dimensions);
-  const centred = Float32Array.from(vector, (number, at) => number - (mean[at] as number));
-  quantise(centred, 127, bytes);
-  return bytes;
+function centreBytes(vector: Float64Array): Int8Array {
+  return toBytes(Float32Array.from(vector, (number, at) => number - (mean[at] as number)));
 }

@@ -4,6 +4,7 @@
  * The memory follows from the log alone, so a replay and a run after a crash make the same one. It is in the commit that ends the
  * turn. The newest 5,000 events count: a longer turn is remembered by its end.
  */
+
 import { createHash } from "node:crypto";
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
@@ -20,6 +21,7 @@ import {
   turnMemoryOf,
 } from "#core/remembered-turn.ts";
 import type { RememberedCall } from "#core/turn-event.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
@@ -47,14 +49,9 @@ export async function rememberTurn(end: EventOf<"turn-finished">, journal: Journ
 }
 
 async function readTurn(journal: Journal): Promise<readonly RecordedEvent[]> {
-  const events: RecordedEvent[] = [];
-  let after = Math.max(journal.state.turnBegan.seq, journal.head - MAX_EVENTS);
-  for (;;) {
-    const page = await journal.eventsAfter(after, PAGE_EVENTS);
-    events.push(...page);
-    after = page.at(-1)?.seq ?? after;
-    if (page.length < PAGE_EVENTS) return events;
-  }
+  const after = Math.max(journal.state.turnBegan.seq, journal.head - MAX_EVENTS);
+  const pages = readPages((from, limit) => journal.eventsAfter(from, limit), bySeq, { limit: PAGE_EVENTS, after });
+  return (await Array.fromAsync(pages)).flat();
 }
 
 /** The arguments of a call, and the files that were written for those that are too long. */

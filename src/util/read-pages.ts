@@ -1,14 +1,19 @@
-/** read-pages.ts -- reads rows page by page, in the order of their last change. */
+/** read-pages.ts -- reads rows page by page, in the order of a number that each row has. */
 
-/** `read` returns at most `limit` rows with a `change` above `after`; fewer mean the end. */
-export async function* readPages<Row extends { readonly change: number }>(
+export const byChange = ({ change }: { readonly change: number }): number => change;
+export const bySeq = ({ seq }: { readonly seq: number }): number => seq;
+
+/** `read` returns at most `limit` rows whose number is above `after`, in ascending order; fewer mean the end. */
+export async function* readPages<Row>(
   read: (after: number, limit: number) => Promise<readonly Row[]>,
+  numberOf: (row: Row) => number,
   { limit, after = 0 }: { readonly limit: number; readonly after?: number },
 ): AsyncGenerator<readonly Row[]> {
   for (let last = after; ; ) {
     const page = await read(last, limit);
     yield page;
-    if (page.length < limit) return;
-    last = page.at(-1)?.change ?? last;
+    const end = page.at(-1);
+    if (page.length < limit || end === undefined) return;
+    last = numberOf(end);
   }
 }

@@ -1,12 +1,11 @@
 /** load-memory.ts -- loads memories from a store: pages, lists, one row, and why a row exists. */
-
 import { GoaldError } from "#core/errors.ts";
 import { isLive, SHARED_MEMORY, shownIds } from "#core/memory.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { headOf, type Text } from "#core/text.ts";
-import { readPages } from "#util/read-pages.ts";
+import { byChange, readPages } from "#util/read-pages.ts";
 import { count, described, listOf, open, type Static, text } from "#util/schema.ts";
 import { findMemory } from "./find-memory.ts";
 import { findAgent } from "./load-agent.ts";
@@ -88,7 +87,7 @@ export async function listMemories(
   const found: MemoryRow[] = [];
   const hiding = new Map<string, number>();
   let pieces = 0;
-  const pages = readPages((after, most) => reader.memories(id, after, most), { limit: PAGE });
+  const pages = readPages((after, most) => reader.memories(id, after, most), byChange, { limit: PAGE });
   for await (const page of pages)
     for (const row of page) {
       if (row.kind === "piece" && (all || isLive(row))) pieces += 1;

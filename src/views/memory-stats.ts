@@ -4,12 +4,11 @@
  * Reads every row and, for recalls, the whole log of the agent: about 2 s for 10,000 rows, measured on a busy machine. Nothing is saved
  * for it, because people ask for it rarely.
  */
-
 import { isLive, shownIds } from "#core/memory.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { statementOf } from "#core/same-statement.ts";
 import { countNoun, formatSize, oneLine } from "#core/text.ts";
-import { readPages } from "#util/read-pages.ts";
+import { byChange, readPages } from "#util/read-pages.ts";
 import { count, described, listOf, oneOf, open, type Static, text } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
 import { findNamespace, type MemoryPlace } from "./load-memory.ts";
@@ -66,7 +65,7 @@ async function countRows(namespace: string, reader: Pick<StoreReader, "memories"
   const distinct = new Set<string>();
   const texts = new Map<string, string>();
   const sums = { rows: 0, replaced: 0, forgotten: 0, pinned: 0, textBytes: 0, vectorBytes: 0 };
-  const pages = readPages((after, limit) => reader.memories(namespace, after, limit), { limit: PAGE });
+  const pages = readPages((after, limit) => reader.memories(namespace, after, limit), byChange, { limit: PAGE });
   for await (const page of pages)
     for (const row of page) {
       sums.textBytes += Buffer.byteLength(row.text);

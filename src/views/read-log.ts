@@ -1,17 +1,15 @@
 /** read-log.ts -- reads an agent's log in pages. */
+
 import type { RecordedEvent } from "#core/event.ts";
 import type { StoreReader } from "#core/ports/store.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 
 const PAGE = 500;
 
 /** All events, oldest first. */
 export async function* allEvents(reader: Pick<StoreReader, "read">, agent: string): AsyncGenerator<RecordedEvent> {
-  for (let after = 0; ; ) {
-    const page = await reader.read(agent, after, PAGE);
-    yield* page;
-    if (page.length < PAGE) return;
-    after += page.length;
-  }
+  const read = (after: number, limit: number) => reader.read(agent, after, limit);
+  for await (const page of readPages(read, bySeq, { limit: PAGE })) yield* page;
 }
 
 /** All events up to `head`, newest first. */

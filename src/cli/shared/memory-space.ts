@@ -1,9 +1,8 @@
 /** memory-space.ts -- finds the memory that a person names, and a row in it. */
-
 import type { Reading } from "#api/reading.ts";
 import { GoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
-import { readPages } from "#util/read-pages.ts";
+import { byChange, readPages } from "#util/read-pages.ts";
 import { type MemoryPlace, wholeMemoryId } from "#views/load-memory.ts";
 import type { MemoryView } from "#views/memory-view.ts";
 import type { GlobalOptions } from "./context.ts";
@@ -43,7 +42,7 @@ export async function* allMemories(
   place: MemoryPlace,
 ): AsyncGenerator<MemoryView> {
   const read = async (after: number, limit: number) => (await reading.memoryPage(place, { after, limit })).memories;
-  for await (const page of readPages(read, { limit: PAGE })) yield* page;
+  for await (const page of readPages(read, byChange, { limit: PAGE })) yield* page;
 }
 
 /** Returns a row that can be changed here: the agent's own or a shared one. Throws GOALD_USAGE for another agent's. */

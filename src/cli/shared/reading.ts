@@ -6,6 +6,7 @@ import type { HomeReading } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
 
@@ -49,10 +50,6 @@ export const folderOf = ({ home }: Pick<CliContext, "home">, { folder }: Pick<Ag
 
 /** Yields the whole log, oldest first. */
 export async function* allEvents(reading: Pick<Reading, "page">, agent: string): AsyncGenerator<RecordedEvent> {
-  for (let after = 0; ; ) {
-    const { events } = await reading.page(agent, after, PAGE);
-    yield* events;
-    if (events.length < PAGE) return;
-    after += events.length;
-  }
+  const read = async (after: number, limit: number) => (await reading.page(agent, after, limit)).events;
+  for await (const page of readPages(read, bySeq, { limit: PAGE })) yield* page;
 }

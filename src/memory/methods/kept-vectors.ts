@@ -6,15 +6,13 @@
  * same numbers.
  */
 import { hash } from "node:crypto";
-import { quantise, toUnit } from "../vectors/unit-vector.ts";
+import { fromBytes, toBytes } from "../vectors/unit-vector.ts";
 
 /** A file that may be lost at any time. */
 export interface VectorCache {
   read(): Promise<unknown>;
   write(content: object): Promise<void>;
 }
-
-const LIMIT = 127;
 
 export class KeptVectors {
   readonly #cache: VectorCache | undefined;
@@ -37,7 +35,7 @@ export class KeptVectors {
 
   get(text: string): Float32Array | undefined {
     const bytes = this.#vectors.get(hashOfText(text));
-    return bytes && toUnit(Float32Array.from(bytes), bytes.length);
+    return bytes && fromBytes(bytes);
   }
 
   has(text: string): boolean {
@@ -45,9 +43,7 @@ export class KeptVectors {
   }
 
   set(text: string, vector: Float32Array): void {
-    const bytes = new Int8Array(vector.length);
-    quantise(vector, LIMIT, bytes);
-    this.#vectors.set(hashOfText(text), bytes);
+    this.#vectors.set(hashOfText(text), toBytes(vector));
     this.#isChanged = true;
   }
 

@@ -5,9 +5,11 @@
  * text differs only in case or white space share one slot, which holds the newest of them; so no text is embedded twice.
  * Slots are numbered from 0 and never reused.
  */
+
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
+import { byChange, readPages } from "#util/read-pages.ts";
 import { wordsOf } from "#util/words.ts";
 import { NO_ITEM } from "../lexical/number-map.ts";
 import type { WordSet } from "../lexical/word-set.ts";
@@ -187,11 +189,9 @@ export class AgentRows {
 
   /** Reads the new rows page by page and yields the newly filled slots of each page. */
   async *readNew(): AsyncGenerator<readonly NewSlot[]> {
-    for (;;) {
-      const page = await this.#store.memories(this.namespace, this.#lastChange, PAGE_ROWS);
+    const read = (after: number, limit: number) => this.#store.memories(this.namespace, after, limit);
+    for await (const page of readPages(read, byChange, { limit: PAGE_ROWS, after: this.#lastChange }))
       yield page.flatMap((row) => this.#apply(row));
-      if (page.length < PAGE_ROWS) return;
-    }
   }
 
   #apply(row: MemoryRow): NewSlot[] {

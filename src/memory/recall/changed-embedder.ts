@@ -6,7 +6,6 @@
  * the background and stored beside the old ones. When all are made, one transaction replaces the old ones. If the earlier
  * embedder cannot be opened, the vectors are made as those of new rows are, and words find the other rows.
  */
-
 import { isGoaldError, toError } from "#core/errors.ts";
 import { isLive } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -14,7 +13,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
-import { readPages } from "#util/read-pages.ts";
+import { byChange, readPages } from "#util/read-pages.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";
 import { type BackgroundLots, LOT_ROWS } from "./background-lots.ts";
 import { embeddedTextOf } from "./embedding-batch.ts";
@@ -157,7 +156,7 @@ class ChangedEmbedderMemory implements RecallingMemory {
     const { store } = this.#parts;
     const made = new Set(await store.nextVectorIds(agent, this.#embedder.id));
     const rows: MemoryRow[] = [];
-    const pages = readPages((after, limit) => store.memories(agent, after, limit), { limit: PAGE_ROWS });
+    const pages = readPages((after, limit) => store.memories(agent, after, limit), byChange, { limit: PAGE_ROWS });
     for await (const page of pages)
       for (const row of page) {
         if (!isLive(row) || row.embedder === this.#embedder.id || made.has(row.id)) continue;

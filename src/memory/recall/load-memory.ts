@@ -1,9 +1,8 @@
 /** load-memory.ts -- opens the memory of a namespace, from a snapshot when there is one, and reads the rows changed since. */
-
 import { toError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
-import { readPages } from "#util/read-pages.ts";
+import { byChange, readPages } from "#util/read-pages.ts";
 import { createTurns } from "#util/turns.ts";
 import type { IndexSnapshots } from "../snapshots/index-snapshots.ts";
 import type { OutageReporter } from "../vectors/guarded-embedder.ts";
@@ -97,7 +96,9 @@ export class MemoryLoader {
 }
 
 async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
-  const pages = readPages((after, limit) => store.memories(rows.namespace, after, limit), { limit: PAGE_ROWS });
+  const pages = readPages((after, limit) => store.memories(rows.namespace, after, limit), byChange, {
+    limit: PAGE_ROWS,
+  });
   for await (const page of pages)
     yield page
       .filter(({ vector }) => vector !== null)

@@ -5,14 +5,13 @@
  * state that it was made of; the rows changed since are then read. It has the words of all rows, so a memory whose row a person
  * has forgotten is never saved, and its snapshot is deleted.
  */
-
 import { hash } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { endianness } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { toError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
-import { readPages } from "#util/read-pages.ts";
+import { byChange, readPages } from "#util/read-pages.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import { LEXICAL_SETTINGS } from "../lexical/lexical-settings.ts";
 import { type FileIdentity, readColumns, writeColumns } from "./column-file.ts";
@@ -152,7 +151,7 @@ export class IndexSnapshots {
   async #hasErasedAfter(namespace: string, change: number): Promise<boolean> {
     const { store } = this.#parts;
     const read = (after: number, limit: number) => store.memories(namespace, after, limit);
-    for await (const page of readPages(read, { limit: PAGE_ROWS, after: change }))
+    for await (const page of readPages(read, byChange, { limit: PAGE_ROWS, after: change }))
       if (page.some(({ forgotten }) => forgotten === "person")) return true;
     return false;
   }

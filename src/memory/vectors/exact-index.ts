@@ -27,7 +27,7 @@ import {
 /** Consecutive rows: their bytes in the scan memory, their rests and scales here. */
 interface RowBlock {
   readonly address: number;
-  /** What the bytes lack; undefined when they lack nothing. */
+  /** The lower 16 bits of each component; undefined when the vectors were rounded to the upper 8. */
   readonly rests: Int16Array | undefined;
   /** Largest component of each unit vector: 127 in its bytes. */
   readonly scales: Float32Array;

@@ -78,19 +78,19 @@ export function dotFinely(
 }
 
 /** Keeps four sums, because a single one would wait for each addition. */
-export function dot(a: Float32Array, b: Float32Array, from = 0): number {
+export function dot(a: Float32Array, b: Float32Array): number {
   let first = 0;
   let second = 0;
   let third = 0;
   let fourth = 0;
   const whole = a.length - (a.length % 4);
   for (let at = 0; at < whole; at += 4) {
-    first += (a[at] as number) * (b[from + at] as number);
-    second += (a[at + 1] as number) * (b[from + at + 1] as number);
-    third += (a[at + 2] as number) * (b[from + at + 2] as number);
-    fourth += (a[at + 3] as number) * (b[from + at + 3] as number);
+    first += (a[at] as number) * (b[at] as number);
+    second += (a[at + 1] as number) * (b[at + 1] as number);
+    third += (a[at + 2] as number) * (b[at + 2] as number);
+    fourth += (a[at + 3] as number) * (b[at + 3] as number);
   }
-  for (let at = whole; at < a.length; at++) first += (a[at] as number) * (b[from + at] as number);
+  for (let at = whole; at < a.length; at++) first += (a[at] as number) * (b[at] as number);
   return first + second + third + fourth;
 }
 
@@ -111,6 +111,13 @@ export function toUnit(vector: Float32Array, dimensions: number): Float32Array {
   return factor === 1 ? vector : vector.map((component) => component * factor);
 }
 
+/** Returns the 8-bit numbers of a vector. */
+export function toBytes(vector: Float32Array): Int8Array {
+  const bytes = new Int8Array(vector.length);
+  quantise(vector, ROW_LIMIT, bytes);
+  return bytes;
+}
+
 /** Returns `unit` with the unit vector of a row of 8-bit numbers, which must not be all zero. */
 export function fromBytes(bytes: Int8Array, unit = new Float32Array(bytes.length)): Float32Array {
   let squared = 0;
@@ -123,9 +130,7 @@ export function fromBytes(bytes: Int8Array, unit = new Float32Array(bytes.length
 /** Returns `fromBytes` of the vector's 8-bit numbers: another rounding changes it no more. A vector of zeros stays as it is. */
 export function roundVector(vector: Float32Array): Float32Array {
   if (vector.every((component) => component === 0)) return vector;
-  const bytes = new Int8Array(vector.length);
-  quantise(vector, ROW_LIMIT, bytes);
-  return fromBytes(bytes);
+  return fromBytes(toBytes(vector));
 }
 
 /** Returns zeros without vectors. */
