@@ -31,12 +31,6 @@ const FREQUENCY_BITS = 6;
 const MAX_FREQUENCY = (1 << FREQUENCY_BITS) - 1;
 const MAX_SLOTS = 2 ** (32 - FREQUENCY_BITS);
 
-/** Range of the scratch arrays that holds the scores of one term. */
-interface ScoreRange {
-  readonly from: number;
-  readonly to: number;
-}
-
 export class LexicalIndex {
   readonly #settings: LexicalSettings;
   readonly #terms: TermIndex;
@@ -50,11 +44,11 @@ export class LexicalIndex {
   /** Below 1 where rows are long and need their neighbours less. */
   #windowScale = 1;
   /** Scratch: frequency of one term in each row's window, all 0 between two terms. */
-  #frequencies = new Float64Array(256);
-  /** Scratch of a search: the slots that each term touches, term after term, and their scores. */
+  #frequencies = new Float32Array(256);
+  /** Scratch: the slots that have such a frequency. */
   #touched = new Uint32Array(256);
-  #scores = new Float64Array(256);
-  #used = 0;
+  /** Scratch of a search, by slot: the frequency with which a term has half of its highest score. */
+  #halfScores = new Float32Array(256);
   readonly #sums = new ScoreSums();
 
   /** Without `meanings` rows are found by shared words and spellings alone. */
@@ -71,7 +65,6 @@ export class LexicalIndex {
   exchange(columns: Columns): void {
     this.#terms.exchange(columns.part("terms"));
     this.#rows.exchange(columns.part("rows"));
-    this.#frequencies = columns.array("frequencies", this.#frequencies);
   }
 
   /** Number of live rows. */
@@ -96,7 +89,6 @@ export class LexicalIndex {
       this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | Math.min(frequency, MAX_FREQUENCY));
     }
     this.#rows.add(length, namespace);
-    if (this.#frequencies.length < this.#rows.slots) this.#frequencies = grown(this.#frequencies, this.#rows.slots);
   }
 
   /** Adds the numbers of a near-duplicate, so that the row is found by them too. */
@@ -138,28 +130,24 @@ export class LexicalIndex {
   ): (text: number) => ScoredSlot[] {
     this.#scaleWindow();
     this.#sums.reserve(this.#rows.slots);
-    this.#used = 0;
-    const scored = new Map<number, ScoreRange>();
+    if (this.#frequencies.length < this.#rows.slots) this.#frequencies = grown(this.#frequencies, this.#rows.slots);
+    this.#measureHalfScores();
     return (text) => {
       let left = MAX_POSTINGS;
       for (const { term, weight } of this.#terms.weighTerms(texts[text] as readonly string[])) {
         left -= Math.min(this.#terms.documentFrequency(term), MAX_POSTINGS_OF_TERM);
         if (left < 0) break;
-        const range = scored.get(term) ?? this.#scoreTerm(term, others);
-        scored.set(term, range);
-        this.#sums.addAll(this.#touched, this.#scores, range.from, range.to, weight);
+        const highest = (this.#settings.saturation + 1) * this.#inverseDocumentFrequency(term, others);
+        const count = this.#sumFrequencies(term);
+        this.#sums.addSaturated(
+          this.#touched.subarray(0, count),
+          this.#frequencies,
+          this.#halfScores,
+          weight * highest,
+        );
       }
       return this.#sums.takeBest(limit, excluded);
     };
-  }
-
-  #scoreTerm(term: number, others: readonly LexicalIndex[]): ScoreRange {
-    const from = this.#used;
-    const to = this.#sumFrequencies(term, from);
-    const idf = this.#inverseDocumentFrequency(term, others);
-    this.#scoreRows(from, to, idf * (this.#settings.saturation + 1));
-    this.#used = to;
-    return { from, to };
   }
 
   #scaleWindow(): void {
@@ -169,17 +157,18 @@ export class LexicalIndex {
     this.#neighbours = this.#scaledWeights.findLastIndex((weight) => weight >= MIN_WINDOW_WEIGHT) + 1;
   }
 
-  /** Sums the term's frequencies per window into `#frequencies` and lists the slots in `#touched`. Returns their end. */
-  #sumFrequencies(term: number, from: number): number {
+  /** Sums the term's frequencies per window into `#frequencies` and lists the slots in `#touched`. Returns their number. */
+  #sumFrequencies(term: number): number {
     const postings = this.#terms.postings(term);
-    this.#reserveTouched(from + Math.min(postings.length, MAX_POSTINGS_OF_TERM) * (1 + this.#neighbours));
+    const most = Math.min(postings.length, MAX_POSTINGS_OF_TERM) * (1 + this.#neighbours);
+    if (this.#touched.length < most) this.#touched = grown(this.#touched, most);
     const frequencies = this.#frequencies;
     const touched = this.#touched;
     const { namespaces, live, slots, hasOneNamespace } = this.#rows;
     const distances = this.#distances;
     const weights = this.#scaledWeights;
     const neighbours = this.#neighbours;
-    let to = from;
+    let to = 0;
     for (let at = Math.max(0, postings.length - MAX_POSTINGS_OF_TERM); at < postings.length; at++) {
       const posting = postings[at] as number;
       const slot = posting >>> FREQUENCY_BITS;
@@ -200,23 +189,17 @@ export class LexicalIndex {
     return to;
   }
 
-  /** Writes the BM25 scores of the touched rows into `#scores` and clears their frequencies. */
-  #scoreRows(from: number, to: number, weight: number): void {
+  /** The length of a row's window raises its `#halfScores`, as in BM25. */
+  #measureHalfScores(): void {
     const { saturation, lengthNormalisation } = this.#settings;
-    const { lengths, windowLengths, size, totalLength, totalWindowLength } = this.#rows;
-    const touched = this.#touched;
-    const frequencies = this.#frequencies;
-    const scores = this.#scores;
+    const { lengths, windowLengths, size, slots, totalLength, totalWindowLength } = this.#rows;
     const scale = this.#windowScale;
     const base = saturation * (1 - lengthNormalisation);
     const perWord = (saturation * lengthNormalisation * size) / (totalLength + scale * totalWindowLength);
-    for (let at = from; at < to; at++) {
-      const slot = touched[at] as number;
-      const frequency = frequencies[slot] as number;
-      const length = (lengths[slot] as number) + scale * (windowLengths[slot] as number);
-      frequencies[slot] = 0;
-      scores[at] = (weight * frequency) / (frequency + base + perWord * length);
-    }
+    if (this.#halfScores.length < slots) this.#halfScores = grown(this.#halfScores, slots);
+    const halfScores = this.#halfScores;
+    for (let slot = 0; slot < slots; slot++)
+      halfScores[slot] = base + perWord * ((lengths[slot] as number) + scale * (windowLengths[slot] as number));
   }
 
   #inverseDocumentFrequency(term: number, others: readonly LexicalIndex[]): number {
@@ -227,11 +210,5 @@ export class LexicalIndex {
       rowsWithTerm += other.#terms.documentFrequencyOfStem(this.#terms.stemOf(term));
     }
     return Math.log(1 + (rows - rowsWithTerm + 0.5) / (rowsWithTerm + 0.5));
-  }
-
-  #reserveTouched(count: number): void {
-    if (count <= this.#touched.length) return;
-    this.#touched = grown(this.#touched, count);
-    this.#scores = grown(this.#scores, count);
   }
 }

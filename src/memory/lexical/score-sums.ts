@@ -21,16 +21,21 @@ export class ScoreSums {
     this.#touched = grown(this.#touched, slots);
   }
 
-  /** Adds `weight * scores[at]` to slot `slots[at]`, for `at` in `from..to`. Slots must differ, scores must be positive. */
-  addAll(slots: Uint32Array, scores: Float64Array, from: number, to: number, weight: number): void {
+  /**
+   * Adds `weight * frequency / (frequency + halfScores[slot])` to each of the slots, which must differ, and clears their
+   * frequencies, which must be positive.
+   */
+  addSaturated(slots: Uint32Array, frequencies: Float32Array, halfScores: Float32Array, weight: number): void {
     const sums = this.#scores;
     const touched = this.#touched;
     let count = this.#count;
-    for (let at = from; at < to; at++) {
+    for (let at = 0; at < slots.length; at++) {
       const slot = slots[at] as number;
+      const frequency = frequencies[slot] as number;
+      frequencies[slot] = 0;
       const before = sums[slot] as number;
       if (before === 0) touched[count++] = slot;
-      sums[slot] = before + weight * (scores[at] as number);
+      sums[slot] = before + (weight * frequency) / (frequency + (halfScores[slot] as number));
     }
     this.#count = count;
   }

@@ -163,8 +163,10 @@ describe("the parts of the index", () => {
         (gains, limit) => {
           const expected = new Map<number, number>();
           for (const [slot, score] of gains) {
-            sums.addAll(Uint32Array.of(0, slot), Float64Array.of(9, score), 1, 2, 1);
-            expected.set(slot, (expected.get(slot) ?? 0) + score);
+            const frequencies = new Float32Array(41).fill(9, slot, slot + 1);
+            sums.addSaturated(Uint32Array.of(slot), frequencies, new Float32Array(41).fill(3), score);
+            expect(frequencies[slot]).toBe(0);
+            expected.set(slot, (expected.get(slot) ?? 0) + 0.75 * score);
           }
           const allowed = [...expected].filter(([slot]) => slot % 3 !== 0).map(([slot, score]) => ({ slot, score }));
           allowed.sort((a, b) => b.score - a.score || b.slot - a.slot);
