@@ -200,14 +200,14 @@ async function compareVectors(
   const background = largest.vectors.background(largest.rows);
   const near = new Map<number, NearRows>();
   const heavy = new Set(heavyParts(parts));
-  for (const [at, part] of parts.entries()) {
-    if (!background || !heavy.has(part)) continue;
+  const compare = async (at: number, part: QueryPart): Promise<void> => {
+    if (!background || !heavy.has(part)) return;
     const found = new Map<SearchedMemory, NearRows>();
     for (const memory of memories) {
       const rows = await memory.vectors.findNear(part.text, maxHits, memory.excluded, background);
       if (rows) found.set(memory, rows);
     }
-    if (found.size === 0) continue;
+    if (found.size === 0) return;
     near.set(at, {
       slots: [...found].flatMap(([{ firstSlot }, { slots }]) => slots.map((slot) => firstSlot + slot)),
       closenessOf: (slot) => {
@@ -215,7 +215,8 @@ async function compareVectors(
         return found.get(memory)?.closenessOf(slot - memory.firstSlot) ?? 0;
       },
     });
-  }
+  };
+  await Promise.all(parts.map((part, at) => compare(at, part)));
   return (part) => near.get(part);
 }
 

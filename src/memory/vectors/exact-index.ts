@@ -11,7 +11,15 @@
 import type { IndexScope, OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { BestOf } from "#util/best-of.ts";
 import { createTurns } from "#util/turns.ts";
-import { BLOCK_BYTES, openScanMemory, QUERY_LIMIT, ROW_LIMIT, type ScanMemory, strideOf } from "./int8-scan.ts";
+import {
+  openScanMemory,
+  QUERY_LIMIT,
+  ROW_LIMIT,
+  rowsPerBlock,
+  type ScanMemory,
+  strideOf,
+  toScanQuery,
+} from "./int8-scan.ts";
 import { rankSlots, SPARE_CANDIDATES } from "./rank-slots.ts";
 import {
   dot,
@@ -24,13 +32,18 @@ import {
   toUnit,
 } from "./unit-vector.ts";
 
-/** Consecutive rows: their bytes in the scan memory, their rests and scales here. */
+/** Consecutive rows: their bytes and scales in the scan memory, their rests here. */
 interface RowBlock {
   readonly address: number;
   /** The lower 16 bits of each component; undefined when the vectors were rounded to the upper 8. */
   readonly rests: Int16Array | undefined;
-  /** Largest component of each unit vector: 127 in its bytes. */
-  readonly scales: Float32Array;
+}
+
+/** A search that has not returned yet, and its candidates. */
+interface Search {
+  readonly query: Int8Array;
+  readonly count: number;
+  slots: readonly number[];
 }
 
 /** Returns a function that opens exact indexes with one shared memory. */
@@ -54,6 +67,9 @@ export class ExactIndex implements VectorIndex {
   /** By slot. */
   readonly #positions = new Map<number, number>();
   readonly #takeTurn = createTurns();
+  /** Searches that the next scan answers. */
+  readonly #waiting: Search[] = [];
+  #scanning: Promise<void> | undefined;
   /** Number of additions and removals. An interrupted search detects by it that rows have moved. */
   #changes = 0;
 
@@ -66,7 +82,7 @@ export class ExactIndex implements VectorIndex {
     this.#dimensions = dimensions;
     this.#isRounded = isRounded;
     this.#stride = strideOf(dimensions);
-    this.#rowsPerBlock = Math.floor(BLOCK_BYTES / this.#stride);
+    this.#rowsPerBlock = rowsPerBlock(this.#stride);
     this.#memory = memory;
   }
 
@@ -90,9 +106,10 @@ export class ExactIndex implements VectorIndex {
   scoreOf(slot: number, unit: Float32Array): number | undefined {
     const position = this.#positions.get(slot);
     if (position === undefined) return undefined;
-    const { row, start, rests, scales } = this.#placeOf(position);
+    const { row, start, rests, address } = this.#placeOf(position);
     if (!rests) return dot(unit, this.#vectorAt(position));
-    return dotFinely(unit, this.#memory.bytes(), start, rests, row * this.#dimensions) * (scales[row] as number);
+    const scale = this.#scales(address)[row] as number;
+    return dotFinely(unit, this.#memory.bytes(), start, rests, row * this.#dimensions) * scale;
   }
 
   /** Replaces the vector of a known slot. Rejects a vector without a direction: wrong length, not finite or all zero. */
@@ -124,10 +141,11 @@ export class ExactIndex implements VectorIndex {
   async search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
     const unit = toUnit(query, this.#dimensions);
     if (count < 1) return [];
-    const nearest =
-      (await this.#scanInTurns(unit, count + SPARE_CANDIDATES)) ?? this.#scan(unit, count + SPARE_CANDIDATES);
-    const slots = nearest.map((position) => this.#slots[position] as number);
-    return rankSlots(slots, (slot) => this.scoreOf(slot, unit), count);
+    const search: Search = { query: this.#quantiseQuery(unit), count: count + SPARE_CANDIDATES, slots: [] };
+    this.#waiting.push(search);
+    this.#scanning ??= this.#scanTogether();
+    await this.#scanning;
+    return rankSlots(search.slots, (slot) => this.scoreOf(slot, unit), count);
   }
 
   async close(): Promise<void> {
@@ -140,13 +158,13 @@ export class ExactIndex implements VectorIndex {
   /** `factor` makes it a unit vector. */
   #writeRow(position: number, vector: Float32Array, factor: number): void {
     if (position === this.#blocks.length * this.#rowsPerBlock) this.#addBlock();
-    const { row, start, rests, scales } = this.#placeOf(position);
+    const { row, start, rests, address } = this.#placeOf(position);
     const bytes = this.#memory.bytes();
     bytes.fill(0, start + this.#dimensions, start + this.#stride);
     const largest = rests
       ? quantiseFinely(vector, bytes, start, rests, row * this.#dimensions)
       : quantise(vector, ROW_LIMIT, bytes, start);
-    scales[row] = largest * factor;
+    this.#scales(address)[row] = largest * factor;
   }
 
   #moveRow(from: number, to: number): void {
@@ -154,7 +172,7 @@ export class ExactIndex implements VectorIndex {
     this.#memory.bytes().copyWithin(target.start, source.start, source.start + this.#stride);
     const rests = source.rests?.subarray(source.row * this.#dimensions, (source.row + 1) * this.#dimensions);
     if (rests) target.rests?.set(rests, target.row * this.#dimensions);
-    target.scales[target.row] = source.scales[source.row] as number;
+    this.#scales(target.address)[target.row] = this.#scales(source.address)[source.row] as number;
   }
 
   /** The block of a position, its row there and the address of its bytes. */
@@ -164,11 +182,15 @@ export class ExactIndex implements VectorIndex {
     return { ...block, row, start: block.address + row * this.#stride };
   }
 
+  /** Largest component of each unit vector: 127 in its bytes. */
+  #scales(address: number): Float32Array {
+    return this.#memory.scales(address, this.#stride);
+  }
+
   #addBlock(): void {
     this.#blocks.push({
       address: this.#memory.allocate(),
       rests: this.#isRounded ? undefined : new Int16Array(this.#rowsPerBlock * this.#dimensions),
-      scales: new Float32Array(this.#rowsPerBlock),
     });
   }
 
@@ -179,60 +201,66 @@ export class ExactIndex implements VectorIndex {
   }
 
   #vectorAt(position: number): Float32Array {
-    const { row, start, rests, scales } = this.#placeOf(position);
+    const { row, start, rests, address } = this.#placeOf(position);
     const bytes = this.#memory.bytes().subarray(start, start + this.#dimensions);
     if (!rests) return fromBytes(bytes);
     const own = rests.subarray(row * this.#dimensions, (row + 1) * this.#dimensions);
-    return fromFineBytes(bytes, own, scales[row] as number);
+    return fromFineBytes(bytes, own, this.#scales(address)[row] as number);
+  }
+
+  /** Scans for all searches that were started in the same turn, because reading the rows takes longer than comparing them. */
+  async #scanTogether(): Promise<void> {
+    await undefined;
+    const searches = this.#waiting.splice(0);
+    this.#scanning = undefined;
+    const best = (await this.#scanInTurns(searches)) ?? this.#scan(searches);
+    for (const [at, search] of searches.entries())
+      search.slots = (best[at] as BestOf).slots().map((position) => this.#slots[position] as number);
   }
 
   /** As `#scan`, but yields to other work between blocks. Returns undefined when rows changed meanwhile. */
-  async #scanInTurns(unit: Float32Array, count: number): Promise<number[] | undefined> {
-    const best = new BestOf(Math.min(count, this.size));
+  async #scanInTurns(searches: readonly Search[]): Promise<readonly BestOf[] | undefined> {
+    const best = this.#openBest(searches);
     const changes = this.#changes;
-    const query = this.#quantiseQuery(unit);
-    this.#memory.setQuery(query);
     for (let block = 0; block < this.#blocks.length; block++) {
       const pause = this.#takeTurn();
       if (pause) {
         await pause;
         if (this.#changes !== changes) return undefined;
-        this.#memory.setQuery(query);
       }
-      this.#scanBlock(block, best);
+      this.#scanBlock(block, searches, best);
     }
-    return best.slots();
+    return best;
   }
 
-  /** Returns the positions of the best rows by 8-bit product, in no order. */
-  #scan(unit: Float32Array, count: number): number[] {
-    const best = new BestOf(Math.min(count, this.size));
-    this.#memory.setQuery(this.#quantiseQuery(unit));
-    for (let block = 0; block < this.#blocks.length; block++) this.#scanBlock(block, best);
-    return best.slots();
+  /** Returns the positions of the best rows by 8-bit product. */
+  #scan(searches: readonly Search[]): readonly BestOf[] {
+    const best = this.#openBest(searches);
+    for (let block = 0; block < this.#blocks.length; block++) this.#scanBlock(block, searches, best);
+    return best;
   }
 
-  #quantiseQuery(unit: Float32Array): Int16Array {
-    const query = new Int16Array(this.#stride);
-    quantise(unit, QUERY_LIMIT, query);
-    return query;
+  #openBest(searches: readonly Search[]): readonly BestOf[] {
+    return searches.map(({ count }) => new BestOf(Math.min(count, this.size)));
   }
 
-  #scanBlock(number: number, best: BestOf): void {
-    const { address, scales } = this.#blocks[number] as RowBlock;
+  #quantiseQuery(unit: Float32Array): Int8Array {
+    const components = new Int8Array(this.#stride);
+    quantise(unit, QUERY_LIMIT, components);
+    return toScanQuery(components);
+  }
+
+  #scanBlock(number: number, searches: readonly Search[], bests: readonly BestOf[]): void {
+    const { address } = this.#blocks[number] as RowBlock;
     const first = number * this.#rowsPerBlock;
-    const rows = Math.min(this.#rowsPerBlock, this.size - first);
-    if (rows > 0) offerAll(best, this.#memory.scan(address, this.#stride, rows), scales, first);
-  }
-}
-
-/** Offers the rows of one block, which starts at position `first`. */
-function offerAll(best: BestOf, products: Int32Array, scales: Float32Array, first: number): void {
-  let { floor } = best;
-  for (let row = 0; row < products.length; row++) {
-    const score = (products[row] as number) * (scales[row] as number);
-    if (score <= floor) continue;
-    best.offer(score, first + row);
-    floor = best.floor;
+    const count = Math.min(this.#rowsPerBlock, this.size - first);
+    if (count <= 0) return;
+    for (const [at, { query }] of searches.entries()) {
+      const best = bests[at] as BestOf;
+      this.#memory.setQuery(query);
+      const hits = this.#memory.scan(address, this.#stride, count, best.floor);
+      for (let hit = 0; hit < 2 * hits.count; hit += 2)
+        best.offer(hits.scores[hit + 1] as number, first + (hits.rows[hit] as number));
+    }
   }
 }

@@ -1,24 +1,30 @@
 /**
- * int8-scan.ts -- computes dot products of one query with many rows of bytes, by SIMD instructions in WebAssembly.
+ * int8-scan.ts -- finds the rows of bytes with the highest dot products, by SIMD instructions in WebAssembly.
  *
- * Rows are stored in a WebAssembly memory, allocated in blocks of one page (64 KB): all indexes of a process share one
- * memory, and a growing index copies nothing. Without WebAssembly the blocks are in an ArrayBuffer, and a loop in
- * JavaScript computes the same numbers.
+ * Rows and their scales are stored in a WebAssembly memory, allocated in blocks of one page (64 KB): all indexes of a process
+ * share one memory, and a growing index copies nothing. Without WebAssembly the blocks are in an ArrayBuffer, and a loop
+ * in JavaScript computes the same numbers.
  *
- * `KERNEL` is int8-scan.wat assembled by wabt 1.0.39: `wat2wasm int8-scan.wat`, then base64.
+ * `KERNEL` is int8-scan.wat assembled by wabt 1.0.39: `wat2wasm --enable-relaxed-simd int8-scan.wat`, then base64.
  */
 import { GoaldError } from "#core/errors.ts";
 
-/** Largest number of components: 8,192 keep every sum below 2^31 (see int8-scan.wat). */
+/** Largest number of components: 8,192 keep every sum below 2^31, and four rows fit into a block. */
 export const MAX_STRIDE = 8_192;
-/** Largest magnitudes of a quantised component. */
+/** Largest magnitudes of a quantised component. The kernel needs queries of 7 bits. */
 export const ROW_LIMIT = 127;
-export const QUERY_LIMIT = 2_047;
+export const QUERY_LIMIT = 63;
+/** Makes the components of a query positive. */
+const QUERY_SHIFT = 64;
 
 export const BLOCK_BYTES = 65_536;
-/** The first page holds the query, then the products of one block. */
+const SCALE_BYTES = 4;
+/** Rows that the kernel compares at a time. A block has room for a multiple of them. */
+const ROWS_AT_A_TIME = 4;
+/** The first page holds the query, then the hits of one block. The kernel overwrites 16 bytes before the hits. */
 const QUERY_AT = 0;
-const PRODUCTS_AT = 16_384;
+const HITS_AT = 16_384;
+const HIT_BYTES = 8;
 /** Pages added per growth, because each growth detaches the views. Unused pages cost no memory. */
 const GROW_PAGES = 16;
 
@@ -28,11 +34,31 @@ export interface ScanMemory {
   free(block: number): void;
   /** Returns a view of all bytes, valid until the next `allocate`. */
   bytes(): Int8Array;
-  /** Sets the query of the following scans. Components must be within ±`QUERY_LIMIT`. */
-  setQuery(query: Int16Array): void;
-  /** Returns the products with `count` rows of `stride` bytes (a multiple of 16), valid until the next scan. */
-  scan(block: number, stride: number, count: number): Int32Array;
+  /** Returns a view of the scales of a block, one per row, valid until the next `allocate`. */
+  scales(block: number, stride: number): Float32Array;
+  /** Sets the query of the following scans: a result of `toScanQuery`. */
+  setQuery(query: Int8Array): void;
+  /**
+   * Finds those of the first `count` rows of a block whose product with the query, times their scale, is at least `floor`, in
+   * their order. Rows have `stride` bytes, a multiple of 16. The result is valid until the next scan.
+   */
+  scan(block: number, stride: number, count: number, floor: number): ScanHits;
 }
+
+/** The first `count` numbers of rows in their block, with their scores. */
+export interface ScanHits {
+  readonly count: number;
+  /** The row of hit n is `rows[2 * n]`, its score `scores[2 * n + 1]`. */
+  readonly rows: Int32Array;
+  readonly scores: Float32Array;
+}
+
+/** Returns the query with these components, which must be within ±`QUERY_LIMIT`. */
+export const toScanQuery = (components: Int8Array): Int8Array => components.map((each) => each + QUERY_SHIFT);
+
+/** Returns the number of rows, with their scales, in a block. */
+export const rowsPerBlock = (stride: number): number =>
+  Math.floor(BLOCK_BYTES / (stride + SCALE_BYTES) / ROWS_AT_A_TIME) * ROWS_AT_A_TIME;
 
 /** Uses WebAssembly if available; `native: false` selects the loop in JavaScript. */
 export function openScanMemory(options: { readonly native: boolean } = { native: true }): ScanMemory {
@@ -51,10 +77,17 @@ export function openScanMemory(options: { readonly native: boolean } = { native:
     },
     free: (block) => void unused.push(block),
     bytes: () => new Int8Array(pages.buffer()),
-    setQuery: (query) => new Int16Array(pages.buffer(), QUERY_AT, query.length).set(query),
-    scan(block, stride, count) {
-      pages.scan(QUERY_AT, block, stride, count, PRODUCTS_AT);
-      return new Int32Array(pages.buffer(), PRODUCTS_AT, count);
+    scales: (block, stride) =>
+      new Float32Array(pages.buffer(), block + rowsPerBlock(stride) * stride, rowsPerBlock(stride)),
+    setQuery: (query) => new Int8Array(pages.buffer(), QUERY_AT, query.length).set(query),
+    scan(block, stride, count, floor) {
+      const end = pages.scan(QUERY_AT, block, stride, count, block + rowsPerBlock(stride) * stride, floor, HITS_AT);
+      const hits = (end - HITS_AT) / HIT_BYTES;
+      return {
+        count: hits,
+        rows: new Int32Array(pages.buffer(), HITS_AT, 2 * hits),
+        scores: new Float32Array(pages.buffer(), HITS_AT, 2 * hits),
+      };
     },
   };
 }
@@ -69,7 +102,16 @@ declare const WebAssembly: {
   readonly Instance: new (module: object, imports: object) => { readonly exports: Readonly<Record<string, unknown>> };
 };
 
-type ScanKernel = (query: number, row: number, stride: number, count: number, out: number) => void;
+/** int8-scan.wat documents the parameters. */
+type ScanKernel = (
+  query: number,
+  row: number,
+  stride: number,
+  count: number,
+  scale: number,
+  floor: number,
+  hit: number,
+) => number;
 interface ScanPages {
   buffer(): ArrayBuffer;
   grow(pages: number): void;
@@ -96,16 +138,25 @@ function openPlainPages(): ScanPages {
       new Uint8Array(larger).set(new Uint8Array(buffer));
       buffer = larger;
     },
-    scan(query, row, stride, count, out) {
-      const left = new Int16Array(buffer, query, stride);
+    scan(query, row, stride, count, scale, floor, hit) {
+      const left = new Int8Array(buffer, query, stride);
       const right = new Int8Array(buffer, row, stride * count);
-      const products = new Int32Array(buffer, out, count);
-      for (let index = 0, at = 0; index < count; index++) {
+      const scales = new Float32Array(buffer, scale, count);
+      const rows = new Int32Array(buffer, hit, 2 * count);
+      const scores = new Float32Array(buffer, hit, 2 * count);
+      const least = Math.fround(floor);
+      let end = 0;
+      for (let number = 0, at = 0; number < count; number++) {
         let sum = 0;
         for (let component = 0; component < stride; component++, at++)
-          sum += (left[component] as number) * (right[at] as number);
-        products[index] = sum;
+          sum += ((left[component] as number) - QUERY_SHIFT) * (right[at] as number);
+        const score = Math.fround(Math.fround(sum) * (scales[number] as number));
+        if (!(score >= least)) continue;
+        rows[end] = number;
+        scores[end + 1] = score;
+        end += 2;
       }
+      return hit + (end / 2) * HIT_BYTES;
     },
   };
 }
@@ -121,7 +172,13 @@ export function strideOf(dimensions: number): number {
 }
 
 const KERNEL =
-  "AGFzbQEAAAABCQFgBX9/f39/AAIQAQRzY2FuBm1lbW9yeQIAAQMCAQAHCAEEc2NhbgAACssBAcgBAgN/A3sgBCADQQJ0aiEFAkADQCAEIAVP" +
-  "DQH9DAAAAAAAAAAAAAAAAAAAAAAhCf0MAAAAAAAAAAAAAAAAAAAAACEKIAAhByABIAJqIQYDQCAB/QAEACEIIAkgB/0ABAAgCP2HAf26Af2u" +
-  "ASEJIAogB/0ABBAgCP2IAf26Af2uASEKIAdBIGohByABQRBqIQEgASAGSQ0ACyAJIAr9rgEhCSAEIAn9GwAgCf0bAWogCf0bAiAJ/RsDamo2" +
-  "AgAgBEEEaiEEDAALCws=";
+  "AGFzbQEAAAABDAFgB39/f39/fX8BfwIQAQRzY2FuBm1lbW9yeQIAAQMCAQAHCAEEc2NhbgAACoAGAf0FAgh/CnsgBkEQayELAkADQCAHIANPDQH9DAAAAA" +
+  "AAAAAAAAAAAAAAAAAhEf0MAAAAAAAAAAAAAAAAAAAAACES/QwAAAAAAAAAAAAAAAAAAAAAIRP9DAAAAAAAAAAAAAAAAAAAAAAhFP0MAAAAAAAAAAAAAAAA" +
+  "AAAAACEV/QwAAAAAAAAAAAAAAAAAAAAAIRb9DAAAAAAAAAAAAAAAAAAAAAAhF/0MAAAAAAAAAAAAAAAAAAAAACEYIAAhCSABIAJqIQggCCEMIAwgAmohDS" +
+  "ANIAJqIQ4DQCAJ/QAEACEPIAH9AAQAIRAgECAPIBH9kwIhESAQ/QxAQEBAQEBAQEBAQEBAQEBAIBX9kwIhFSAM/QAEACEQIBAgDyAS/ZMCIRIgEP0MQEBA" +
+  "QEBAQEBAQEBAQEBAQCAW/ZMCIRYgDf0ABAAhECAQIA8gE/2TAiETIBD9DEBAQEBAQEBAQEBAQEBAQEAgF/2TAiEXIA79AAQAIRAgECAPIBT9kwIhFCAQ/Q" +
+  "xAQEBAQEBAQEBAQEBAQEBAIBj9kwIhGCAJQRBqIQkgAUEQaiEBIAxBEGohDCANQRBqIQ0gDkEQaiEOIAEgCEkNAAsgDiEBIBEgFf2xASERIBIgFv2xASES" +
+  "IBMgF/2xASETIBQgGP2xASEUIBEgEv0NAAECAwQFBgcQERITFBUWFyARIBL9DQgJCgsMDQ4PGBkaGxwdHh/9rgEhESATIBT9DQABAgMEBQYHEBESExQVFh" +
+  "cgEyAU/Q0ICQoLDA0ODxgZGhscHR4f/a4BIRMgESAT/Q0AAQIDCAkKCxAREhMYGRobIBEgE/0NBAUGBwwNDg8UFRYXHB0eH/2uASERIBH9+gEgBP0ABAD9" +
+  "5gEhESAEQRBqIQQgESAF/RP9Rv2kASEKIAoEQCALIBH9CwQAA0AgCmghCSAGIAcgCWo2AgAgBiALIAlBAnRqKgIAOAIEIAcgCWogA0kEQCAGQQhqIQYLIA" +
+  "ogCkEBa3EhCiAKDQALCyAHQQRqIQcMAAsLIAYL";

@@ -5,7 +5,7 @@ import type { ScoredSlot } from "#core/ports/vectors.ts";
  * Additional candidates to search for: an index that finds them by rounded products ranks a true neighbour slightly too low, and
  * does not know which of equally near rows is the newest.
  */
-export const SPARE_CANDIDATES = 16;
+export const SPARE_CANDIDATES = 32;
 
 /** Returns the `count` nearest of the slots that have a vector, each once, best first; of equals the newer one first. */
 export function rankSlots(

@@ -29,6 +29,17 @@ describe("the exact index", () => {
     expect((await third.search(vectors[2] as Float32Array, 1))[0]?.slot).toBe(2);
   });
 
+  it("answers each of the searches that are started together as if it were alone", async () => {
+    const index = new ExactIndex(64);
+    const vectors = clusteredVectors(3_000, 64, 10);
+    for (const [slot, vector] of vectors.entries()) await index.add(slot, vector);
+    const asked = [5, 1_500, 2_999].map((slot, at) => ({ query: vectors[slot] as Float32Array, count: 4 + 3 * at }));
+    const alone: unknown[] = [];
+    for (const { query, count } of asked) alone.push(await index.search(query, count));
+    expect(await Promise.all(asked.map(({ query, count }) => index.search(query, count)))).toEqual(alone);
+    expect(new Set(alone.map((hits) => JSON.stringify(hits))).size).toBe(3);
+  });
+
   it("is right even when rows are removed during a search", async () => {
     const index = new ExactIndex(64);
     const truth = plainIndex(64);

@@ -6,48 +6,72 @@ import {
   openScanMemory,
   QUERY_LIMIT,
   ROW_LIMIT,
+  rowsPerBlock,
+  type ScanMemory,
   strideOf,
+  toScanQuery,
 } from "#memory/vectors/int8-scan.ts";
 import { randomNumbers } from "../../helpers/random-vectors.ts";
 
-/** Reference implementation. */
-const product = (query: Int16Array, row: Int8Array): number =>
-  query.reduce((sum, x, at) => sum + x * (row[at] ?? 0), 0);
+/** A block with random rows and scales, and a random query. */
+function fillBlock(memory: ScanMemory, stride: number, rows: number) {
+  const next = randomNumbers(stride);
+  const randomBytes = (limit: number) => Int8Array.from({ length: stride }, () => Math.round((next() * 2 - 1) * limit));
+  const block = memory.allocate();
+  const query = randomBytes(QUERY_LIMIT);
+  memory.setQuery(toScanQuery(query));
+  const scores = Array.from({ length: rows }, (_, row) => {
+    const bytes = randomBytes(ROW_LIMIT);
+    const scale = Math.fround(next());
+    memory.bytes().set(bytes, block + row * stride);
+    memory.scales(block, stride)[row] = scale;
+    return Math.fround(bytes.reduce((sum, byte, at) => sum + byte * (query[at] as number), 0) * scale);
+  });
+  return { block, scores };
+}
+
+/** The rows found, with their scores. */
+function find(memory: ScanMemory, block: number, stride: number, count: number, floor: number) {
+  const { count: hits, rows, scores } = memory.scan(block, stride, count, floor);
+  return Array.from({ length: hits }, (_, hit) => [rows[2 * hit], scores[2 * hit + 1]]);
+}
 
 describe.each([
   ["native", true],
   ["in JavaScript", false],
 ])("the scan, %s", (_title, native) => {
-  it.each([1, 15, 16, 17, 256, 384, 1000, 1536])("computes exact products in %i dimensions", (dimensions) => {
+  it.each([1, 15, 16, 17, 256, 384, 1000, 1536, 8_192])("computes exact products in %i dimensions", (dimensions) => {
     const stride = strideOf(dimensions);
-    const next = randomNumbers(dimensions);
-    const scan = openScanMemory({ native });
-    const block = scan.allocate();
-    const rows = Math.min(40, Math.floor(BLOCK_BYTES / stride));
-    const query = new Int16Array(stride);
-    for (let at = 0; at < dimensions; at++) query[at] = Math.round((next() * 2 - 1) * QUERY_LIMIT);
-    const bytes = scan
-      .bytes()
-      .subarray(block, block + rows * stride)
-      .fill(0);
-    for (let row = 0; row < rows; row++)
-      for (let at = 0; at < dimensions; at++) bytes[row * stride + at] = Math.round((next() * 2 - 1) * ROW_LIMIT);
-    scan.setQuery(query);
-    const expected = Array.from({ length: rows }, (_, row) =>
-      product(query, bytes.subarray(row * stride, (row + 1) * stride)),
-    );
-    expect([...scan.scan(block, stride, rows)]).toEqual(expected);
+    const rows = rowsPerBlock(stride);
+    const memory = openScanMemory({ native });
+    const { block, scores } = fillBlock(memory, stride, rows);
+    expect(rows).toBeGreaterThanOrEqual(4);
+    const all = scores.map((score, row) => [row, score]);
+    expect(find(memory, block, stride, rows, Number.NEGATIVE_INFINITY)).toEqual(all);
+  });
+
+  it("finds only the counted rows that reach the floor, whatever the memory holds behind them", () => {
+    const memory = openScanMemory({ native });
+    const { block, scores } = fillBlock(memory, 64, 101);
+    const floor = scores.toSorted((a, b) => b - a)[20] as number;
+    memory.scales(block, 64).fill(1e9, 101);
+    for (const count of [0, 1, 3, 4, 5, 98, 101])
+      expect(find(memory, block, 64, count, floor)).toEqual(
+        scores.slice(0, count).flatMap((score, row) => (score >= floor ? [[row, score]] : [])),
+      );
+    expect(find(memory, block, 64, 101, floor)).toHaveLength(21);
   });
 
   it.each([
     ["highest", QUERY_LIMIT, ROW_LIMIT],
     ["lowest", -QUERY_LIMIT, ROW_LIMIT],
   ])("computes the %s possible sum without overflow", (_extreme, query, row) => {
-    const scan = openScanMemory({ native });
-    const block = scan.allocate();
-    scan.setQuery(new Int16Array(MAX_STRIDE).fill(query));
-    scan.bytes().fill(row, block, block + MAX_STRIDE);
-    expect([...scan.scan(block, MAX_STRIDE, 1)]).toEqual([query * row * MAX_STRIDE]);
+    const memory = openScanMemory({ native });
+    const block = memory.allocate();
+    memory.setQuery(toScanQuery(new Int8Array(MAX_STRIDE).fill(query)));
+    memory.bytes().fill(row, block, block + MAX_STRIDE);
+    memory.scales(block, MAX_STRIDE).fill(1);
+    expect(find(memory, block, MAX_STRIDE, 1, Number.NEGATIVE_INFINITY)).toEqual([[0, query * row * MAX_STRIDE]]);
   });
 
   it("allocates disjoint blocks, keeps them over growth, and reuses freed ones", () => {
