@@ -2,6 +2,7 @@
  * scale.ts -- asks the questions of test/data/memory in one memory that grows by recombined sentences.
  *
  * In the loop a question is the newest of fifteen texts; the others are turns of the chats, as an agent's messages would be.
+ * All rows are of one memory. The other sentences come between runs of rows, so that most rows keep their neighbours.
  */
 import { join } from "node:path";
 import { randomNumbers } from "../../test/helpers/random-vectors.ts";
@@ -10,9 +11,11 @@ import { fullRecall, type Search } from "../memory-quality/own.ts";
 import { fullTextSearch } from "../memory-quality/peers.ts";
 
 const FOLDER = join(import.meta.dirname, "../../test/data/memory");
+const MEMORY = "bench";
 const OTHER_TEXTS = 14;
 const TEN = 10;
 const PIECE_WORDS = 4;
+const RUN_ROWS = 40;
 
 interface ScaleResult {
   readonly alone: number;
@@ -53,9 +56,9 @@ export async function measureScale(rows: number): Promise<ScaleResult> {
   return { alone, inLoop, fullTextAlone, cpuMs: (user + system) / 1_000 / asked.length };
 }
 
-/** Keeps the first `count` documents, or adds others made of pieces of theirs, spread among them. */
+/** Keeps the last `count` documents, or adds others made of pieces of theirs between runs of them. */
 function grow(docs: readonly Doc[], count: number, next: () => number): readonly Doc[] {
-  if (count <= docs.length) return docs.slice(docs.length - count);
+  if (count <= docs.length) return docs.slice(docs.length - count).map((doc) => ({ ...doc, ns: MEMORY }));
   const words = docs.map(({ text }) => text.split(" "));
   const piece = (): readonly string[] => {
     const of = words[Math.floor(next() * words.length)] ?? [];
@@ -64,10 +67,15 @@ function grow(docs: readonly Doc[], count: number, next: () => number): readonly
   };
   const added = Array.from({ length: count - docs.length }, (_none, at): Doc => {
     const pieces = Array.from({ length: 3 + Math.floor(next() * 6) }, piece);
-    return { doc_id: `grown/${at}`, text: pieces.flat().join(" "), ns: "grown" };
+    return { doc_id: `grown/${at}`, text: pieces.flat().join(" "), ns: MEMORY };
   });
-  const gap = added.length / docs.length;
-  return docs.flatMap((doc, at) => [...added.slice(Math.floor(at * gap), Math.floor((at + 1) * gap)), doc]);
+  const runs = Math.ceil(docs.length / RUN_ROWS);
+  const part = <T>(list: readonly T[], run: number, size: number) =>
+    list.slice(Math.floor(run * size), Math.floor((run + 1) * size));
+  return Array.from({ length: runs }, (_none, run) => [
+    ...part(added, run, added.length / runs),
+    ...part(docs, run, RUN_ROWS).map((doc) => ({ ...doc, ns: MEMORY })),
+  ]).flat();
 }
 
 interface Asked {
