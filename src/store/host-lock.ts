@@ -109,7 +109,8 @@ function requireNoHostWithoutFile(path: string, { pid }: HostInfo): void {
 function lockDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;");
+    // Without `locking_mode = EXCLUSIVE`, with which a process that waits keeps its shared lock, and so keeps the others from winning.
+    database.exec("BEGIN EXCLUSIVE;");
     return database;
   } catch (error) {
     database.close();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { holdHostLock, isHostHeld, readHostInfo, takeHostLock } from "#store/host-lock.ts";
@@ -149,6 +150,18 @@ describe("the host lock", () => {
       holder = winner;
       others = [...others.filter((child) => child !== winner), await startContender()];
     }
+  });
+
+  it("is not kept from its next holder by a process that waits for it", async () => {
+    holdHostLock(path, info).release();
+    using next = new DatabaseSync(path, { timeout: 100 });
+    next.exec("BEGIN IMMEDIATE; CREATE TABLE held (at);");
+    const waiting = contend(await startContender());
+    // The process has begun to wait, and does so for 300 ms.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // A commit needs the lock that no other process may share.
+    next.exec("COMMIT; BEGIN EXCLUSIVE;");
+    expect(await waiting).toMatch(/^GOALD_ALREADY_RUNNING/);
   });
 
   it("reports why the lock cannot be taken", () => {
