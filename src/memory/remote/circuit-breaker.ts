@@ -37,7 +37,8 @@ export class CircuitBreaker {
   /** Returns undefined when the call failed or was not made. */
   async attempt<T>(act: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
     if (this.pauseMs > 0 || this.#isTesting) return undefined;
-    this.#isTesting = this.#failures > 0;
+    const failures = this.#failures;
+    this.#isTesting = failures > 0;
     try {
       const value = await act();
       if (this.#failures > 0)
@@ -45,7 +46,8 @@ export class CircuitBreaker {
       this.#failures = 0;
       return { value };
     } catch (error) {
-      this.#backOff(toError(error) as PineconeError);
+      // Calls that were made together fail once.
+      if (this.#failures === failures) this.#backOff(toError(error) as PineconeError);
       return undefined;
     } finally {
       this.#isTesting = false;

@@ -325,6 +325,20 @@ describe("a failing Pinecone", () => {
     expect([await askedAfter(89_000), await askedAfter(2_000)]).toEqual([false, true]);
   });
 
+  it("fails once when it fails for several searches at a time", async () => {
+    const { server, pinecone, reports, pass } = await start();
+    const foo = index(pinecone);
+    await foo.add(1, axis(1, 0, 0));
+    await pinecone.flush(SOON_MS);
+    server.trouble = () => ({ status: 503 });
+    const found = await Promise.all([1, 2, 3, 4].map((x) => foo.search(axis(x, 1, 0), 1)));
+    expect(found.map(slots)).toEqual([[1], [1], [1], [1]]);
+    expect([server.count("/query"), reports.length]).toEqual([4, 1]);
+    pass(1_100);
+    await foo.search(axis(1, 0, 0), 1);
+    expect(server.count("/query")).toBe(5);
+  });
+
   it("gets the changes and deletions of the outage after it, each once", async () => {
     const { server, pinecone, pass } = await start();
     const foo = index(pinecone);
