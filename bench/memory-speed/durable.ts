@@ -5,7 +5,10 @@
  * insertItem, which rewrites its file, and a query. hnswlib-node: its file every hundred steps, which can lose up to a
  * hundred. LangChain has no file. Reopening reads rows with vectors from the store into an index; peers read their own files.
  */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { AgentSpec, Lease } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
@@ -13,7 +16,7 @@ import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { median } from "../shared/median.ts";
 import type { Row } from "./contenders.ts";
-import { collectGarbage, cpuOf } from "./meter.ts";
+import { cpuOf } from "./meter.ts";
 
 const STEPS = 500;
 const ROUNDS = 3;
@@ -115,13 +118,12 @@ async function measureOpening(folder: string, rows: readonly Row[]): Promise<voi
   const index = new LocalIndex<{ at: number }>(kept);
   await index.createIndex();
   await index.batchInsertItems(rows.slice(0, count).map(({ at, numbers }) => ({ vector: numbers, metadata: { at } })));
-  const query = rows.at(-1) as Row;
+  const queryPath = join(folder, "query.json");
+  writeFileSync(queryPath, JSON.stringify(rows.at(-1)?.numbers));
   const spent: { goald: number[]; vectra: number[] } = { goald: [], vectra: [] };
   for (let round = 0; round < ROUNDS; round++) {
-    collectGarbage();
-    spent.goald.push(await cpuOf(() => openGoald(path, query)));
-    collectGarbage();
-    spent.vectra.push(await cpuOf(() => new LocalIndex(kept).queryItems(query.numbers, "", 10)));
+    spent.goald.push(await openInChild("goald", path, queryPath));
+    spent.vectra.push(await openInChild("vectra", kept, queryPath));
   }
   const [own, theirs] = [median(spent.goald), median(spent.vectra)];
   console.log(
@@ -132,19 +134,9 @@ async function measureOpening(folder: string, rows: readonly Row[]): Promise<voi
   );
 }
 
-async function openGoald(path: string, query: Row): Promise<void> {
-  const store = await openSqliteStore(path);
-  const index = new ExactIndex(query.vector.length);
-  for (let after = 0; ; ) {
-    const page = await store.memories("bench", after, 256);
-    for (const { change, vector } of page) {
-      after = change;
-      if (vector) await index.add(change, vector);
-    }
-    if (page.length < 256) break;
-  }
-  const found = await index.search(query.vector, 10);
-  if (found.length !== 10) throw new Error(`Expected ten, found ${found.length} of ${index.size}.`);
-  await index.close();
-  await store.close();
+/** In a process of its own, because garbage of the other contenders would be collected meanwhile. */
+async function openInChild(...options: readonly string[]): Promise<number> {
+  const script = join(import.meta.dirname, "open.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, ["--no-warnings", script, ...options]);
+  return Number(stdout);
 }
