@@ -28,7 +28,8 @@ interface ScaleResult {
 export async function measureScale(rows: number): Promise<ScaleResult> {
   const next = randomNumbers(rows);
   const chats = readLines<Doc>(join(FOLDER, "chat-docs.jsonl"));
-  const docs = grow([...readLines<Doc>(join(FOLDER, "agent-docs.jsonl")), ...chats], rows, next);
+  const grown = grow([...readLines<Doc>(join(FOLDER, "agent-docs.jsonl")), ...chats], rows, next);
+  const docs = grown.map((doc) => ({ ...doc, ns: MEMORY }));
   const kept = new Set(docs.map(({ doc_id }) => doc_id));
   const asked = ["agent-queries.jsonl", "chat-queries.jsonl"]
     .flatMap((file) => readLines<Query>(join(FOLDER, file)))
@@ -58,7 +59,7 @@ export async function measureScale(rows: number): Promise<ScaleResult> {
 
 /** Keeps the last `count` documents, or adds others made of pieces of theirs between runs of them. */
 function grow(docs: readonly Doc[], count: number, next: () => number): readonly Doc[] {
-  if (count <= docs.length) return docs.slice(docs.length - count).map((doc) => ({ ...doc, ns: MEMORY }));
+  if (count <= docs.length) return docs.slice(docs.length - count);
   const words = docs.map(({ text }) => text.split(" "));
   const piece = (): readonly string[] => {
     const of = words[Math.floor(next() * words.length)] ?? [];
@@ -67,14 +68,14 @@ function grow(docs: readonly Doc[], count: number, next: () => number): readonly
   };
   const added = Array.from({ length: count - docs.length }, (_none, at): Doc => {
     const pieces = Array.from({ length: 3 + Math.floor(next() * 6) }, piece);
-    return { doc_id: `grown/${at}`, text: pieces.flat().join(" "), ns: MEMORY };
+    return { doc_id: `grown/${at}`, text: pieces.flat().join(" "), ns: "grown" };
   });
   const runs = Math.ceil(docs.length / RUN_ROWS);
   const part = <T>(list: readonly T[], run: number, size: number) =>
     list.slice(Math.floor(run * size), Math.floor((run + 1) * size));
   return Array.from({ length: runs }, (_none, run) => [
     ...part(added, run, added.length / runs),
-    ...part(docs, run, RUN_ROWS).map((doc) => ({ ...doc, ns: MEMORY })),
+    ...part(docs, run, RUN_ROWS),
   ]).flat();
 }
 

@@ -109,7 +109,7 @@ function requireNoHostWithoutFile(path: string, { pid }: HostInfo): void {
 function lockDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    // Without `locking_mode = EXCLUSIVE`, with which a process that waits keeps its shared lock, and so keeps the others from winning.
+    // `locking_mode = EXCLUSIVE` would let a waiting process keep its shared lock, and so block the one that is next.
     database.exec("BEGIN EXCLUSIVE;");
     return database;
   } catch (error) {

@@ -189,7 +189,7 @@ export class LexicalIndex {
     return to;
   }
 
-  /** The length of a row's window raises its `#halfScores`, as in BM25. */
+  /** Fills `#halfScores`: BM25 lowers the scores of long rows, and here of rows with long neighbours. */
   #measureHalfScores(): void {
     const { saturation, lengthNormalisation } = this.#settings;
     const { lengths, windowLengths, size, slots, totalLength, totalWindowLength } = this.#rows;

@@ -41,7 +41,6 @@ export class TermIndex {
     this.vocabulary.exchange(columns.part("vocabulary"));
     this.#postings.exchange(columns.part("postings"));
     this.#documentFrequencies = columns.array("documentFrequencies", this.#documentFrequencies);
-    this.#weights = columns.array("weights", this.#weights);
   }
 
   /** Number of live rows with this term. */
@@ -79,6 +78,7 @@ export class TermIndex {
 
   /** Returns the terms that a text is searched by, rarest first. `words` must be distinct. */
   weighTerms(words: readonly string[]): readonly WeightedTerm[] {
+    if (this.#weights.length < this.vocabulary.size) this.#weights = grown(this.#weights, this.vocabulary.size);
     const count = this.#matchAll(words);
     const keys = new Float64Array(count);
     for (let at = 0; at < count; at++) {
@@ -151,7 +151,6 @@ export class TermIndex {
   #reserve(terms: number): void {
     if (terms <= this.#documentFrequencies.length) return;
     this.#documentFrequencies = grown(this.#documentFrequencies, terms);
-    this.#weights = grown(this.#weights, terms);
   }
 }
 

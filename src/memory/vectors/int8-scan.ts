@@ -24,7 +24,9 @@ const ROWS_AT_A_TIME = 4;
 /** The first page holds the query, then the hits of one block. The kernel overwrites 16 bytes before the hits. */
 const QUERY_AT = 0;
 const HITS_AT = 16_384;
-const HIT_BYTES = 8;
+/** A hit has the number of its row, then its score. */
+const CELL_BYTES = 4;
+const CELLS_PER_HIT = 2;
 /** Pages added per growth, because each growth detaches the views. Unused pages cost no memory. */
 const GROW_PAGES = 16;
 
@@ -36,22 +38,15 @@ export interface ScanMemory {
   bytes(): Int8Array;
   /** Returns a view of the scales of a block, one per row, valid until the next `allocate`. */
   scales(block: number, stride: number): Float32Array;
-  /** Sets the query of the following scans: a result of `toScanQuery`. */
-  setQuery(query: Int8Array): void;
   /**
-   * Finds those of the first `count` rows of a block whose product with the query, times their scale, is at least `floor`, in
-   * their order. Rows have `stride` bytes, a multiple of 16. The result is valid until the next scan.
+   * Offers those of the first `count` rows of a block, in their order, whose product with the query, times their scale, is at
+   * least `floor`. `query` is a result of `toScanQuery`; the rows have as many bytes, a multiple of 16.
    */
-  scan(block: number, stride: number, count: number, floor: number): ScanHits;
+  scan(query: Int8Array, block: number, count: number, floor: number, offer: OfferRow): void;
 }
 
-/** The first `count` numbers of rows in their block, with their scores. */
-export interface ScanHits {
-  readonly count: number;
-  /** The row of hit n is `rows[2 * n]`, its score `scores[2 * n + 1]`. */
-  readonly rows: Int32Array;
-  readonly scores: Float32Array;
-}
+/** Receives the number of a row in its block, and its score. */
+export type OfferRow = (row: number, score: number) => void;
 
 /** Returns the query with these components, which must be within ±`QUERY_LIMIT`. */
 export const toScanQuery = (components: Int8Array): Int8Array => components.map((each) => each + QUERY_SHIFT);
@@ -59,6 +54,8 @@ export const toScanQuery = (components: Int8Array): Int8Array => components.map(
 /** Returns the number of rows, with their scales, in a block. */
 export const rowsPerBlock = (stride: number): number =>
   Math.floor(BLOCK_BYTES / (stride + SCALE_BYTES) / ROWS_AT_A_TIME) * ROWS_AT_A_TIME;
+
+const scalesAt = (block: number, stride: number): number => block + rowsPerBlock(stride) * stride;
 
 /** Uses WebAssembly if available; `native: false` selects the loop in JavaScript. */
 export function openScanMemory(options: { readonly native: boolean } = { native: true }): ScanMemory {
@@ -77,17 +74,16 @@ export function openScanMemory(options: { readonly native: boolean } = { native:
     },
     free: (block) => void unused.push(block),
     bytes: () => new Int8Array(pages.buffer()),
-    scales: (block, stride) =>
-      new Float32Array(pages.buffer(), block + rowsPerBlock(stride) * stride, rowsPerBlock(stride)),
-    setQuery: (query) => new Int8Array(pages.buffer(), QUERY_AT, query.length).set(query),
-    scan(block, stride, count, floor) {
-      const end = pages.scan(QUERY_AT, block, stride, count, block + rowsPerBlock(stride) * stride, floor, HITS_AT);
-      const hits = (end - HITS_AT) / HIT_BYTES;
-      return {
-        count: hits,
-        rows: new Int32Array(pages.buffer(), HITS_AT, 2 * hits),
-        scores: new Float32Array(pages.buffer(), HITS_AT, 2 * hits),
-      };
+    scales: (block, stride) => new Float32Array(pages.buffer(), scalesAt(block, stride), rowsPerBlock(stride)),
+    scan(query, block, count, floor, offer) {
+      const stride = query.length;
+      new Int8Array(pages.buffer(), QUERY_AT, stride).set(query);
+      const end = pages.scan(QUERY_AT, block, stride, count, scalesAt(block, stride), floor, HITS_AT);
+      if (end === HITS_AT) return;
+      const rows = new Int32Array(pages.buffer(), HITS_AT);
+      const scores = new Float32Array(pages.buffer(), HITS_AT);
+      const cells = (end - HITS_AT) / CELL_BYTES;
+      for (let at = 0; at < cells; at += CELLS_PER_HIT) offer(rows[at] as number, scores[at + 1] as number);
     },
   };
 }
@@ -142,8 +138,8 @@ function openPlainPages(): ScanPages {
       const left = new Int8Array(buffer, query, stride);
       const right = new Int8Array(buffer, row, stride * count);
       const scales = new Float32Array(buffer, scale, count);
-      const rows = new Int32Array(buffer, hit, 2 * count);
-      const scores = new Float32Array(buffer, hit, 2 * count);
+      const rows = new Int32Array(buffer, hit, CELLS_PER_HIT * count);
+      const scores = new Float32Array(buffer, hit, CELLS_PER_HIT * count);
       const least = Math.fround(floor);
       let end = 0;
       for (let number = 0, at = 0; number < count; number++) {
@@ -154,9 +150,9 @@ function openPlainPages(): ScanPages {
         if (!(score >= least)) continue;
         rows[end] = number;
         scores[end + 1] = score;
-        end += 2;
+        end += CELLS_PER_HIT;
       }
-      return hit + (end / 2) * HIT_BYTES;
+      return hit + end * CELL_BYTES;
     },
   };
 }

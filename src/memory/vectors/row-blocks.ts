@@ -93,10 +93,8 @@ export class RowBlocks {
     const first = block * this.#rowsPerBlock;
     const count = Math.min(this.#rowsPerBlock, rows - first);
     if (count <= 0) return;
-    this.#memory.setQuery(query);
-    const hits = this.#memory.scan((this.#blocks[block] as RowBlock).address, this.#stride, count, best.floor);
-    for (let hit = 0; hit < 2 * hits.count; hit += 2)
-      best.offer(hits.scores[hit + 1] as number, first + (hits.rows[hit] as number));
+    const { address } = this.#blocks[block] as RowBlock;
+    this.#memory.scan(query, address, count, best.floor, (row, score) => best.offer(score, first + row));
   }
 
   /** The block of a row, its place there and the address of its bytes. */

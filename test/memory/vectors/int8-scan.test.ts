@@ -19,7 +19,6 @@ function fillBlock(memory: ScanMemory, stride: number, rows: number) {
   const randomBytes = (limit: number) => Int8Array.from({ length: stride }, () => Math.round((next() * 2 - 1) * limit));
   const block = memory.allocate();
   const query = randomBytes(QUERY_LIMIT);
-  memory.setQuery(toScanQuery(query));
   const scores = Array.from({ length: rows }, (_, row) => {
     const bytes = randomBytes(ROW_LIMIT);
     const scale = Math.fround(next());
@@ -27,13 +26,14 @@ function fillBlock(memory: ScanMemory, stride: number, rows: number) {
     memory.scales(block, stride)[row] = scale;
     return Math.fround(bytes.reduce((sum, byte, at) => sum + byte * (query[at] as number), 0) * scale);
   });
-  return { block, scores };
+  return { block, query: toScanQuery(query), scores };
 }
 
 /** The rows found, with their scores. */
-function find(memory: ScanMemory, block: number, stride: number, count: number, floor: number) {
-  const { count: hits, rows, scores } = memory.scan(block, stride, count, floor);
-  return Array.from({ length: hits }, (_, hit) => [rows[2 * hit], scores[2 * hit + 1]]);
+function find(memory: ScanMemory, query: Int8Array, block: number, count: number, floor: number) {
+  const found: [row: number, score: number][] = [];
+  memory.scan(query, block, count, floor, (...hit) => found.push(hit));
+  return found;
 }
 
 describe.each([
@@ -44,22 +44,22 @@ describe.each([
     const stride = strideOf(dimensions);
     const rows = rowsPerBlock(stride);
     const memory = openScanMemory({ native });
-    const { block, scores } = fillBlock(memory, stride, rows);
+    const { block, query, scores } = fillBlock(memory, stride, rows);
     expect(rows).toBeGreaterThanOrEqual(4);
     const all = scores.map((score, row) => [row, score]);
-    expect(find(memory, block, stride, rows, Number.NEGATIVE_INFINITY)).toEqual(all);
+    expect(find(memory, query, block, rows, Number.NEGATIVE_INFINITY)).toEqual(all);
   });
 
   it("finds only the counted rows that reach the floor, whatever the memory holds behind them", () => {
     const memory = openScanMemory({ native });
-    const { block, scores } = fillBlock(memory, 64, 101);
+    const { block, query, scores } = fillBlock(memory, 64, 101);
     const floor = scores.toSorted((a, b) => b - a)[20] as number;
     memory.scales(block, 64).fill(1e9, 101);
     for (const count of [0, 1, 3, 4, 5, 98, 101])
-      expect(find(memory, block, 64, count, floor)).toEqual(
+      expect(find(memory, query, block, count, floor)).toEqual(
         scores.slice(0, count).flatMap((score, row) => (score >= floor ? [[row, score]] : [])),
       );
-    expect(find(memory, block, 64, 101, floor)).toHaveLength(21);
+    expect(find(memory, query, block, 101, floor)).toHaveLength(21);
   });
 
   it.each([
@@ -68,10 +68,10 @@ describe.each([
   ])("computes the %s possible sum without overflow", (_extreme, query, row) => {
     const memory = openScanMemory({ native });
     const block = memory.allocate();
-    memory.setQuery(toScanQuery(new Int8Array(MAX_STRIDE).fill(query)));
+    const highest = toScanQuery(new Int8Array(MAX_STRIDE).fill(query));
     memory.bytes().fill(row, block, block + MAX_STRIDE);
     memory.scales(block, MAX_STRIDE).fill(1);
-    expect(find(memory, block, MAX_STRIDE, 1, Number.NEGATIVE_INFINITY)).toEqual([[0, query * row * MAX_STRIDE]]);
+    expect(find(memory, highest, block, 1, Number.NEGATIVE_INFINITY)).toEqual([[0, query * row * MAX_STRIDE]]);
   });
 
   it("allocates disjoint blocks, keeps them over growth, and reuses freed ones", () => {
