@@ -15,6 +15,7 @@ export interface LivePiece {
   readonly text: string;
 }
 
+const OPENS_JSON = /^\s*(?:```json\s*)?\{/;
 const NOTHING = { seq: 0, sent: "", isLost: false };
 
 /** The returned function returns the next piece to send, or undefined. */
@@ -23,7 +24,7 @@ export function createLiveReader(redact: (text: string) => string): (reply: Live
   return ({ seq, text }) => {
     if (shown.seq !== seq) shown = { ...NOTHING, seq };
     if (shown.isLost) return undefined;
-    const whole = redact(cutToWholeWords(text));
+    const whole = redact(cutToWholeWords(text, OPENS_JSON.test(text)));
     if (!whole.startsWith(shown.sent)) {
       shown = { ...shown, isLost: true };
       return undefined;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import * as fc from "fast-check";
+import { createLiveReader } from "#api/live-reader.ts";
+import { createRedactor } from "#util/redact.ts";
 import { makeFakeControl } from "../helpers/fake-control.ts";
 import { eventually, messagesIn, serve } from "../helpers/local-server.ts";
 
@@ -350,5 +352,18 @@ describe("a reply that is still streaming", () => {
     for (const piece of ["the key ", ...SECRET, " is set "]) control.addText("t", 1, piece);
     await live.until(() => textOf(piecesIn(live.messages)).includes("set"));
     expect(textOf(piecesIn(live.messages))).toBe("the key [redacted] is set ");
+  });
+
+  const QUOTED = 'pl",nted"}8Kd7w';
+  it.each([
+    ["a reply in JSON", `{"thoughts":{"text":${JSON.stringify(QUOTED)}},"command":{"name":"none"}}`, '"none"'],
+    ["a reply in words", `The key is ${QUOTED} and no other. `, "The key is [redacted] and no other. "],
+  ])("never contains a part of a secret with quotes: %s", (_title, reply, end) => {
+    const nextPiece = createLiveReader(createRedactor([QUOTED]));
+    const ends = Array.from(reply, (_, at) => reply.slice(0, at + 1));
+    const sent = ends.map((text) => nextPiece({ seq: 1, text })?.text ?? "").join("");
+    expect(sent).toContain("[redacted]");
+    expect(sent.endsWith(end)).toBe(true);
+    expect(sent).not.toContain("nted");
   });
 });

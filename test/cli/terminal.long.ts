@@ -89,6 +89,8 @@ describe("the set-up on a terminal", () => {
     endedWith(6, await terminal.ended);
     await server.close();
     expect(readable(terminal).match(/Thoughts: I write the first line now\.\n/g)).toHaveLength(1);
+    expect(terminal.shown.match(/\u001b\[1mThoughts:\u001b\[22m I write/g)).toHaveLength(1);
+    expect(readable(terminal).match(/I write/g)).toHaveLength(1);
     expect(await goald.read("workspace/t/ledger.txt")).toBe("1\n");
   });
 

@@ -4,7 +4,7 @@ import { access, constants, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
-import { printLine, printNote, printPart, printStyledLine } from "#cli/terminal/print.ts";
+import { printLine, printNote, printStyledLine, printStyledPart } from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
@@ -38,7 +38,7 @@ export interface Output {
   /** Data with goald's own styles. */
   styled(line: string): void;
   say(line: string): void;
-  /** Writes partial lines for a person; absent when the output is not a person's terminal. */
+  /** Writes partial lines for a person, with goald's own styles; absent when the output is not a person's terminal. */
   readonly write?: (text: string) => void;
   /** Lines of the person's input; opened by the first call. */
   input(): LineInput;
@@ -71,7 +71,7 @@ export function openOutput(options: GlobalOptions): Output {
     data: (line) => printLine(json ? inertJson(line) : line),
     styled: printStyledLine,
     say: (line) => (json ? printNote(line) : printLine(line)),
-    ...(!json && stdout.isTTY === true ? { write: printPart } : {}),
+    ...(!json && stdout.isTTY === true ? { write: printStyledPart } : {}),
     input: () => {
       input ??= openLineInput(stdin, stdout);
       return input;

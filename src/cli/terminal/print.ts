@@ -17,16 +17,16 @@ export const printNote = (line: string): void => console.error(printable(line));
 /** Colours and weights of goald itself. Texts of others must be cleaned before they are styled. */
 const STYLE = /(\u001b\[[0-9;]{1,20}m)/;
 
-export const printStyledLine = (line: string): void =>
-  console.log(
-    line
-      .split(STYLE)
-      .map((part, index) => (index % 2 === 1 ? part : printable(part)))
-      .join(""),
-  );
+const printableInStyle = (text: string): string =>
+  text
+    .split(STYLE)
+    .map((part, index) => (index % 2 === 1 ? part : printable(part)))
+    .join("");
+
+export const printStyledLine = (line: string): void => console.log(printableInStyle(line));
 
 /** Writes a part of a line. */
-export const printPart = (text: string): void => void process.stdout.write(printable(text));
+export const printStyledPart = (text: string): void => void process.stdout.write(printableInStyle(text));
 
 /** Moves the cursor to the top left and clears the screen. */
 const CLEAR = "\u001b[H\u001b[2J";

@@ -20,8 +20,11 @@ export interface ShowLiveParts {
 export interface ShowLive {
   /** A piece of the reply. */
   push(piece: string): void;
-  /** Ends a line that was begun, and forgets the reply. What of its thoughts stands there whole, by name, as it was shown. */
-  end(): ReadonlyMap<ThoughtName, string>;
+  /**
+   * Completes the thought whose beginning is shown, ends its line and forgets the reply. `textOf` returns a thought of the
+   * finished reply. Returns the thoughts that are shown whole, as they were shown.
+   */
+  end(textOf?: (name: ThoughtName) => string | undefined): ReadonlyMap<ThoughtName, string>;
 }
 
 /** Of one thought. A longer one is shown whole when the reply is there. */
@@ -48,7 +51,6 @@ export function createShowLive({ write, redact, label, createScanner }: ShowLive
     open.known += piece;
     if (open.known.length > MAX_LIVE_CHARS) open.isCertain = false;
     else if (isWhole || /\s/.test(piece)) showMore(open, isWhole);
-    if (isWhole && open.isCertain) whole.set(name, open.written);
     if (isWhole) endLine();
   }
 
@@ -63,6 +65,7 @@ export function createShowLive({ write, redact, label, createScanner }: ShowLive
     const added = text.slice(shown.written.length);
     if (added !== "") write(shown.written === "" ? `${label(name)} ${added}` : added);
     shown.written = text;
+    if (isWhole) whole.set(name, text);
   }
 
   function endLine(): void {
@@ -72,7 +75,9 @@ export function createShowLive({ write, redact, label, createScanner }: ShowLive
 
   return {
     push: (piece) => scanner.push(piece),
-    end: () => {
+    end: (textOf) => {
+      const known = open && textOf?.(open.name);
+      if (open?.isCertain && known !== undefined) showMore(Object.assign(open, { known }), true);
       endLine();
       const shown = whole;
       whole = new Map();

@@ -45,13 +45,14 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
   let mode: OutputMode = "plain";
   const showChecks = createShowChecks((style, line) => print(paint(style, clean(line))));
   const show = (event: RecordedEvent): void => {
-    const shownLive = live?.end();
+    const fields = fieldsOf(event, parts, mode);
+    const shownLive = live?.end((name) => fields.find(([, label]) => label === LABELS[name])?.[2]);
     if (showChecks(event) || showNested(event)) return;
     if (event.type === "model-asked") {
       print("");
       ({ mode } = event);
     }
-    for (const [style, label, text] of fieldsOf(event, parts, mode)) {
+    for (const [style, label, text] of fields) {
       const body = indent(clean(text).trim());
       if (isShown(label, body, shownLive, parts.live)) continue;
       if (label === "") print(paint(style, body));

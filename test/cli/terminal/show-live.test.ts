@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { createLiveReader } from "#api/live-reader.ts";
 import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
@@ -28,8 +29,14 @@ function onTerminal(thoughts: object = THOUGHTS) {
   const push = (text: string): void => {
     for (const char of text) show.onText?.(char);
   };
+  /** As a follower gets them, which are whole words. */
+  const pushRead = (reply: string, pieceChars: number): void => {
+    const nextPiece = createLiveReader(redact);
+    for (let end = pieceChars; end < reply.length + pieceChars; end += pieceChars)
+      show.onText?.(nextPiece({ seq: 1, text: reply.slice(0, end) })?.text ?? "");
+  };
   const see = (event: NewEvent): void => show(given.log(event)[0] as RecordedEvent);
-  return { push, see, shown: () => shown };
+  return { push, pushRead, see, shown: () => shown };
 }
 const reply = (thoughts: object): string => JSON.stringify({ thoughts, command: { name: "do_nothing", args: {} } });
 
@@ -44,6 +51,17 @@ describe("a reply that arrives on a terminal", () => {
     see(given.replied(1, "{}"));
     expect(shown()).toBe(live);
     expect(live).toMatch(/\nThoughts: I look around first\.\nPlan: - a\n {2}- b\nSays: Looking\.\n$/);
+  });
+
+  it("is completed on its line when the reply is there before its last words", () => {
+    const { push, see, shown } = onTerminal();
+    push('{"thoughts": {"text": "I look around first.", "plan": "- a\\n- b", "speak": "Loo');
+    see(given.replied(1, "{}"));
+    expect(shown()).toBe("Thoughts: I look around first.\nPlan: - a\n  - b\nSays: Looking.\n");
+    push('{"thoughts": {"text": "I look aro');
+    see(given.replied(1, "{}"));
+    expect(shown().split("Thoughts: I look around first.\n")).toHaveLength(3);
+    expect(shown().split("I look")).toHaveLength(3);
   });
 
   it("is shown whole again when what was shown of it is not what it says", () => {
@@ -79,5 +97,22 @@ describe("a reply that arrives on a terminal", () => {
     const { push, shown } = onTerminal();
     push(`{"thoughts": {"text": "${"word ".repeat(50_000)}`);
     expect(shown().length).toBeLessThan(5_000);
+  });
+
+  it.each([
+    ["without blanks in its arguments", 0, ""],
+    ["without any blank outside the thoughts, in a fence", 0, "```json\n"],
+    ["with blanks between all of its parts", 1, ""],
+    ["after a sentence", 0, "Here is my reply: "],
+  ])("is shown once through the pieces of a reader: %s, in pieces of 1 to 60 characters", (_title, indent, before) => {
+    for (let length = 1; length <= 60; length++) {
+      const { pushRead, see, shown } = onTerminal();
+      const command = { name: "search_files", args: { directory: ".", text: "plan" } };
+      pushRead(before + JSON.stringify({ thoughts: THOUGHTS, command }, null, indent), length);
+      const live = shown();
+      see(given.replied(1, "{}"));
+      expect(shown()).toBe("Thoughts: I look around first.\nPlan: - a\n  - b\nSays: Looking.\n");
+      if (!before.includes("Here")) expect(live).toBe(shown());
+    }
   });
 });
