@@ -1,13 +1,12 @@
 /**
  * extract.ts -- measures the cost of reading a page, and how much shorter the result is.
  *
- * Compares the CPU of Readability on linkedom, Readability on jsdom, goald's complete reader (pruned tree, Markdown with
- * links) and plain text of the whole page as in AutoGPT; and the number of characters that a model would have to read. The
- * pages are those of the tests and three larger ones made here. Figures are medians of rounds in which all ways take turns.
+ * Compares the CPU of Readability on linkedom, goald's complete reader (pruned tree, Markdown with links) and plain text
+ * of the whole page as in AutoGPT; and the number of characters that a model would have to read. The pages are those of the
+ * tests and three larger ones made here. Figures are medians of rounds in which all ways take turns.
  */
 import { globSync, readFileSync } from "node:fs";
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
-import { JSDOM } from "jsdom";
 import { parseDocument } from "#services/page/dom.ts";
 import { readPlainHtml } from "#services/page/plain-html.ts";
 import { readHtml } from "#services/page/read-html.ts";
@@ -36,7 +35,6 @@ const extract = (document: never): number =>
   isProbablyReaderable(document) ? (new Readability(document).parse()?.textContent?.length ?? 0) : 0;
 const WAYS: Readonly<Record<string, (html: string) => number>> = {
   linkedom: (html) => extract(parseDocument(html) as never),
-  jsdom: (html) => extract(new JSDOM(html, { url: URL }).window.document as never),
   goald: (html) => readHtml(html, URL).text.length,
   "all text": (html) => readPlainHtml(html, URL).text.length,
 };
@@ -50,25 +48,17 @@ function cpuMs(act: () => unknown): number {
 
 const names = Object.keys(WAYS);
 const sums = new Map(names.map((name) => [name, 0]));
-console.log(
-  `| page | ${names.map((name) => `${name} ms`).join(" | ")} | jsdom / linkedom | characters from goald | share of all text |`,
-);
-console.log(`|${" --- |".repeat(names.length + 4)}`);
+console.log(`| page | ${names.map((name) => `${name} ms`).join(" | ")} | characters from goald | share of all text |`);
+console.log(`|${" --- |".repeat(names.length + 3)}`);
 for (const [page, html] of PAGES) {
   const times = new Map<string, number[]>(names.map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++)
     for (const [name, way] of Object.entries(WAYS)) times.get(name)?.push(cpuMs(() => way(html)));
   const medians = names.map((name) => median(times.get(name) ?? []));
   for (const [index, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (medians[index] ?? 0));
-  const [linkedom = 1, jsdom = 0] = medians;
   const [ours, all] = [WAYS.goald?.(html) ?? 0, WAYS["all text"]?.(html) ?? 0];
   const shown = medians.map((ms) => ms.toFixed(1)).join(" | ");
-  console.log(
-    `| ${page} | ${shown} | ${(jsdom / linkedom).toFixed(1)} | ${ours} | ${(ours / Math.max(1, all)).toFixed(2)} |`,
-  );
+  console.log(`| ${page} | ${shown} | ${ours} | ${(ours / Math.max(1, all)).toFixed(2)} |`);
 }
 const total = (name: string): number => sums.get(name) ?? 0;
-console.log(
-  `\nAll pages: jsdom takes ${(total("jsdom") / total("linkedom")).toFixed(1)} times the CPU of linkedom; goald takes ` +
-    `${(total("goald") / total("linkedom")).toFixed(1)} times the CPU of linkedom, and ${(total("goald") / total("jsdom")).toFixed(2)} times that of jsdom.`,
-);
+console.log(`\nAll pages: goald takes ${(total("goald") / total("linkedom")).toFixed(1)} times the CPU of linkedom.`);

@@ -18,15 +18,14 @@ import { parseArgs } from "node:util";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "./memory-quality/data.ts";
 import { measureNearDuplicates, measureQuality, measureWaste } from "./memory-quality/measure.ts";
 import { fullRecall, type System, vectorsAlone, wordsAlone } from "./memory-quality/own.ts";
-import { fullTextSearch, hnsw, miniSearch, vectra } from "./memory-quality/peers.ts";
+import { fullTextSearch, miniSearch } from "./memory-quality/peers.ts";
 
 const { values } = parseArgs({
   options: { docs: { type: "string" }, queries: { type: "string" }, across: { type: "boolean", default: false } },
 });
 const OWN = join(import.meta.dirname, "../test/data/memory");
 const goald = fullRecall();
-const graph = await hnsw();
-const systems = [goald, wordsAlone(), vectorsAlone, ...(graph ? [graph] : []), vectra, miniSearch, fullTextSearch];
+const systems = [goald, wordsAlone(), vectorsAlone, miniSearch, fullTextSearch];
 
 if (values.docs && values.queries) await report(values.docs, values.docs, values.queries);
 else {

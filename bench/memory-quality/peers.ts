@@ -2,17 +2,11 @@
  * peers.ts -- other ways to find texts, each with its best settings.
  *
  * MiniSearch joins words by OR, its default; prefixes and fuzziness make it worse. FTS5 has the porter stemmer, OR and no
- * stop words; without that it loses a fifth. Vectra and hnswlib compare the same offline vectors as goald's index.
+ * stop words; without that it loses a fifth.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isStopWord } from "#memory/lexical/stop-words.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import type { System } from "./own.ts";
-
-const live = new AbortController().signal;
 
 export const miniSearch: System = {
   name: "MiniSearch",
@@ -54,55 +48,3 @@ export const fullTextSearch: System = {
     };
   },
 };
-
-export const vectra: System = {
-  name: "vectra, offline vectors",
-  async open(docs) {
-    const { LocalIndex } = await import("vectra");
-    const folder = mkdtempSync(join(tmpdir(), "goald-vectra-"));
-    const index = new LocalIndex<{ place: number }>(folder);
-    const embedder = openHashEmbedder();
-    const vectors = await embedder.embed(
-      docs.map(({ text }) => text),
-      live,
-    );
-    await index.createIndex({ version: 1 });
-    await index.batchInsertItems(
-      vectors.map((vector, place) => ({ id: String(place), vector: [...vector], metadata: { place } })),
-    );
-    return {
-      async find(texts, count) {
-        const [vector = new Float32Array()] = await embedder.embed([texts.join("\n")], live);
-        const found = await index.queryItems([...vector], "", count);
-        return found.map(({ item }) => item.metadata.place);
-      },
-      close: async () => rmSync(folder, { recursive: true }),
-    };
-  },
-};
-
-/** Returns undefined when the package is not installed. */
-export async function hnsw(): Promise<System | undefined> {
-  const library = await import("hnswlib-node").catch(() => undefined);
-  if (!library) return undefined;
-  return {
-    name: "hnswlib-node, offline vectors",
-    async open(docs) {
-      const embedder = openHashEmbedder();
-      const index = new library.default.HierarchicalNSW("ip", embedder.dimensions);
-      index.initIndex({ maxElements: docs.length, m: 16, efConstruction: 200 });
-      const vectors = await embedder.embed(
-        docs.map(({ text }) => text),
-        live,
-      );
-      for (const [place, vector] of vectors.entries()) index.addPoint([...vector], place);
-      index.setEf(64);
-      return {
-        async find(texts, count) {
-          const [vector = new Float32Array()] = await embedder.embed([texts.join("\n")], live);
-          return index.searchKnn([...vector], Math.min(count, docs.length)).neighbors;
-        },
-      };
-    },
-  };
-}

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Collects garbage, so that one contender does not pay for another's. Compiled code may be discarded too. */
+/** Collects garbage, so that one measurement does not pay for another. Compiled code may be discarded too. */
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
