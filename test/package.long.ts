@@ -98,6 +98,12 @@ describe("the package", () => {
     expect(unpacked).toBeLessThan(MAX_UNPACKED_BYTES);
   });
 
+  it("runs no script when it is installed", () => {
+    const { scripts } = JSON.parse(readFileSync(join(installed(), "package.json"), "utf8"));
+    expect(Object.keys(scripts).filter((name) => INSTALL_SCRIPT.test(name))).toEqual([]);
+    expect("prepare").toMatch(INSTALL_SCRIPT);
+  });
+
   it.each([
     "test/cli.test.ts",
     "workspace/foo/a.txt",
@@ -106,6 +112,29 @@ describe("the package", () => {
     "dist/src/cli.ts",
     "src/cli.ts",
   ])("detects %s as a file that must not be shipped", (file) => expect(file).not.toMatch(SHIPPED));
+});
+
+describe("npm in a checkout", () => {
+  const install = (...args: readonly string[]) => npm(checkout, "ci", "--dry-run", "--offline", "--no-audit", ...args);
+  let checkout: string;
+  /** This Node is older than what its package.json asks for. */
+  beforeAll(() => {
+    checkout = join(goald.cwd, "older");
+    mkdirSync(checkout);
+    for (const file of ["package-lock.json", ".npmrc"]) cpSync(join(CHECKOUT, file), join(checkout, file));
+    const whole = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8"));
+    writeFileSync(join(checkout, "package.json"), JSON.stringify({ ...whole, engines: { node: ">=99" } }));
+  });
+
+  it("does not warn of a Node that is too old, since the right one is installed with the packages", async () => {
+    expect(await install()).toBe("");
+    expect(await install("--loglevel=warn")).toContain("EBADENGINE");
+  });
+
+  it("prints errors", async () => {
+    rmSync(join(checkout, "package-lock.json"));
+    await expect(install()).rejects.toThrow(/npm error .*existing package-lock\.json/);
+  });
 });
 
 describe("goald installed from the package", () => {
@@ -234,6 +263,9 @@ const replyWith = (command: { readonly name: string; readonly args: object }): s
 const SHIPPED =
   /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/src\/sandbox\/python\/goald_cells\/\w+\.py|dist\/src\/memory\/words\/(?:word-table\.(?:bin|sha256)|LICENSE\.md)|dist\/commands\/\w+\.js|dist\/prompts\/(?:[\w-]+\/)?[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/[\w-]+\.ndjson|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
 
+/** npm warns of a package that has one of them, and asks the person to allow it. */
+const INSTALL_SCRIPT = /^(?:(?:pre|post)?install|(?:pre|post)?prepare|prepublish)$/;
+
 /** This checkout may be a home, with settings of its own. */
 const isOwn = (file: string): boolean => file === join("config", "goald.json");
 
@@ -266,16 +298,20 @@ async function packedFiles(): Promise<readonly string[]> {
     .map((line) => line.replace(/^package\//, ""));
 }
 
-/** Runs npm with the person's own settings (its registry), but without the variables of an npm that runs this test. */
-async function npm(cwd: string, ...args: readonly string[]): Promise<void> {
-  const outer = /^(?:npm_(?:lifecycle|package|config_local_prefix|command|execpath)|INIT_CWD)/;
+/**
+ * Runs npm with the person's own settings (its registry), but without the variables of an npm that runs this test. Returns
+ * what it printed to standard error.
+ */
+async function npm(cwd: string, ...args: readonly string[]): Promise<string> {
+  const outer = /^(?:npm_(?:lifecycle|package|config_(?:local_prefix|loglevel)|command|execpath)|INIT_CWD)/;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !outer.test(name)));
-  // The compiler prints its errors on standard output.
-  await promisify(execFile)("npm", args, { cwd, env: { ...env, PATH } }).catch(
-    (error: { message: string; stdout: string }) => {
-      throw new Error(`${error.message}\n${error.stdout}`);
-    },
-  );
+  try {
+    return (await promisify(execFile)("npm", args, { cwd, env: { ...env, PATH } })).stderr;
+  } catch (error) {
+    // The compiler prints its errors on standard output.
+    const { message, stdout } = error as { message: string; stdout: string };
+    throw new Error(`${message}\n${stdout}`);
+  }
 }
 
 const npx = (args: readonly string[], options: StartOptions = {}): ReturnType<Goald["run"]> =>
