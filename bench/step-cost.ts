@@ -1,11 +1,12 @@
 /**
- * step-cost.ts -- measures the cost of a step, its growth with the agent's age, and its ratio to two loops.
+ * step-cost.ts -- measures the cost of a step, its growth with the agent's age, its ratio to two loops, and the cost of recall.
  *
  *   node bench/step-cost.ts [rounds]
  *
  * The bare loop (step-cost/floor.ts) makes the commits of goald, the plain loop (step-cost/bare.ts) keeps one row a message.
  * All run at the same time, each in a process of its own, against a model server in another process that answers at once. CPU, memory and bytes are therefore those of the loop alone, and other load on the
  * machine slows all: one program measured twice in turn differed by up to 17 % on a shared machine, side by side by 4 %.
+ * Then goald runs each scenario of step-cost/scenarios.ts beside itself without recall and the bare loop.
  * Figures are medians of the rounds, ratios are medians of the rounds' ratios. A missed target is printed and does not fail the bench.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -16,35 +17,55 @@ import { join } from "node:path";
 import { readCount } from "./shared/read-count.ts";
 import type { Job, Report } from "./step-cost/meter.ts";
 import type { Seen } from "./step-cost/model-server.ts";
-import { type Run, SIDES, showRuns } from "./step-cost/table.ts";
+import { SCENARIOS, type Scenario } from "./step-cost/scenarios.ts";
+import { RECALL_SIDES, type Run, SIDES, type Side, showRuns, showScenarios } from "./step-cost/table.ts";
 
 const STEPS = [100, 500, 2000];
+const SCENARIO_STEPS = [500];
 const ROUNDS = readCount(0, "the rounds", 3);
 
 const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
 const server = fork(join(import.meta.dirname, "step-cost/model-server.ts"));
 try {
   const [port] = (await once(server, "message")) as [number];
-  // The first run of each fills the compile cache. goald's run has ten recalls in its last prompt and so determines the sizes.
-  const sizes = await measure("goald", 20, port, { systemChars: 0, lastMessageChars: 0 });
-  for (const side of ["floor", "bare"] as const) await measure(side, 20, port, sizes);
+  showRuns(await measureRounds("words", SIDES, STEPS, port), ROUNDS);
   const runs: Run[] = [];
-  for (let round = 0; round < ROUNDS; round++)
-    for (const steps of STEPS) runs.push(...(await measureAll(steps, port, sizes)));
-  showRuns(runs, ROUNDS);
+  for (const scenario of SCENARIOS) runs.push(...(await measureRounds(scenario, RECALL_SIDES, SCENARIO_STEPS, port)));
+  showScenarios(runs);
 } finally {
   server.disconnect();
   rmSync(root, { recursive: true, force: true });
 }
 
-type Sizes = Pick<Job, "systemChars" | "lastMessageChars" | "replyFormat">;
+/** What the runs that are compared have in common. */
+interface Setup extends Pick<Job, "systemChars" | "lastMessageChars" | "replyFormat"> {
+  readonly scenario: Scenario;
+  readonly port: number;
+}
+
+async function measureRounds(
+  scenario: Scenario,
+  sides: readonly Side[],
+  ages: readonly number[],
+  port: number,
+): Promise<readonly Run[]> {
+  // The first run of each fills the compile cache. goald's run has ten recalls in its last prompt and so determines the sizes.
+  const sizes = await measure("goald", 20, { scenario, port, systemChars: 0, lastMessageChars: 0 });
+  const { systemChars, lastMessageChars, replyFormat } = sizes;
+  const setup: Setup = { scenario, port, systemChars, lastMessageChars, replyFormat };
+  for (const side of sides) if (side !== "goald") await measure(side, 20, setup);
+  const runs: Run[] = [];
+  for (let round = 0; round < ROUNDS; round++)
+    for (const steps of ages) runs.push(...(await measureAll(sides, steps, setup)));
+  return runs;
+}
 
 /** Starts another process of each side that ends, so that the slowest side does not run alone. */
-async function measureAll(steps: number, port: number, sizes: Sizes): Promise<readonly Run[]> {
+async function measureAll(sides: readonly Side[], steps: number, setup: Setup): Promise<readonly Run[]> {
   const fillers: ChildProcess[] = [];
-  const runs = SIDES.map(async (side) => {
-    const run = await measure(side, steps, port, sizes);
-    fillers.push(start(side, 1_000 * steps, port, sizes).child);
+  const runs = sides.map(async (side) => {
+    const run = await measure(side, steps, setup);
+    fillers.push(start(side, 1_000 * steps, setup).child);
     return run;
   });
   const all = await Promise.all(runs);
@@ -54,30 +75,29 @@ async function measureAll(steps: number, port: number, sizes: Sizes): Promise<re
   return all;
 }
 
-async function measure(side: Run["side"], steps: number, port: number, sizes: Sizes): Promise<Run & Seen> {
-  const { child, name, startedAt } = start(side, steps, port, sizes);
+async function measure(side: Side, steps: number, setup: Setup): Promise<Run & Seen> {
+  const { child, name, startedAt } = start(side, steps, setup);
   const report = await answer<Report>(child, `${side} of ${steps} steps`);
   const seen = await seenOf(name);
   if (seen.requests !== steps) throw new Error(`Expected ${steps} requests of ${side}, counted ${seen.requests}.`);
   rmSync(join(root, name), { recursive: true });
-  return { side, steps, startMs: seen.firstAt - startedAt, ...report, ...seen };
+  return { side, scenario: setup.scenario, steps, startMs: seen.firstAt - startedAt, ...report, ...seen };
 }
 
-function start(side: Run["side"], steps: number, port: number, sizes: Sizes) {
-  const folder = mkdtempSync(join(root, `${side}-`));
+function start(side: Side, steps: number, { scenario, port, ...sizes }: Setup) {
+  const folder = mkdtempSync(join(root, `${scenario}-${side}-`));
   const name = folder.slice(root.length + 1);
-  const { systemChars, lastMessageChars, replyFormat } = sizes;
   const job: Job = {
+    ...sizes,
     steps,
     baseUrl: `http://127.0.0.1:${port}/${name}/v1`,
     folder,
-    systemChars,
-    lastMessageChars,
-    replyFormat,
+    ...(side === "unrecalled" ? { recallCount: 0 } : {}),
   };
   const env = { ...process.env, NODE_COMPILE_CACHE: join(root, "compile-cache") };
   const startedAt = Date.now();
-  const child = fork(join(import.meta.dirname, `step-cost/${side}.ts`), [JSON.stringify(job)], { env });
+  const program = side === "unrecalled" ? "goald" : side;
+  const child = fork(join(import.meta.dirname, `step-cost/${program}.ts`), [JSON.stringify(job)], { env });
   return { child, name, startedAt };
 }
 

@@ -12,7 +12,7 @@ import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { readJob, startMeter } from "./meter.ts";
 
 for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge"]) setFlagsFromString(flag);
-const { steps, baseUrl, folder } = readJob();
+const { steps, baseUrl, folder, recallCount } = readJob();
 const meter = startMeter(steps);
 const home = await findHome({
   flag: join(folder, "home"),
@@ -26,7 +26,10 @@ const home = await findHome({
   uid: process.getuid?.(),
 });
 const key = "sk-bench-0123456789abcdefghij";
-const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: baseUrl, GOALD_EMBEDDER: "offline" };
+const env = {
+  ...{ OPENAI_API_KEY: key, OPENAI_BASE_URL: baseUrl, GOALD_EMBEDDER: "offline" },
+  ...(recallCount === undefined ? {} : { GOALD_RECALL_COUNT: String(recallCount) }),
+};
 const { settings } = await loadSettings({ home, env });
 const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.logLevel });
 {

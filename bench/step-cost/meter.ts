@@ -17,6 +17,8 @@ export interface Job {
   /** Sizes of goald's first and last message; the bare loop sends as much. */
   readonly systemChars: number;
   readonly lastMessageChars: number;
+  /** Default: that of goald's setting `recall.count`. */
+  readonly recallCount?: number;
   /** goald's response_format; the bare loop sends the same, or none. */
   readonly replyFormat?: object | undefined;
 }

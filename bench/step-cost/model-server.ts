@@ -1,12 +1,12 @@
 /**
  * model-server.ts -- a model server in a process of its own that answers at once.
  *
- * Each run has its own path, `/<run>/v1`, and gets replies with thoughts of about 400 characters and one
- * append of 60. The words differ from step to step and are the same in every
- * run. The server records when a run's first request came, and the sizes of its requests.
+ * Each run has its own path, `/<run>/v1`, and gets the replies of the scenario that its name begins with.
+ * The server records when a run's first request came, and the sizes of its requests.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { replyOf, type Scenario } from "./scenarios.ts";
 
 /** Measured by the server for one run. */
 export interface Seen {
@@ -20,12 +20,6 @@ export interface Seen {
   replyFormat?: object | undefined;
   requestBytes: number;
 }
-
-const WORDS = (
-  "harbour ledger copper violin meadow signal lantern budget garden orbit canvas pepper ladder mirror winter engine " +
-  "letter market needle oyster pencil quarry ribbon saddle temple turbine valley window yellow zipper anchor basket " +
-  "candle dragon ember forest glacier hammer island jacket kernel lemon magnet novel onion pocket river silver tunnel"
-).split(" ");
 
 interface ChatRequest {
   readonly messages: readonly { readonly content: string }[];
@@ -55,7 +49,7 @@ const server = createServer((incoming, outgoing) => {
     seen.replyFormat = response_format;
     seen.systemChars = messages[0]?.content.length ?? 0;
     seen.lastMessageChars = messages.at(-1)?.content.length ?? 0;
-    const content = reply(seen.requests);
+    const content = replyOf(run.split("-")[0] as Scenario, seen.requests);
     if (stream) sendStream(content, seen.requests, outgoing);
     else outgoing.setHeader("content-type", "application/json").end(completion(content, seen.requests));
   });
@@ -82,20 +76,6 @@ function sendStream(content: string, step: number, outgoing: ServerResponse): vo
   outgoing.end("data: [DONE]\n\n");
 }
 
-function reply(step: number): string {
-  const say = wordsFrom(step);
-  return JSON.stringify({
-    thoughts: {
-      text: `Step ${step}: ${say(14)}.`,
-      reasoning: `${say(13)}.`,
-      plan: `- ${say(6)}\n- ${say(6)}`,
-      criticism: `${say(6)}.`,
-      speak: `${say(7)}.`,
-    },
-    command: { name: "append_to_file", args: { file: "log.txt", text: `${step} ${say(9)}`.slice(0, 59).concat("\n") } },
-  });
-}
-
 const completion = (content: string, step: number): string =>
   JSON.stringify({
     id: `reply-${step}`,
@@ -105,13 +85,3 @@ const completion = (content: string, step: number): string =>
     choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
     usage: USAGE,
   });
-
-/** Returns the same words for the same seed: a linear congruential generator (Numerical Recipes). */
-function wordsFrom(seed: number): (count: number) => string {
-  let value = seed;
-  return (count) =>
-    Array.from({ length: count }, () => {
-      value = (Math.imul(value, 1664525) + 1013904223) >>> 0;
-      return WORDS[Math.floor((value / 2 ** 32) * WORDS.length)];
-    }).join(" ");
-}

@@ -2,11 +2,16 @@
 import { cpus } from "node:os";
 import { median } from "../shared/median.ts";
 import type { Report, Sample } from "./meter.ts";
+import { SCENARIOS, type Scenario } from "./scenarios.ts";
 
 export const SIDES = ["goald", "floor", "bare"] as const;
+/** `unrecalled` is goald with `recall.count` 0. */
+export const RECALL_SIDES = ["goald", "unrecalled", "floor"] as const;
+export type Side = (typeof SIDES | typeof RECALL_SIDES)[number];
 
 export interface Run extends Report {
-  readonly side: (typeof SIDES)[number];
+  readonly side: Side;
+  readonly scenario: Scenario;
   readonly steps: number;
   /** Milliseconds from the start of the process to its first request at the server. */
   readonly startMs: number;
@@ -25,6 +30,9 @@ const WINDOWS = [
 
 const MAX_CPU_RATIO = 1.5;
 const MAX_PLAIN_CPU_RATIO = 2.5;
+/** CPU of goald's steps over those of the bare loop, by scenario, and CPU of recall over that of the rest of the step. */
+const MAX_SCENARIO_RATIO: Readonly<Partial<Record<Scenario, number>>> = { notes: 3.5, csv: 5.5 };
+const MAX_RECALL_RATIO = 1;
 const MAX_RSS_RATIO = 1.3;
 /** The limit for "does not grow", chosen by us. */
 const MAX_GROWTH = 1.1;
@@ -47,7 +55,7 @@ export function showRuns(runs: readonly Run[], rounds: number): void {
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.`);
   console.log("goald keeps V8's young generation small, as its command line does; the loops have Node's defaults.\n");
   const row = (title: string, steps: number, pick: Pick, digits: number): Row => {
-    const of = (side: Run["side"]) => runs.filter((run) => run.side === side && run.steps === steps).map(pick);
+    const of = (side: Side) => runs.filter((run) => run.side === side && run.steps === steps).map(pick);
     const [goald, floor, bare] = [of("goald"), of("floor"), of("bare")];
     const over = (other: readonly number[]) => median(goald.map((own, round) => own / (other[round] ?? Number.NaN)));
     const medians = { goald: median(goald), floor: median(floor), bare: median(bare) };
@@ -75,6 +83,28 @@ export function showRuns(runs: readonly Run[], rounds: number): void {
     ...rss.map(({ title, ratio }) => [`${title}, goald's over the bare loop's`, ratio, MAX_RSS_RATIO] as const),
     ["growth of goald's store bytes per step, at 2000 over at 500", storeLate.goald / storeEarly.goald, MAX_GROWTH],
   ]);
+}
+
+/** Shows the runs of `RECALL_SIDES`. */
+export function showScenarios(runs: readonly Run[]): void {
+  console.log(
+    "\nCPU ms per step, steps 101–500, by what the agent appends. Recall is goald less goald without recall.\n",
+  );
+  console.log(line("", "goald", "no recall", "bare loop", "ratio", "recall"));
+  const targets: [title: string, measured: number, atMost: number][] = [];
+  for (const scenario of SCENARIOS) {
+    const of = (side: Side) =>
+      runs.filter((run) => run.scenario === scenario && run.side === side).map(cpuOf(100, 500));
+    const [goald, unrecalled, floor] = [of("goald"), of("unrecalled"), of("floor")];
+    const ratio = median(goald.map((own, round) => own / (floor[round] ?? Number.NaN)));
+    const recall = median(goald.map((own, round) => own / (unrecalled[round] ?? Number.NaN) - 1));
+    const cpus = [goald, unrecalled, floor].map((all) => median(all).toFixed(2));
+    console.log(line(scenario, ...cpus, ratio.toFixed(2), `${(100 * (recall / (1 + recall))).toFixed(0)} %`));
+    const most = MAX_SCENARIO_RATIO[scenario];
+    if (most !== undefined) targets.push([`${scenario}: goald's CPU per step over the bare loop's`, ratio, most]);
+    targets.push([`${scenario}: CPU of recall over that of the rest of the step`, recall, MAX_RECALL_RATIO]);
+  }
+  showTargets(targets);
 }
 
 function showTable(rows: readonly Row[]): void {
