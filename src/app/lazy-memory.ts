@@ -100,7 +100,7 @@ export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embe
       return memory?.remote ?? (opensAtOnce || isRemote(settings));
     },
     async recall(query, signal) {
-      if (!opening && !(await hasRows(query))) return [];
+      if (query.count === 0 || (!opening && !(await hasRows(query)))) return [];
       return (await open(query)).recall(query, signal);
     },
     flush: async () => (await opening)?.flush(),

@@ -198,7 +198,7 @@ export const MODEL_SETTINGS = [
     name: "recall.count",
     environment: ["GOALD_RECALL_COUNT"],
     ...wholeNumber(0, 100),
-    meaning: "Maximum memories recalled per step.",
+    meaning: "Maximum memories recalled per step. 0 switches recall off.",
   },
   {
     name: "recall.floor",

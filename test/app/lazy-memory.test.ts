@@ -20,10 +20,11 @@ const QUERY = { agent: "a", texts: ["rain"], count: 5, excludeSteps: new Set<num
 
 const SERVER = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
 
-/** Opens memory that asks a server for embeddings, and counts its requests. */
+/** Opens memory that asks a server for embeddings, and counts its requests and its readings of the store. */
 async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, string>> = SERVER) {
   const { settings } = await loadSettings({ env });
   let requests = 0;
+  let readings = 0;
   const send = async (): Promise<Response> => {
     requests++;
     throw new Error("connection refused");
@@ -33,7 +34,10 @@ async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, s
     settings,
     server: { baseUrl: settings.openai.baseUrl, apiKey: settings.openai.apiKey ?? "", http: { to: () => send } },
     store: {
-      memories: async (namespace, after) => (namespace === "a" && after === 0 ? (rows as MemoryRow[]) : []),
+      memories: async (namespace, after) => {
+        readings++;
+        return namespace === "a" && after === 0 ? (rows as MemoryRow[]) : [];
+      },
       memoryVersion: async () => ({ seq: 0, curation: 0, sha: "" }),
       memory: async (_namespace, id) => (rows as MemoryRow[]).find((row) => row.id === id),
       saveVectors: async () => undefined,
@@ -41,7 +45,7 @@ async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, s
     report: () => undefined,
     embeddings: createEmbeddingMeter({ ...settings.embeddings, clock: systemClock, file: FILE }),
   });
-  return { memory, requests: () => requests };
+  return { memory, requests: () => requests, readings: () => readings };
 }
 
 describe("long-term memory", () => {
@@ -88,6 +92,17 @@ describe("long-term memory", () => {
     const { memory, requests } = await memoryOf([{ ...row, ...change }], env);
     expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a/1" }]);
     expect(requests()).toBe(sent);
+    await memory.close();
+  });
+
+  it("embeds nothing, searches nothing and reads nothing when no memory is to be recalled", async () => {
+    const { memory, requests, readings } = await memoryOf([row]);
+    expect(await memory.recall({ ...QUERY, count: 0 }, signal)).toEqual([]);
+    expect([requests(), readings()]).toEqual([0, 0]);
+    await memory.recall(QUERY, signal);
+    const before = [requests(), readings()];
+    expect(await memory.recall({ ...QUERY, texts: ["snow"], count: 0 }, signal)).toEqual([]);
+    expect([requests(), readings()]).toEqual(before);
     await memory.close();
   });
 });

@@ -59,6 +59,7 @@ export interface RecallQuery {
   readonly texts: readonly string[];
   /** Weight of each text, 0 to 1. Defaults to weights that fall slowly with age. */
   readonly weights?: readonly number[];
+  /** Maximum number of recalls. With 0 nothing is searched and nothing is embedded. */
   readonly count: number;
   /** Rows below this share of the best score are not recalled, 0 to 1. Default: 0. */
   readonly floor?: number;
