@@ -11,6 +11,8 @@ export interface MemoryRows extends Pick<Store, "memories" | "memory" | "saveVec
   add(agent: string, text: string, given?: Partial<NewMemory>): MemoryRow;
   /** Forgets a row as a person does: it comes again without its text and its vector. */
   forget(agent: string, id: string): void;
+  /** Changes fields of a row; it comes again. */
+  change(agent: string, id: string, changed: Partial<MemoryRow>): void;
   /** Marks a row as replaced; it comes again. */
   supersede(agent: string, id: string): void;
   readonly rows: ReadonlyMap<string, readonly MemoryRow[]>;
@@ -70,6 +72,7 @@ export function memoryRows(): MemoryRows {
       return row;
     },
     forget: (agent, id) => change(agent, id, { text: "", forgotten: "person", embedder: null, vector: null }),
+    change,
     supersede: (agent, id) => change(agent, id, { supersededBy: `${agent}/0` }),
     async memories(agent, after, limit) {
       if (trouble.reading) throw trouble.reading;

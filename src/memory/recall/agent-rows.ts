@@ -20,6 +20,7 @@ import { hashText } from "./hash-text.ts";
 import { RowColumns } from "./row-columns.ts";
 import { contentOf } from "./row-content.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
+import { RowTexts } from "./row-texts.ts";
 import { SavedVectors } from "./saved-vectors.ts";
 import { SlotRows } from "./slot-rows.ts";
 
@@ -50,6 +51,8 @@ export class AgentRows {
   /** All live rows by their words. */
   readonly groups = new DuplicateGroups();
   readonly neighbours = new RowNeighbours();
+  /** The rows that recalls show. */
+  readonly texts = new RowTexts((id) => this.read(id));
   readonly facts: FactRows;
   /** Empty but while a snapshot is written or read. */
   readonly savedVectors = new SavedVectors();
@@ -114,9 +117,9 @@ export class AgentRows {
     return this.#hasErased;
   }
 
-  /** Estimated main memory of the rows and their words. */
+  /** Estimated main memory of the rows, their words and the cached texts. */
   get bytes(): number {
-    return SLOT_BYTES * this.size + OLDER_ROW_BYTES * this.#slots.olderRows + this.groups.bytes;
+    return SLOT_BYTES * this.size + OLDER_ROW_BYTES * this.#slots.olderRows + this.groups.bytes + this.texts.bytes;
   }
 
   /** Step of the newest row. Ages are counted from it. */
@@ -143,6 +146,11 @@ export class AgentRows {
   async read(id: string): Promise<MemoryRow | undefined> {
     const row = await this.#store.memory(this.namespace, id);
     return row && isLive(row) ? row : undefined;
+  }
+
+  /** Drops the cached texts of rows that changed since `readNew`. Call it before texts are read for a recall. */
+  dropChangedTexts(): Promise<void> {
+    return this.texts.dropChanged((limit) => this.#store.memories(this.namespace, this.#lastChange, limit));
   }
 
   /** Returns the slots of these steps, even if another step shares the text. */
@@ -197,6 +205,7 @@ export class AgentRows {
   #apply(row: MemoryRow): NewSlot[] {
     this.#lastChange = row.change;
     this.#changesRead++;
+    this.texts.drop(row.id);
     if (!isLive(row)) {
       this.#hasErased ||= row.forgotten === "person" && this.#rows.find(row.id) !== NO_ITEM;
       this.#remove(row.id);

@@ -3,14 +3,13 @@
  * around them, and the other rows of their series.
  */
 import { toError } from "#core/errors.ts";
-import { isPast } from "#core/memory.ts";
 import { formOfSeries, isSeries, numbersIn } from "#core/number-series.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall, RecalledRow } from "#core/ports/recall.ts";
 import type { OutageReporter } from "../vectors/guarded-embedder.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import { excerptOf } from "./excerpt.ts";
 import type { FoundRow, SearchedMemory } from "./find-recalls.ts";
+import { hashText } from "./hash-text.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 /** Rows of a series that are read; the prompt has room for fewer. */
@@ -22,12 +21,12 @@ export async function readRecalls(
   parts: readonly QueryPart[],
   outage: OutageReporter,
 ): Promise<readonly Recall[]> {
-  const readRow = createRowReader();
+  for (const rows of new Set(found.map(({ memory }) => memory.rows))) await rows.dropChangedTexts();
   const recalls: Recall[] = [];
   let problem: unknown;
   for (const row of found)
     try {
-      const recall = await readRecall(row, parts, readRow);
+      const recall = await readRecall(row, parts);
       if (recall) recalls.push(recall);
     } catch (error) {
       problem ??= error;
@@ -37,41 +36,26 @@ export async function readRecalls(
   return recalls;
 }
 
-/** Returns undefined for a row that may not be recalled any more. */
-type ReadRow = (slot: number, rows: AgentRows) => Promise<RecalledRow | undefined>;
-
-/** Reads each row once: the rows around one recall are often those around the next. */
-function createRowReader(): ReadRow {
-  const known = new Map<string, RecalledRow | undefined>();
-  return async (slot, rows) => {
-    const { id } = rows.at(slot);
-    if (known.has(id)) return known.get(id);
-    const row = await rows.read(id);
-    const recalled = row && toRecalledRow(row);
-    known.set(id, recalled);
-    return recalled;
-  };
-}
+const readSlot = (slot: number, rows: AgentRows): Promise<RecalledRow | undefined> => rows.texts.read(rows.at(slot).id);
 
 async function readRecall(
   { slot, score, memory: { rows, excluded } }: FoundRow,
   parts: readonly QueryPart[],
-  readRow: ReadRow,
 ): Promise<Recall | undefined> {
-  const row = await readRow(slot, rows);
+  const row = await readSlot(slot, rows);
   if (!row) return undefined;
   const ranges = row.kind === "turn" ? undefined : excerptOf(row.text, parts);
   const readSlots = async (slots: readonly number[]): Promise<readonly RecalledRow[]> => {
     const found: RecalledRow[] = [];
     for (const near of slots) {
-      const other = await readRow(near, rows);
+      const other = await readSlot(near, rows);
       if (other) found.push(other);
     }
     return found;
   };
   const { before, after } = rows.neighbours.around(slot, rows, excluded);
   const hasAround = before.length + after.length > 0;
-  const series = ranges ? undefined : await readSeries(slot, row, rows, excluded, readRow);
+  const series = ranges ? undefined : await readSeries(slot, row, rows, excluded);
   return {
     ...row,
     score,
@@ -90,15 +74,14 @@ async function readSeries(
   row: RecalledRow,
   rows: AgentRows,
   excluded: SearchedMemory["excluded"],
-  readRow: ReadRow,
 ): Promise<Recall["series"] | undefined> {
   if (numbersIn(row.text).length === 0 || rows.facts.has(slot)) return undefined;
   const { slots, others } = rows.groups.rowsLike(slot, MAX_SERIES_ROWS, excluded);
-  const form = formOfSeries(row.text);
+  const form = formOf(row);
   const found: RecalledRow[] = [];
   for (const near of slots) {
-    const other = rows.facts.has(near) ? undefined : await readRow(near, rows);
-    if (!other || other.kind !== row.kind || other.trust !== row.trust || formOfSeries(other.text) !== form) continue;
+    const other = rows.facts.has(near) ? undefined : await readSlot(near, rows);
+    if (!other || other.kind !== row.kind || other.trust !== row.trust || formOf(other) !== form) continue;
     found.push(other);
     // Further rows only add changing numbers, so that the first other row mostly tells that this is not a series.
     if (!isSeries([row.text, other.text])) return undefined;
@@ -106,11 +89,13 @@ async function readSeries(
   return found.length === 0 ? undefined : { rows: found, others };
 }
 
-function toRecalledRow(row: MemoryRow): RecalledRow {
-  const { id, seq, step, at, kind, trust, text, outside, closed } = row;
-  return {
-    ...{ id, seq, step, at, kind, trust, text },
-    ...(outside ? { outside } : {}),
-    ...(closed && isPast(row) ? { closed } : {}),
-  };
+/** Hashes of the forms of rows, which are read again as long as the rows are cached. */
+const forms = new WeakMap<RecalledRow, number>();
+
+function formOf(row: RecalledRow): number {
+  const known = forms.get(row);
+  if (known !== undefined) return known;
+  const form = hashText(formOfSeries(row.text));
+  forms.set(row, form);
+  return form;
 }

@@ -35,11 +35,18 @@ it("a writer that is killed at any time leaves a sound snapshot, and no other fi
     mkdirSync(join(folder, "foo"));
     await writeAndDie(folder, 2 + Math.floor(8 * next()), Math.max(0, 40 * next() - 10));
     seen.temporary += readdirSync(join(folder, "foo")).length - 1;
-    const { recalls, read, notes } = await recallNumbered(folder, MOST_ROWS, { isSaved: true });
+    const { recalls, shown, read, notes } = await recallNumbered(folder, MOST_ROWS, { isSaved: true });
     const plain = await recallNumbered(join(folder, "none"), MOST_ROWS, { isSaved: false });
     expect({ recalls, notes }).toEqual({ recalls: plain.recalls, notes: [] });
     if (read < MOST_ROWS) seen.used++;
     expect(readdirSync(join(folder, "foo"))).toEqual(["words.snapshot"]);
+    for (const gone of [shown.slice(0, 1), shown.slice(0, 20)]) {
+      const later = await recallNumbered(folder, MOST_ROWS, { isSaved: true, gone });
+      expect({ notes: later.notes, gone: later.shown.filter((id) => gone.includes(id)) }).toEqual({
+        notes: [],
+        gone: [],
+      });
+    }
   }
   expect(seen.used).toBe(rounds(20));
   expect(seen.temporary).toBeGreaterThan(0);
@@ -54,9 +61,9 @@ describe("a full disk", () => {
   };
 
   it("leaves no snapshot and no part of one, and recalls go on", async () => {
-    const { recalls } = await recallNumbered(join(root, "none"), 1_000, { isSaved: false });
+    const { recalls, shown } = await recallNumbered(join(root, "none"), 1_000, { isSaved: false });
     const notes = [expect.stringMatching(/cannot be saved: EFBIG/)];
-    expect(await underLimit("64")).toEqual({ recalls, read: 1_000, notes, files: [] });
+    expect(await underLimit("64")).toEqual({ recalls, shown, read: 1_000, notes, files: [] });
   });
 
   it("is the cause: with free space there is a snapshot (negative control)", async () => {
