@@ -98,18 +98,6 @@ export class LexicalIndex {
       if (this.vocabulary.numberHashes[term] !== NO_WORD) this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | 1);
   }
 
-  /** Counts the words with digits that each wanted slot has. Words that very many rows have are left out. */
-  countNumbers(words: readonly string[], isWanted: (slot: number) => boolean): ReadonlyMap<number, number> {
-    const counts = new Map<number, number>();
-    for (const term of new Set(this.vocabulary.findTerms(words))) {
-      if (term < 0 || this.vocabulary.numberHashes[term] === NO_WORD) continue;
-      if (this.#terms.documentFrequency(term) > MAX_POSTINGS_OF_TERM) continue;
-      const slots = new Set(this.#terms.postings(term).map((posting) => posting >>> FREQUENCY_BITS));
-      for (const slot of slots) if (isWanted(slot)) counts.set(slot, (counts.get(slot) ?? 0) + 1);
-    }
-    return counts;
-  }
-
   /** `terms` must be those that the row was added with. */
   remove(slot: number, terms: Uint32Array): void {
     if (this.#rows.live[slot] !== 1) return;

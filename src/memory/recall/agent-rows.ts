@@ -5,7 +5,6 @@
  * text differs only in case or white space share one slot, which holds the newest of them; so no text is embedded twice.
  * Slots are numbered from 0 and never reused.
  */
-
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
@@ -17,7 +16,7 @@ import type { Columns } from "../snapshots/columns.ts";
 import { DuplicateGroups } from "./duplicate-groups.ts";
 import { FactRows } from "./fact-rows.ts";
 import { hashText } from "./hash-text.ts";
-import { RowColumns } from "./row-columns.ts";
+import { type RecallableRow, RowColumns } from "./row-columns.ts";
 import { contentOf } from "./row-content.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
 import { RowTexts } from "./row-texts.ts";
@@ -28,18 +27,6 @@ const PAGE_ROWS = 64;
 /** Main memory of a slot without its words, and of an older row of the same text: measured with 1,000 to 50,000 rows. */
 const SLOT_BYTES = 120;
 const OLDER_ROW_BYTES = 40;
-
-/** A row with the fields that ranking needs. */
-export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "importance" | "kind" | "trust"> {
-  /** Hash of the file or page that contains the text; 0 for none. */
-  readonly sourceKey: number;
-  /** Its text has a question mark. */
-  readonly isQuestion: boolean;
-  /** A person wrote it to replace another row. */
-  readonly isCorrection: boolean;
-  readonly isPinned: boolean;
-  readonly words: WordSet;
-}
 
 /** A slot filled by the last reading or by a snapshot, with the vector that the store had for it. */
 export interface NewSlot extends Pick<MemoryRow, "embedder" | "vector"> {

@@ -13,7 +13,7 @@
  * near-duplicates.
  */
 import { type WeighWord, weightedJaccard } from "../lexical/word-set.ts";
-import type { RecallableRow } from "./agent-rows.ts";
+import type { RecallableRow } from "./row-columns.ts";
 
 export interface RecallCandidate {
   /** Number of the row among all memories searched. */

@@ -16,11 +16,8 @@ import { hashWords, NO_WORD, sortDistinct, type WordSet } from "../lexical/word-
 import type { Columns } from "../snapshots/columns.ts";
 import { findWordTable } from "../words/word-table.ts";
 import type { QueryPart } from "./query-parts.ts";
+import { SeriesNumbers } from "./series-numbers.ts";
 
-/** The newest rows of a group whose numbers are compared with those of the query. */
-const MAX_ROWS_COMPARED = 64;
-/** Older rows of groups that have a number of the query, which are compared in one search. */
-const MAX_OLD_ROWS_COMPARED = 8_192;
 const NO_ROW = -1;
 /** Main memory of each distinct word of a row, and of each term with its similar ones: measured with 1,000 to 50,000 rows. */
 const BYTES_PER_WORD = 2.5;
@@ -44,6 +41,7 @@ export class DuplicateGroups {
   readonly #removed = new Set<number>();
   /** Number of live rows with a word, by its hash. */
   readonly #rowsWithWord = new NumberMap();
+  readonly #numbers = new SeriesNumbers();
   /** Scratch: hashes of the words of one row. */
   #hashes = new Uint32Array(64);
 
@@ -67,7 +65,7 @@ export class DuplicateGroups {
 
   /** Estimated main memory. */
   get bytes(): number {
-    return BYTES_PER_WORD * this.#words + BYTES_PER_TERM * this.#lexical.vocabulary.size;
+    return BYTES_PER_WORD * this.#words + BYTES_PER_TERM * this.#lexical.vocabulary.size + this.#numbers.bytes;
   }
 
   /** Number of live rows with this word, by the hash of its stem. */
@@ -173,61 +171,34 @@ export class DuplicateGroups {
       touchedGroups.filter((group) => this.#rowOf(group, NO_NUMBERS, excluded) === NO_ROW),
       others.map((groups) => groups.#lexical),
     );
-    const isLong = (group: number): boolean => this.#rows.length(group) > MAX_ROWS_COMPARED;
-    const budget = { rows: MAX_OLD_ROWS_COMPARED };
     return (part) => {
-      const { words, numbers } = parts[part] as QueryPart;
-      let counts: ReadonlyMap<number, number> | undefined;
-      const countHeld = (group: number): number => {
-        counts ??= this.#lexical.countNumbers(words, isLong);
-        return counts.get(group) ?? 0;
-      };
-      const rowOf = (group: number): number => this.#rowOf(group, numbers, excluded, { countHeld, budget });
-      const rows = searchPart(part).map(({ slot, score }) => ({ slot: rowOf(slot), score }));
+      const { numbers } = parts[part] as QueryPart;
+      const rows = searchPart(part).map(({ slot, score }) => ({ slot: this.#rowOf(slot, numbers, excluded), score }));
       return rows.filter(({ slot }) => slot !== NO_ROW);
     };
   }
 
   /** Returns the row that shares most numbers, the newest of equals. */
-  #rowOf(group: number, numbers: ReadonlySet<number>, excluded: ReadonlySet<number>, older?: OlderRows): number {
-    const newest = this.#rows.last(group) ?? NO_ROW;
-    const isNewestBest = numbers.size === 0 || this.#rows.length(group) === 1;
-    if (isNewestBest && !excluded.has(newest) && !this.#removed.has(newest)) return newest;
-    const rows = this.#rows.read(group);
-    let best = NO_ROW;
-    let most = -1;
-    for (let at = rows.length - 1; at >= 0; at--) {
-      const isOld = at < rows.length - MAX_ROWS_COMPARED;
-      if (isOld && (!older || most >= older.countHeld(group) || older.budget.rows-- <= 0)) break;
-      const slot = rows[at] as number;
-      if (excluded.has(slot) || this.#removed.has(slot)) continue;
-      if (numbers.size === 0) return slot;
-      const shared = this.#countNumbers(slot, numbers);
-      if (shared <= most) continue;
-      best = slot;
-      most = shared;
+  #rowOf(group: number, numbers: ReadonlySet<number>, excluded: ReadonlySet<number>): number {
+    const isFound = (slot: number): boolean =>
+      this.#groupOfSlot[slot] === group && !excluded.has(slot) && !this.#removed.has(slot);
+    if (numbers.size > 0 && this.#rows.length(group) > 1) {
+      this.#addNumbers(group);
+      const best = this.#numbers.find(group, numbers, isFound);
+      if (best !== NO_ITEM) return best;
     }
-    return best;
+    const newest = this.#rows.last(group) ?? NO_ROW;
+    return isFound(newest) ? newest : (this.#rows.read(group).findLast(isFound) ?? NO_ROW);
   }
 
-  /** Counts the numbers of a row that are among `numbers`. */
-  #countNumbers(slot: number, numbers: ReadonlySet<number>): number {
+  /** Adds the numbers of the rows that joined the group since the last call. */
+  #addNumbers(group: number): void {
+    const added = this.#numbers.countAdded(group);
+    if (added === this.#rows.length(group)) return;
     const { numberHashes } = this.#lexical.vocabulary;
-    let shared = 0;
-    for (const term of this.#terms.read(slot)) {
-      const hash = numberHashes[term] as number;
-      if (hash !== NO_WORD && numbers.has(hash)) shared++;
-    }
-    return shared;
+    for (const slot of this.#rows.read(group).subarray(added))
+      this.#numbers.add(group, slot, this.#terms.read(slot), numberHashes);
   }
 }
 
 const NO_NUMBERS: ReadonlySet<number> = new Set();
-
-/** Lets a search compare older rows of a long group. */
-interface OlderRows {
-  /** Returns how many numbers of the query the group has. */
-  countHeld(group: number): number;
-  /** Rows that the search may still compare. */
-  readonly budget: { rows: number };
-}

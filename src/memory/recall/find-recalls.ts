@@ -9,7 +9,7 @@
 import type { RecallQuery } from "#core/ports/recall.ts";
 import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
-import type { AgentRows, RecallableRow } from "./agent-rows.ts";
+import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
 import { type ChosenRow, chooseRecalls, type RecallCandidate, type RecallChoice } from "./choose-recalls.ts";
 import { coverageOf, fuseScores, heavyParts, type NearRows } from "./fuse-scores.ts";
@@ -17,6 +17,7 @@ import { createIdleCheck } from "./idle-rows.ts";
 import { mergeParts } from "./merge-rankings.ts";
 import { addPastFacts, replacePastFacts } from "./past-facts.ts";
 import type { QueryPart } from "./query-parts.ts";
+import type { RecallableRow } from "./row-columns.ts";
 
 export interface AgentMemory {
   readonly rows: AgentRows;

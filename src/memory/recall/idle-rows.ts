@@ -7,8 +7,8 @@
  * turns of test/data/memory is 0.65 at 1,000 rows; with it 0.69.)
  */
 import type { WeighWord, WordSet } from "../lexical/word-set.ts";
-import type { RecallableRow } from "./agent-rows.ts";
 import type { QueryPart } from "./query-parts.ts";
+import type { RecallableRow } from "./row-columns.ts";
 
 /** Share of a row's words, by weight, from which a part of the query repeats it. */
 const REPEATED_SHARE = 0.85;

@@ -8,6 +8,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { hashOf } from "#util/words.ts";
 import { grown } from "../lexical/number-lists.ts";
 import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
+import type { WordSet } from "../lexical/word-set.ts";
 import type { Columns } from "../snapshots/columns.ts";
 
 const NO_STEP = 2 ** 32 - 1;
@@ -18,6 +19,18 @@ const CORRECTION = 2;
 const GONE = 4;
 const QUESTION = 8;
 const CLOSED = 16;
+
+/** A row with the fields that ranking needs. */
+export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "importance" | "kind" | "trust"> {
+  /** Hash of the file or page that contains the text; 0 for none. */
+  readonly sourceKey: number;
+  /** Its text has a question mark. */
+  readonly isQuestion: boolean;
+  /** A person wrote it to replace another row. */
+  readonly isCorrection: boolean;
+  readonly isPinned: boolean;
+  readonly words: WordSet;
+}
 
 export class RowColumns {
   readonly #namespace: string;

@@ -8,7 +8,8 @@
 import { orderOf } from "#core/memory.ts";
 import { grown } from "../lexical/number-lists.ts";
 import type { Columns } from "../snapshots/columns.ts";
-import type { AgentRows, RecallableRow } from "./agent-rows.ts";
+import type { AgentRows } from "./agent-rows.ts";
+import type { RecallableRow } from "./row-columns.ts";
 
 type PlacedRow = Pick<RecallableRow, "id" | "kind">;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createWordSet, type WordSet, weightedJaccard } from "#memory/lexical/word-set.ts";
-import type { RecallableRow } from "#memory/recall/agent-rows.ts";
 import { chooseRecalls, type RecallCandidate, type RecallChoice } from "#memory/recall/choose-recalls.ts";
+import type { RecallableRow } from "#memory/recall/row-columns.ts";
 import { wordsOf } from "#util/words.ts";
 
 const row = (seq: number, text: string, change: Partial<RecallableRow> = {}): RecallableRow => ({
