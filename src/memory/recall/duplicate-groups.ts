@@ -106,6 +106,17 @@ export class DuplicateGroups {
     this.#keys[group] = 0;
   }
 
+  /** Returns the first slot of each group. */
+  firstOfEach(slots: readonly number[]): readonly number[] {
+    const groups = new Set<number>();
+    return slots.filter((slot) => {
+      const group = this.#groupOfSlot[slot] as number;
+      const isFirst = !groups.has(group);
+      groups.add(group);
+      return isFirst;
+    });
+  }
+
   wordsOf(slot: number): WordSet {
     const terms = this.#terms.read(slot);
     const { numberHashes } = this.#lexical.vocabulary;

@@ -210,7 +210,9 @@ async function compareVectors(
     }
     if (found.size === 0) return;
     near.set(at, {
-      slots: [...found].flatMap(([{ firstSlot }, { slots }]) => slots.map((slot) => firstSlot + slot)),
+      slots: [...found].flatMap(([{ firstSlot, rows }, { slots }]) =>
+        rows.groups.firstOfEach(slots).map((slot) => firstSlot + slot),
+      ),
       closenessOf: (slot) => {
         const memory = memoryOf(memories, slot);
         return found.get(memory)?.closenessOf(slot - memory.firstSlot) ?? 0;

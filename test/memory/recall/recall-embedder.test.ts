@@ -306,6 +306,25 @@ describe("another vector index", () => {
     expect(index.size).toBe(full);
   });
 
+  it("is searched once for a text, although the nearest rows differ only in numbers", async () => {
+    const store = filled(3);
+    for (let row = 1; row <= 60; row++) store.add("foo", `The price of listing ${row} is ${row * 7} euros`);
+    const searches: number[] = [];
+    const { memory } = withIndex(({ dimensions }) => {
+      const index = plainIndex(dimensions);
+      return {
+        ...index,
+        search: (query, count) => {
+          searches.push(count);
+          return index.search(query, count);
+        },
+      };
+    }, store);
+    const found = await memory.recall(asking(["the price of a listing"]), live);
+    expect(found[0]?.series?.rows.length).toBeGreaterThan(0);
+    expect(searches).toHaveLength(1);
+  });
+
   it("may fail: words find the rows, with one report", async () => {
     const { memory, reports } = withIndex(({ dimensions }) => ({
       ...plainIndex(dimensions),
