@@ -32,7 +32,7 @@ export interface ReportParts {
 export function reportCell(outcome: CellOutcome, parts: ReportParts): Observation {
   const { files, frame, form } = parts;
   const artifacts = [...files.paths].slice(0, MAX_ARTIFACTS);
-  const about = [...describeFiles(files), ...describeLost(outcome, parts.lostBefore)];
+  const about = [...describeFiles(files), ...describeGone(outcome), ...describeLost(outcome, parts.lostBefore)];
   // The words come from files, commands and models: data, whoever wrote them.
   const more = { source: "workspace", artifacts } as const;
   if (outcome.kind === "failed") {
@@ -73,6 +73,9 @@ function describeFiles({ paths, notes }: SavedFiles): readonly string[] {
   const pictures = [...paths].filter((path) => PICTURE.test(path));
   return [...(pictures.length > 0 ? [`Pictures: ${nameSome(pictures)}.`] : []), ...new Set(notes)];
 }
+
+const describeGone = ({ gone }: CellOutcome): readonly string[] =>
+  gone ? [`Your variables could not be loaded and are gone: ${nameSome(gone)}.`] : [];
 
 /** Only names that are newly lost. */
 function describeLost({ lost }: CellOutcome, before: readonly LostName[]): readonly string[] {

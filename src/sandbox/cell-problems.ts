@@ -2,20 +2,21 @@
 import type { CagedEnd } from "#cage/cage.ts";
 import type { CellOutcome, CellProblem } from "#core/ports/sandbox.ts";
 
-const AFTERWARDS = "Variables and functions are as they were before this code.";
 /** How V8 ends when it gets no more memory. */
 const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SIGILL", "SIGSEGV", "SIGBUS"]);
 
 const problem = (kind: CellProblem["kind"], type: string, message: string): CellProblem => ({
   kind,
   type,
-  message: `${message} ${AFTERWARDS}`,
+  message,
   line: null,
   source: null,
 });
 
 export const timeoutProblem = (limitMs: number): CellProblem =>
   problem("timeout", "TimeoutError", `The code ran longer than ${limitMs / 1000} s and was stopped.`);
+export const loadingProblem = (): CellProblem =>
+  problem("timeout", "TimeoutError", "The code did not run, because the variables could not be loaded in time.");
 export const savingProblem = (): CellProblem =>
   problem("timeout", "TimeoutError", "The code ended, but its variables could not be saved in time.");
 export const brokenProblem = (reason: string): CellProblem =>

@@ -8,13 +8,15 @@ import {
   type Engine,
   type EngineHost,
   type FromGuest,
+  MAX_LOADING_MS,
   MAX_SAVING_MS,
   type Question,
   type Reply,
   type ToGuest,
 } from "./protocol.ts";
 
-/** The process stops saving itself, before the host's limit kills it. */
+/** The process stops loading and saving itself, before the host's limit kills it: then only some names are lost. */
+const OWN_LOADING_MS = 0.6 * MAX_LOADING_MS;
 const OWN_SAVING_MS = 0.6 * MAX_SAVING_MS;
 /** The process stops code itself this much before its limit, so that it is heard before the host's limit. */
 const EARLY_MS = 50;
@@ -86,12 +88,13 @@ class GuestConversation implements EngineHost {
   #runCell({ cell, saved }: Extract<ToGuest, { type: "cell" }>): void {
     const codeMs = Math.max(0.9 * cell.timeLimitMs, cell.timeLimitMs - EARLY_MS);
     const first = saved
-      ? ({ leftMs: MAX_SAVING_MS, phase: "loading" } as const)
+      ? ({ leftMs: OWN_LOADING_MS, phase: "loading" } as const)
       : ({ leftMs: codeMs, phase: "code" } as const);
     this.#clocks.push({ ...first, since: now(), codeMs });
     const outcome = this.#engine?.run(cell, saved);
     this.#clocks.pop();
-    if (outcome) send({ type: "done", outcome, ...(this.#engine?.isSpent ? { isSpent: true } : {}) });
+    // Hostile code may have replaced the outcome by null, for which the host ends the process.
+    if (outcome !== undefined) send({ type: "done", outcome, ...(this.#engine?.isSpent ? { isSpent: true } : {}) });
   }
 }
 

@@ -8,6 +8,7 @@ import type { Cell, CellHost, CellOutcome } from "#core/ports/sandbox.ts";
 import { closedProblem, goneOutcome } from "./cell-problems.ts";
 import type { CellProcess } from "./cell-process.ts";
 import { type PoolOptions, ProcessPool } from "./process-pool.ts";
+import { runWithSaved } from "./run-with-saved.ts";
 
 interface Live {
   readonly agent: string;
@@ -31,11 +32,20 @@ export class Namespaces {
 
   async run(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
     if (cell.isAlone) return this.#runAlone(cell, host, signal);
-    const key = `${cell.agent}\n${cell.language}`;
-    const live = this.#live.get(key);
+    const live = this.#live.get(keyOf(cell));
     if (live?.process.canNest) return this.#runIn(live, cell, host, signal);
     if (live?.process.isBusy && !live.process.isGone) throw new Error("A cell of this namespace runs already.");
-    const found = this.#resume(live, cell) ?? (await this.#load(key, cell, signal));
+    const resumed = this.#resume(live, cell);
+    if (resumed || cell.saved === null) return this.#runOuter(resumed, cell, host, signal);
+    return runWithSaved(cell, cell.saved, host, {
+      run: (one, its) => this.#runOuter(undefined, one, its, signal),
+      runAlone: (one, its) => this.#runAlone(one, its, signal),
+    });
+  }
+
+  /** `live`: undefined for a new process. */
+  async #runOuter(live: Live | undefined, cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+    const found = live ?? (await this.#load(cell, signal));
     if (!found) return goneOutcome(closedProblem(), 0);
     try {
       return await this.#runIn(found, cell, host, signal);
@@ -79,11 +89,12 @@ export class Namespaces {
     return undefined;
   }
 
-  async #load(key: string, { agent, language }: Cell, signal: AbortSignal): Promise<Live | undefined> {
+  async #load(cell: Cell, signal: AbortSignal): Promise<Live | undefined> {
+    const { agent, language } = cell;
     const process = await this.#pool.take(language, this.#waitsForItself(agent), signal);
     if (!process) return undefined;
     const live: Live = { agent, process, version: undefined, isLoaded: false };
-    this.#live.set(key, live);
+    this.#live.set(keyOf(cell), live);
     return live;
   }
 
@@ -98,3 +109,5 @@ export class Namespaces {
     );
   }
 }
+
+const keyOf = ({ agent, language }: Cell): string => `${agent}\n${language}`;

@@ -49,7 +49,7 @@ export type FromGuest =
   | { readonly type: "ready" }
   | Question
   /**
-   * A cell came with a saved namespace, which is loaded now: the limit of its code starts. Loading takes at most MAX_SAVING_MS
+   * A cell came with a saved namespace, which is loaded now: the limit of its code starts. Loading takes at most MAX_LOADING_MS
    * before. At most once per cell, and no reply follows.
    */
   | { readonly type: "loaded" }
@@ -108,7 +108,8 @@ export interface EngineHost {
   endCode(): void;
 }
 
-/** Time from `ended` to `done`, without waits for the host; and time until `loaded`. */
+/** Time until `loaded`, and time from `ended` to `done`, without waits for the host. */
+export const MAX_LOADING_MS = 10_000;
 export const MAX_SAVING_MS = 5_000;
 
 /** Limits of one cell. */

@@ -112,9 +112,10 @@ function readProblem(given: unknown): CellProblem {
 }
 
 const readLost = ({ name, reason }: Fields): LostName => ({
-  name: cleanLine(name, MAX_NAME_CHARS),
+  name: cleanName(name),
   reason: cleanLine(reason, MAX_NAME_CHARS),
 });
+export const cleanName = (name: unknown): string => cleanLine(name, MAX_NAME_CHARS);
 const cleanText = (text: string, limit: number): string => clip(clean(wellFormed(text)), limit);
 const cleanLine = (text: unknown, limit: number): string =>
   isText(text) ? oneLine(clean(wellFormed(text)), limit) : "";

@@ -1,8 +1,8 @@
 /** running-cell.ts -- one cell that runs: its host, and its times for loading the namespace, for the code, and for saving. */
 import type { Cell, CellHost, CellProblem } from "#core/ports/sandbox.ts";
 import { CellClock } from "./cell-clock.ts";
-import { savingProblem, timeoutProblem } from "./cell-problems.ts";
-import { MAX_SAVING_MS } from "./protocol.ts";
+import { loadingProblem, savingProblem, timeoutProblem } from "./cell-problems.ts";
+import { MAX_LOADING_MS, MAX_SAVING_MS } from "./protocol.ts";
 
 /** The process stops code itself at the limit; the host kills it this much later. */
 const GRACE_MS = 80;
@@ -24,9 +24,8 @@ export class RunningCell {
     this.host = host;
     this.depth = depth;
     this.#phase = loads ? "loading" : "code";
-    this.clock = new CellClock(loads ? MAX_SAVING_MS : this.#codeLimitMs, () =>
-      onLimit(this.#phase === "code" ? timeoutProblem(cell.timeLimitMs) : savingProblem()),
-    );
+    const problems = { loading: loadingProblem, code: () => timeoutProblem(cell.timeLimitMs), saving: savingProblem };
+    this.clock = new CellClock(loads ? MAX_LOADING_MS : this.#codeLimitMs, () => onLimit(problems[this.#phase]()));
   }
 
   /** Time of the code itself. */

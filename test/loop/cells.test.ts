@@ -83,6 +83,29 @@ describe("the result of a cell", () => {
     expect(second).not.toContain("gen");
   });
 
+  it("names the variables that are gone, and the next cell starts without them", async () => {
+    const gone = ["x", "y"];
+    const saved = { version: "c2#1", definitions: [], values: {} };
+    const { sandbox, loop } = await makeCells(
+      {
+        set: (_cell, _host, { names }) => void names.set("x", 1),
+        died: () => ({ ...failedCell({ kind: "died", message: "The process ended." }), saved, gone }),
+        next: (_cell, _host, { names }) => ({ value: cellValue([...names.keys()]) }),
+      },
+      ["set", "died", "next"],
+    );
+    await loop.run({
+      prepare: (prepare) => (move, journal) => {
+        sandbox.endProcesses();
+        return prepare(move, journal);
+      },
+    });
+    const [, died, next] = await textsOf(loop);
+    expect(died).toContain("Your variables could not be loaded and are gone: x, y.");
+    expect(died).not.toContain("The names are those from before");
+    expect(next).toBe("[]");
+  });
+
   it("ends the work when the code calls stop", async () => {
     const { loop } = await makeCells({ end: () => ({ stop: {}, value: cellValue("All done.") }) }, ["end"]);
     const state = await loop.run();

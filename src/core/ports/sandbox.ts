@@ -145,6 +145,8 @@ interface CellEnd {
   readonly saved: SavedNamespace | null;
   /** Names that `saved` does not have. */
   readonly lost: readonly LostName[];
+  /** Names of the namespace before, which ended each process that loaded it. `saved` is without them. */
+  readonly gone?: readonly string[];
   /** For a cell that ran inside another one: what it changed. */
   readonly change?: NamespaceChange;
   /** Time of the code itself. */
