@@ -6,7 +6,8 @@ export default defineCommand({
   name: "run_code",
   label: "Run code",
   group: "code",
-  summary: "runs code; names last, commands are functions; shows the last expression or what was printed.",
+  summary:
+    "runs code: Python's standard library, no packages, network or shell; names last, commands are functions; shows the last expression or what was printed.",
   args: {
     type: "object",
     properties: {

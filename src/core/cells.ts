@@ -30,8 +30,10 @@ export function describeSaved({ name, args }: CommandCall): string | undefined {
 }
 const MAX_NAMED = 5;
 
-/** Observation codes: a cell that failed, and a result of a run that does not match its schema. */
+/** Observation codes: a cell that failed in another way than at an import, and a result of a run that does not match its schema. */
 export const CELL_FAILED = "cell-failed";
+/** A cell that failed at an import: the machine lacks the package, so the failure does not count. */
+export const IMPORT_FAILED = "import-failed";
 export const BAD_RESULT = "bad-result";
 
 /** A model whose cells fail this often in a row does not mend them. */

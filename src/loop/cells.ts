@@ -114,13 +114,15 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     context.stage(write);
   }
   const missing = findMissingCall(outcome, given.code);
+  const frame = frameOfCall(state, callId);
   return reportCell(outcome, {
     suggested: missing === undefined ? [] : await suggestMethods(missing, state, parts, language, context.signal),
     language,
     files,
     commands,
     form: formOfFrame(state),
-    frame: frameOfCall(state, callId)?.kind ?? "agent",
+    frame: frame?.kind ?? "agent",
+    failedBefore: frame?.failedCells ?? 0,
     lostBefore: before?.lost ?? [],
     timeLimitMs: cell.timeLimitMs,
   });

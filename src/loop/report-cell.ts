@@ -1,7 +1,7 @@
 /** report-cell.ts -- turns the outcome of a cell into the observation that the model reads. */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
-import { CELL_FAILED } from "#core/cells.ts";
+import { CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import type { Frame } from "#core/frame.ts";
 import type { CellLanguage, CellOutcome, CellProblem, LostName } from "#core/ports/sandbox.ts";
@@ -22,6 +22,8 @@ export interface ReportParts {
   readonly form: ReplyForm;
   /** The frame of the cell's call. */
   readonly frame: Frame["kind"];
+  /** Cells of that frame that failed before this one, in a row. */
+  readonly failedBefore: number;
   /** Names that the namespace before could not keep. */
   readonly lostBefore: readonly LostName[];
   readonly timeLimitMs: number;
@@ -38,7 +40,10 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
   if (outcome.kind === "failed") {
     const lines = [...describeProblem(outcome.problem, parts), ...printed(outcome), ...about];
     if (!outcome.saved) lines.push("The names are those from before this code.");
-    return fail(CELL_FAILED, lines.join("\n"), more);
+    const isImport = IMPORT_ERRORS.includes(outcome.problem.type);
+    if (!isImport && parts.failedBefore === MAX_FAILED_CELLS - 2)
+      lines.push(`One more failure in a row ${frame === "run" ? "ends this sub-task" : "pauses you"}.`);
+    return fail(isImport ? IMPORT_FAILED : CELL_FAILED, lines.join("\n"), more);
   }
   const { value, stop } = outcome;
   const shown = [outcome.output.trimEnd(), value?.text ?? ""].filter((text) => text !== "");
@@ -53,6 +58,7 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
   });
 }
 
+const IMPORT_ERRORS = ["ImportError", "ModuleNotFoundError"];
 const HINT_TO_PRINT: Readonly<Record<CellLanguage, string>> = {
   python: "The code ran and showed nothing. End it with an expression, or print what you need to see.",
   javascript: "The code ran and showed nothing. End it with an expression, or log what you need to see.",

@@ -131,6 +131,60 @@ describe("cells that fail", () => {
   });
 });
 
+describe("cells that fail at an import", () => {
+  const bad: CellBehaviour = () => failedCell({});
+  const lacks =
+    (type: string): CellBehaviour =>
+    () =>
+      failedCell({ type, message: "It is not available in the sandbox." });
+
+  it("do not count, also between others that fail", async () => {
+    const imports = {
+      pandas: lacks("ModuleNotFoundError"),
+      requests: lacks("ModuleNotFoundError"),
+      subprocess: lacks("ImportError"),
+    };
+    const codes = ["a", "pandas", "requests", "subprocess", "b"];
+    const { loop } = await makeCells({ ...imports, a: bad, b: bad }, codes);
+    expect(isFinished(await loop.run())).toBe(true);
+    expect((await results(loop)).map(({ code }) => code)).toEqual([
+      ...["cell-failed", "import-failed", "import-failed", "import-failed", "cell-failed"],
+      undefined,
+    ]);
+  });
+
+  it("do not make others count anew, and the second failure that counts warns of the third", async () => {
+    const { loop } = await makeCells({ a: bad, pandas: lacks("ImportError"), b: bad, c: bad }, [
+      "a",
+      "pandas",
+      "b",
+      "c",
+    ]);
+    expect((await loop.run()).paused).toMatchObject({ code: "failing-cells" });
+    const warned = (await textsOf(loop)).map((text) => text.includes("One more failure in a row pauses you."));
+    expect(warned).toEqual([false, false, true, false]);
+  });
+
+  it("pause the agent when the same one comes five times in a row", async () => {
+    const codes = Array.from({ length: 6 }, () => "pandas");
+    const { loop } = await makeCells({ pandas: lacks("ModuleNotFoundError") }, codes);
+    expect((await loop.run()).paused).toMatchObject({ code: "loop" });
+  });
+
+  it.each(["json", "tools", "plan", "code", "react"] as const)(
+    "are foreseen: the prompt of the form %s says once what the machine has",
+    async (form) => {
+      const { loop } = await makeCells({}, [], { settings: { form, stepLimit: 1 } });
+      await loop.run();
+      const { messages, tools } = loop.model.requests[0] ?? {};
+      const told = JSON.stringify({ messages, tools });
+      const words = form === "react" ? /Nothing can be imported/g : /standard library[,;] (?:there are )?no packages/g;
+      expect(told.match(words)).toHaveLength(1);
+      expect(told.match(/no network(?: or|,? and no) shell|no packages, network or shell/g)).toHaveLength(1);
+    },
+  );
+});
+
 describe("a namespace", () => {
   const counting: CellBehaviour = (_cell, _host, { names }) => {
     names.set("x", Number(names.get("x") ?? 40) + 1);
@@ -405,6 +459,16 @@ describe("three failing cells of a sub-task", () => {
     const state = await loop.run();
     expect(caught).toMatchObject({ code: "failing-cells" });
     expect(isFinished(state)).toBe(true);
+    const failed = (await loop.events()).flatMap((event) =>
+      event.type === "command-finished" && event.observation.status === "failed"
+        ? [String(event.observation.text)]
+        : [],
+    );
+    expect(failed.map((text) => text.includes("One more failure in a row ends this sub-task."))).toEqual([
+      false,
+      true,
+      false,
+    ]);
   });
 });
 
