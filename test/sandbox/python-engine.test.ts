@@ -120,6 +120,7 @@ describe("a cell", () => {
   });
 
   it("gets MemoryError at the limit of memory, and goes on", async () => {
+    await python.valueOf("x = 43");
     expect(await python.problemOf("[0] * 10**9")).toMatchObject({ kind: "memory", type: "MemoryError", line: 1 });
     expect(await python.valueOf("x")).toBe(43);
   });
