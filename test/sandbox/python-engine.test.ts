@@ -238,6 +238,13 @@ describe("a command as a function", () => {
       value: { json: 1 },
       output: expect.stringMatching(/^bad\.py, line 1 could not be loaded: SyntaxError/),
     });
+    for (const exit of ["os._exit", "sys.exit"])
+      expect(
+        await python.run("1", { modules: [{ file: "ends.py", source: `import os, sys\n${exit}(3)  # ${exit}` }] }),
+      ).toMatchObject({
+        value: { json: 1 },
+        output: expect.stringMatching(/^ends\.py, line 2 could not be loaded: SystemExit: 3/),
+      });
   });
 });
 

@@ -1,6 +1,7 @@
 """offering.py -- what goald offers to a cell: commands, sub-tasks, helpers of the home."""
 
 import datetime
+import os
 import sys
 import types
 
@@ -61,6 +62,8 @@ def _load_module(module, files):
     made = types.ModuleType(name)
     sys.modules[name] = made
     file = files.add(module["file"], module["source"])
+    # A file that ends the process while it is loaded would end it for every cell, and no result would name the file.
+    end_process, os._exit = os._exit, sys.exit
     try:
         exec(compile(module["source"], file, "exec"), made.__dict__)
     except BaseException as error:
@@ -68,6 +71,8 @@ def _load_module(module, files):
         where = f", line {problem['line']}" if problem["line"] else ""
         print(f"{module['file']}{where} could not be loaded: {problem['type']}: {problem['message']}")
         return None
+    finally:
+        os._exit = end_process
     made.__goald_names__ = [
         key for key, one in made.__dict__.items() if not key.startswith("_") and getattr(one, "__module__", None) == name
     ]
