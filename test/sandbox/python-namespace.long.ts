@@ -157,6 +157,17 @@ describe("a process that dies", () => {
   });
 });
 
+describe("a process whose code has replaced the outcome by null", () => {
+  it("is ended at once, not at the time limit of the cell", async () => {
+    await using python = await PythonProcess.start();
+    await python.run("import sys\nsys.modules['goald_cells.cells']._finish = lambda *given: 'null'");
+    expect(await python.problemOf("1")).toMatchObject({
+      kind: "died",
+      message: expect.stringContaining("sent what is not a message"),
+    });
+  });
+});
+
 describe("the memory of files", () => {
   it("is limited, for each file and for all", async () => {
     await using python = await PythonProcess.start();
