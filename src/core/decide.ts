@@ -11,7 +11,7 @@ import { type Effect, stricterEffect } from "./call.ts";
 import { modelCallId } from "./call-ids.ts";
 import { cellTrouble, isActionForm } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
-import { giveUp, pop, requestCompletion } from "./end-frame.ts";
+import { giveUp, giveUpReading, pop, requestCompletion } from "./end-frame.ts";
 import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
 import { limitReached } from "./limits.ts";
@@ -106,12 +106,7 @@ function frameToMove(state: AgentState, rules: Rules): Frame {
 }
 
 function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
-  if (frame.badReplies >= rules.maxBadReplies)
-    return giveUp(
-      frame,
-      "bad-replies",
-      `${frame.badReplies} replies in a row could not be read as one command${isActionForm(formOfFrame(state)) ? "" : " in JSON"}.`,
-    );
+  if (frame.badReplies >= rules.maxBadReplies) return giveUpReading(frame, isActionForm(formOfFrame(state)));
   if (frame.kind === "run" && frame.asked >= MAX_RUN_STEPS)
     return giveUp(
       frame,

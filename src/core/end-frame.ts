@@ -21,6 +21,18 @@ export const giveUp = (frame: Frame, code: PauseCode | typeof BAD_RESULT, reason
     ? pop(frame, { resultSeq: null, problem: { code, text: reason } })
     : pause(code === BAD_RESULT ? "bad-replies" : code, reason);
 
+/** Gives up after unreadable replies. The reason says what a person can do about replies of nothing but reasoning. */
+export function giveUpReading(frame: Frame, isProse: boolean): Move {
+  const { badReplies, window } = frame;
+  const unread = `${badReplies} replies in a row could not be read as one command${isProse ? "" : " in JSON"}.`;
+  const problems = window.filter(({ kind }) => kind === "problem").slice(-badReplies);
+  const tokens = problems.reduce((sum, { reasoningTokens = 0 }) => sum + reasoningTokens, 0);
+  const reasoning =
+    ` Reasoning took ${tokens} tokens of replies that were cut off before an answer began. Allow longer replies with ` +
+    "the setting replyTokens (GOALD_REPLY_TOKENS) or less reasoning with reasoningEffort: then goald resume <agent>";
+  return giveUp(frame, "bad-replies", tokens === 0 ? unread : unread + reasoning);
+}
+
 /** The code of a cell asked to end the work: this stands in for the model's own request. */
 export const requestCompletion = (frame: Frame, step: number, reason: string): Move => {
   const call = { name: TASK_COMPLETE, args: { reason } };

@@ -122,6 +122,8 @@ export type EventBody =
       readonly type: "reply-rejected";
       readonly step: number;
       readonly problems: readonly string[];
+      /** Reasoning tokens of a reply that was cut off before an answer began; all its tokens if unknown. */
+      readonly reasoningTokens?: number;
       /** The reply was readable, and gave a result that the sub-task's schema does not allow. */
       readonly isBadResult?: true;
     }

@@ -56,7 +56,9 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
           : { ...frame, badReplies: frame.badReplies + 1 },
       );
       const text = event.problems.join("\n");
-      return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
+      const { step, reasoningTokens } = event;
+      const reasoning = reasoningTokens === undefined ? {} : { reasoningTokens };
+      return thinking(rejected, event, { ...FROM_GOALD, step, kind: "problem", text, ...reasoning });
     }
     case "command-requested": {
       const { step, call, thought, callId, frame, leaving } = event;

@@ -23,6 +23,8 @@ export interface Message {
   readonly form?: ActionForm | "plan";
   /** A result: what the command did beside returning it. Absent: nothing that the plan's hint is about. */
   readonly did?: Deed;
+  /** A problem: the reasoning tokens of a reply that was cut off before an answer began. Absent: another problem. */
+  readonly reasoningTokens?: number;
 }
 
 /** Set when the call changed files, recorded a thought or changed the plan; the newest of several. */

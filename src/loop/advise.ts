@@ -22,7 +22,7 @@ import { clean } from "#util/clean.ts";
 import { type Allowance, type Left, lackOf, leftOf, tooDear, within } from "./allowance.ts";
 import type { AskParts } from "./ask-model.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
-import { estimatedUsage, spentOnCut } from "./reply-cost.ts";
+import { estimateUsage, spentOnCut } from "./reply-cost.ts";
 
 export type AdviceParts = Pick<
   AskParts,
@@ -70,7 +70,8 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
       if (asks === ASKS)
         throw failed(`The model ${model} gave no answer of the form that was asked for: ${reading.problems.join(" ")}`);
       const again = `${reading.problems.join("\n")}\n${fillTemplate(parts.words["advice-again"], {})}`;
-      messages = [...messages, { role: "assistant", content: answer.text }, { role: "user", content: again }];
+      const said = answer.text.trim() === "" ? [] : [{ role: "assistant", content: answer.text } as const];
+      messages = [...messages, ...said, { role: "user", content: again }];
     }
   }
 
@@ -163,11 +164,9 @@ function createTally() {
     if (answer.kind === "failed" && !mayHaveBeenCharged(answer.code)) return;
     const counted =
       answer.kind === "replied"
-        ? (answer.usage ?? estimatedUsage(inputTokens, answer.text))
-        : (spentOnCut(answer, inputTokens, price).spent?.usage ?? {
-            ...estimatedUsage(inputTokens, ""),
-            outputTokens: maxTokens,
-          });
+        ? (answer.usage ?? estimateUsage(inputTokens, answer, maxTokens))
+        : (spentOnCut(answer, inputTokens, price).spent?.usage ??
+          estimateUsage(inputTokens, { text: "", finishReason: "length" }, maxTokens));
     modelCalls++;
     usage = bothUsed(usage, counted);
     costUsd = price && costUsd !== null ? costUsd + costOf(counted, price) : null;

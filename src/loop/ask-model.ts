@@ -110,9 +110,8 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
       const durationMs = now.getTime() - startedAt.getTime();
       // A replay receives the redacted text, and must estimate the same usage.
       const text = journal.scrub(answer.text);
-      const event = replied({ ...answer, text }, { step, callId, price, promptTokens: prompt.tokens }, durationMs);
-      const { capIgnored: reason } = answer;
-      return { events: reason ? [event, { type: "agent-paused", code: "cap-ignored", reason }] : [event] };
+      const call = { step, callId, price, promptTokens: prompt.tokens, maxTokens };
+      return { events: replied({ ...answer, text }, call, durationMs) };
     },
   };
 }

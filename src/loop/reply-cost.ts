@@ -1,8 +1,12 @@
-/** reply-cost.ts -- what a model call may cost, and what it has cost. Pure. */
+/** reply-cost.ts -- what a model call may cost, what it has cost, and the events of its reply. Pure. */
 import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
+import { isOnlyReasoning } from "#reply/find-objects.ts";
+import { describeCutReasoning } from "#reply/problems.ts";
+
+type Reply = Extract<ModelAnswer, { kind: "replied" }>;
 
 /** Spending on a reply that was cut off because it exceeded its maximum. */
 export function spentOnCut(
@@ -26,22 +30,39 @@ interface AskedCall {
   readonly callId: string;
   readonly price: Price | undefined;
   readonly promptTokens: number;
+  /** Maximum of the reply. */
+  readonly maxTokens: number;
 }
 
+/** Returns what follows a reply at once: it was cut off before an answer began, or the server ignored its maximum. */
 export function replied(
-  { text, finishReason, usage: counted }: Extract<ModelAnswer, { kind: "replied" }>,
-  { step, callId, price, promptTokens }: AskedCall,
+  answer: Reply,
+  { step, callId, price, promptTokens, maxTokens }: AskedCall,
   durationMs: number,
-): NewEvent {
-  const usage = counted ?? estimatedUsage(promptTokens, text);
+): readonly NewEvent[] {
+  const { text, finishReason, capIgnored: reason } = answer;
+  const usage = answer.usage ?? estimateUsage(promptTokens, answer, maxTokens);
   const costUsd = price ? costOf(usage, price) : null;
-  return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
+  return [
+    { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs },
+    ...rejectCutReasoning(answer, usage, step),
+    ...(reason ? [{ type: "agent-paused", code: "cap-ignored", reason } as const] : []),
+  ];
 }
 
-/** Estimated usage, for a server that reports none. */
-export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
-  inputTokens: promptTokens,
-  outputTokens: estimateTokens(reply),
-  cachedTokens: 0,
-  estimated: true,
-});
+/** Estimates the usage for a server that reports none. A reply that was cut off without text used up its maximum. */
+export function estimateUsage(
+  promptTokens: number,
+  { text, finishReason }: Pick<Reply, "text" | "finishReason">,
+  maxTokens: number,
+): Usage {
+  const outputTokens = finishReason === "length" && text.trim() === "" ? maxTokens : estimateTokens(text);
+  return { inputTokens: promptTokens, outputTokens, cachedTokens: 0, estimated: true };
+}
+
+function rejectCutReasoning(answer: Reply, { outputTokens }: Usage, step: number): readonly NewEvent[] {
+  const { text, finishReason, reasoningTokens } = answer;
+  if (finishReason !== "length" || !isOnlyReasoning(text)) return [];
+  const problems = [describeCutReasoning(outputTokens, reasoningTokens)];
+  return [{ type: "reply-rejected", step, problems, reasoningTokens: reasoningTokens ?? outputTokens }];
+}

@@ -2,14 +2,15 @@
  * chat-reply.ts -- validates a chat completion.
  *
  * A body counts as a reply only if it has a finish_reason and text. Compatible servers answer with status 200 and an
- * error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply.
+ * error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply. Only a
+ * reply that was cut off may be without text: the model used up its maximum before an answer began.
  */
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { type AskedModel, createFailure, type ModelFailure } from "./asked.ts";
 import { findFirstChoice, joinParts } from "./chat-stream.ts";
 import { StatusError } from "./model-server.ts";
-import { readUsage } from "./usage.ts";
+import { readReasoning, readUsage } from "./usage.ts";
 
 /** Throws a StatusError for an error in place of a reply. */
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
@@ -35,7 +36,9 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
     return refusedReply(asked.quote(message.refusal, 1_000), asked);
   // Even a command that looks complete is not what the model meant to send.
   if (finishReason === "content_filter") return refusedReply("a content filter stopped the reply", asked);
-  if (text !== undefined) return { kind: "replied", text, finishReason, usage: readUsage(body.usage) };
+  const counted = { usage: readUsage(body.usage), ...readReasoning(body.usage) };
+  if (text !== undefined || finishReason === "length")
+    return { kind: "replied", text: text ?? "", finishReason, ...counted };
   return unusableReply("incomplete-reply", "sent a reply without text", body, asked);
 }
 

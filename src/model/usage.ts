@@ -13,10 +13,15 @@ export function readUsage(usage: unknown): Usage | null {
 
 /** Some servers count reasoning only in the total, or only in the details. */
 function withReasoning(usage: JsonRecord, inputTokens: number, completion: number): number {
-  const details = isRecord(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
-  const { reasoning_tokens: reasoning } = details;
+  const { reasoningTokens = 0 } = readReasoning(usage);
   if (isCount(usage.total_tokens) && usage.total_tokens > inputTokens) return usage.total_tokens - inputTokens;
-  return isCount(reasoning) && reasoning > completion ? completion + reasoning : completion;
+  return reasoningTokens > completion ? completion + reasoningTokens : completion;
+}
+
+/** Empty when the server does not report how many tokens went into reasoning. */
+export function readReasoning(usage: unknown): { readonly reasoningTokens?: number } {
+  const details = isRecord(usage) ? usage.completion_tokens_details : undefined;
+  return isRecord(details) && isCount(details.reasoning_tokens) ? { reasoningTokens: details.reasoning_tokens } : {};
 }
 
 /** Reads the field of OpenAI, else of DeepSeek, Moonshot, or a gateway to Anthropic. */

@@ -202,3 +202,9 @@ export function findReasoningEnd(text: string): number {
   }
   return open > 0 ? -1 : 0;
 }
+
+/** True for a reply without any text after its reasoning. */
+export function isOnlyReasoning(text: string): boolean {
+  const end = findReasoningEnd(text);
+  return end < 0 || text.slice(end).trim() === "";
+}

@@ -95,6 +95,11 @@ export function describeLonelyCall(names: readonly string[], most: number): stri
   const shown = [...new Set(names)].join(", ");
   return `Several calls in one reply (at most ${most}) are run only when all of them only read, so nothing was run. Call alone: ${shown}.`;
 }
+/** `reasoningTokens`: part of the tokens; undefined when unknown. */
+export function describeCutReasoning(outputTokens: number, reasoningTokens: number | undefined): string {
+  const spent = `${outputTokens} tokens${reasoningTokens === undefined ? "" : `, ${reasoningTokens} of them reasoning,`}`;
+  return `The reply was cut off after ${spent} before an answer began, so nothing was run. Reason less.`;
+}
 export const describeTooLarge = (chars: number, maxChars: number): string =>
   `The reply has ${chars} characters, and at most ${maxChars} are read. Send a shorter one; write long text to files in several steps.`;
 export const describeDamagedCommand = (name: string): string =>

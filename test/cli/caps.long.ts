@@ -5,6 +5,7 @@ import { spentOf } from "#core/limits.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { done } from "../helpers/loop.ts";
 import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 import {
   startThinkingServer,
@@ -65,6 +66,26 @@ describe("a server that thinks for 60,000 tokens, and obeys the cap of a request
     expect(usdOf(server.bills)).toBeLessThanOrEqual(Number(budget));
     // A further request would have left fewer than 256 tokens for its reply.
     expect(server.bills.every(({ cap }) => cap >= 256)).toBe(true);
+  });
+
+  it("gets four times the maximum after each reply that holds no answer, until one does", async () => {
+    await using world = await open({ obeys: true, answer: done() });
+    const { goald, server } = world;
+    const ended = endedWith(0, await goald.ask(["run", ...GOALS, "--continuous"]));
+    expect(server.bills.map(({ cap }) => cap)).toEqual([4_000, 16_000, 64_000]);
+    for (const tokens of [4_000, 16_000])
+      expect(ended.stdout).toContain(`cut off after ${tokens} tokens, ${tokens} of them reasoning, before an answer`);
+  });
+
+  it("pauses the agent after three of them, and names the tokens of reasoning and the setting", async () => {
+    await using world = await open({ obeys: true });
+    const { goald, server } = world;
+    const ended = endedWith(10, await goald.ask(["run", ...GOALS, "--continuous", "--json"]));
+    expect(server.bills.map(({ cap }) => cap)).toEqual([4_000, 16_000, 64_000]);
+    expect(linesOf(ended).at(-1)).toMatchObject({
+      outcome: "bad-replies",
+      reason: expect.stringMatching(/Reasoning took 80000 tokens.*setting replyTokens \(GOALD_REPLY_TOKENS\)/),
+    });
   });
 
   it("stays below the limits of one agent with five sub-agents, although the daemon is killed twice", async () => {

@@ -144,7 +144,10 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       },
     },
   },
-  "reply-rejected": { required: { ...ofStep, problems: { ...strings, minItems: 1 } } },
+  "reply-rejected": {
+    required: { ...ofStep, problems: { ...strings, minItems: 1 } },
+    optional: { reasoningTokens: count },
+  },
   "command-requested": { required: { ...ofCall, thought: string, repaired: bool }, optional: { leaving } },
   "command-approved": { required: { ...ofCall, by: { enum: ["policy", "person", "earlier-approval"] } } },
   "command-denied": { required: { ...ofCall, by: { enum: ["policy", "person"] }, reason: string } },

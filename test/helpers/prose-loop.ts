@@ -1,9 +1,10 @@
 /** prose-loop.ts -- an agent whose replies are prose with code: the real loop, a model over HTTP, and a sandbox of functions. */
+import type { ReplyForm } from "#core/agent-settings.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { type CellBehaviour, createFakeSandbox } from "./fake-sandbox.ts";
 import { type Loop, type LoopOptions, makeLoop } from "./loop.ts";
-import type { ChatRequest } from "./openai-answers.ts";
+import type { Answer, ChatRequest } from "./openai-answers.ts";
 import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
 
 export interface ProseLoop {
@@ -25,8 +26,8 @@ export const python = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 
 /** `replies`: one for each request, or a model that reads the request. `cells`: behaviours by code. */
 export async function makeProseLoop(
-  form: "plan" | "react" | "code" | "json",
-  replies: readonly string[] | ((request: ChatRequest, index: number) => string),
+  form: ReplyForm,
+  replies: readonly string[] | ((request: ChatRequest, index: number) => Answer),
   cells: Readonly<Record<string, CellBehaviour>>,
   options: Partial<LoopOptions> = {},
 ): Promise<ProseLoop> {

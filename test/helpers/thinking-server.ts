@@ -2,7 +2,8 @@
  * thinking-server.ts -- a model server on loopback that thinks for 60,000 tokens before each reply, and sends a bill.
  *
  * With the agents that are listed as quick it replies at once. It either obeys the maximum of a request, as servers with
- * hidden reasoning do, or ignores it and streams its thoughts until the client closes the connection.
+ * hidden reasoning do, which send no content when that is used up; or it ignores it and streams its thoughts until the
+ * client closes the connection.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -39,6 +40,8 @@ export interface ThinkingOptions {
   readonly obeys: boolean;
   /** Answers at once; undefined for an agent that thinks. */
   readonly quick?: (request: ChatRequest) => string | undefined;
+  /** Sent after the thoughts, when the maximum of the request is larger; by default nothing is. */
+  readonly answer?: string;
   readonly delayMs?: number;
 }
 
@@ -47,7 +50,12 @@ export const tokensOf = (bills: readonly Bill[]): number =>
 export const usdOf = (bills: readonly Bill[]): number =>
   bills.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens * INPUT_USD + outputTokens * OUTPUT_USD, 0);
 
-export async function startThinkingServer({ obeys, quick, delayMs = 0 }: ThinkingOptions): Promise<ThinkingServer> {
+export async function startThinkingServer({
+  obeys,
+  quick,
+  answer: late,
+  delayMs = 0,
+}: ThinkingOptions): Promise<ThinkingServer> {
   const bills: Bill[] = [];
   const chats: ChatRequest[] = [];
   let active = 0;
@@ -84,8 +92,9 @@ export async function startThinkingServer({ obeys, quick, delayMs = 0 }: Thinkin
     }
     if (obeys) {
       // The thoughts are hidden, and billed even if the client is gone.
+      const isComplete = late !== undefined && bill.cap > THOUGHT_TOKENS;
       bill.outputTokens = Math.min(THOUGHT_TOKENS, bill.cap);
-      send(outgoing, { content: "" }, "length", bill);
+      send(outgoing, isComplete ? { content: late } : { role: "assistant" }, isComplete ? "stop" : "length", bill);
       return;
     }
     while (bill.outputTokens < THOUGHT_TOKENS && !outgoing.destroyed) {
@@ -116,7 +125,8 @@ function send(
   finishReason: string,
   { inputTokens, outputTokens }: Bill,
 ): void {
-  const usage = { prompt_tokens: inputTokens, completion_tokens: outputTokens };
+  const details = { completion_tokens_details: { reasoning_tokens: outputTokens } };
+  const usage = { prompt_tokens: inputTokens, completion_tokens: outputTokens, ...details };
   outgoing.write(chunk(delta, null) + chunk({}, finishReason));
   outgoing.write(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
 }

@@ -115,6 +115,18 @@ describe("a command that asks a model for advice", () => {
     expect(loop.model.requests.filter(isAdvice)).toHaveLength(2);
   });
 
+  it("gives an answer that was cut off within its reasoning more tokens, and repeats no empty reply", async () => {
+    const cut: ModelAnswer = { kind: "replied", text: "", finishReason: "length", usage: null };
+    const loop = await evaluating([cut, JSON.stringify(REVIEW)]);
+    await loop.run();
+    const questions = loop.model.requests.filter(isAdvice);
+    expect(questions.map(({ maxTokens }) => maxTokens)).toEqual([1_000, 4_000]);
+    expect(questions[1]?.messages.filter(({ content }) => content.trim() === "")).toEqual([]);
+    const { observation, spent } = await finished(loop);
+    expect(observation.status).toBe("ok");
+    expect(spent?.usage.outputTokens).toBe(1_000 + 10);
+  });
+
   it("retries after a short failure, and fails when the retry time is too far away", async () => {
     const passing: ModelAnswer = { kind: "failed", code: "server-error", message: "503", retry: { afterMs: 100 } };
     const loop = await evaluating([passing, JSON.stringify(REVIEW)]);

@@ -20,8 +20,7 @@ const VERIFIED = act("modify_task", { id: "0", state: "verified" });
 const FINISH = act("finish");
 
 type Replies = readonly string[] | ((request: ChatRequest, index: number) => Answer);
-const make = (replies: Replies, options: Partial<LoopOptions> = {}) =>
-  makeProseLoop("plan", replies as readonly string[], {}, options);
+const make = (replies: Replies, options: Partial<LoopOptions> = {}) => makeProseLoop("plan", replies, {}, options);
 type Made = Awaited<ReturnType<typeof make>>;
 
 async function resume({ loop }: Made, changes: Partial<AgentSettings>): Promise<void> {

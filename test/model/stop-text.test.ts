@@ -44,6 +44,12 @@ describe("the texts that end a reply", () => {
     expect(replies[0]).toMatchObject({ text: `<think>Then\nOBSERVATION 1 comes.</think>${CUT}` });
   });
 
+  it("do not cut reasoning that was cut off itself", async () => {
+    const text = "<think>Then\nOBSERVATION 1 comes";
+    const { replies } = await asked([{ text, finishReason: "length" }]);
+    expect(replies[0]).toMatchObject({ text, finishReason: "length" });
+  });
+
   it("are not in a request without them, whose reply stays whole (control)", async () => {
     const server = await start({ reply: [RUNS_ON] });
     const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: "k", http: createHttp(), timeoutMs: 20_000 });

@@ -45,6 +45,8 @@ export type ModelAnswer =
       readonly text: string;
       readonly finishReason: string;
       readonly usage: Usage | null;
+      /** The part of the output tokens that went into reasoning. Absent: the server does not report it. */
+      readonly reasoningTokens?: number;
       /** The server ignored `maxTokens`, and no other request helps: a sentence for people. */
       readonly capIgnored?: string;
     }
