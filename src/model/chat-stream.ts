@@ -84,8 +84,8 @@ export function createChatStream(
     }
     if (typeof words === "string") refusal += limitChars(words);
     calls.take(delta);
-    meter.add(delta);
     const isOutput = hasOutput(delta);
+    meter.add(delta, isOutput);
     hasBegun ||= isOutput;
     return isOutput;
   }
@@ -112,9 +112,15 @@ export function createChatStream(
   };
 }
 
-/** Some servers send a first piece with only the role at once, and then need minutes. */
-const hasOutput = (delta: JsonRecord): boolean =>
-  Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
+/** Members that a server sets. Some servers send a first piece with only the role at once, and then need minutes. */
+const LABELS: ReadonlySet<string> = new Set(["role", "id", "index", "type", "format"]);
+
+/** True for text that is more than white space: a model that fails may send blanks without end. */
+function hasOutput(value: unknown): boolean {
+  if (typeof value === "string") return value.trim() !== "";
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, each]) => !LABELS.has(name) && hasOutput(each));
+}
 
 interface CallCollector {
   /** Adds the pieces of tool calls in a delta. */

@@ -3,7 +3,7 @@
  *
  * The first characters decide which, not the content type: a server that does not stream answers with one document. A
  * stream may last as long as it likes, but is aborted when it falls silent. Only output ends a silence: comments, empty
- * pieces and unfinished lines do not. A complete reply stays complete, however the connection ends.
+ * pieces, white space and unfinished lines do not. A complete reply stays complete, however the connection ends.
  */
 import { GoaldError } from "#core/errors.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
@@ -95,7 +95,7 @@ async function readEventStream(
   }
   if (silence.isOver && !stream.isFinished && !stream.isDone)
     throw stream.hasBegun
-      ? new SilenceError("The reply had begun, and then no more of it came for", idleMs)
+      ? new SilenceError("The reply had begun, and then nothing, or only white space, came for", idleMs)
       : new SilenceError("The server accepted the request, and no reply had begun after", firstMs);
   return stream.completion();
 }

@@ -3,7 +3,9 @@
  *
  * A server that ignores it is noticed by its stream, reasoning included, or by the usage that it reports. A reply that obeys
  * must never be cut off, so the stream is counted from below: a piece with text is at least one token, and a token has at
- * most eight Latin characters or 2.5 ideographs on average. What exceeds the cap by a quarter, at least 256 tokens, is cut.
+ * most eight Latin characters or 2.5 ideographs on average, or 128 characters of white space (the longest tokens of
+ * cl100k_base and o200k_base). What exceeds the cap by a quarter, at least 256 tokens, is cut. Every piece that ends a
+ * silence is counted, so that no stream lasts for ever.
  */
 import type { Usage } from "#core/event.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
@@ -30,8 +32,8 @@ export class OverCapError extends Error {
 }
 
 export interface ReplyMeter {
-  /** Adds the texts of a piece of the reply. */
-  add(delta: JsonRecord): void;
+  /** Adds the texts of a piece of the reply. Output without a known text counts as one token. */
+  add(delta: JsonRecord, isOutput: boolean): void;
   /** Throws an OverCapError if the estimate or the reported usage exceeds the maximum. */
   check(usage: unknown): void;
 }
@@ -43,12 +45,12 @@ export function createReplyMeter(maxTokens: number): ReplyMeter {
   let pieces = 0;
   let tokens = 0;
   return {
-    add: (delta) => {
+    add: (delta, isOutput) => {
       const reasoning = REASONING.map((name) => measureTexts(delta[name]));
       const others = [delta.content, delta.refusal, delta.tool_calls, delta.function_call].map(measureTexts);
       const added = Math.max(...reasoning) + others.reduce((sum, each) => sum + each, 0);
       tokens += added;
-      if (added > 0) pieces++;
+      if (added > 0 || isOutput) pieces++;
     },
     check: (given) => {
       const usage = readUsage(given);
@@ -68,10 +70,13 @@ function measureTexts(value: unknown): number {
   return Object.entries(value).reduce((sum, [name, each]) => sum + (TEXTS.has(name) ? measureTexts(each) : 0), 0);
 }
 
+/** White space that is longer than the gap between two words. */
+const BLANKS = /\s{2,}/g;
 const IDEOGRAPHS = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g;
 
 /** The fewest tokens that a text can have. */
 export function measureText(text: string): number {
   const ideographs = text.match(IDEOGRAPHS)?.length ?? 0;
-  return (text.length - ideographs) / 8 + ideographs / 2.5;
+  const blanks = text.match(BLANKS)?.join("").length ?? 0;
+  return (text.length - ideographs - blanks) / 8 + ideographs / 2.5 + blanks / 128;
 }

@@ -99,6 +99,8 @@ describe("a stream that exceeds its cap", () => {
     ["reasoning under two names", { reasoning: WORD, reasoning_content: WORD }],
     ["arguments of a tool", { tool_calls: [{ index: 0, function: { arguments: WORD } }] }],
     ["ideographs", { content: "思考思考" }],
+    ["white space", { content: " " }],
+    ["hidden reasoning", { reasoning_details: [{ type: "reasoning.encrypted", data: "c2V2ZW4=" }] }],
   ])("of %s is cut off, and what came counts as spent", async (_of, delta) => {
     const model = await client([streamOf(delta, 20_000), streamOf(delta, 20_000)]);
     const first = await ask(model);
@@ -128,6 +130,13 @@ describe("a stream that exceeds its cap", () => {
     const prose = { reasoning_content: " thinking".repeat(50) };
     expect(await ask(await client([streamOf(prose, CAP / 50)]))).toMatchObject({ kind: "replied" });
     expect(await ask(await client([streamOf(prose, (4 * CAP) / 50)]))).toMatchObject({ kind: "failed" });
+  });
+
+  it("is not cut off when its long runs of white space are within the cap", async () => {
+    const padding = { content: " ".repeat(128) };
+    expect(await ask(await client([streamOf(padding, CAP)]))).toMatchObject({ kind: "replied" });
+    const twice = { content: " ".repeat(256) };
+    expect(await ask(await client([streamOf(twice, CAP)]))).toMatchObject({ kind: "failed", code: "cap-ignored" });
   });
 
   it("is not cut off within the margin of the estimate", async () => {

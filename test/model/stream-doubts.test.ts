@@ -71,13 +71,26 @@ describe("a filtered reply", () => {
 
 describe("a stream that brings no output is silent", () => {
   const QUICK = { timeoutMs: 600, idleTimeoutMs: 150 };
-  const EMPTY = chunk({ index: 0, delta: { content: "" } });
+  const piece = (delta: object): string => chunk({ index: 0, delta });
+  const calling = (text: string): object => ({
+    tool_calls: [{ index: 0, id: "c", type: "function", function: { arguments: text } }],
+  });
+  const thinking = (text: string): object => ({
+    reasoning_details: [{ type: "reasoning.text", format: "unknown", index: 0, text }],
+  });
+  const EMPTY = piece({ content: "" });
+  const BLANK = piece({ content: " " });
   it.each<[of: string, begin: string, text: string, message: RegExp]>([
     ["comments before the first output", "", ": ping\n\n", /no reply had begun after 600 ms/],
-    ["comments after it", chunk(choice(0, "a")), ": ping\n\n", /no more of it came for 150 ms/],
-    ["empty pieces", chunk(choice(0, "a")), EMPTY, /no more of it came for 150 ms/],
-    ["empty events", chunk(choice(0, "a")), event({}), /no more of it came for 150 ms/],
-    ["one endless line", `${chunk(choice(0, "a"))}data: `, "abc", /no more of it came for 150 ms/],
+    ["comments after it", chunk(choice(0, "a")), ": ping\n\n", /nothing, or only white space, came for 150 ms/],
+    ["empty pieces", chunk(choice(0, "a")), EMPTY, /nothing, or only white space, came for 150 ms/],
+    ["blanks before the first output", "", BLANK, /no reply had begun after 600 ms/],
+    ["blanks after it", chunk(choice(0, "a")), BLANK, /only white space, came for 150 ms/],
+    ["line breaks as reasoning", piece({ reasoning_content: "a" }), piece({ reasoning_content: "\n" }), /white space/],
+    ["blanks in the arguments of a call", piece(calling("{")), piece(calling("  ")), /only white space/],
+    ["blank parts of reasoning", piece(thinking("a")), piece(thinking(" ")), /only white space, came for 150 ms/],
+    ["empty events", chunk(choice(0, "a")), event({}), /nothing, or only white space, came for 150 ms/],
+    ["one endless line", `${chunk(choice(0, "a"))}data: `, "abc", /nothing, or only white space, came for 150 ms/],
   ])("of %s", async (_of, begin, text, message) => {
     const answer = await answerTo(async (outgoing) => {
       outgoing.write(begin);
@@ -96,6 +109,13 @@ describe("a stream that brings no output is silent", () => {
 });
 
 describe("a slow stream that brings output", () => {
+  it("keeps a long run of white space in its text", async () => {
+    const text = `if x:\n${" ".repeat(3_000)}y()`;
+    const stream = [...text].map((letter) => chunk(choice(0, letter))).join("");
+    const answer = await answerTo((outgoing) => void outgoing.end(stream + END), { idleTimeoutMs: 10_000 });
+    expect(answer).toMatchObject({ kind: "replied", text });
+  });
+
   it("may last longer than the wait for its beginning", async () => {
     const pieces = Array.from({ length: 12 }, (_, at) => String.fromCharCode(97 + at));
     const answer = await answerTo(

@@ -141,8 +141,13 @@ describe("an invalid stream", () => {
     ],
     ["is empty", { status: 200, body: "", headers: SSE }, "broken-reply", /empty/],
     ["is a web page", { status: 200, body: "<html>Log in</html>", headers: SSE }, "broken-reply", /Log in/],
-    ["falls silent", ending("silence"), "timeout", /no more of it came for 300 ms/],
-    ["holds only pings from the middle on", ending("pings"), "timeout", /no more of it came for 300 ms/],
+    ["falls silent", ending("silence"), "timeout", /nothing, or only white space, came for 300 ms/],
+    [
+      "holds only pings from the middle on",
+      ending("pings"),
+      "timeout",
+      /nothing, or only white space, came for 300 ms/,
+    ],
     ["is a refusal", { text: null, refusal: "I will not." }, "refused", /I will not/],
   ])("%s: a failure", async (_title, answer, code, words) => {
     const failure = await answerTo(answer, { idleTimeoutMs: 300 });
