@@ -37,6 +37,8 @@ export interface Usage {
   readonly cachedTokens: number;
   /** The server reported no usage, and goald estimated it. */
   readonly estimated: boolean;
+  /** The maximum of output tokens that the request carried. Absent unless the server reported more. */
+  readonly allowedTokens?: number;
 }
 
 /** `costUsd` is null when no price is known. */

@@ -97,9 +97,9 @@ export function limitReached(state: AgentState, step: number, now: Date): LimitR
   const spent = spentOf(state);
   const others = spentByOthers(state).steps;
   if (stepLimit !== null && step + others > stepLimit) return stepsSpent(stepLimit, others);
-  if (tokenLimit !== null && spent.tokens >= tokenLimit) return tokensSpent(tokenLimit, spent.tokens);
+  if (tokenLimit !== null && spent.tokens >= tokenLimit) return tokensSpent(tokenLimit, spent.tokens, state);
   // A budget of zero allows models that cost nothing.
-  if (budgetUsd !== null && spent.usd > 0 && spent.usd >= budgetUsd) return moneySpent(budgetUsd, spent.usd);
+  if (budgetUsd !== null && spent.usd > 0 && spent.usd >= budgetUsd) return moneySpent(budgetUsd, spent.usd, state);
   return deadlinePassed(state, now);
 }
 
@@ -111,10 +111,10 @@ export function limitExceededBy(
   const { tokenLimit, budgetUsd } = state.settings;
   const spent = spentOf(state);
   if (tokenLimit !== null && spent.tokens + request.tokens > tokenLimit)
-    return tokensSpent(tokenLimit, spent.tokens, request.tokens);
+    return tokensSpent(tokenLimit, spent.tokens, state, request.tokens);
   if (budgetUsd === null) return undefined;
   if (request.usd === null) return unknownPrice(budgetUsd, request.model);
-  return spent.usd + request.usd > budgetUsd ? moneySpent(budgetUsd, spent.usd, request.usd) : undefined;
+  return spent.usd + request.usd > budgetUsd ? moneySpent(budgetUsd, spent.usd, state, request.usd) : undefined;
 }
 
 /** Also checked while the agent waits. An unreadable deadline counts as passed. */
@@ -139,16 +139,16 @@ const stepsSpent = (limit: number, others: number): LimitReached => ({
     `${others === 0 ? "" : `, ${others} of them taken by or set aside for the agents that it started`}. ${goOn("--max-steps 100")}`,
 });
 
-function tokensSpent(limit: number, spent: number, next?: number): LimitReached {
+function tokensSpent(limit: number, spent: number, { excess }: AgentState, next?: number): LimitReached {
   const room = next === undefined ? "" : `, and the next request takes at least ${next}`;
-  const reason = `The limit of ${limit} tokens is reached: ${spent} are spent${room}. ${goOn("--max-tokens 1000000")}`;
-  return { code: "token-limit", reason };
+  const reached = `The limit of ${limit} tokens is reached: ${spent} are spent${room}.`;
+  return { code: "token-limit", reason: `${reached} ${describeExcess(excess)}${goOn("--max-tokens 1000000")}` };
 }
 
-function moneySpent(budget: number, spent: number, next?: number): LimitReached {
+function moneySpent(budget: number, spent: number, { excess }: AgentState, next?: number): LimitReached {
   const room = next === undefined ? "" : `, and the next request costs at least ${dollars(next)}`;
-  const reason = `The budget of ${dollars(budget)} is reached: ${dollars(spent)} are spent${room}. ${goOn("--budget 5")}`;
-  return { code: "budget", reason };
+  const reached = `The budget of ${dollars(budget)} is reached: ${dollars(spent)} are spent${room}.`;
+  return { code: "budget", reason: `${reached} ${describeExcess(excess)}${goOn("--budget 5")}` };
 }
 
 const unknownPrice = (budget: number, model: string): LimitReached => ({
@@ -159,6 +159,12 @@ const unknownPrice = (budget: number, model: string): LimitReached => ({
     `{"usdPerMillionTokens": {${JSON.stringify(model)}: {"input": 2, "cachedInput": 0.5, "output": 8}}}, ` +
     "and go on: goald resume <agent>. Without a budget (--budget none) no price is needed.",
 });
+
+/** goald believes the server. A person can tell from the figures whether the server lies or ignores the maximum. */
+const describeExcess = ({ outputTokens, allowedTokens }: Partial<Usage> = {}): string =>
+  allowedTokens === undefined
+    ? ""
+    : `The server reported ${outputTokens} output tokens for a reply; its request allowed ${allowedTokens}. `;
 
 const goOn = (flag: string): string => `Allow more and go on: goald resume <agent> ${flag}`;
 

@@ -11,6 +11,7 @@ export function spend(state: AgentState, { usage, costUsd, modelCalls }: ModelSp
       ...bothUsed(state.usage, usage),
     },
     costUsd: state.costUsd + (costUsd ?? 0),
+    ...(usage.allowedTokens === undefined ? {} : { excess: usage }),
   };
 }
 

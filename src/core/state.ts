@@ -68,6 +68,8 @@ export interface AgentState {
   /** Used in place of the agent's own model. */
   readonly fallback: Fallback | null;
   readonly usage: Usage & { readonly modelCalls: number };
+  /** The newest usage with more output tokens than its request allowed; absent: none. */
+  readonly excess?: Usage;
   /** Reservations of interrupted or failed calls, which may have been charged. */
   readonly lost: { readonly tokens: number; readonly usd: number };
   /** US dollars: sum of the known costs. */

@@ -18,7 +18,7 @@ import { mergeIntoTurns } from "./in-turns.ts";
 import { listModels, listNames } from "./model-list.ts";
 import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";
 import { readModelAnswer } from "./read-answer.ts";
-import { type CapName, measureText, type OverCapError, withMargin } from "./reply-cap.ts";
+import { type CapName, describeExcess, measureText, noteExcess, type OverCapError, withMargin } from "./reply-cap.ts";
 import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
 import { cutAtStop } from "./stop-text.ts";
 import { createTermsKeeper } from "./terms.ts";
@@ -84,19 +84,22 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
         const whole = readChatReply(received, asked);
         if (whole.kind === "failed") return whole;
         await terms.taken(model);
-        const answer = cutAtStop(whole, request.stop);
-        const tokens = whole.usage?.outputTokens ?? Math.ceil(measureText(whole.text));
+        const usage = noteExcess(whole.usage, sent.cap);
+        const answer = { ...cutAtStop(whole, request.stop), usage };
+        const tokens = usage?.outputTokens ?? Math.ceil(measureText(whole.text));
         if (tokens <= maxTokens) return answer;
         const isChanged = await learnIgnored(model, sent);
-        return isChanged ? answer : { ...answer, capIgnored: describeIgnoredCap(request, sent, tokens, asked) };
+        const capIgnored = describeExcess(tokens, usage, { ...request, ...sent }, asked);
+        return isChanged ? answer : { ...answer, capIgnored };
       } catch (error) {
         signal.throwIfAborted();
         const over = listCauses(error).find((each) => each.name === "OverCapError") as OverCapError | undefined;
         if (over && sent) {
           const isChanged = await learnIgnored(model, sent);
-          const words = describeIgnoredCap(request, sent, over.outputTokens, asked);
+          const words = describeExcess(over.outputTokens, over.usage, { ...request, ...sent }, asked);
           const failure = createFailure("cap-ignored", words, isChanged ? { afterMs: 0, isChanged } : null);
-          return { ...failure, usage: over.usage ?? { ...NO_USAGE, outputTokens: over.outputTokens } };
+          const usage = noteExcess(over.usage, sent.cap) ?? { ...NO_USAGE, outputTokens: over.outputTokens };
+          return { ...failure, usage };
         }
         const failure = await explainAndLearn(error, asked, sent, (parts, refusal) =>
           terms.heed(model, parts, refusal),
@@ -117,19 +120,6 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
 
 /** Usage of a server that reported none. */
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: true } as const;
-
-/** The sentence about a server that sent more than it was asked for. */
-function describeIgnoredCap(
-  { maxTokens }: ModelRequest,
-  { cap }: SentParts,
-  tokens: number,
-  { server, model }: AskedModel,
-): string {
-  const told = cap
-    ? `was told to send at most ${cap.tokens} tokens (${cap.name}), and ignored it`
-    : `does not accept a maximum, which is ${maxTokens} tokens for this reply`;
-  return `The model server at ${server} (model ${model}) ${told}: at least ${tokens} tokens came. What came counts as spent.`;
-}
 
 /** Explains an error. `learn` returns whether the next request can avoid it. */
 async function explainAndLearn(

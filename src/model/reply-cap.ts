@@ -9,6 +9,7 @@
  */
 import type { Usage } from "#core/event.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
+import type { AskedModel } from "./asked.ts";
 import { readUsage } from "./usage.ts";
 
 /** The name under which a server takes the cap. Older servers know only the second. */
@@ -18,6 +19,27 @@ const LEAST_MARGIN = 256;
 
 /** Tokens from which a reply exceeds the cap for certain. */
 export const withMargin = (cap: number): number => cap + Math.max(LEAST_MARGIN, Math.ceil(cap / 4));
+
+/** The maximum that a request carried; null when the server accepts none. */
+type SentCap = { readonly name: CapName; readonly tokens: number } | null;
+
+/** Adds the maximum of the request to a usage that exceeds it. */
+export const noteExcess = (usage: Usage | null, cap: SentCap): Usage | null =>
+  usage && cap && usage.outputTokens > cap.tokens ? { ...usage, allowedTokens: cap.tokens } : usage;
+
+/** The sentence about more tokens than `maxTokens`. A report of the server need not be true. */
+export function describeExcess(
+  tokens: number,
+  reported: Usage | null,
+  { cap, maxTokens }: { readonly cap: SentCap; readonly maxTokens?: number },
+  { server, model }: AskedModel,
+): string {
+  const told = cap
+    ? `was told to send at most ${cap.tokens} tokens (${cap.name})`
+    : `does not accept a maximum, which is ${maxTokens} tokens for this reply`;
+  const came = reported?.outputTokens === tokens ? `, and reports ${tokens}` : `, and sent at least ${tokens}`;
+  return `The model server at ${server} (model ${model}) ${told}${came}. They count as spent.`;
+}
 
 /** Thrown once a stream has exceeded the cap. `usage` has the server's own counts as far as they came. */
 export class OverCapError extends Error {

@@ -137,7 +137,7 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
     todo: [LOOK_AT_LOG, ["Tell it what to do", 'goald say * "…"'], GO_ON],
   },
   "cap-ignored": {
-    why: "The model server sent more than the maximum that goald asked for, so that limits could be exceeded.",
+    why: "The model server sent or reported more than the maximum of a reply, so that limits could be exceeded.",
     todo: [["Continue with another model", "goald resume * --model NAME"], GO_ON],
   },
   "crash-loop": {

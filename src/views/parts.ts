@@ -54,7 +54,9 @@ export const usageMembers = {
   outputTokens: count,
   cachedTokens: count,
   estimated: described(flag, "goald counted, because the server did not report usage."),
-} satisfies SchemasOf<Usage>;
+} satisfies SchemasOf<Omit<Usage, "allowedTokens">>;
+const allowedTokens = described(count, "The request's maximum; absent unless the server reported more output tokens.");
+export const UsageView: ObjectSchema<Usage> = open({ ...usageMembers, allowedTokens }, "allowedTokens");
 
 /** May have been charged: reserved for calls whose end nobody saw. */
 export const Lost: ObjectSchema<AgentState["lost"]> = open({ tokens: count, usd: amount });

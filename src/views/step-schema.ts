@@ -17,7 +17,7 @@ import {
   typed,
 } from "#util/schema.ts";
 import { NestedView } from "./nested-rows.ts";
-import { Call, FileVersionView, usageMembers } from "./parts.ts";
+import { Call, FileVersionView, UsageView } from "./parts.ts";
 import { planMembers } from "./plan-changes.ts";
 
 const stamp = { at: time, seq: ordinal };
@@ -42,7 +42,7 @@ const Reply = open({
   text: LongText,
   finishReason: text,
   durationMs: count,
-  usage: open(usageMembers),
+  usage: UsageView,
   costUsd: nullable(amount),
 });
 
@@ -71,7 +71,7 @@ const Result = open({
   reconciled: described(flag, "A crash interrupted the call, and its effect was found done."),
 });
 
-const Spent = open({ usage: open(usageMembers), costUsd: nullable(amount), modelCalls: ordinal });
+const Spent = open({ usage: UsageView, costUsd: nullable(amount), modelCalls: ordinal });
 
 export const stepMembers = {
   step: ordinal,

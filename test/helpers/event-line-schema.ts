@@ -28,7 +28,10 @@ const settings = {
 const text = {
   anyOf: [string, closed({ blob: { type: "string", pattern: "^[0-9a-f]{64}$" }, bytes: positive, head: string })],
 } as const;
-const usage = closed({ inputTokens: count, outputTokens: count, cachedTokens: count, estimated: bool });
+const usage = closed(
+  { inputTokens: count, outputTokens: count, cachedTokens: count, estimated: bool },
+  { allowedTokens: count },
+);
 const call = closed({ name: { type: "string", minLength: 1 }, args: { type: "object" } });
 const sources = {
   type: "array",

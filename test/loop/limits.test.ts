@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import { defineCommand, succeed } from "#core/command.ts";
+import type { Usage } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
@@ -170,6 +171,41 @@ describe("a token limit", () => {
     expect(crashing.model.requests).toHaveLength(1);
     const control = await limited({ tokenLimit: Math.round(reservedTokens * 1.5) });
     expect((await control.run()).step).toBeGreaterThan(1);
+  });
+});
+
+describe("a server that reports more output tokens than its request allowed", () => {
+  /** The answer to a request that allowed 1,000. */
+  const claimed = (outputTokens: number): ModelAnswer => ({
+    ...answered(reads[0] as string),
+    usage: { inputTokens: 100, cachedTokens: 0, outputTokens, estimated: false, allowedTokens: 1_000 },
+  });
+  const NAMED = "The server reported 1000000 output tokens for a reply; its request allowed 1000. Allow more and go on";
+
+  it.each<[limit: string, settings: Partial<AgentSettings>]>([
+    ["token-limit", { tokenLimit: 50_000 }],
+    ["budget", { budgetUsd: 100_000 }],
+  ])("is named in the reason of the pause %s, and its report counts", async (code, settings) => {
+    const loop = await limited(settings, { script: [claimed(1_000_000)] });
+    const state = await loop.run();
+    expect(state.paused).toMatchObject({ code, reason: expect.stringContaining(NAMED) });
+    expect(state.usage.outputTokens).toBe(1_000_000);
+  });
+
+  it("is named when its reply was cut off, and when a later request reaches the limit", async () => {
+    const { usage } = claimed(1_000_000) as { usage: Usage };
+    const cut: ModelAnswer = {
+      ...{ kind: "failed", code: "cap-ignored", message: "", usage },
+      retry: { afterMs: 0, isChanged: true },
+    };
+    const loop = await limited({ tokenLimit: 1_005_000, stepLimit: null }, { script: [cut, ...reads.map(answered)] });
+    expect((await loop.run()).paused?.reason).toContain(NAMED);
+    expect(loop.model.requests.length).toBeGreaterThan(1);
+  });
+
+  it("is not named where no report exceeded its request (control)", async () => {
+    const loop = await limited({ tokenLimit: 5_000 });
+    expect((await loop.run()).paused?.reason).not.toContain("reported");
   });
 });
 

@@ -108,7 +108,7 @@ describe("a stream that exceeds its cap", () => {
     const second = await ask(model);
     expect(second).toMatchObject({ kind: "failed", code: "cap-ignored", retry: null });
     expect(second).toMatchObject({
-      message: expect.stringContaining("at most 1000 tokens (max_tokens), and ignored it"),
+      message: expect.stringContaining("at most 1000 tokens (max_tokens), and sent at least 12"),
     });
     if (second.kind !== "failed") throw new Error("It was not cut off.");
     expect(second.usage?.outputTokens).toBeGreaterThan(withMargin(CAP));
@@ -123,7 +123,11 @@ describe("a stream that exceeds its cap", () => {
     const usage = { prompt_tokens: 7, completion_tokens: 5_000 };
     const chunk = { choices: [{ index: 0, delta: { content: "a" } }], usage };
     const model = await client([{ status: 200, headers: SSE, body: `data: ${JSON.stringify(chunk)}\n\n` }]);
-    expect(await ask(model)).toMatchObject({ code: "cap-ignored", usage: { inputTokens: 7, outputTokens: 5_000 } });
+    expect(await ask(model)).toMatchObject({
+      code: "cap-ignored",
+      message: expect.stringContaining("at most 1000 tokens (max_completion_tokens), and reports 5000."),
+      usage: { inputTokens: 7, outputTokens: 5_000, allowedTokens: CAP },
+    });
   });
 
   it("is not cut off when its long words are within the cap", async () => {
@@ -158,13 +162,20 @@ describe("a complete reply that exceeds its cap", () => {
       { ...long, ...streamed },
     ]);
     const first = await ask(model);
-    expect(first).toMatchObject({ kind: "replied", text: "ok", usage: { outputTokens: 60_000 } });
+    expect(first).toMatchObject({ kind: "replied", text: "ok", usage: { outputTokens: 60_000, allowedTokens: CAP } });
     expect(first).not.toHaveProperty("capIgnored");
     expect(await ask(model)).toMatchObject({
       kind: "replied",
       usage: { outputTokens: 60_000 },
-      capIgnored: expect.stringContaining("at least 60000 tokens came"),
+      capIgnored: expect.stringContaining("at most 1000 tokens (max_tokens), and reports 60000."),
     });
+  });
+
+  it("is noted with the maximum of its request from the first token above it", async () => {
+    const usageOf = async (completion_tokens: number) =>
+      await ask(await client([{ text: "ok", usage: { prompt_tokens: 7, completion_tokens } }]));
+    expect(await usageOf(CAP + 1)).toMatchObject({ usage: { outputTokens: CAP + 1, allowedTokens: CAP } });
+    expect(await usageOf(CAP)).not.toHaveProperty("usage.allowedTokens");
   });
 
   it.each<[title: string, usage: object, outputTokens: number]>([
