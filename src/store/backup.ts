@@ -8,12 +8,12 @@ import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statS
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { findLosses } from "./anchor-check.ts";
+import { findLosses, openTables } from "./anchor-check.ts";
 import { readAnchor } from "./anchor-file.ts";
-import { openForReading, openUnchanging, prepare } from "./connection.ts";
+import { openUnchanging, prepare } from "./connection.ts";
 import { wrapStoreErrorsAsync } from "./failure.ts";
 import { AGENT_COLUMNS, type AgentRecord } from "./rows.ts";
-import { isReadable } from "./schema.ts";
+import { requireReadable } from "./schema.ts";
 import { verifyStore } from "./verify.ts";
 
 export interface StoreBackup {
@@ -53,9 +53,8 @@ export async function backupStore(path: string, target: string, replace: boolean
 }
 
 function openSource(path: string): DatabaseSync {
-  const source = statSync(path, { throwIfNoEntry: false }) && openForReading(path);
-  if (source && isReadable(source)) return source;
-  source?.close();
+  const source = openTables(path, requireReadable);
+  if (source) return source;
   throw new GoaldError("GOALD_NOT_FOUND", `There is no store at ${path} yet, so there is nothing to back up.`);
 }
 

@@ -95,9 +95,6 @@ export const openUnchanging = (path: string): DatabaseSync => {
   return configure(database, () => database.exec("PRAGMA query_only = ON;"));
 };
 
-/** Opens an empty database in memory, for readers of a home without a store. */
-export const openEmpty = (): DatabaseSync => new DatabaseSync(":memory:", { defensive: true });
-
 function configure(database: DatabaseSync, setUp: () => void): DatabaseSync {
   try {
     const { version } = database.prepare("SELECT sqlite_version() AS version").get() as { version: string };

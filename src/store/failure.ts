@@ -80,6 +80,13 @@ export function storeError(thrown: unknown, path: string): GoaldError {
 export const closedError = (path: string): GoaldError =>
   new GoaldError("GOALD_INTERNAL", `The store at ${path} is closed.`);
 
+export const changedBlobError = (sha: string): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `Expected the blob ${sha} as it was written, found it changed. List all damage: goald verify`,
+    { hint: "goald does not use it. Restore a backup of the store: see docs/recovery.md." },
+  );
+
 export function throwNoAgent(agent: string): never {
   throw new GoaldError("GOALD_NOT_FOUND", `There is no agent ${JSON.stringify(agent)} here.`, {
     hint: "`goald ps` lists the agents of this home.",

@@ -6,7 +6,6 @@
  * being reset. Long reads pause between pages so that other work runs.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion, LastFileVersion } from "#core/ports/file-version.ts";
@@ -15,10 +14,10 @@ import type { MemoryRow, MemoryVersion } from "#core/ports/memory-row.ts";
 import type { Loaded, Projection, StoreReader, VerifyReport } from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { createTurns } from "#util/turns.ts";
-import { checkAnchor } from "./anchor-check.ts";
+import { checkAnchor, requireNothingLost, requireNotLost } from "./anchor-check.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
+import { changedBlobError, throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
 import { fileQueries } from "./file-versions.ts";
 import { type LoadAgent, openLoad } from "./load.ts";
 import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
@@ -94,12 +93,18 @@ export class SqliteReader implements StoreReader {
   }
 
   async agents(): Promise<readonly AgentRow[]> {
-    return wrapStoreErrors(this.path, () => this.#queries.agents.all().map(toAgentRow));
+    return wrapStoreErrors(this.path, () => {
+      const records = this.#queries.agents.all();
+      // A young store that lost its WAL must not look like a new one.
+      if (records.length === 0) requireNothingLost(this.database, this.path);
+      return records.map(toAgentRow);
+    });
   }
 
   async agent(id: string): Promise<AgentRow | undefined> {
     return wrapStoreErrors(this.path, () => {
       const record = this.#queries.agent.get(id);
+      if (!record) requireNotLost(this.database, this.path, id);
       return record && toAgentRow(record);
     });
   }
@@ -240,10 +245,3 @@ export class SqliteReader implements StoreReader {
     return (this.#queries.agentNo.get(id) ?? throwNoAgent(id)).no;
   }
 }
-
-const changedBlobError = (sha: string): GoaldError =>
-  new GoaldError(
-    "GOALD_STORE_DAMAGED",
-    `Expected the blob ${sha} as it was written, found it changed. List all damage: goald verify`,
-    { hint: "goald does not use it. Restore a backup of the store: see docs/recovery.md." },
-  );

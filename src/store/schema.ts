@@ -5,7 +5,7 @@
  * goald may read a newer store as long as the newer goald allows it.
  */
 import { randomUUID } from "node:crypto";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import { openTransactions, prepare } from "./connection.ts";
 import { APPLICATION_ID, TABLES } from "./tables.ts";
@@ -24,26 +24,34 @@ const SCHEMA: Schema = { migrations: [], minReader: 1 };
 
 /** Creates the tables in an empty database and upgrades an older one. Throws when this goald may not write to it. */
 export function prepareSchema(database: DatabaseSync, schema: Schema = SCHEMA): void {
-  if (isEmpty(database)) createTables(database);
+  if (isEmpty(database)) {
+    createTables(database);
+    // Moves the tables out of the WAL, whose damage then costs commits, but not the tables.
+    database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  }
   requireWritable(database, schema);
   if (readVersions(database).schema < newestOf(schema)) migrate(database, schema);
 }
 
 /** Throws when this goald may not write to the store. Changes nothing. */
 export function requireWritable(database: DatabaseSync, schema: Schema = SCHEMA): void {
-  if (isEmpty(database)) return;
   const { schema: found } = readVersions(database);
   if (found > newestOf(schema)) throw tooNew(found, newestOf(schema), "writes");
 }
 
-/** False for a database without tables. Throws when this goald cannot read the store. */
-export function isReadable(database: DatabaseSync, schema: Schema = SCHEMA): boolean {
-  if (isEmpty(database)) return false;
+/** Throws when this goald cannot read the store. */
+export function requireReadable(database: DatabaseSync, schema: Schema = SCHEMA): void {
   const { schema: found, minReader } = readVersions(database);
   const newest = newestOf(schema);
   if (minReader > newest) throw tooNew(found, newest, "reads");
   if (found < newest) throw notUpgraded(found, newest);
-  return true;
+}
+
+/** Opens a database in memory, for readers of a home without a store. */
+export function openEmptyTables(): DatabaseSync {
+  const database = new DatabaseSync(":memory:", { defensive: true });
+  createTables(database);
+  return database;
 }
 
 /** Creates the tables of version 1. */
@@ -78,7 +86,7 @@ function putVersions(database: DatabaseSync, schema: number, minReader: number):
   put.run("min_reader", String(minReader));
 }
 
-const isEmpty = (database: DatabaseSync): boolean =>
+export const isEmpty = (database: DatabaseSync): boolean =>
   prepare<{ tables: number }>(database, "SELECT count(*) AS tables FROM sqlite_schema").get()?.tables === 0;
 
 function readVersions(database: DatabaseSync): { readonly schema: number; readonly minReader: number } {

@@ -5,7 +5,6 @@
  * rejects, the write is rolled back and the store stays usable, also when the disk is full. Here each write is a synchronous
  * transaction of its own; group-store.ts is the same store for many agents at once.
  */
-import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
@@ -13,8 +12,8 @@ import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory-row.ts";
 import type { Projection, Store, StoreReader } from "#core/ports/store.ts";
 import { Anchor } from "./anchor.ts";
-import { acceptLoss, requireNothingLost } from "./anchor-check.ts";
-import { emptyWal, openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
+import { acceptLoss, openTables, requireNothingLost } from "./anchor-check.ts";
+import { emptyWal, openForWriting, prepare } from "./connection.ts";
 import { openNewestFact } from "./facts.ts";
 import { wrapStoreErrors } from "./failure.ts";
 import { openNamespaces } from "./memory-rows.ts";
@@ -23,7 +22,7 @@ import { SqliteReader } from "./reader.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime, toMemoryRow } from "./rows.ts";
 import { requireSameFiles } from "./same-files.ts";
-import { createTables, isReadable, prepareSchema, requireWritable } from "./schema.ts";
+import { openEmptyTables, prepareSchema, requireReadable, requireWritable } from "./schema.ts";
 import { openDirectWriter, type StoreWriter, type Vectors } from "./writes.ts";
 
 export interface SqliteStoreOptions {
@@ -59,26 +58,22 @@ export function openStoreWith(
 
 /** Checks through a read-only connection, because a writing one would change the WAL of a store that we refuse. */
 function requireWritableFile(path: string): void {
-  const file = statSync(path, { throwIfNoEntry: false });
-  if (!file?.isFile() || file.size === 0) {
-    requireNothingLost(undefined, path);
-    return;
-  }
-  const database = openForReading(path);
-  try {
-    requireWritable(database);
-    requireNothingLost(database, path);
-  } finally {
-    database.close();
-  }
+  const database = openTables(path, (found) => {
+    requireWritable(found);
+    requireNothingLost(found, path);
+  });
+  database?.close();
 }
 
 /**
  * Accepts that the store has lost confirmed commits: the agents continue from what is left. Returns what was lost. The
- * caller holds the host lock.
+ * caller holds the host lock. Throws GOALD_STORE_DAMAGED when not even its tables are left.
  */
 export async function acceptStoreLoss(path: string): Promise<readonly string[]> {
   return wrapStoreErrors(path, () => {
+    const found = openTables(path, requireWritable);
+    if (!found) return [];
+    found.close();
     const database = openForWriting(path);
     try {
       prepareSchema(database);
@@ -89,26 +84,19 @@ export async function acceptStoreLoss(path: string): Promise<readonly string[]> 
   });
 }
 
-/** Returns an empty reader for a home without a store, or with a store that has no tables yet. */
+/** Returns an empty reader for a home whose store has no tables yet. Throws GOALD_STORE_DAMAGED when it has lost them. */
 export async function openSqliteReader(path: string): Promise<StoreReader> {
   return wrapStoreErrors(path, () => {
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) return emptyReader(path);
-    const database = openForReading(path);
+    const database = openTables(path, requireReadable);
+    // Without a path of its own, it does not miss what another process writes to the store later.
+    if (!database) return new SqliteReader(openEmptyTables(), ":memory:");
     try {
-      if (isReadable(database)) return new SqliteReader(database, path);
+      return new SqliteReader(database, path);
     } catch (error) {
       database.close();
       throw error;
     }
-    database.close();
-    return emptyReader(path);
   });
-}
-
-function emptyReader(path: string): StoreReader {
-  const database = openEmpty();
-  createTables(database);
-  return new SqliteReader(database, path);
 }
 
 function storeQueries(database: DatabaseSync) {

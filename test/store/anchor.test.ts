@@ -14,12 +14,20 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { Anchor } from "#store/anchor.ts";
+import { backupStore } from "#store/backup.ts";
 import { openForWriting } from "#store/connection.ts";
 import { openGroupStore } from "#store/group-store.ts";
+import { createTables } from "#store/schema.ts";
 import { acceptStoreLoss, openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { openWrites } from "#store/writes.ts";
 import { NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
+
+function flipBit(file: string, at: number): void {
+  const bytes = readFileSync(file);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(file, bytes);
+}
 
 describe("the anchor beside the store", () => {
   let folder: string;
@@ -56,11 +64,24 @@ describe("the anchor beside the store", () => {
       if (existsSync(path + suffix)) copyFileSync(path + suffix, join(target, `goald.db${suffix}`));
     return join(target, "goald.db");
   }
-  const lossOf = (message: RegExp) => ({
+  const lossOf = (message: RegExp, otherwise = "goald verify --accept-loss") => ({
     code: "GOALD_STORE_DAMAGED",
-    message: expect.stringMatching(new RegExp(`${message.source}.*Restore a backup .*goald verify --accept-loss`)),
+    message: expect.stringMatching(new RegExp(`${message.source}.*Restore a backup .*${otherwise}`)),
     hint: expect.stringContaining("Copy the folder"),
   });
+  const lossOfTables = (message: RegExp) =>
+    lossOf(
+      new RegExp(`found another one or none\\. ${message.source}`),
+      "or move the folder .* away and begin without them\\.$",
+    );
+  /** Returns the error when the store is refused. */
+  const agentsOf = async (database: string): Promise<unknown> => {
+    const reader = await openSqliteReader(database).catch((thrown: unknown) => thrown as Error);
+    if (Error.isError(reader)) return reader;
+    const agents = await reader.agents().catch((thrown: unknown) => thrown);
+    await reader.close();
+    return agents;
+  };
   const problemsOf = async (database: string): Promise<readonly string[]> => {
     const reader = await openSqliteReader(database);
     try {
@@ -92,6 +113,8 @@ describe("the anchor beside the store", () => {
         // Not even the tables are left.
       }
       heads.close();
+      // What is lost never looks like a home without agents.
+      expect(await agentsOf(copy)).not.toEqual([]);
       const refusal = await openSqliteStore(copy).then(
         (store) => store.close(),
         (thrown) => thrown,
@@ -105,6 +128,60 @@ describe("the anchor beside the store", () => {
     const sound = await keep(openSqliteStore(copyTo("sound")));
     expect(await sound.agents()).toMatchObject([{ head: 10 }, { head: 10 }]);
     expect((await sound.verify()).problems).toEqual([]);
+  });
+
+  it.each<[what: string, damage: (copy: string) => void]>([
+    ["whose WAL is damaged in its first frame", (copy) => flipBit(`${copy}-wal`, 106)],
+    ["that is empty", (copy) => writeFileSync(copy, "")],
+    ["that was removed", (copy) => rmSync(copy)],
+  ])("refuses a store without tables %s, also for reading, and names what is lost", async (_what, damage) => {
+    // Stores that goald made before it emptied the WAL after the tables.
+    const database = openForWriting(path);
+    open.push(database);
+    createTables(database);
+    await fill(await keep(openSqliteStore(path)));
+    const copy = copyTo("copy");
+    damage(copy);
+    const before = readFileSync(`${copy}-wal`);
+    const loss = lossOfTables(/The agent foo is missing, with 10 events\. The agent bar is missing, with 10 events\./);
+    await expect(openSqliteReader(copy)).rejects.toMatchObject(loss);
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(loss);
+    await expect(acceptStoreLoss(copy)).rejects.toMatchObject(loss);
+    await expect(backupStore(copy, join(folder, "copy.db"), false)).rejects.toMatchObject(loss);
+    expect(readFileSync(`${copy}-wal`)).toEqual(before);
+  });
+
+  it("keeps its tables when the WAL of its first commits is damaged, and names the agents that are lost", async () => {
+    const store = await keep(openSqliteStore(path));
+    await fill(store);
+    const copy = copyTo("copy");
+    flipBit(`${copy}-wal`, 106);
+    const loss = lossOf(/The agent foo is missing, with 10 events\. The agent bar is missing, with 10 events\./);
+    const reader = await keep(openSqliteReader(copy));
+    await expect(reader.agents()).rejects.toMatchObject(loss);
+    await expect(reader.agent("foo")).rejects.toMatchObject(loss);
+    expect(await reader.agent("baz")).toBeUndefined();
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(loss);
+    expect(await acceptStoreLoss(copy)).toHaveLength(3);
+    const emptied = await keep(openSqliteStore(copy));
+    expect(await emptied.agents()).toEqual([]);
+  });
+
+  it("misses one agent when others are left, which are still shown", async () => {
+    const store = await keep(openSqliteStore(path));
+    await store.create({ ...SPEC, name: "Foo" }, "Foo", AT);
+    const early = readFileSync(`${path}-wal`);
+    await store.create({ ...SPEC, name: "Bar" }, "Bar", AT);
+    const copy = copyTo("copy");
+    writeFileSync(`${copy}-wal`, early);
+    const reader = await keep(openSqliteReader(copy));
+    expect(await reader.agents()).toMatchObject([{ id: "foo" }]);
+    await expect(reader.agent("bar")).rejects.toMatchObject(lossOf(/The agent bar is missing, with 1 event\./));
+  });
+
+  it("accepts no loss, and makes no store, in a home that has none", async () => {
+    expect(await acceptStoreLoss(path)).toEqual([]);
+    expect(existsSync(path)).toBe(false);
   });
 
   it("shows which events are missing, and changes nothing in the store that is refused", async () => {
@@ -150,7 +227,7 @@ describe("the anchor beside the store", () => {
     await append(rest, "foo", 10, 12);
     await rest.close();
     rmSync(copy);
-    await expect(openSqliteStore(copy)).rejects.toMatchObject(lossOf(/found none/));
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(lossOfTables(/The agent foo is missing/));
   });
 
   it("accepts damaged snapshots too, which the next load computes again", async () => {
@@ -178,7 +255,9 @@ describe("the anchor beside the store", () => {
     await later.close();
 
     rmSync(path);
-    await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/which this home had; found none/));
+    await expect(openSqliteStore(path)).rejects.toMatchObject(
+      lossOfTables(/The agent foo is missing, with 12 events\. The agent bar is missing/),
+    );
     expect(existsSync(path)).toBe(false);
     copyFileSync(join(folder, "backup.db"), path);
     await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/Events 11 to 12 of foo are missing/));
@@ -187,7 +266,9 @@ describe("the anchor beside the store", () => {
     await fill(another);
     await another.close();
     copyFileSync(other, path);
-    await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/found another one or none/));
+    await expect(openSqliteStore(path)).rejects.toMatchObject(
+      lossOf(/found another one or none\. The agent foo is missing, with 12 events\./),
+    );
     // Restoring, as documented: every file beside the store is removed.
     copyFileSync(join(folder, "backup.db"), path);
     rmSync(`${path}-anchor`);
@@ -222,7 +303,7 @@ describe("the anchor beside the store", () => {
     expect(readFileSync(`${copy}-anchor`).length).toBe(3 * 512);
     expect(statSync(`${copy}-anchor`).mode & 0o777).toBe(0o600);
     rmSync(copy);
-    await expect(openSqliteStore(copy)).rejects.toMatchObject(lossOf(/found none/));
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(lossOfTables(/The agent foo is missing/));
   });
 
   it("may be older than the store, as after a power cut: empty, cut short, with zeros, or of an earlier commit", async () => {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { openForReading, openForWriting } from "#store/connection.ts";
 import { openGroupStore } from "#store/group-store.ts";
-import { isReadable, prepareSchema } from "#store/schema.ts";
+import { prepareSchema, requireReadable } from "#store/schema.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { sha256 } from "../contracts/store-builders.ts";
 import { fill } from "./filled-store.ts";
@@ -83,7 +83,7 @@ describe("a store of an older schema version", () => {
 
   it("cannot be read before it is upgraded", () => {
     const refusal = { code: "GOALD_STORE_TOO_OLD", hint: expect.stringContaining("goald start") };
-    expect(() => isReadable(keep(openForReading(path)), VERSION_2)).toThrow(expect.objectContaining(refusal));
+    expect(() => requireReadable(keep(openForReading(path)), VERSION_2)).toThrow(expect.objectContaining(refusal));
   });
 
   it("stays as it was when a step of the upgrade fails", async () => {

@@ -143,13 +143,13 @@ describe("the embedded store's file", () => {
     expect((await reader.verify()).problems.length).toBeGreaterThan(0);
   });
 
-  it.each<[what: string, place: () => string]>([
-    ["a folder", () => folder],
-    ["below a file", () => join(path, "goald.db")],
-  ])("cannot be %s", async (_what, place) => {
+  it.each<[what: string, code: string, place: () => string]>([
+    ["a folder", "GOALD_STORE_DAMAGED", () => folder],
+    ["below a file", "GOALD_HOME_UNWRITABLE", () => join(path, "goald.db")],
+  ])("cannot be %s", async (_what, code, place) => {
     mkdirSync(join(folder, ".goald"));
     writeFileSync(path, "");
-    await expect(openSqliteStore(place())).rejects.toMatchObject({ code: "GOALD_HOME_UNWRITABLE" });
+    await expect(openSqliteStore(place())).rejects.toMatchObject({ code });
   });
 
   it.each<[what: string, prepare: () => void]>([
