@@ -26,6 +26,8 @@ export interface FindOptions {
 export interface LookOptions extends FindOptions {
   /** Maximum wait for a host that does not reply or is starting. */
   readonly patienceMs?: number;
+  /** Called for a daemon that accepts connections and does not answer, with what to do. */
+  onSilence?(why: GoaldError): void;
 }
 
 export interface Reached {
@@ -45,6 +47,8 @@ const PAUSE_MS = 100;
  */
 export async function findHost(home: HomePaths, options: LookOptions = {}): Promise<Client | undefined> {
   const met = await meetHost(home, options.patienceMs);
+  if (met.kind === "mute" && met.info?.role === "daemon" && !isNobodyThere(met.problem))
+    options.onSilence?.(takesNoCalls(met));
   if (met.kind !== "host") return undefined;
   checkVersion(met.status, options);
   return met.client;

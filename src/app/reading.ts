@@ -9,7 +9,7 @@ import type { Reading } from "#api/reading.ts";
 import { createStoreReading } from "#api/store-reading.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
-import { toError } from "#core/errors.ts";
+import { type GoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
@@ -30,7 +30,7 @@ import { openAside } from "./set-aside.ts";
 export interface HomeReading extends Reading, AsyncDisposable {}
 
 export interface HomeReadingOptions {
-  /** Called with a sentence when memory search is degraded. */
+  /** Called with a sentence when memory search is degraded, or the daemon does not answer. */
   report(problem: string): void;
   /** When aborted, memory search returns what it has found. */
   readonly signal?: AbortSignal;
@@ -48,7 +48,7 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
     reader,
     clock: systemClock,
     workspaceFolder: home.workspaceFolder,
-    viewAgents: (rows) => viewFromOutside(rows, reader, home, settings),
+    viewAgents: (rows) => viewFromOutside(rows, reader, { home, settings, report: options.report }),
     openWorkspace: (folder) => openLocalWorkspace(folder),
     openAside: (row) => openAside(home, row),
     ...stepParts(loadOnce, () => settings),
@@ -148,15 +148,14 @@ const recallQuery = (namespace: string, query: string, count: number): RecallQue
 async function viewFromOutside(
   rows: readonly AgentRow[],
   reader: Pick<StoreReader, "load">,
-  home: Home,
-  { modelTimeoutMs }: Settings,
+  { home, settings, report }: { readonly home: Home; readonly settings: Settings } & Pick<HomeReadingOptions, "report">,
 ): Promise<readonly AgentView[]> {
   const hosted = isHostHeld(home.lock);
   const facts: ViewFacts = {
     workspaceFolder: home.workspaceFolder,
     hosted,
     lastCommand: null,
-    stallAfterMs: stallLimit(modelTimeoutMs),
+    stallAfterMs: stallLimit(settings.modelTimeoutMs),
     now: systemClock.now(),
   };
   const views: AgentView[] = [];
@@ -167,15 +166,20 @@ async function viewFromOutside(
       views.push(viewDamaged(row, toError(thrown).message, facts));
     }
   }
-  return hosted && views.some(mayRun) ? withHostFacts(views, home) : views;
+  return hosted && views.some(mayRun) ? withHostFacts(views, home, report) : views;
 }
 
 const mayRun = ({ state }: AgentView): boolean => !isOver(state) && state !== "damaged" && !state.startsWith("paused");
 
 /** Adds which agents run or are stalled, which only the host can report. Waits at most 2 s for the host. */
-async function withHostFacts(views: readonly AgentView[], home: Home): Promise<readonly AgentView[]> {
+async function withHostFacts(
+  views: readonly AgentView[],
+  home: Home,
+  report: HomeReadingOptions["report"],
+): Promise<readonly AgentView[]> {
   try {
-    const client = await findHost(home, { tell: () => {}, patienceMs: 2_000 });
+    const onSilence = ({ message, hint }: GoaldError): void => report(`${message} ${hint}`);
+    const client = await findHost(home, { tell: () => {}, patienceMs: 2_000, onSilence });
     const [only] = views.length === 1 ? views : [];
     const seenViews = only ? [await client?.agent(only.id)] : await client?.agents();
     const live = new Map(seenViews?.map((view) => [view?.id, view]));

@@ -17,6 +17,8 @@ interface FakeHost extends AsyncDisposable {
   readonly said: string[];
   /** Sets the answer for the next calls. */
   tell(more: Record<string, unknown>): void;
+  /** Answers no more calls. */
+  hang(): void;
   hold(more?: Partial<HostInfo>): HostLock;
 }
 
@@ -30,7 +32,10 @@ async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
     stopping: false,
     ...told,
   };
-  const server = await startUnixServer((_request, response) => sendJson(response, 200, status));
+  let isSilent = false;
+  const server = await startUnixServer((_request, response) => {
+    if (!isSilent) sendJson(response, 200, status);
+  });
   const home = await findHome({
     flag: server.folder,
     env: {},
@@ -48,6 +53,9 @@ async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
     server,
     said: [],
     tell: (more) => void Object.assign(status, more),
+    hang: () => {
+      isSilent = true;
+    },
     hold: (more = {}) =>
       holdHostLock(home.lock, { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, ...more }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
@@ -110,6 +118,31 @@ describe("finding the host of a home", () => {
     const lock = host.hold({ role: "daemon", socket: host.server.socket });
     setTimeout(() => lock.release(), 200);
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+  });
+
+  it("reports a daemon that takes calls without an answer, and how to end it; not one that does not listen", async () => {
+    await using host = await fakeHost();
+    const silences: unknown[] = [];
+    const options = { patienceMs: 200, onSilence: (why: Error) => void silences.push(why) };
+    const daemon = host.hold({ role: "daemon", socket: host.server.socket });
+    expect(await findHost(host.home, options)).toBeDefined();
+    host.hang();
+    expect(silences).toEqual([]);
+    expect(await findHost(host.home, options)).toBeUndefined();
+    expect(silences).toMatchObject([
+      {
+        code: "GOALD_DAEMON",
+        message: expect.stringMatching(/^The daemon \(pid \d+\) takes no calls: .* did not answer within 0\.2 s\.$/),
+        hint: "If it hangs: goald down --kill, then goald up",
+      },
+    ]);
+    await host.server.stop();
+    expect(await findHost(host.home, options)).toBeUndefined();
+    daemon.release();
+    using _run = host.hold({ role: "foreground", socket: host.server.socket });
+    await host.server.start();
+    expect(await findHost(host.home, options)).toBeUndefined();
+    expect(silences).toHaveLength(1);
   });
 
   it("calls a host mute after a timeout, and at once for a run that takes no calls", async () => {

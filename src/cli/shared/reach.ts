@@ -3,6 +3,7 @@
 import { ensureDaemon, findHost } from "#api/auto-start.ts";
 import type { Client } from "#api/client.ts";
 import { printNote } from "#cli/terminal/print.ts";
+import type { GoaldError } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
 import type { CliContext } from "./context.ts";
 
@@ -13,9 +14,12 @@ export async function reachHost({ home, output }: CliContext): Promise<Client> {
   return client;
 }
 
-/** Returns the running daemon; undefined when there is none, or when it is shutting down. */
+/** Returns the running daemon; undefined when there is none, or when it is shutting down. Throws when it does not answer. */
 export async function findDaemon({ home }: CliContext): Promise<Client | undefined> {
-  const client = await findHost(home, { version: readVersion() });
+  const onSilence = (why: GoaldError): never => {
+    throw why;
+  };
+  const client = await findHost(home, { version: readVersion(), onSilence });
   if (!client) return undefined;
   const { role, stopping } = await client.status();
   return role === "daemon" && !stopping ? client : undefined;

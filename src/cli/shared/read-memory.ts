@@ -68,7 +68,7 @@ export async function searchMemory(
     const found = await withReading(
       context,
       (reading) => reading.searchMemory({ name, shared }, words.join(" ").trim(), limit),
-      interrupt.signal,
+      { signal: interrupt.signal },
     );
     if (output.json) output.data(redact(JSON.stringify(found)));
     else if (found.recalls.length === 0) output.say(`Found nothing in ${titleOf(found.namespace)}.`);

@@ -2,13 +2,13 @@
 
 import { join } from "node:path";
 import type { Reading } from "#api/reading.ts";
-import type { HomeReading } from "#app/reading.ts";
+import type { HomeReading, HomeReadingOptions } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { WaitingView } from "#views/waiting.ts";
-import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
+import { type CliContext, callsHere, type GlobalOptions, openContext } from "./context.ts";
 
 const PAGE = 500;
 
@@ -25,15 +25,15 @@ export async function reading(
   }
 }
 
-/** `signal`: ends a memory search early. */
+/** Prints problems to standard error, unless `options` has another way to report them. */
 export async function withReading<T>(
   { home, settings }: CliContext,
   look: (reading: HomeReading) => Promise<T>,
-  signal?: AbortSignal,
+  options: Partial<HomeReadingOptions> = {},
 ): Promise<T> {
   const { openReading } = await import("#app/reading.ts");
-  const report = (problem: string): void => printNote(problem);
-  await using opened = await openReading(home, settings, { report, ...(signal ? { signal } : {}) });
+  const report = (problem: string): void => printNote(callsHere(home, problem));
+  await using opened = await openReading(home, settings, { report, ...options });
   return await look(opened);
 }
 

@@ -5,7 +5,7 @@
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
 
-import { redrawScreen } from "#cli/terminal/print.ts";
+import { printNote, redrawScreen } from "#cli/terminal/print.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import { fitLine, renderTable } from "#cli/terminal/table.ts";
 import { describeSource } from "#core/describe-sources.ts";
@@ -16,7 +16,7 @@ import { systemClock } from "#util/clock.ts";
 import { type AgentView, FAILING, isOver } from "#views/agent-view.ts";
 import { dollars } from "#views/limits-left.ts";
 import { flag } from "../option.ts";
-import { type CliContext, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
+import { type CliContext, callsHere, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
 import { untilInterrupt } from "../shared/until-interrupt.ts";
 import { defineVerb } from "../verb.ts";
@@ -58,15 +58,19 @@ export async function ps(options: PsOptions): Promise<number> {
 interface Listed {
   readonly shown: readonly AgentView[];
   readonly hidden: number;
+  /** Sentences, such as about a daemon that does not answer. */
+  readonly problems: readonly string[];
 }
 
 async function list(context: CliContext, { all = false }: PsOptions): Promise<Listed> {
-  const views = await withReading(context, (reading) => reading.agents());
+  const problems: string[] = [];
+  const report = (problem: string): void => void problems.push(callsHere(context.home, problem));
+  const views = await withReading(context, (reading) => reading.agents(), { report });
   const oldest = systemClock.now().getTime() - RECENT_MS;
   const shown = views
     .filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest)
     .sort(byInterest);
-  return { shown: belowParents(shown), hidden: views.length - shown.length };
+  return { shown: belowParents(shown), hidden: views.length - shown.length, problems };
 }
 
 /** Puts sub-agents directly below their parent. An agent whose parent is not listed keeps its place. */
@@ -94,6 +98,7 @@ const isDamaged = ({ state }: AgentView): boolean => state === "damaged";
 function show(listed: Listed, { output, home }: CliContext): void {
   if (output.json) output.data(JSON.stringify({ agents: listed.shown }));
   else if (listed.shown.length > 0) output.data(tableOf(listed.shown));
+  for (const problem of listed.problems) printNote(problem);
   if (output.json) return;
   const { shown, hidden } = listed;
   if (hidden > 0)
@@ -167,11 +172,11 @@ async function watch(context: CliContext, options: PsOptions): Promise<number> {
   return EXIT.ok;
 }
 
-function screenOf({ shown, hidden }: Listed, { home }: CliContext, columns: number, rows: number): string {
+function screenOf({ shown, hidden, problems }: Listed, { home }: CliContext, columns: number, rows: number): string {
   const head = `${systemClock.now().toISOString()}  ${home.root}  (Ctrl-C ends this)`;
   const table = shown.length === 0 ? ["No agents that are not over."] : tableOf(shown).split("\n");
   const more = hidden > 0 ? [`${hidden} ended more than a day ago: ${formatCall(home, "ps", "-a")}`] : [];
-  const lines = [head, ...table, ...more];
+  const lines = [head, ...problems, ...table, ...more];
   const fitting =
     lines.length < rows ? lines : [...lines.slice(0, rows - 2), `… ${lines.length - rows + 2} more lines`];
   return `${fitting.map((line) => fitLine(line, columns)).join("\n")}\n`;
