@@ -7,6 +7,7 @@ import type { Registry, ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
 import { INSTALL_SANDBOX, isCellCommand } from "#core/cells.ts";
+import { runsChecks, runsUnapproved } from "#core/goal-check.ts";
 import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
 import type { LeavingParts } from "#loop/describe-leaving.ts";
@@ -94,10 +95,11 @@ export function createSandboxes(): Sandboxes {
  * an attacker, so a person is asked. An unknown level counts as such.
  */
 export function judgeByLevel(registry: Registry, level: SandboxLevel): Registry {
-  const isJudged = ({ needs, isInternal }: Registry["all"][number]): boolean =>
+  const runsCells = ({ needs, isInternal }: Registry["all"][number]): boolean =>
     needs.includes("cells") && isInternal !== true;
+  const hasCells = registry.all.some(runsCells);
   const judged = registry.all.map((command) => {
-    if (!isJudged(command)) return command;
+    if (!runsCells(command) && !(hasCells && runsChecks(command))) return command;
     const isStrict = (): boolean => level.finding?.level === "strict";
     return Object.defineProperties(
       { ...command },
@@ -137,7 +139,8 @@ export function cellPartsOf(
   return {
     ...leaving,
     describeLeaving: async (calls, journal, received) => {
-      if (calls.some(({ name }) => isCellCommand(name))) host.level.finding = await sandbox.find();
+      const runsCode = calls.some((call) => isCellCommand(call.name) || runsUnapproved(call, journal.state));
+      if (runsCode) host.level.finding = await sandbox.find();
       return (await leaving.describeLeaving?.(calls, journal, received)) ?? [];
     },
     cells: { sandbox, timeLimitMs: cellSeconds * 1_000, imports, location: readLocation(host.settings.location) },

@@ -8,6 +8,7 @@ import { realpath } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import type { Document, Node, YAMLError } from "yaml";
 import { GoaldError, toError } from "#core/errors.ts";
+import { withApproval } from "#core/goal-check.ts";
 import { clean } from "#util/clean.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { type AgentDraft, MAX_GOALS } from "./agent-spec.ts";
@@ -96,7 +97,7 @@ async function readAgent(document: Document, path: string, refuse: Refuse): Prom
     readText: (file) => readBeside(path, file),
     refuse: (problem, place) => refuse(`${CHECKS}, ${problem}.`, at(CHECKS, ...place) ?? at(CHECKS)),
   });
-  return { name, role, goals, checks, notes };
+  return { name, role, goals, checks: withApproval(checks, true), notes };
 }
 
 /**

@@ -8,6 +8,7 @@ import { afterEnd } from "./evolve-deaths.ts";
 import { type At, afterCall, closeCall, inFrame, inPhase, putCall, withMessageForAll } from "./fold.ts";
 import type { Deed, Message } from "./frame.ts";
 import { isCallFrame, unwindTo } from "./frames.ts";
+import { runsChecks } from "./goal-check.ts";
 import type { OpenCall } from "./open-call.ts";
 import { receive, sourcesOf } from "./provenance.ts";
 import { countDownload, loseReserved, spend } from "./spending.ts";
@@ -17,11 +18,13 @@ import { headOf } from "./text.ts";
 
 export function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
   const { step, callId, reason, by, refusal } = event;
-  const from = by === "person" ? "person" : (openCommand(state, callId)?.call.name ?? "policy");
+  const call = openCommand(state, callId)?.call;
+  const from = by === "person" ? "person" : (call?.name ?? "policy");
   const kind = by === "person" ? "feedback" : "result";
   const source = by === "person" ? "person" : "goald";
-  const refusals = state.refusals + (refusal ? 1 : 0);
-  const denied = by === "person" ? { ...state, grantedApprovals: 0 } : { ...state, refusals };
+  // A no to code of checks refuses the end of the work, as a failed check does.
+  const refusals = state.refusals + (refusal || runsChecks(call) ? 1 : 0);
+  const denied = by === "person" ? { ...state, refusals, grantedApprovals: 0 } : { ...state, refusals };
   const message = { step, kind, from, status: "denied", source, text: reason } as const;
   const ended = endCall(denied, event, message);
   // A person's words about a nested call must not end with its frame.

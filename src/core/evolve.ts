@@ -16,6 +16,7 @@ import { turnRemembered, turnStarted, withWords } from "./evolve-turn.ts";
 import { filesRestored } from "./files-restored.ts";
 import { type At, inEveryFrame, inFrame, inPhase, putCall, thinking, withMessage, withMessageForAll } from "./fold.ts";
 import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
+import { runsChecks, withApproval } from "./goal-check.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { receive } from "./provenance.ts";
 import { spendAll, spendIf } from "./spending.ts";
@@ -79,7 +80,9 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return { ...state, grantedApprovals: event.count };
     case "command-approved": {
       const spent = event.by === "earlier-approval" ? 1 : 0;
-      const approved = { ...state, grantedApprovals: Math.max(0, state.grantedApprovals - spent) };
+      const isOfChecks = event.by === "person" && runsChecks(openCommand(state, event.callId)?.call);
+      const checks = isOfChecks ? withApproval(state.checks, false) : state.checks;
+      const approved = { ...state, checks, grantedApprovals: Math.max(0, state.grantedApprovals - spent) };
       return inPhase(approved, event, { kind: "approved", callId: event.callId });
     }
     case "command-denied":

@@ -4,6 +4,7 @@
  * A person gives them with the goals. They run when the agent reports the goal as reached; the agent reads the reason of a check
  * that failed and works on.
  */
+import type { CommandCall } from "./call.ts";
 import type { CommandContext } from "./command.ts";
 import type { CellLanguage } from "./ports/sandbox.ts";
 import { countNoun, oneLine } from "./text.ts";
@@ -15,8 +16,11 @@ export type GoalTest =
   | { readonly kind: "length"; readonly path: string; readonly min: number }
   /** The file is JSON that matches the schema. */
   | { readonly kind: "schema"; readonly path: string; readonly schema: Readonly<Record<string, unknown>> }
-  /** Code that runs in the sandbox on the agent's files and must end without an error, or with exit code 0. */
-  | { readonly kind: "code"; readonly language: CellLanguage; readonly code: string }
+  /**
+   * Code that runs in the sandbox on the agent's files and must end without an error, or with exit code 0.
+   * `needsApproval`: it came from an agent file, and no person has approved it; goald asks once, where `run_code` asks.
+   */
+  | { readonly kind: "code"; readonly language: CellLanguage; readonly code: string; readonly needsApproval?: boolean }
   /** An address that must answer with this status; absent: any from 200 to 299. */
   | { readonly kind: "url"; readonly url: string; readonly status?: number }
   /** A question about files that the smart model must answer with yes and a passage that proves it. */
@@ -50,8 +54,11 @@ export interface AddressStatus {
   get(url: string, options: { readonly follows: boolean }, signal: AbortSignal): Promise<number>;
 }
 
+const CHECK_GOALS = "check_goals";
 /** The internal commands that run checks. For people, their results are those of the checks. */
-export const CHECK_COMMANDS: ReadonlySet<string> = new Set(["check_goals", "judge_goal"]);
+export const CHECK_COMMANDS: ReadonlySet<string> = new Set([CHECK_GOALS, "judge_goal"]);
+
+export const runsChecks = (call: Pick<CommandCall, "name"> | undefined): boolean => call?.name === CHECK_GOALS;
 
 export const MAX_CHECKS = 20;
 /** Characters of a proof. */
@@ -69,6 +76,18 @@ export const checksOf = (
   checks.flatMap(({ goal }, index) =>
     (goal === null ? goals.length === goalCount : goals.includes(goal)) ? [index] : [],
   );
+
+/** Whether the call would run code of checks that no person has approved. */
+export function runsUnapproved(call: CommandCall, { checks, goals }: CheckedGoals): boolean {
+  const asked = runsChecks(call) ? (call.args.goals as readonly number[]) : [];
+  const tests = checksOf(checks, asked, goals.length).map((index) => checks[index]?.test);
+  return tests.some((test) => test?.kind === "code" && test.needsApproval);
+}
+type CheckedGoals = Pick<CommandContext["agent"], "checks" | "goals">;
+
+/** The same checks, whose code needs an approval or has one. */
+export const withApproval = (checks: readonly GoalCheck[], needsApproval: boolean): readonly GoalCheck[] =>
+  checks.map(({ goal, test }) => ({ goal, test: test.kind === "code" ? { ...test, needsApproval } : test }));
 
 /** The check in a few words without a full stop, such as `report.md exists`. Code is not shown: it may show how to pass. */
 export const describeCheck = (test: GoalTest): string => oneLine(describeTest(test), MAX_DESCRIPTION_CHARS);

@@ -7,6 +7,7 @@
 import { type AskedFile, listAsked, type WrittenArgs } from "./asked-files.ts";
 import type { Annotations, CommandCall } from "./call.ts";
 import { describeReceived } from "./describe-sources.ts";
+import { runsUnapproved } from "./goal-check.ts";
 import { describeLeaving, type Leaving, refuseLeaving } from "./leaving.ts";
 import { isTainted } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
@@ -40,7 +41,7 @@ export function judge(
   leaving?: Leaving,
 ): Verdict {
   if (!command) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
-  if (command.isInternal) return { kind: "allow", by: "policy" };
+  if (command.isInternal) return judgeStep(call, command, state);
   const { writes, destroys } = command;
   const isForGood = destroys !== undefined && call.args[destroys] === true;
   const facts = isForGood ? { ...command.annotations, destructive: true, restorable: false } : command.annotations;
@@ -58,6 +59,14 @@ export function judge(
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
   const why = approve === "always" ? "Every command needs your approval." : (command.risk ?? riskOf(facts));
   return ask(leaves ? describeLeaving(leaves) : why, state, leaves);
+}
+
+/** A step of a command runs, but code of checks that nobody has approved asks where other code asks. */
+function judgeStep(call: CommandCall, { risk }: JudgedCommand, state: AgentState): Verdict {
+  const { approve } = state.settings;
+  if (risk === undefined || approve === "never" || !runsUnapproved(call, state)) return { kind: "allow", by: "policy" };
+  if (state.grantedApprovals > 0 && !isTainted(state)) return { kind: "allow", by: "earlier-approval" };
+  return ask(`${risk} It is the code of checks from an agent file.`, state, undefined);
 }
 
 const riskOf = (facts: Annotations): string =>

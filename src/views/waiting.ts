@@ -3,6 +3,7 @@ import type { CommandCall } from "#core/call.ts";
 import { isCellCommand } from "#core/cells.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { sourcesOfFile } from "#core/file-words.ts";
+import { runsChecks } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
@@ -16,7 +17,7 @@ import { eventsBackward } from "./read-log.ts";
 import { tidyPath } from "./trusted-words.ts";
 
 const CodeView = open({
-  language: described(text, "`python` or `javascript`."),
+  language: described(text, "`python` or `javascript`; `python and javascript` where checks of both wait."),
   file: described(nullable(text), "The file with the code; null when the call itself has it."),
   sha256: described(nullable(text), "Of the file; null when there is no file, or it could not be read."),
   text: described(text, "The whole code, as it was when the question was asked. The call runs only this."),
@@ -65,7 +66,7 @@ export async function loadWaiting(row: AgentRow, reader: Reader): Promise<Waitin
     until: approval?.until ?? null,
     received: state.received,
     files: approval ? await outsideFiles(row.id, state, open.call, reader) : [],
-    code: approval ? await codeOf(command, asked, reader) : null,
+    code: approval ? (codeOfChecks(command, state) ?? (await codeOf(command, asked, reader))) : null,
     question: approval ? null : (questionOf(state) ?? ""),
   };
 }
@@ -99,6 +100,14 @@ async function findAsked(callId: string, row: AgentRow, reader: Reader): Promise
     if (event.type === "approval-asked" || event.type === "command-waiting") return event;
   }
   return undefined;
+}
+
+/** The yes is for the code of all checks. */
+function codeOfChecks(command: CommandCall, { checks }: AgentState): CodeView | null {
+  if (!runsChecks(command)) return null;
+  const tests = checks.flatMap(({ test }) => (test.kind === "code" ? [test] : []));
+  const language = [...new Set(tests.map((test) => test.language))].join(" and ");
+  return { language, file: null, sha256: null, text: tests.map(({ code }) => code).join("\n\n") };
 }
 
 async function codeOf(command: CommandCall, asked: AskedEvent | undefined, reader: Reader): Promise<CodeView | null> {

@@ -25,11 +25,12 @@ function withoutCode({ command, code }: WaitingView): WaitingView["command"] {
 
 /** Lines that the call and the question in the log do not show: the rest of the code, whose words files hold, and the end. */
 export const describeMore = (waiting: WaitingView): readonly string[] => [
-  ...(waiting.code && isPartly(waiting.code) ? describeCode(waiting.code, MAX_QUESTION_LINES) : []),
+  ...(waiting.code && isPartly(waiting) ? describeCode(waiting.code, MAX_QUESTION_LINES) : []),
   ...describeFacts(waiting),
 ];
 
-const isPartly = ({ file, text }: NonNullable<WaitingView["code"]>): boolean => file !== null || !isShownWhole(text);
+const isPartly = ({ command, code }: WaitingView): boolean =>
+  code?.text !== command.args.code || !isShownWhole(code?.text ?? "");
 
 const describeFacts = ({ files, until }: WaitingView): readonly string[] => [
   ...files.map(({ path, outside }) => `${JSON.stringify(path)} holds words from outside: ${listSources(outside)}.`),

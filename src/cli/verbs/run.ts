@@ -8,8 +8,9 @@ import { printNote } from "#cli/terminal/print.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { type AgentDraft, DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { GoalCheck } from "#core/goal-check.ts";
+import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
 import { requireFinished } from "#views/require-finished.ts";
 import { NO_AGENT, RUN_CODES } from "../exit-codes.ts";
 import { flag, text, texts } from "../option.ts";
@@ -144,16 +145,24 @@ async function agentFromFlags(
     for (const note of file.notes) printNote(`${from}: ${note}`);
     const isOther = goals.length > 0;
     if (isOther && file.checks && !options.check) printNote(`${from}: ${CHECKS_LEFT_OUT}`);
-    const present = isOther ? [] : file.checks;
+    const present = isOther ? [] : (file.checks ?? []);
     const own = isOther ? goals : file.goals;
-    return validateAgent({
+    const agent = validateAgent({
       ...{ name: name ?? file.name, role: role ?? file.role, goals: own },
-      checks: (await givenChecks(options, own.length)) ?? present ?? [],
+      checks: (await givenChecks(options, own.length)) ?? present,
     });
+    if (!options.check) for (const check of agent.checks ?? []) printNote(`${from}: ${describeGiven(check)}`);
+    return agent;
   }
   if (name === undefined && role === undefined && goals.length === 0) return options.check ? refuseChecks() : undefined;
   const checks = (await givenChecks(options, goals.length)) ?? [];
   return validateAgent({ name: name ?? DEFAULT_AGENT.name, role: role ?? DEFAULT_AGENT.role, goals, checks });
+}
+
+/** A check of a file, for the person who starts it: what it looks at, or the beginning of its code. */
+function describeGiven({ goal, test }: GoalCheck): string {
+  const what = test.kind === "code" ? `${test.language}: ${test.code}` : describeCheck(test);
+  return `check of ${goal === null ? "all goals" : `goal ${goal + 1}`}: ${oneLine(what, 160)}`;
 }
 
 const CHECKS_LEFT_OUT = "its checks are for its own goals, so the goals given here have none. Give them with --check.";
