@@ -1,4 +1,5 @@
 /** recall-lines.ts -- renders a row of memory as one line: its head, and the stretches of its text that are shown. */
+import { describeReadBefore } from "#core/describe-sources.ts";
 import { changingNumbers } from "#core/number-series.ts";
 import type { ClosedFact, Trust } from "#core/ports/memory-row.ts";
 import type { RecalledRow, TextRange } from "#core/ports/recall.ts";
@@ -12,16 +13,20 @@ export const renderRecallLine = (part: RecallPart, now: Date): string =>
 
 /** The line of a row before or after one that matches. */
 export function renderNearLine(part: RowPart): string {
-  const { id, trust, closed } = part.row;
-  const marks = [...(closed ? [renderEnd(closed)] : []), ...(trust === "agent" ? [] : [WHOSE[trust]])];
+  const { id, closed } = part.row;
+  const whose = renderOrigin(part.row);
+  const marks = [...(closed ? [renderEnd(closed)] : []), ...(whose === WHOSE.agent ? [] : [whose])];
   return `(${[formatName(id), ...marks].join(" | ")}) ${renderText(part)}`;
 }
 
-function renderHead({ id, step, at, kind, trust, closed }: RecalledRow, now: Date): string {
+function renderHead(row: RecalledRow, now: Date): string {
+  const { id, step, at, kind, closed } = row;
   const time = formatName(at, 40).replace(/:\d\d(?:\.\d+)?Z$/, "Z");
   const when = `${step === null ? "no step" : `step ${step}`} | ${time}, ${formatAge(now, at)}`;
-  return `[${formatName(id)} | ${when} | ${KINDS[kind]}${closed ? `, ${renderEnd(closed)}` : ""} | ${WHOSE[trust]}]`;
+  return `[${formatName(id)} | ${when} | ${KINDS[kind]}${closed ? `, ${renderEnd(closed)}` : ""} | ${renderOrigin(row)}]`;
 }
+
+const renderOrigin = (row: RecalledRow): string => `${WHOSE[row.trust]}${describeReadBefore(row)}`;
 
 /** Marks a fact that a newer one has replaced. */
 const renderEnd = ({ step }: ClosedFact): string => (step === null ? "was so before" : `was so until step ${step}`);

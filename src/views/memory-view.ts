@@ -1,5 +1,6 @@
 /** memory-view.ts -- memory rows without their vectors, for people and programs. */
 import { hash } from "node:crypto";
+import { describeReadBefore } from "#core/describe-sources.ts";
 import type { ClosedFact, MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { oneLine } from "#core/text.ts";
@@ -129,21 +130,22 @@ export const memoryCells = (row: MemoryView): readonly string[] => [
   row.at.slice(0, 16).replace("T", " "),
   row.step === null ? "" : String(row.step),
   row.kind,
-  row.trust,
+  describeOrigin(row),
   validityOf(row),
   oneLine(row.text, TEXT_CHARS),
 ];
 
 export const RECALL_HEAD: readonly string[] = ["MATCH", "ID", "AT", "KIND", "FROM", "TEXT"];
 
-export const recallCells = ({ score, id, at, kind, trust, text, closed }: RecallView): readonly string[] => [
-  matchOf(score),
-  id,
-  at.slice(0, 16).replace("T", " "),
-  closed ? `${kind}, ${describeEnd(closed)}` : kind,
-  trust,
-  oneLine(text, TEXT_CHARS),
-];
+export const recallCells = (recall: RecallView): readonly string[] => {
+  const { score, id, at, kind, text, closed } = recall;
+  const what = closed ? `${kind}, ${describeEnd(closed)}` : kind;
+  const when = at.slice(0, 16).replace("T", " ");
+  return [matchOf(score), id, when, what, describeOrigin(recall), oneLine(text, TEXT_CHARS)];
+};
+
+/** Whose words it contains, such as `agent, after the web`. */
+const describeOrigin = (row: Pick<RecallView, "trust" | "outside">): string => `${row.trust}${describeReadBefore(row)}`;
 
 /**
  * A score in words. Scores are about 1 for the best row of a query; rows that no search found are below 0.01. From 0.9 on 21 % of
@@ -169,10 +171,10 @@ const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longe
 
 /** The whole row. */
 export function describeMemory(row: MemoryView): string {
-  const { id, kind, trust, at, step, importance, source, supersedes, closed, forgotten, text } = row;
+  const { id, kind, at, step, importance, source, supersedes, closed, forgotten, text } = row;
   const validity = validityOf(row);
   return [
-    `${id}  ${kind}, from ${trust}, importance ${importance}`,
+    `${id}  ${kind}, from ${describeOrigin(row)}, importance ${importance}`,
     `${at}${step === null ? "" : `, step ${step}`}`,
     ...(validity === "" ? [] : [validity]),
     ...(source === null ? [] : [kind === "file_chunk" ? `Read from ${source}` : `Source: ${source}`]),

@@ -55,6 +55,28 @@ describe("a recall", () => {
     expect(headOf({})).toContain("| fact | the web");
   });
 
+  it("says what an agent had read before it wrote its words, also beside a recall", () => {
+    const [recall] = recalls(1) as [Recall];
+    const own: Recall = { ...recall, kind: "fact", trust: "agent" };
+    const originOf = (row: Recall) => /\| fact \| ([^\]]*)\]/.exec(renderRows([row], NOW, 128_000)[0] ?? "")?.[1];
+    const outside = [
+      { from: "agent", name: "ann" },
+      { from: "web", name: "evil.example" },
+    ] as const;
+    expect(originOf(own)).toBe("agent");
+    expect(originOf({ ...own, outside })).toBe("agent, after the web");
+    expect(originOf({ ...own, outside: outside.slice(0, 1) })).toBe("agent, after another agent");
+    expect(originOf({ ...own, trust: "web", outside })).toBe("the web, anybody");
+    const near = { ...own, id: "foo/99", text: "before", outside };
+    const lines = renderRows(
+      [{ ...own, around: { before: [near], after: [{ ...near, id: "foo/101", outside: [] }] } }],
+      NOW,
+      128_000,
+    );
+    expect(lines.join("\n")).toContain("(foo/99 | agent, after the web) before");
+    expect(lines.join("\n")).toContain("(foo/101) before");
+  });
+
   it("updates the age when time has passed", () => {
     renderRows(recalls(1), NOW, 128_000);
     expect(renderRows(recalls(1), new Date("2026-11-20T11:20:00.000Z"), 128_000)[0]).toContain("3 h ago");

@@ -2,7 +2,7 @@
 import { expect, it } from "@jest/globals";
 import type { StagedWrite } from "#core/ports/commit.ts";
 import { listMemories } from "#views/load-memory.ts";
-import { describeMemory, validityOf, viewMemory } from "#views/memory-view.ts";
+import { describeMemory, memoryCells, recallCells, validityOf, viewMemory } from "#views/memory-view.ts";
 import { NOTHING, SPEC, stamped } from "../contracts/store-builders.ts";
 import { AT, finished } from "../helpers/events.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
@@ -52,4 +52,18 @@ it("a row that is shown again is listed as any other", async () => {
   const store = await noted({ text: "a: b: 1" }, { memoryKind: "forgetting", text: "hid", supersedes: "foo/2.1" });
   await store.curate("foo", [{ op: "forget", id: "foo/3.1", by: "person" }], "k", AT);
   expect(await list(store)).toEqual([["foo/2.1", ""]]);
+});
+
+it("a row that the agent left after it read the web is listed so, and found so", async () => {
+  const outside = [{ from: "web", name: "evil.example" }] as const;
+  const store = await noted({ text: "a: b: 1" }, { text: "c: d: 2", outside });
+  const originsOf = async (id: string) => {
+    const row = await store.memory("foo", id);
+    if (!row) return undefined;
+    const view = viewMemory(row);
+    return [memoryCells(view)[4], recallCells({ ...view, score: 1 })[4], describeMemory(view).split("\n")[0]];
+  };
+  expect(await originsOf("foo/2.1")).toEqual(["agent", "agent", "foo/2.1  fact, from agent, importance 1"]);
+  const after = "agent, after the web";
+  expect(await originsOf("foo/3.1")).toEqual([after, after, `foo/3.1  fact, from ${after}, importance 1`]);
 });
