@@ -229,6 +229,7 @@ describe("errors of the host", () => {
     ["GOALD_FENCED", 409],
     ["GOALD_USAGE", 400],
     ["GOALD_CONFIG", 400],
+    ["GOALD_PATH_REFUSED", 400],
     ["GOALD_STORE_FULL", 507],
     ["GOALD_STORE_DAMAGED", 500],
     ["GOALD_DAEMON", 503],
