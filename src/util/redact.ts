@@ -2,8 +2,8 @@
  * redact.ts -- removes secrets from text before it is logged, shown or stored.
  *
  * Known secrets are found by value, in the forms that occur in text: plain, JSON-escaped once and twice, URL-encoded,
- * inside base64 and in HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by pattern. Each
- * takes one pass, linear in the text. Valid JSON stays valid, and redacting twice changes nothing more.
+ * backwards, inside base64 and in HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by
+ * pattern. Each takes one pass, linear in the text. Valid JSON stays valid, and redacting twice changes nothing more.
  */
 import { parseJson } from "./json.ts";
 
@@ -47,7 +47,8 @@ function formsOf(secret: string): readonly string[] {
   const lowerUrl = url.replace(/%[0-9A-F]{2}/g, (octet) => octet.toLowerCase());
   const form = new URLSearchParams([["", secret]]).toString().slice(1);
   const html = secret.replace(/[&<>"']/g, (character) => HTML_NAMES[character] ?? character);
-  return [secret, escaped, jsonEscaped(escaped), url, lowerUrl, form, html, ...base64Forms(secret)];
+  const backwards = [...secret].reverse().join("");
+  return [secret, backwards, escaped, jsonEscaped(escaped), url, lowerUrl, form, html, ...base64Forms(secret)];
 }
 
 const HTML_NAMES: Readonly<Record<string, string>> = {

@@ -11,6 +11,7 @@ describe("redaction by value", () => {
 
   it.each<[form: string, text: string]>([
     ["plain", ODD],
+    ["backwards", [...ODD].reverse().join("")],
     ["escaped in JSON", JSON.stringify({ note: ODD })],
     ["escaped in JSON in JSON", JSON.stringify({ note: JSON.stringify({ note: ODD }) })],
     ["in a URL", `https://x.test/?q=${encodeURIComponent(ODD)}&r=1`],
