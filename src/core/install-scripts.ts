@@ -1,10 +1,10 @@
-/** install-scripts.ts -- finds the scripts of a package file that a package manager runs by itself, for another command. */
+/** install-scripts.ts -- finds what programs run of a package file by themselves, for another command. */
 
 /** Script names of npm, pnpm, yarn and composer. `npm test` and the like run what a person asks for, so they do not count. */
 const RUNS_BY_ITSELF =
   /^(?:pre|post)?(?:install|uninstall|prepare|publish|publishOnly|pack|version|shrinkwrap)$|^dependencies$|devPreinstall$|^(?:pre|post)-|^(?:init|command)$/;
-/** Members that install git hooks, or name a package manager by its address. */
-const HOOKS = ["husky", "simple-git-hooks", "pre-commit", "gitHooks"];
+/** Members that install git hooks, or that a linter, a formatter or a test runner takes for its settings. */
+const HOOKS = ["husky", "simple-git-hooks", "pre-commit", "gitHooks", "eslintConfig", "prettier", "stylelint", "jest"];
 
 /** Returns these scripts as one text, to compare; empty for none. A text that is not JSON counts as a whole. */
 export function findInstallScripts(text: string): string {

@@ -9,8 +9,8 @@
  * ASKED: useful work may need it, so a person decides. Where nobody can be asked, it is refused.
  *
  * Not in the table: `.gitattributes` and `.gitmodules` (git runs only what its own settings name); `.editorconfig`,
- * `.nvmrc`, `.tool-versions` and `.env` (values, no programs); settings of linters and test runners (part of the project's
- * own code, which an editor runs only in a folder that a person trusts).
+ * `.nvmrc`, `.tool-versions` and `.env` (values, no programs); settings of a build, such as `vite.config.ts` and
+ * `pyproject.toml` (a person's call is about the build, and few projects work without them).
  */
 
 /** `row` completes "It is obeyed by others: ". */
@@ -33,7 +33,7 @@ export const ASKED: readonly OthersRow[] = [
   {
     pattern: named("package\\.(?:json5?|ya?ml)", "composer\\.json"),
     byContent: true,
-    says: "the package manager runs these scripts when somebody installs, packs or publishes",
+    says: "the package manager runs these scripts when somebody installs or publishes, or a tool loads these settings",
   },
   {
     pattern: named(
@@ -72,6 +72,18 @@ export const ASKED: readonly OthersRow[] = [
       "[._]g?vimrc|\\.vim|[._]exrc|\\.nvimrc|\\.nvim\\.lua|\\.emacs(?:\\.d|\\.el)?|\\.dir-locals(?:-2)?\\.el",
     ),
     says: "an editor obeys it when somebody opens the folder or a file in it",
+  },
+  {
+    pattern: named(
+      "\\.(?:eslint|prettier|stylelint)rc(?:\\..+)?",
+      "(?:eslint|prettier|stylelint)\\.config\\..+",
+      "\\.?pylintrc",
+    ),
+    says: "a linter or a formatter of an editor loads it, with its plugins, when somebody opens a file of the folder",
+  },
+  {
+    pattern: named("conftest\\.py", "(?:jest|vitest)\\.config\\..+", "\\.mocharc\\..+"),
+    says: "a test runner runs it, whichever test somebody names",
   },
   {
     pattern: named(

@@ -16,6 +16,9 @@ const ROWS = {
   "a common tool": ".gitconfig .gdbinit .pdbrc .Rprofile .psqlrc .curlrc .netrc .tmux.conf",
   "an editor":
     ".vscode/tasks.json x/.vscode/settings.json .idea/workspace.xml .devcontainer/devcontainer.json .vimrc .exrc .dir-locals.el a.code-workspace",
+  "a linter or a formatter":
+    ".eslintrc .eslintrc.json a/.eslintrc.cjs eslint.config.mjs .prettierrc prettier.config.js .stylelintrc.yml .pylintrc pylintrc",
+  "a test runner": "conftest.py a/conftest.py jest.config.ts vitest.config.mts .mocharc.cjs",
   "git runs it": ".husky/pre-commit .pre-commit-config.yaml .githooks/pre-push lefthook.yml",
   "a build server": ".github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml",
   "another agent":
@@ -23,7 +26,7 @@ const ROWS = {
   "a file manager": "autorun.inf desktop.ini a.desktop b.lnk c/d.url",
 };
 const HARMLESS =
-  "README.md notes/plan.md src/index.js package-lock.json Makefile test.py conftest.py .gitignore .gitattributes .editorconfig " +
+  "README.md notes/plan.md src/index.js package-lock.json Makefile test.py my_conftest.py .eslintignore vite.config.ts pyproject.toml .gitignore .gitattributes .editorconfig " +
   ".env .nvmrc config HEAD refs/x .github/ISSUE_TEMPLATE.md docker-compose.yml agent.md model.pth tsconfig.json a.git/x";
 
 describe("the table of files that others run or obey", () => {
@@ -95,6 +98,10 @@ describe("a package file", () => {
     ["scripts of a strange type", '{"scripts":"postinstall"}'],
     ["an empty file", " "],
   ])("does not count with %s", (_title, text) => expect(findInstallScripts(text)).toBe(""));
+
+  it.each(["eslintConfig", "prettier", "stylelint", "jest"])("counts with the settings %s of a tool", (name) =>
+    expect(findInstallScripts(scripts({ test: "jest" }, { [name]: { plugins: ["./a.js"] } }))).toContain(name),
+  );
 
   it("counts when it installs hooks, is written in another notation, or hides a name", () => {
     expect(findInstallScripts(scripts({}, { "simple-git-hooks": { "pre-commit": "x" } }))).not.toBe("");
