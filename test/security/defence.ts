@@ -18,6 +18,8 @@ export interface Proof {
   readonly title: string;
   /** The file that has the title, when `file` takes it from there. */
   readonly from?: string;
+  /** The test exists only on a machine with a strict cage. */
+  readonly needsBubblewrap?: true;
 }
 
 export const proof = (file: string, title: string, from?: string): Proof => ({
@@ -29,3 +31,22 @@ export const proof = (file: string, title: string, from?: string): Proof => ({
 /** Returns the source of an expression that the full titles of this proof's tests contain. */
 export const patternOf = ({ title }: Pick<Proof, "title">): string =>
   title.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replaceAll(/%(\\\.\d+)?[sdijfop]|\\\$\w+/g, ".*");
+
+export const withBubblewrap = (one: Proof): Proof => ({ ...one, needsBubblewrap: true });
+
+export interface TestResult {
+  readonly fullName: string;
+  readonly status: "passed" | "failed" | "pending" | "skipped" | "todo" | "disabled";
+}
+
+/** What came of a proof. `tests`: all of its file. */
+export function judgeProof(one: Proof, tests: readonly TestResult[], hasStrictCage: boolean) {
+  const pattern = new RegExp(patternOf(one));
+  const statuses = tests.filter(({ fullName }) => pattern.test(fullName)).map(({ status }) => status);
+  const passed = statuses.filter((status) => status === "passed").length;
+  const failed = statuses.filter((status) => status === "failed").length;
+  if (failed > 0) return { isGood: false, text: `${failed} of ${failed + passed} failed` };
+  if (passed > 0) return { isGood: true, text: `${passed} passed` };
+  const isSkipped = one.needsBubblewrap === true && !hasStrictCage;
+  return { isGood: false, text: isSkipped ? "skipped: needs bubblewrap" : "did not run" };
+}

@@ -1,5 +1,5 @@
 /** Failures that the attack on goald of 2026-11-22 found, each mended. */
-import { type Defence, proof } from "./defence.ts";
+import { type Defence, proof, withBubblewrap } from "./defence.ts";
 
 export const FINDINGS: readonly Defence[] = [
   {
@@ -53,8 +53,12 @@ export const FINDINGS: readonly Defence[] = [
     id: "F2: cage",
     claim: "What reads strangers' bytes sees no file, process, environment or network, and the system limits it.",
     proofs: [
-      proof("cage/cage.test", "shows no file of the machine, no process, no environment and no network"),
-      proof("cage/cage.test", "starts no further process for a command that runs no programs, also for root"),
+      withBubblewrap(
+        proof("cage/cage.test", "shows no file of the machine, no process, no environment and no network"),
+      ),
+      withBubblewrap(
+        proof("cage/cage.test", "starts no further process for a command that runs no programs, also for root"),
+      ),
       proof("cage/cage.test", "is stopped by the limits of files and processor time"),
       proof("cage/cage.test", "has no environment, and node refuses files and processes"),
     ],
@@ -110,9 +114,11 @@ export const FINDINGS: readonly Defence[] = [
         "a clone reads, writes and runs nothing outside while the folder above is swapped for a link",
       ),
       proof("workspace/place-folder.test", "is refused with %s, and leaves nothing"),
-      proof(
-        "services/git/caged-clone.test",
-        "reaches no server but the judged one, neither by itself nor through the tunnel",
+      withBubblewrap(
+        proof(
+          "services/git/caged-clone.test",
+          "reaches no server but the judged one, neither by itself nor through the tunnel",
+        ),
       ),
       proof("services/git/clone.test", "has settings of goald's own, and nothing else that git would run"),
     ],
