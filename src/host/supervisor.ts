@@ -4,7 +4,7 @@
  * A host continues background agents by itself; agents of a terminal wait for a person. A failure of one agent does not
  * affect the others.
  */
-import { toError } from "#core/errors.ts";
+import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/pause-code.ts";
 import type { Store } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
@@ -31,6 +31,8 @@ export class Supervisor {
   readonly #watch: LogWatch;
   /** Agents of a terminal, and agents with an unreadable log, by their last event. Checked again after a new event. */
   readonly #skipped = new Map<string, number>();
+  /** Agents that another host has claimed. Only a person's verb claims them back. */
+  readonly #lost = new Set<string>();
   readonly #draining = new AbortController();
   /** Turns of suspects' commands after a death. */
   readonly isolation: IsolationQueue;
@@ -47,6 +49,10 @@ export class Supervisor {
       onCommitted: (id, events, state) => {
         parts.onCommitted(id, events, state);
         this.#watch.tell(id);
+      },
+      onFailed: (id, error) => {
+        if (isGoaldError(error, "GOALD_FENCED")) this.#lost.add(id);
+        parts.onFailed?.(id, error);
       },
       onSent: (agents) => {
         for (const id of agents) this.notify(id);
@@ -103,7 +109,7 @@ export class Supervisor {
 
   async #wakeIfBackground(id: string): Promise<void> {
     const runner = this.#runners.get(id);
-    if (runner?.running || runner?.recovering) return;
+    if (runner?.running || runner?.recovering || this.#lost.has(id)) return;
     if (runner?.state?.settings.background || (await this.#isBackground(id))) this.wake(id);
   }
 
@@ -126,6 +132,7 @@ export class Supervisor {
 
   /** Starts the agent, or wakes its current run. `isBackground`: the agent continues after this host ends. */
   wake(id: string, isBackground = true): void {
+    this.#lost.delete(id);
     if (isBackground && !this.#runners.has(id)) this.#parts.onBackground?.(id);
     this.#runnerOf(id).wake();
   }
@@ -174,6 +181,7 @@ export class Supervisor {
   /** Discards a removed agent and cuts off its current run. */
   forget(id: string): void {
     this.#skipped.delete(id);
+    this.#lost.delete(id);
     this.#runners.get(id)?.abort("The agent was removed.");
     if (this.#runners.has(id)) this.#discard(id);
     this.#watch.tell(id);

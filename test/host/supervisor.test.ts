@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
 import { defineCommand, succeed } from "#core/command.ts";
 import { type ErrorCode, GoaldError } from "#core/errors.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
@@ -331,6 +331,37 @@ describe("an agent that is cut off", () => {
     const { agent, note } = await stopping;
     expect([agent.state, note]).toEqual(["stopped", ""]);
     expect((await typesOf(world, "busy")).slice(-2)).toEqual(["command-finished", "agent-paused"]);
+  });
+});
+
+describe("a host whose lease was taken", () => {
+  it("writes nothing more and does not claim the agent back, until a person wakes it there", async () => {
+    // Only the regular look at the store: all other times are the world's clock.
+    const doNotFake = ["Date", "nextTick", "performance", "queueMicrotask", "setImmediate", "setTimeout"] as const;
+    jest.useFakeTimers({ doNotFake: [...doNotFake, "clearTimeout", "clearImmediate"] });
+    try {
+      const slow = slowCommand();
+      const world = await makeWorld({ script: () => reply("slow"), commands: [slow.command] });
+      await world.create("Busy");
+      const host = world.begin();
+      await host.supervisor.start();
+      await until(() => slow.begun.length === 1);
+      const taken = await world.store.claim("busy");
+      const before = await typesOf(world, "busy");
+      slow.release();
+      await host.quiet();
+      await world.clock.advance(3_600_000);
+      await jest.advanceTimersByTimeAsync(60_000);
+      host.supervisor.notify("busy");
+      for (let looks = 0; looks < 100; looks++) await settle();
+      expect((await world.store.agent("busy"))?.epoch).toBe(taken.epoch);
+      expect(await typesOf(world, "busy")).toEqual(before);
+      expect(host.problems).toEqual([expect.stringMatching(/^busy: .*lease/)]);
+      host.supervisor.wake("busy");
+      await until(async () => (await world.store.agent("busy"))?.epoch === taken.epoch + 1);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });
 
