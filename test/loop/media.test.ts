@@ -236,6 +236,64 @@ describe("a command that makes several pictures", () => {
   });
 });
 
+describe("a command that needs pictures and a model's answers", () => {
+  const SCHEMA = { type: "object", properties: { answer: { type: "string" } }, required: ["answer"] } as const;
+  const outcomes = (settled: readonly PromiseSettledResult<unknown>[]): string =>
+    settled.map((one) => (one.status === "fulfilled" ? "yes" : String((one.reason as Error).message))).join("\n");
+  /** Asks a question that would fit all that is left, makes three pictures, and asks a short question. */
+  const book = defineCommand({
+    name: "make_book",
+    label: "Make book",
+    summary: "makes pictures and asks about them.",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+    timeoutMs: 60_000,
+    needs: ["images", "advisor"],
+    async run(_args, { use, signal }) {
+      const ask = (words: number) =>
+        use("advisor").ask(
+          { role: "smart", words: "judge", material: [{ label: "a", text: "word ".repeat(words) }], schema: SCHEMA },
+          signal,
+        );
+      const long = await Promise.allSettled([ask(24_000)]);
+      const pictures = [1, 2, 3].map(() => use("images").generate("a red ball", "1024x1024", signal));
+      const made = await Promise.allSettled(pictures);
+      return succeed(outcomes([...long, ...made, ...(await Promise.allSettled([ask(10)]))]));
+    },
+  });
+
+  it("gives the tokens that are set aside for one of them to none of the others", async () => {
+    await using server = await answeringWith(picture(TOLD));
+    const usage = { inputTokens: 100, cachedTokens: 0, outputTokens: 10, estimated: false };
+    const loop = await makeLoop({
+      script: ({ messages }, index) => {
+        const isQuestion = messages.some(({ content }) => content.includes("You check somebody's work"));
+        const text = isQuestion ? '{"answer":"It is."}' : index === 0 ? reply("make_book") : done();
+        return { kind: "replied", text, finishReason: "stop", usage };
+      },
+      commands: [book],
+      // 110 are spent, 10,240 are for pictures, and 20,000 are for answers.
+      settings: { tokenLimit: 110 + 10_240 + 20_000 },
+      priceOf: () => FREE,
+      servicePriceOf: () => PAINTER,
+      services: { advisor: { ready: true }, images: { ready: true } },
+      serving: servicesOf(server),
+    });
+    await loop.run();
+    expect((await loop.events()).find(({ type }) => type === "command-started")).toMatchObject({
+      reserved: { tokens: 30_240 },
+    });
+    expect(String((await ended(loop)).observation.text).split("\n")).toEqual([
+      expect.stringMatching(/^The question was not asked: It may take 2\d{4} tokens, and 20000 are left for it\./),
+      "yes",
+      "yes",
+      expect.stringMatching(/^Nothing was sent: It may take 4164 tokens, and 1912 are left for it\./),
+      "yes",
+    ]);
+    expect(server.images).toHaveLength(2);
+  });
+});
+
 describe("a command that buys a picture and then waits", () => {
   const show = defineCommand({
     name: "show_picture",
