@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { activeFrame } from "#core/state.ts";
 import type { Answer } from "../helpers/answering-person.ts";
-import { done, makeLoop, reply } from "../helpers/loop.ts";
+import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 
 const write = (name: string) => reply("write_to_file", { file: name, text: name });
 const always = { approve: "always" } as const;
@@ -35,6 +35,25 @@ describe("approval by a person", () => {
     expect((await loop.events()).filter((event) => event.type === "command-approved").map((event) => event.by)).toEqual(
       ["person", "earlier-approval", "earlier-approval", "person", "earlier-approval"],
     );
+  });
+
+  it("given ahead with y -N ends when the person says something else", async () => {
+    const script = [write("a"), write("b"), write("c"), done()];
+    const askedIn = async (says: boolean): Promise<readonly string[]> => {
+      const loop: Loop = await makeLoop({
+        settings: always,
+        script: async (_request, index) => {
+          const words = { type: "say", from: "ada", text: "Call the next one d." } as const;
+          if (says && index === 1) await loop.store.deliver(loop.row.id, "say", words, "2026-11-20T08:00:00.000Z");
+          return script[index] ?? done();
+        },
+      });
+      const { ask, asked } = person(yes(9), yes(9));
+      await loop.run({ ask });
+      return asked;
+    };
+    expect(await askedIn(false)).toEqual(["write_to_file"]);
+    expect(await askedIn(true)).toEqual(["write_to_file", "write_to_file"]);
   });
 
   it("is replaced by the person's words: the command does not run, and the model reads the words", async () => {
