@@ -211,21 +211,36 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
     });
 
     describe("goald's own folder", () => {
-      it.each(["_goald/outputs/c1.txt", "_GOALD/x", "./_goald/../_goald/x", "_go\u200dald/x", "_goald"])(
-        "is closed to commands at %j",
-        async (path) => {
-          const refusal = { code: "GOALD_PATH_REFUSED" };
-          await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
-          await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
-          await expect(workspace.truncate(path, 0)).rejects.toMatchObject(refusal);
-          await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
-          await expect(workspace.move(path, "out.txt")).rejects.toMatchObject(refusal);
-          expect(changes).toEqual([]);
-          await workspace.write("in.txt", "x");
-          await expect(workspace.move("in.txt", path)).rejects.toMatchObject(refusal);
-          expect(await textOf(workspace, "in.txt")).toBe("x");
-        },
-      );
+      const ofSubAgents = [
+        "agents/ann/_goald/x",
+        "agents/ann/agents/ann-bob/_goald/x",
+        "Agents/a/agents/b/agents/c/_goald",
+      ];
+      it.each([
+        "_goald/outputs/c1.txt",
+        "_GOALD/x",
+        "./_goald/../_goald/x",
+        "_go\u200dald/x",
+        "_goald",
+        ...ofSubAgents,
+      ])("is closed to commands at %j", async (path) => {
+        const refusal = { code: "GOALD_PATH_REFUSED" };
+        await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
+        await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
+        await expect(workspace.truncate(path, 0)).rejects.toMatchObject(refusal);
+        await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
+        await expect(workspace.move(path, "out.txt")).rejects.toMatchObject(refusal);
+        expect(changes).toEqual([]);
+        await workspace.write("in.txt", "x");
+        await expect(workspace.move("in.txt", path)).rejects.toMatchObject(refusal);
+        expect(await textOf(workspace, "in.txt")).toBe("x");
+      });
+
+      it("is another folder where no sub-agent has its own (control)", async () => {
+        for (const path of ["agents/ann/agents/_goald/x", "agents/ann/notes/_goald/x"])
+          await workspace.write(path, "x");
+        expect(await textOf(workspace, "agents/ann/notes/_goald/x")).toBe("x");
+      });
 
       it("can be written by goald and read by commands", async () => {
         const own = under.open(undefined, true);
