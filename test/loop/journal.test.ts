@@ -23,7 +23,9 @@ async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
   });
   const textsInLog = async () =>
     (await store.read(id, 0, 100)).flatMap((event) => ("text" in event ? [event.text] : []));
-  return { journal, shown, textsInLog };
+  const deliver = (text: string) =>
+    store.deliver(id, text, { type: "say", from: "Ann", text }, clock.now().toISOString());
+  return { journal, shown, textsInLog, deliver };
 }
 
 describe("a journal", () => {
@@ -42,6 +44,27 @@ describe("a journal", () => {
     await journal.commit("now");
     expect(await textsInLog()).toEqual(["one", "two"]);
     expect(shown.map(({ seq }) => seq)).toEqual([2, 3]);
+  });
+
+  it("receives a row of the inbox once, also while the commit that consumes it is under way", async () => {
+    let meanwhile = async () => {};
+    const { journal, textsInLog, deliver } = await openIn((store) => async (...unit) => {
+      await meanwhile();
+      await store.commit(...unit);
+    });
+    await deliver("one");
+    await journal.receiveInbox();
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await deliver("two");
+      await journal.receiveInbox();
+      await journal.receiveInbox();
+    };
+    await journal.commit("now");
+    await journal.commit("now");
+    await journal.receiveInbox();
+    await journal.commit("now");
+    expect(await textsInLog()).toEqual(["one", "two"]);
   });
 
   it("makes one commit at a time, in order", async () => {
