@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmod, lstat, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,6 +52,22 @@ describe("a written file", () => {
     expect(modes).toContain(0o600);
     for (const mode of modes) expect([0o600, 0o755, 0o644 & ~process.umask()]).toContain(mode);
   });
+
+  it.each(["old.txt", "new.txt"])(
+    "is synced whole before it gets its name, and its folder after that: %s",
+    async (name) => {
+      await writeFile(at("old.txt"), "old");
+      const child = join(import.meta.dirname, "write-order.child.ts");
+      const lines = execFileSync(process.execPath, [child, folder, name], { encoding: "utf8" }).trim().split("\n");
+      const [{ ino }, { ino: ofFolder }] = await Promise.all([lstat(at(name)), lstat(folder)]);
+      expect(lines.map((line) => JSON.parse(line))).toEqual([
+        { call: "sync", ino, size: 1024 * 1024 },
+        { call: "rename", ino, to: name },
+        { call: "sync", ino: ofFolder, size: null },
+      ]);
+      expect((await readFile(at(name), "utf8")).length).toBe(1024 * 1024);
+    },
+  );
 
   it("is in folders that other users cannot write to", async () => {
     const earlier = process.umask(0);
