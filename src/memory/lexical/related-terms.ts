@@ -26,7 +26,8 @@ const MAX_RELATED = 5;
 /** Signs that may differ, of 100. Of unrelated words about 50 do. */
 const MAX_OTHER_SIGNS = 42;
 const SIGN_BITS = 32;
-const MAX_CACHED_WORDS = 2_048;
+/** The words of one query, of up to fifteen short texts, fit in: most come again at the next step. */
+const MAX_CACHED_WORDS = 512;
 const NONE: readonly SimilarTerm[] = [];
 
 interface CachedTerms {

@@ -5,6 +5,7 @@ import { RelatedTerms, type WordMeanings } from "#memory/lexical/related-terms.t
 import { Vocabulary } from "#memory/lexical/vocabulary.ts";
 import { shippedWordTable } from "#memory/words/word-table.ts";
 import { wordsOf } from "#util/words.ts";
+import { collectGarbage } from "../../helpers/collect-garbage.ts";
 
 describe("terms of related meaning", () => {
   let vocabulary: Vocabulary;
@@ -28,6 +29,16 @@ describe("terms of related meaning", () => {
     add("vessel boat 1914 the xqzzyv");
     for (const word of ["xqzzyv", "1914"]) expect(relatedTo(word)).toEqual([]);
     expect(relatedTo("ship")).not.toContain("the");
+  });
+
+  it("are forgotten for words that no query has had for long", async () => {
+    add("vessel boat ferry yacht steamer");
+    const found = () => terms.find(terms.placeOf("ship"), vocabulary.findTerm("ship"))[0] as object;
+    const kept = new WeakRef(found());
+    for (let place = 0; place < 600; place++) terms.find(place, -1);
+    await collectGarbage();
+    expect(kept.deref()).toBeUndefined();
+    expect(found()).toBeDefined();
   });
 
   it("are the same whether words came before or after the first search", () => {
