@@ -152,6 +152,8 @@ export class Vocabulary {
   }
 
   #cache(form: string, term: number): void {
+    // Most numbers come once, and would fill the cache.
+    if (/\d/.test(form)) return;
     if (this.#termOfForm.size >= MAX_CACHED_FORMS) this.#termOfForm.clear();
     this.#termOfForm.set(form, term);
   }
