@@ -165,7 +165,7 @@ const ROOMS: readonly Room[] = [
     "src/util/*.ts",
     CORE,
     FILES,
-    "node:(module|util|v8)",
+    "node:(module|util|v8|vm)",
     "node:timers/promises",
     "ajv/dist/2020\\.js",
     "ajv",
