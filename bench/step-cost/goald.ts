@@ -11,7 +11,8 @@ import { openLog } from "#util/log.ts";
 import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { readJob, startMeter } from "./meter.ts";
 
-for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge"]) setFlagsFromString(flag);
+for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge", "--heap-growing-percent=100"])
+  setFlagsFromString(flag);
 const { steps, baseUrl, folder, recallCount } = readJob();
 const meter = startMeter(steps);
 const home = await findHome({

@@ -29,7 +29,8 @@ export interface WakeReport {
   readonly laterMs: readonly number[];
 }
 
-for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge"]) setFlagsFromString(flag);
+for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge", "--heap-growing-percent=100"])
+  setFlagsFromString(flag);
 const job = JSON.parse(process.argv[2] ?? "{}") as WakeJob;
 const home = await findHome({
   flag: join(job.folder, "home"),
