@@ -2,10 +2,14 @@
  * many-agents.ts -- measures many agents in one daemon, against a model server that answers after 50 ms.
  *
  *   node bench/many-agents.ts [agents=200] [steps=10]
+ *   node bench/many-agents.ts 20 640
  *
- * Runs the real daemon in a process of its own and talks to its socket. All agents must finish. Prints event-loop delay
- * and memory of the daemon, its steps per second, and then the cost of commits
- * (group-commit.ts).
+ * Runs the real daemon in a process of its own, with the options of a daemon that goald starts, and talks to its socket.
+ * All agents must finish. Prints event-loop delay and memory of the daemon, its steps per second, and then the cost of
+ * commits (group-commit.ts).
+ *
+ * Targets of the second call: from 2,000 to 12,000 steps, over all agents, RSS grows by at most 2 KB a step; two minutes
+ * after the end it is within 80 MB of the idle daemon's.
  */
 import { fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -13,47 +17,57 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectHost } from "#api/client.ts";
+import { DAEMON_ENVIRONMENT, DAEMON_OPTIONS } from "#api/spawn-daemon.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const AGENTS = readCount(0, "the agents", 200);
 const STEPS = readCount(1, "the steps", 10);
 const LATENCY_MS = 50;
 const CONCURRENCY = 200;
+const SETTLE_MS = 5_000;
+const MARKS = [2_000, 12_000] as const;
+const AFTER_END_MS = 120_000;
 
 const home = mkdtempSync(join(tmpdir(), "goald-many-"));
 const model = fork(join(import.meta.dirname, "many-agents/model-server.ts"), [`${LATENCY_MS}`, `${STEPS}`]);
 const [port] = (await once(model, "message")) as [number];
 const env = {
+  ...DAEMON_ENVIRONMENT,
   ...process.env,
   OPENAI_API_KEY: "bench-needs-no-key",
   OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
   GOALD_EMBEDDER: "offline",
   GOALD_MODEL_CONCURRENCY: `${CONCURRENCY}`,
 };
-const daemon = fork(join(import.meta.dirname, "../src/goald.js"), ["daemon", "--home", home], { env });
+const daemon = fork(join(import.meta.dirname, "../src/goald.js"), ["daemon", "--home", home], {
+  env,
+  execArgv: [...DAEMON_OPTIONS],
+});
 try {
   const [hello] = (await once(daemon, "message")) as [{ ready?: { pid: number; socket: string } }];
   if (!hello.ready) throw new Error(`Expected the daemon to be ready, got ${JSON.stringify(hello)}.`);
   const { pid, socket } = hello.ready;
   const client = connectHost(socket);
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const idleMb = rssMb(pid);
   const startedAt = performance.now();
   const settings = { approve: "never", stepLimit: 10 * STEPS } as const;
   for (let number = 1; number <= AGENTS; number++)
     await client.create({ name: `Bench${number}`, role: "a writer of lines", goals: ["Write lines."], settings });
   let peakMb = idleMb;
+  const marksMb: number[] = [];
   let peakDelay = { p50: 0, p99: 0, max: 0 };
   for (;;) {
     const { agents, eventLoopDelayMs } = await client.status();
     peakMb = Math.max(peakMb, rssMb(pid));
+    if ((await countCalls()).requests >= (MARKS[marksMb.length] ?? Number.POSITIVE_INFINITY)) marksMb.push(rssMb(pid));
     if (eventLoopDelayMs.p99 >= peakDelay.p99) peakDelay = eventLoopDelayMs;
     if (agents.finished === AGENTS) break;
     if (agents.paused > 0) throw new Error(`${agents.paused} agents were paused.`);
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  model.send("count");
-  const [{ requests, mostOpen }] = (await once(model, "message")) as [{ requests: number; mostOpen: number }];
+  const { requests, mostOpen } = await countCalls();
   if (requests !== AGENTS * STEPS) throw new Error(`Expected ${AGENTS * STEPS} model calls, counted ${requests}.`);
   const rows: readonly (readonly [string, string])[] = [
     ["agents that finished", `${AGENTS} of ${AGENTS}`],
@@ -64,6 +78,7 @@ try {
     ["CPU ms per step", ((cpuSeconds(pid) * 1000) / requests).toFixed(2)],
     ["event-loop delay ms p50 / p99 / max", `${peakDelay.p50} / ${peakDelay.p99} / ${peakDelay.max}`],
     ["RSS MB idle / peak / at the end", `${idleMb} / ${peakMb} / ${rssMb(pid)}`],
+    ...(await measureMemory(pid, idleMb, marksMb)),
   ];
   console.log(
     `${AGENTS} agents of ${STEPS} steps each in one daemon; the model server answers after ${LATENCY_MS} ms.\n`,
@@ -77,6 +92,25 @@ try {
 }
 console.log("\nCommits in groups compared with one fsync per commit:\n");
 spawnSync(process.execPath, [join(import.meta.dirname, "group-commit.ts")], { stdio: "inherit" });
+
+async function countCalls(): Promise<{ readonly requests: number; readonly mostOpen: number }> {
+  model.send("count");
+  const [counts] = (await once(model, "message")) as [{ readonly requests: number; readonly mostOpen: number }];
+  return counts;
+}
+
+/** Returns no rows for a bench of too few steps. */
+async function measureMemory(pid: number, idleMb: number, [early, late]: readonly number[]) {
+  if (early === undefined || late === undefined) return [];
+  const grownKb = ((late - early) * 1024) / (MARKS[1] - MARKS[0]);
+  await new Promise((resolve) => setTimeout(resolve, AFTER_END_MS));
+  const afterMb = rssMb(pid);
+  return [
+    [`RSS MB at ${MARKS.join(" / ")} steps`, `${early} / ${late}`],
+    ["KB per step between, at most 2", `${grownKb.toFixed(1)} ${grownKb <= 2 ? "met" : "MISSED"}`],
+    ["RSS MB two minutes later, at most idle + 80", `${afterMb} ${afterMb <= idleMb + 80 ? "met" : "MISSED"}`],
+  ] as const;
+}
 
 function rssMb(pid: number): number {
   const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

@@ -38,7 +38,12 @@ const READY_MS = 10_000;
  * Limits V8's semi-space to 8 MB, which is enough for many agents (util/young-space.ts). Without the second option
  * SIGUSR1 opens a debugger that any program of this machine can use.
  */
-const NODE_OPTIONS = ["--max-semi-space-size=8", "--disable-sigusr1"];
+export const DAEMON_OPTIONS: readonly string[] = ["--max-semi-space-size=8", "--disable-sigusr1"];
+/**
+ * Options of glibc's malloc: arrays from 128 KB on go back to the system when they are freed, which malloc else stops
+ * after the first large one, and all threads share two arenas. A daemon with 20 agents takes 20 MB less.
+ */
+export const DAEMON_ENVIRONMENT = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" } as const;
 const MAX_OUT_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4_096;
 const TAIL_LINES = 12;
@@ -60,11 +65,11 @@ export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promi
   const sizeBefore = fstatSync(output).size;
   let child: ChildProcess;
   try {
-    child = spawn(process.execPath, [...NODE_OPTIONS, program, "daemon", "--home", home.root], {
+    child = spawn(process.execPath, [...DAEMON_OPTIONS, program, "daemon", "--home", home.root], {
       detached: true,
       stdio: ["ignore", output, output, "ipc"],
       cwd: "/",
-      env: { ...process.env, ...more },
+      env: { ...DAEMON_ENVIRONMENT, ...process.env, ...more },
     });
   } finally {
     closeSync(output);
