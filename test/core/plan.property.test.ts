@@ -9,6 +9,7 @@ import { openPlan } from "#loop/open-plan.ts";
 import * as given from "../helpers/events.ts";
 import { log } from "../helpers/events.ts";
 import { PlanOracle } from "../helpers/plan-oracle.ts";
+import { cases } from "../helpers/rounds.ts";
 
 const place = fc.constantFrom("0", "1", "2", "-1", "x", "01", "", "9");
 const anyId = fc.tuple(fc.constantFrom("0", "0", "0", "1", ""), fc.array(place, { maxLength: 4 }));
@@ -95,7 +96,7 @@ describe("a plan after any changes, valid and invalid", () => {
           expect(currentTask(plan)?.id ?? null).toBe(oracle.root.current?.id ?? null);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: cases(100) },
     );
     // Control: both kinds of changes occurred.
     expect(refused).toBeGreaterThan(made / 20);

@@ -6,6 +6,7 @@ import { cellBehaviour, evaluateCells, type Piece, type Program, replyToCells } 
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import { type Loop, makeLoop } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+import { cases } from "../helpers/rounds.ts";
 
 /** An empty file has no text to read: its first line is always there. */
 const FIRST: Piece = { kind: "line", id: 100 };
@@ -65,7 +66,7 @@ describe("cells with nested calls, sub-tasks and cells in them, interrupted at r
         expect(isFinished(state)).toBe(true);
         expect(await outcomeOf(loop)).toEqual(evaluateCells(programs));
       }),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     );
   });
 

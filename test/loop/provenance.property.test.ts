@@ -13,6 +13,7 @@ import { type Loop, makeLoop } from "../helpers/loop.ts";
 import { append, numberedModel, write } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+import { cases } from "../helpers/rounds.ts";
 
 const FILES = ["a.md", "sub/b.md", "c.md"] as const;
 type File = (typeof FILES)[number];
@@ -192,7 +193,7 @@ describe("any program of an agent, with a crash at any commit", () => {
         expect(await loop.store.files(copy.id)).toEqual(await loop.store.files(loop.row.id));
         expect((await loop.store.verify()).problems).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     );
   });
 });

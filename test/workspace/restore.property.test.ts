@@ -23,6 +23,7 @@ import { AT, finished } from "../helpers/events.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { restoreFile } from "../helpers/restore-file.ts";
+import { cases } from "../helpers/rounds.ts";
 
 /** A store, a folder, and a person who changes files without a report. */
 interface Setup {
@@ -179,8 +180,8 @@ async function liveThrough(setup: Setup, steps: readonly Step[], asks = true): P
 }
 
 describe.each([
-  ["a real folder and store", openRealSetup, 25],
-  ["the fakes", openFakeSetup, 100],
+  ["a real folder and store", openRealSetup, cases(25)],
+  ["the fakes", openFakeSetup, cases(100)],
 ] as const)("every version of every file, with %s", (_name, make, numRuns) => {
   it("can be restored from the history alone after any changes", async () => {
     await fc.assert(

@@ -1,0 +1,47 @@
+/**
+ * room.ts -- checks one folder of src: types of the whole project, lint and tests of src/NAME, commands and test/NAME.
+ *
+ * The compiler keeps what it found in node_modules/.cache, so that only what changed since is checked again.
+ * The exit code is 1 when one of the three failed, 2 when there is no such room.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+
+const CACHE = "node_modules/.cache/room.tsbuildinfo";
+
+/** Resolves with whether the program ended well. What it printed is shown at its end, in one piece. */
+function runProgram(title: string, args: readonly string[]): Promise<boolean> {
+  const started = performance.now();
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (more: string) => {
+      text += more;
+    });
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => {
+      const took = `${((performance.now() - started) / 1_000).toFixed(1)} s`;
+      console.log(`${text.trimEnd()}\n${code === 0 ? "✓" : "✗"} ${title}, ${took}\n`);
+      resolve(code === 0);
+    });
+  });
+}
+
+const [, , room = ""] = process.argv;
+const rooms = readdirSync("src", { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+if (!rooms.includes(room)) {
+  console.error(`src has no room ${JSON.stringify(room)}. Its rooms are: ${rooms.join(", ")}.`);
+  console.error("Name one of them: npm run room memory");
+  process.exit(2);
+}
+const folders = [`src/${room}`, `test/${room}`, ...(room === "commands" ? ["commands"] : [])].filter(existsSync);
+const results = await Promise.all([
+  runProgram("types", ["node_modules/typescript/bin/tsc", "--incremental", "--tsBuildInfoFile", CACHE]),
+  runProgram("lint", ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", ...folders]),
+  runProgram("tests", [
+    ...["--experimental-vm-modules", "--disable-warning=ExperimentalWarning", "node_modules/jest/bin/jest.js"],
+    `test/${room}/`,
+  ]),
+]);
+process.exitCode = results.every(Boolean) ? 0 : 1;
