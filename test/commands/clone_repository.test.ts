@@ -84,33 +84,6 @@ describe("clone_repository", () => {
   });
 
   it.each([
-    [".GIT/config"],
-    ["git~1/config"],
-    ["git~2/config"],
-    [".git /config"],
-    [".git./config"],
-    [".git::$INDEX_ALLOCATION/config"],
-    [".g\u200cit/config"],
-    ["sub/.git"],
-    ["fixtures/x.git/HEAD", "fixtures/x.git/config", "fixtures/x.git/objects/x", "fixtures/x.git/refs/x"],
-    ["p/head", "p/OBJECTS/x", "p/Refs/x"],
-    ["p/HEAD", "p/commondir"],
-    ["HEAD", "objects/x", "refs/x"],
-  ])("refuses a repository in which git would find another one: %s", async (...paths) => {
-    makeRepository(
-      root,
-      "inner.git",
-      paths.map((path) => ({ path, text: "[core]\n\tfsmonitor = touch /tmp/ran\n" })),
-    );
-    await expect(clone("new", `${server.origin}/inner.git`)).rejects.toMatchObject({
-      code: expect.stringMatching(/^GOALD_(GIT|PATH_REFUSED)$/),
-    });
-    expect(await readdir(desk.folder)).toEqual([]);
-    expect(await readdir(join(desk.home, "clones"))).toEqual([]);
-    await rm(join(root, "inner.git"), { recursive: true });
-  });
-
-  it.each([
     "--upload-pack=touch ran",
     "-u./payload",
     "ext::sh -c touch% ran",
