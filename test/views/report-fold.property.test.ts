@@ -20,7 +20,7 @@ import {
   requested,
 } from "../helpers/events.ts";
 import { foldReport } from "../helpers/report-fold.ts";
-import { rounds } from "../helpers/rounds.ts";
+import { cases } from "../helpers/rounds.ts";
 
 const KINDS = ["read", "write", "append", "delete", "restore", "fail", "deny", "interrupt", "reject", "say"] as const;
 interface Step {
@@ -172,7 +172,7 @@ describe("the fold of a log for its report", () => {
       ).toEqual(fold);
       expect(countFold(fold)).toEqual(countAll(whole));
     });
-    fc.assert(property, { numRuns: rounds(300) });
+    fc.assert(property, { numRuns: cases(300) });
   });
 
   it("differs when one event is left out (negative control)", () => {
