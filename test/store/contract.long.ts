@@ -1,4 +1,4 @@
-/** The whole contract on the store for many agents in its thread; `npm test` has the part about commits. */
+/** The whole contract on the store for many agents; `npm test` has the part about commits, in its thread. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ let stores = 0;
 // Each test starts a thread of its own, which compiles for itself.
 process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
 
+storeContract("the store for many agents", () => openGroupStore(join(folder, `${++stores}`, "goald.db")));
 storeContract("the store for many agents, in its thread", () =>
   openGroupStore(join(folder, `${++stores}`, "goald.db"), { thread: "always" }),
 );

@@ -16,8 +16,7 @@ let stores = 0;
 process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
 
 storeContract("the embedded store", () => openSqliteStore(join(folder, `${++stores}`, "goald.db")));
-storeContract("the store for many agents", () => openGroupStore(join(folder, `${++stores}`, "goald.db")));
-// contract.long.ts has the whole contract in a thread.
+// contract.long.ts has the whole contract on the store for many agents, in a thread and without one.
 coreStoreContract("the store for many agents, in its thread", () =>
   openGroupStore(join(folder, `${++stores}`, "goald.db"), { thread: "always" }),
 );

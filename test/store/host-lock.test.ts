@@ -3,14 +3,11 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { holdHostLock, isHostHeld, readHostInfo, takeHostLock } from "#store/host-lock.ts";
-import { rounds } from "../helpers/rounds.ts";
 
 const PROGRAM = fileURLToPath(new URL("./lock-process.ts", import.meta.url));
-const CONTENDERS = 6;
 const info = { pid: process.pid, version: "1.2.3", startedAt: "2026-11-20T10:00:00.000Z", socket: "daemon.sock" };
 
 describe("the host lock", () => {
@@ -126,42 +123,6 @@ describe("the host lock", () => {
     const lock = holdHostLock(path, info);
     expect(readHostInfo(path)).toEqual(info);
     lock.release();
-  });
-
-  it("goes to exactly one of six racing processes when its holder is killed, in every round", async () => {
-    let holder = await startContender();
-    expect(await contend(holder)).toBe("won");
-    let others = await Promise.all(Array.from({ length: CONTENDERS }, startContender));
-    for (let round = 0; round < rounds(3); round++) {
-      const gone = once(holder, "close");
-      children.delete(holder);
-      holder.kill("SIGKILL");
-      const racing = others.map(contend);
-      // A check of the lock during the race changes no outcome.
-      isHostHeld(path);
-      const answers = await Promise.all(racing);
-      await gone;
-      const winners = others.filter((_, index) => answers[index] === "won");
-      expect(winners).toHaveLength(1);
-      const [winner] = winners as [ChildProcess];
-      const losers = answers.filter((answer) => answer !== "won");
-      for (const answer of losers) expect(answer).toMatch(/^GOALD_ALREADY_RUNNING The agents of this home are run by /);
-      expect(readHostInfo(path)?.pid).toBe(winner.pid);
-      holder = winner;
-      others = [...others.filter((child) => child !== winner), await startContender()];
-    }
-  });
-
-  it("is not kept from its next holder by a process that waits for it", async () => {
-    holdHostLock(path, info).release();
-    using next = new DatabaseSync(path, { timeout: 100 });
-    next.exec("BEGIN IMMEDIATE; CREATE TABLE held (at);");
-    const waiting = contend(await startContender());
-    // The process has begun to wait, and does so for 300 ms.
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    // A commit needs the lock that no other process may share.
-    next.exec("COMMIT; BEGIN EXCLUSIVE;");
-    expect(await waiting).toMatch(/^GOALD_ALREADY_RUNNING/);
   });
 
   it("reports why the lock cannot be taken", () => {
