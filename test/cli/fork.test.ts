@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { append, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -76,22 +75,6 @@ describe("goald fork", () => {
     const [system, memory] = server.chats.at(-1)?.messages.map(({ content }) => content) ?? [];
     expect(system).toContain("1. Now in French");
     expect(memory).toMatch(/^Your memory of turn 1, [\s\S]*\n4\. write_to_file, [\s\S]*\ntext:\nsecond\n/);
-  });
-
-  it("runs in the host, if there is one, while the original is at work", async () => {
-    await using home = await makeDaemonHome(CALLS);
-    home.holdFrom(4);
-    endedWith(0, await home.goald.ask(["run", "-d", "--name", "T", "--role", "r", "--goal", "g"]));
-    await home.asked(4);
-    const [line] = linesOf(endedWith(0, await home.goald.ask(["fork", "t", "--step", "2", "--json"])));
-    expect(line).toMatchObject({ agent: "t-2", from: "t", step: 2, files: 2 });
-    expect(await home.goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(1));
-    expect(await home.goald.read("workspace/t-2/other.txt")).toBe("first\n");
-    const { stderr } = endedWith(3, await home.goald.ask(["fork", "t", "--step", "99"]));
-    expect(stderr).toContain("it has taken 4 steps");
-    home.release();
-    await home.logged("turn-finished");
-    expect((await lookInto(home.goald, "t-2")).problems).toEqual([]);
   });
 
   it("can start before the first step, with an empty folder", async () => {

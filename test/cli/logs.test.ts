@@ -2,8 +2,6 @@ import { appendFile, mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
-import { append, numberedModel } from "../helpers/numbered-model.ts";
-import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 let goald: Goald;
 let folder: string;
@@ -22,28 +20,6 @@ const stdoutOf = async (...args: readonly string[]): Promise<string> =>
   endedWith(0, await goald.ask(["logs", ...args])).stdout;
 const wordsOf = (stdout: string): readonly string[] =>
   [...stdout.matchAll(/word=(\w+)/g)].map(([, word]) => word ?? "");
-
-describe("the log of a real run", () => {
-  it("has one line for each step of an agent, also when selected by name", async () => {
-    await using server = await startOpenAIServer({
-      reply: numberedModel([append("a\n"), append("b\n")]),
-      embeddings: null,
-    });
-    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-    endedWith(0, await other.ask(["run", "--name", "Foo Bar", "--role", "r", "-g", "g", "--continuous"]));
-    const lines = linesOf(endedWith(0, await other.ask(["logs", "foo bar", "--json"])));
-    const steps = lines.filter(({ step }) => typeof step === "number");
-    expect(steps.map(({ step, agent, status }) => [step, agent, status])).toEqual([
-      [1, "foo-bar", "ok"],
-      [2, "foo-bar", "ok"],
-      [3, "foo-bar", "ok"],
-    ]);
-    expect(endedWith(0, await other.ask(["logs", "foo-bar", "--step", "2"])).stdout).toMatch(
-      /^\S+Z {2}info {3}foo-bar {2}step 2 {2}.*\n$/,
-    );
-    endedWith(3, await other.ask(["logs", "nobody"]));
-  });
-});
 
 describe("the output of goald logs", () => {
   beforeEach(async () => {

@@ -1,7 +1,7 @@
 /** Advisories against AutoGPT that map to goald. Others concern parts that goald does not have, such as webhooks. */
 import { type Defence, proof } from "./defence.ts";
 
-const REAL = "cli/advisories.test";
+const REAL = "cli/advisories.long";
 const DOOR = "http/public-door.test";
 const API = "api/refusals.test";
 const HOSTILE = "security/hostile-replies.test";
@@ -72,7 +72,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "A command runs by its exact name in the profile.",
     proofs: [
       proof(
-        "cli/command-profile.test",
+        "cli/command-profile.long",
         "offers these groups and names only: in the prompt, in the grammar, and when they run",
       ),
     ],

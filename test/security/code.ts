@@ -74,7 +74,7 @@ export const CODE: readonly Defence[] = [
         "loop/asked-script.test",
         "is asked again when the file has changed since: the new content does not run unseen",
       ),
-      proof("cli/approve-code.test", "is shown whole, with line numbers, before the answer and by goald show"),
+      proof("cli/approve-code.long", "is shown whole, with line numbers, before the answer and by goald show"),
       proof("loop/asked-script.test", "sees the whole file as it was at the question, and an unchanged file runs"),
       proof("loop/asked-script.test", "has numbered lines, and its control and unseen characters are written out"),
     ],

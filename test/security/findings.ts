@@ -10,10 +10,10 @@ export const FINDINGS: readonly Defence[] = [
       proof("loop/leaving.test", "waits for a person, says what would go where, and goes after a yes"),
       proof("loop/leaving.test", "is refused when nobody can be asked, and the run goes on"),
       proof(
-        "cli/what-may-leave.test",
+        "cli/what-may-leave.long",
         "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
       ),
-      proof("cli/what-may-leave.test", "sends it with the rule switched off"),
+      proof("cli/what-may-leave.long", "sends it with the rule switched off"),
       proof("loop/research-run.test", "asks nothing, and so is refused nothing when nobody can be asked"),
       proof("cli/research-run.long", "asks at most two questions in the background"),
       proof(
@@ -148,8 +148,8 @@ export const FINDINGS: readonly Defence[] = [
     id: "F9",
     claim: "Control characters and marks without width are in the output of no verb.",
     proofs: [
-      proof("cli/inert-output.test", "is in the output of any verb, as text or as JSON"),
-      proof("cli/inert-output.test", "is lost from an exported memory: each line is JSON that holds the same text"),
+      proof("cli/inert-output.long", "is in the output of any verb, as text or as JSON"),
+      proof("cli/inert-output.long", "is lost from an exported memory: each line is JSON that holds the same text"),
     ],
   },
   {
@@ -224,8 +224,8 @@ export const FINDINGS: readonly Defence[] = [
     id: "F10: debugger",
     claim: "SIGUSR1 opens no debugger.",
     proofs: [
-      proof("cli/debugger.test", "opens no debugger in a run in front of a person"),
-      proof("cli/debugger.test", "opens no debugger in the daemon"),
+      proof("cli/debugger.long", "opens no debugger in a run in front of a person"),
+      proof("cli/debugger.long", "opens no debugger in the daemon"),
     ],
   },
   {

@@ -65,7 +65,7 @@ export const HELD: readonly Defence[] = [
     claim:
       "A home that is found by walking upward is not read before a person trusts it; private folders stay private.",
     proofs: [
-      proof("cli/home.test", "is rejected without a terminal (exit 1), and nothing in it is read"),
+      proof("cli/home.long", "is rejected without a terminal (exit 1), and nothing in it is read"),
       proof("config/home.test", "is not read before it is trusted"),
       proof("config/home.test", "refuses a .goald that belongs to another user"),
       proof("config/home.test", "lets no other user write to the folders, whatever the umask"),
