@@ -133,7 +133,7 @@ describe("generate_image", () => {
     ["invalid bytes", { status: 200, body: { data: [{ b64_json: "%%%%" }] } }, /no base64/],
     ["a page as a picture", pictureAnswer(Buffer.from("<html>\u001b[2Jno picture</html>")), /no PNG.*no picture/],
     ["a picture that is too large", pictureAnswer(webp("VP8X", 70_000, 70_000)), /usual size/],
-    ["silence", { fault: "stall" }, /500 ms/],
+    ["silence", { fault: "stall" }, /250 ms/],
     ["half an answer", { fault: "cut" }, /./],
   ])("reports the problem after %s, sends one request and leaves no file", async (_title, answer, message) => {
     await using server = await answering(answer);

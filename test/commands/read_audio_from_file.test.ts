@@ -79,7 +79,7 @@ describe("read_audio_from_file", () => {
     ["text of another type", { status: 200, body: { text: ["a"] } }, /not with the text/],
     ["JSON of another kind", { status: 200, body: [1] }, /not with the text/],
     ["a flood", { status: 200, body: { text: "x".repeat(5 * 1024 * 1024) } }, /bytes/],
-    ["silence", { fault: "stall" }, /500 ms/],
+    ["silence", { fault: "stall" }, /250 ms/],
     ["a broken connection", { fault: "close" }, /./],
   ])("reports the problem after %s", async (_title, answer, message) => {
     await using server = await answering(answer);

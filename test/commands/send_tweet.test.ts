@@ -103,7 +103,7 @@ describe("send_tweet", () => {
   it.each<[title: string, answer: Answer, reason: RegExp]>([
     ["a fault of X", problemAnswer(503, "Service Unavailable", "Over capacity"), /503.*Over capacity/],
     ["a timeout of the server", { status: 408, body: "" }, /408/],
-    ["silence", { fault: "stall" }, /500 ms/],
+    ["silence", { fault: "stall" }, /250 ms/],
     ["half an answer", { fault: "stall-body" }, /./],
     ["a connection that broke", { fault: "close" }, /./],
     ["a web page", { status: 200, body: "<html><b>Log in</b></html>" }, /200.*Log in/],

@@ -52,7 +52,7 @@ export type Answer = string | Completion | RawAnswer | Fault;
 
 /** Returns a client's timeout for this answer: short for silence, else longer than a busy machine needs. */
 export const timeoutMsFor = (answer: Answer | undefined): number =>
-  typeof answer === "object" && "fault" in answer && answer.fault.startsWith("stall") ? 500 : 30_000;
+  typeof answer === "object" && "fault" in answer && answer.fault.startsWith("stall") ? 250 : 30_000;
 
 export const failure = (status: number, message: string, code: string | null = null): RawAnswer => ({
   status,

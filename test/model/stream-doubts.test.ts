@@ -70,7 +70,7 @@ describe("a filtered reply", () => {
 });
 
 describe("a stream that brings no output is silent", () => {
-  const QUICK = { timeoutMs: 600, idleTimeoutMs: 150 };
+  const QUICK = { timeoutMs: 300, idleTimeoutMs: 150 };
   const piece = (delta: object): string => chunk({ index: 0, delta });
   const calling = (text: string): object => ({
     tool_calls: [{ index: 0, id: "c", type: "function", function: { arguments: text } }],
@@ -81,10 +81,10 @@ describe("a stream that brings no output is silent", () => {
   const EMPTY = piece({ content: "" });
   const BLANK = piece({ content: " " });
   it.each<[of: string, begin: string, text: string, message: RegExp]>([
-    ["comments before the first output", "", ": ping\n\n", /no reply had begun after 600 ms/],
+    ["comments before the first output", "", ": ping\n\n", /no reply had begun after 300 ms/],
     ["comments after it", chunk(choice(0, "a")), ": ping\n\n", /nothing, or only white space, came for 150 ms/],
     ["empty pieces", chunk(choice(0, "a")), EMPTY, /nothing, or only white space, came for 150 ms/],
-    ["blanks before the first output", "", BLANK, /no reply had begun after 600 ms/],
+    ["blanks before the first output", "", BLANK, /no reply had begun after 300 ms/],
     ["blanks after it", chunk(choice(0, "a")), BLANK, /only white space, came for 150 ms/],
     ["line breaks as reasoning", piece({ reasoning_content: "a" }), piece({ reasoning_content: "\n" }), /white space/],
     ["blanks in the arguments of a call", piece(calling("{")), piece(calling("  ")), /only white space/],
@@ -122,11 +122,11 @@ describe("a slow stream that brings output", () => {
       async (outgoing) => {
         for (const piece of pieces) {
           outgoing.write(chunk(choice(0, piece)));
-          await sleep(100);
+          await sleep(40);
         }
         outgoing.end(END);
       },
-      { timeoutMs: 800, idleTimeoutMs: 800 },
+      { timeoutMs: 320, idleTimeoutMs: 320 },
     );
     expect(answer).toMatchObject({ kind: "replied", text: pieces.join("") });
   });
