@@ -32,7 +32,8 @@ import { removalContract } from "./store-removal.ts";
 import { sameRowContract } from "./store-same-rows.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
-  coreStoreContract(name, make);
+  commitContract(name, make);
+  describe(`${name} keeps the store contract`, () => generalContract(make));
   memoryContract(name, make);
   pieceContract(name, make);
   curationContract(name, make);
@@ -45,11 +46,6 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
 }
 
 /** The part of the contract about agents, logs, commits, inbox and timers. */
-export function coreStoreContract(name: string, make: () => Promise<Store>): void {
-  commitContract(name, make);
-  describe(`${name} keeps the store contract`, () => generalContract(make));
-}
-
 function generalContract(make: () => Promise<Store>): void {
   let store: Store;
   let lease: Lease;

@@ -1,4 +1,4 @@
-/** The whole contract on the store for many agents; `npm test` has the part about commits, in its thread. */
+/** The contract of stores on the store for many agents, in the calling thread and in one of its own. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
-import { coreStoreContract, storeContract } from "../contracts/store.ts";
+import { storeContract } from "../contracts/store.ts";
 import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
@@ -12,14 +11,9 @@ import { MemoryStore } from "../helpers/memory-store.ts";
 const folder = mkdtempSync(join(tmpdir(), "goald-store-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let stores = 0;
-// Each test starts a thread of its own, which compiles for itself.
-process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
 
 storeContract("the embedded store", () => openSqliteStore(join(folder, `${++stores}`, "goald.db")));
-// contract.long.ts has the whole contract on the store for many agents, in a thread and without one.
-coreStoreContract("the store for many agents, in its thread", () =>
-  openGroupStore(join(folder, `${++stores}`, "goald.db"), { thread: "always" }),
-);
+// contract.long.ts has the store for many agents.
 storeContract("the fake", async () => new MemoryStore());
 
 describe("the fake's power cut", () => {

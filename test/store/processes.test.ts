@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, said, stamped } from "../contracts/store-builders.ts";
 import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
-import { rounds } from "../helpers/rounds.ts";
 
 const PROGRAM = fileURLToPath(new URL("./committing-process.ts", import.meta.url));
 
@@ -21,34 +20,6 @@ describe("the embedded store, with real processes", () => {
     folder = mkdtempSync(join(tmpdir(), "goald-processes-"));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  it.each(["one", "two"].map((name) => [name]))(
-    "loses nothing that was acknowledged to kill -9, again and again (store %s)",
-    async (name) => {
-      const path = join(folder, name, "goald.db");
-      let known = 0;
-      for (let kill = 0; kill < rounds(4); kill++) {
-        const writer = startWriter(path);
-        await writer.reach(1);
-        await sleep(Math.random() * 40);
-        writer.child.kill("SIGKILL");
-        await writer.ended;
-        const acknowledged = Number(writer.lines.at(-1));
-        expect(acknowledged).toBeGreaterThan(known);
-        // A reader needs no recovery by a writer first, and finds the same.
-        const reader = await openSqliteReader(path);
-        const { head, events, snapshot } = await reader.load("foo", 1);
-        expect(head).toBeGreaterThanOrEqual(acknowledged);
-        expect(events.at(-1)?.seq ?? snapshot?.seq).toBe(head);
-        if (kill % 3 === 0) expect(await reader.verify()).toEqual({ agents: 1, events: head, problems: [] });
-        await reader.close();
-        known = head;
-      }
-      const store = await openSqliteStore(path);
-      expect(await store.verify()).toEqual({ agents: 1, events: known, problems: [] });
-      await store.close();
-    },
-  );
 
   it("detects a commit that was acknowledged before it was made", async () => {
     const path = join(folder, "boast", "goald.db");
