@@ -1,5 +1,5 @@
 /**
- * Child process of append_to_file.test.ts: makes one call like the daemon, prints its position and waits for a kill.
+ * Child process of the tests of append_to_file: makes one call like the daemon, prints its position and waits for a kill.
  */
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import appendToFile from "../../commands/append_to_file.ts";

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFile, readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import appendToFile from "../../commands/append_to_file.ts";
@@ -128,18 +128,6 @@ describe("append_to_file, killed with kill -9", () => {
     const prepared = await killAt(start(desk, point, "7"), `at ${point}`);
     await recover(desk, prepared, "x".repeat(7));
     expect(await read(desk)).toBe(`first\n${"x".repeat(7)}`);
-  });
-
-  it("in the middle of a long write, appends its text exactly once", async () => {
-    await using desk = await makeDesk();
-    await writeFile(join(desk.folder, file), "first\n");
-    const bytes = 48 * 1024 * 1024;
-    const grows = async (): Promise<void> => {
-      while ((await stat(join(desk.folder, file))).size <= 6);
-    };
-    const prepared = await killAt(start(desk, "running", String(bytes)), "at running", grows);
-    await recover(desk, prepared, "x".repeat(bytes));
-    expect((await read(desk)) === `first\n${"x".repeat(bytes)}`).toBe(true);
   });
 
   it("appends its text twice when it is run again without a probe (control)", async () => {

@@ -14,7 +14,7 @@ export const FINDINGS: readonly Defence[] = [
         "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
       ),
       proof("cli/what-may-leave.long", "sends it with the rule switched off"),
-      proof("loop/research-run.test", "asks nothing, and so is refused nothing when nobody can be asked"),
+      proof("loop/research-run.long", "asks nothing, and so is refused nothing when nobody can be asked"),
       proof("cli/research-run.long", "asks at most two questions in the background"),
       proof(
         "cli/research-run.long",
