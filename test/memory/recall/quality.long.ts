@@ -1,4 +1,4 @@
-/** Quality of the ten recalls when rows repeat; quality.test.ts has the other measures. */
+/** Quality of the ten recalls when rows repeat; quality-ratios.long.ts has the other measures. */
 import { expect, it } from "@jest/globals";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
 import { measureNearDuplicates, measureQuality, measureWaste } from "../../../bench/memory-quality/measure.ts";

@@ -6,12 +6,8 @@ import { vectorIndexContract } from "../../contracts/vector-index.ts";
 import { plainIndex } from "../../helpers/plain-index.ts";
 import { clusteredVectors } from "../../helpers/random-vectors.ts";
 
-vectorIndexContract("the plain index of the tests", plainIndex);
+// exact-index.long.ts has the others that keep it.
 vectorIndexContract("the exact index", (dimensions) => new ExactIndex(dimensions));
-vectorIndexContract(
-  "the exact index without WebAssembly",
-  (dimensions) => new ExactIndex(dimensions, openScanMemory({ native: false })),
-);
 
 describe("the exact index", () => {
   it("shares one memory with others without mixing rows, and frees its blocks", async () => {
