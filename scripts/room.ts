@@ -1,8 +1,8 @@
 /**
- * room.ts -- checks one folder of src: types of the whole project, lint and tests of src/NAME, commands and test/NAME.
+ * room.ts -- checks one folder of src: types of the whole project, and lint and tests of src/NAME and test/NAME.
  *
- * The compiler keeps what it found in node_modules/.cache, so that only what changed since is checked again.
- * The exit code is 1 when one of the three failed, 2 when there is no such room.
+ * The compiler keeps its results in node_modules/.cache and checks again what changed since.
+ * The exit code is 1 when one of the three failed, and 2 when src has no such folder.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -22,7 +22,7 @@ function runProgram(title: string, args: readonly string[]): Promise<boolean> {
     child.on("error", reject);
     child.on("close", (code) => {
       const took = `${((performance.now() - started) / 1_000).toFixed(1)} s`;
-      console.log(`${text.trimEnd()}\n${code === 0 ? "✓" : "✗"} ${title}, ${took}\n`);
+      console.log(`${text.trim()}\n${code === 0 ? "✓" : "✗"} ${title}, ${took}`.trimStart());
       resolve(code === 0);
     });
   });
