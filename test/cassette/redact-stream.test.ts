@@ -157,13 +157,6 @@ describe("a recorded stream", () => {
       expect(redacted.includes(one) && redacted.includes(two)).toBe(false);
     }
   });
-
-  it("costs time in proportion to its length, also for odd streams", () => {
-    for (const piece of ["data: {\n", 'data: {"choices":[', "\\", "%41", '{"a":"', "data:\n"])
-      expect(typeof redactReply(piece.repeat(100_000), redact)).toBe("string");
-    const deep = `data: ${'{"a":'.repeat(50_000)}"${PLAIN}"${"}".repeat(50_000)}\n\n`;
-    expect(redactReply(deep, redact)).not.toContain(PLAIN);
-  });
 });
 
 describe("a recording of a run whose model repeats the key in pieces", () => {
