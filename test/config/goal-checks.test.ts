@@ -43,8 +43,8 @@ describe("ai_checks in an agent file", () => {
       ],
     ],
     ["{file: a.json, schema: {type: array}}", [{ kind: "schema", path: "a.json", schema: { type: "array" } }]],
-    ['{python: "assert 1"}', [{ kind: "code", language: "python", code: "assert 1" }]],
-    ['{javascript: "1"}', [{ kind: "code", language: "javascript", code: "1" }]],
+    ['{python: "assert 1"}', [{ kind: "code", language: "python", code: "assert 1", needsApproval: true }]],
+    ['{javascript: "1"}', [{ kind: "code", language: "javascript", code: "1", needsApproval: true }]],
     ['{url: "https://example.org/a"}', [{ kind: "url", url: "https://example.org/a" }]],
     ['{url: "https://example.org/a", status: 404}', [{ kind: "url", url: "https://example.org/a", status: 404 }]],
     ['{judge: "Is it?", file: plan.md}', [{ kind: "judge", question: "Is it?", paths: ["plan.md"] }]],
@@ -85,7 +85,7 @@ describe("ai_checks in an agent file", () => {
     await writeFile(join(folder, "checks", "check.py"), "assert True\n");
     expect(await readFile("- {file: data.json, schema: data.schema.json}\n- {code_file: checks/check.py}\n")).toEqual([
       { goal: null, test: { kind: "schema", path: "data.json", schema: { required: ["a"] } } },
-      { goal: null, test: { kind: "code", language: "python", code: "assert True\n" } },
+      { goal: null, test: { kind: "code", language: "python", code: "assert True\n", needsApproval: true } },
     ]);
   });
 
