@@ -113,7 +113,7 @@ async function askModel(page: Page, passages: readonly Passage[], question: stri
   try {
     const asked = { role: "fast", words: "browse-website", material, schema: ANSWER } as const;
     const { value } = await use("advisor").ask(asked, signal);
-    return formatAnswer(value as PageAnswer, passages);
+    return formatAnswer(dropAddresses(value as PageAnswer, page), passages);
   } catch (error) {
     if (
       isGoaldError(error, "GOALD_MODEL") ||
@@ -123,6 +123,16 @@ async function askModel(page: Page, passages: readonly Passage[], question: stri
       return undefined;
     throw error;
   }
+}
+
+/** A page may have told the model to write an address that holds something of the question. */
+function dropAddresses(value: PageAnswer, { text, links, url }: Page): PageAnswer {
+  const isOnPage = (address: string): boolean =>
+    text.includes(address) || url === address || links.some(({ href }) => href === address);
+  const answer = value.answer.replace(/https?:\/\/[^\s"'<>`)\]]*[^\s"'<>`)\].,;:!?]/gi, (address) =>
+    isOnPage(address) ? address : "(an address that is not on the page)",
+  );
+  return { ...value, answer };
 }
 
 function formatAnswer({ found, answer, quotes }: PageAnswer, passages: readonly Passage[]): string {

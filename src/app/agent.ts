@@ -130,7 +130,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   return createPrepare({
     ...knownTo(host, tape),
     agentId: row.id,
-    ...cellPartsOf(host, tape, describeLeavingFor(host)),
+    ...cellPartsOf(host, tape, describeLeavingFor(host, row, tape)),
     folder,
     model,
     modelName: settings.models.smart,

@@ -10,7 +10,7 @@ import { INSTALL_SANDBOX, isCellCommand } from "#core/cells.ts";
 import { runsChecks, runsUnapproved } from "#core/goal-check.ts";
 import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
-import type { LeavingParts } from "#loop/describe-leaving.ts";
+import type { DescribeLeaving } from "#loop/describe-leaving.ts";
 import type { PerformParts } from "#loop/perform.ts";
 import { findLanguages } from "#sandbox/languages.ts";
 import { createSandbox } from "#sandbox/sandbox.ts";
@@ -131,17 +131,16 @@ export interface CellsHost {
 export function cellPartsOf(
   host: CellsHost,
   tape: Tape | undefined,
-  leaving: Partial<LeavingParts>,
-): Partial<LeavingParts> & Pick<PerformParts, "cells"> {
-  if (!host.services.cells?.ready) return leaving;
+  describeLeaving: DescribeLeaving | undefined,
+): { readonly describeLeaving?: DescribeLeaving } & Pick<PerformParts, "cells"> {
+  if (!host.services.cells?.ready) return describeLeaving ? { describeLeaving } : {};
   const sandbox = tape ? tape.sandbox(() => host.sandbox()) : host.sandbox();
   const { cellSeconds, imports } = host.settings.sandbox;
   return {
-    ...leaving,
-    describeLeaving: async (calls, journal, received) => {
+    describeLeaving: async (calls, journal) => {
       const runsCode = calls.some((call) => isCellCommand(call.name) || runsUnapproved(call, journal.state));
       if (runsCode) host.level.finding = await sandbox.find();
-      return (await leaving.describeLeaving?.(calls, journal, received)) ?? [];
+      return (await describeLeaving?.(calls, journal)) ?? [];
     },
     cells: { sandbox, timeLimitMs: cellSeconds * 1_000, imports, location: readLocation(host.settings.location) },
   };

@@ -9,14 +9,13 @@ const MAX_CHARS = 64_000_000;
 
 /** Returns what is wrong, as the end of a sentence; undefined for a namespace that the log can hold. */
 export function findNamespaceProblem(write: NamespaceWrite): string | undefined {
-  const { language, version, definitions, values, lost, change, carries } = write;
+  const { language, version, definitions, values, lost, change } = write;
   if ((language !== "python" && language !== "javascript") || typeof version !== "string")
     return "a namespace without language and version";
   const arePairs = isContent(definitions, values, isText) && (!change || isContent(change.definitions, change.values));
   if (!arePairs) return "a namespace whose names, sources or values are no texts";
   if (!Array.isArray(lost) || !lost.every((one) => isName(one?.name) && isName(one?.reason)))
     return "lost names without a name and a reason";
-  if (carries && (!isText(carries.from) || !isText(carries.where))) return "a namespace with text of nobody";
   const count = definitions.length + Object.keys(values).length + lost.length;
   if (count > MAX_NAMES) return `a namespace of ${count} names, more than ${MAX_NAMES}`;
   const chars = charsIn(definitions, values) + (change ? charsIn(change.definitions, change.values) : 0);

@@ -10,6 +10,7 @@ import {
   yesOrNo,
 } from "./setting-row.ts";
 
+const HOST = "[\\w-]+(?:\\.[\\w-]+)+";
 const ORIGIN = "https?://[^\\s/?#@,]+/?";
 const PROVIDER = "(?:tavily|serper|brave|searxng|duckduckgo)";
 
@@ -36,7 +37,16 @@ export const SERVICE_SETTINGS = [
     environment: ["GOALD_ASK_BEFORE_SENDING"],
     ...yesOrNo,
     meaning:
-      "After an agent has read text from outside, ask before it sends text of your files, memory or words, or over 200 characters of its own, or reaches an unknown host. With `--approve never`, refuse to send such text.",
+      "After an agent has read text from outside, ask before it opens an address that nobody gave it, or sends many words of its own. With `--approve never`, refuse.",
+  },
+  {
+    name: "web.openHosts",
+    environment: ["GOALD_OPEN_HOSTS"],
+    schema: { type: "string", nullable: true, maxLength: 4000, pattern: `^${HOST}(?:[,\\s]+${HOST})*$` },
+    expected: "names of hosts with commas between them, such as wikipedia.org,arxiv.org",
+    meaning:
+      "Public sources, and their subdomains, of which an agent may open any address unasked. Name only hosts whose logs no stranger can read.",
+    whenUnset: "none",
   },
   {
     name: "web.downloadMegabytes",

@@ -22,8 +22,6 @@ export interface Observation {
   readonly source: "goald" | "workspace" | "person" | "web" | "agent" | "model";
   /** Sources of the outside words that the text holds. Absent: none, or only `source` is known. */
   readonly outside?: readonly OutsideSource[];
-  /** A sub-agent's report holds text of its folder, memory or people, which may not leave unasked. */
-  readonly carries?: true;
   /** The result as JSON, for code that made the call. Absent: code gets the text. Not kept where no code reads it. */
   readonly value?: unknown;
   /** The code of a cell called `stop()`: its frame asks to end the work. */

@@ -49,7 +49,7 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
   const { step, callId, observation, closesTurn, reconciled, spent } = event;
   const { status, source, text, code, outside } = observation;
   const open = openCommand(state, callId);
-  const { call, leaving, thought = "" } = open ?? {};
+  const { call, thought = "" } = open ?? {};
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
   const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
@@ -70,7 +70,7 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {
     if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };
-    const end = { reason: headOf(text), ...(leaving?.carries ? { carries: true as const } : {}) };
+    const end = { reason: headOf(text) };
     return frame.kind === "agent" ? { ...frame, phase: { kind: "closing", end } } : frame;
   });
 }

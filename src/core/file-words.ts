@@ -12,7 +12,7 @@ import { addSources, type OutsideSource } from "./provenance.ts";
 import { splitSubagentPath } from "./subagents/folder.ts";
 
 /** The newest change of a path. `at`: null until it is committed. */
-export type LastChange = Pick<LastFileVersion, "operation" | "bytes" | "sha256" | "outside" | "seq"> & {
+export type LastChange = Pick<LastFileVersion, "operation" | "bytes" | "sha256" | "outside" | "seq" | "callId"> & {
   readonly at: string | null;
 };
 
@@ -55,7 +55,8 @@ export async function wordsOf(
   return { outside: addSources(own.outside, sources), at: own.at > theirs.at ? own.at : theirs.at };
 }
 
-async function findNewest(path: string, lookUp: LookUp): Promise<LastChange | undefined> {
+/** The newest of a file's own last version and the rows of the folders above it. */
+export async function findNewest(path: string, lookUp: LookUp): Promise<LastChange | undefined> {
   let newest = await lookUp(path);
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
     const above = await lookUp(path.slice(0, end));

@@ -2,7 +2,6 @@
 import type { ReplyForm } from "./agent-settings.ts";
 import type { CommandCall, Observation, WaitFor } from "./call.ts";
 import type { OutputMode } from "./event.ts";
-import type { CarriedOrigin } from "./leaving.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
@@ -61,7 +60,7 @@ export type Phase =
   | { readonly kind: "waiting"; readonly callId: string; readonly waitFor: WaitFor; readonly until: string | null }
   /** The code of a cell asked to end the work. */
   | { readonly kind: "ending"; readonly reason: string }
-  | { readonly kind: "closing"; readonly end: { readonly reason: string; readonly carries?: true } }
+  | { readonly kind: "closing"; readonly end: { readonly reason: string } }
   /** Nested work only: the event with the result, or the reason why there is none. */
   | {
       readonly kind: "ended";
@@ -109,8 +108,6 @@ export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
   readonly returns: Readonly<Record<string, unknown>>;
   /** How the model answers in this run. Absent: as in the frame below. */
   readonly form?: ReplyForm;
-  /** Code that has text of this origin wrote the task, in which no search finds it. */
-  readonly carries?: CarriedOrigin;
 }
 
 /** The recorded end of nested work. The result itself is in the log. */

@@ -52,13 +52,13 @@ export const pendingFrame = (state: AgentState, callId: string): Frame | undefin
   state.frames.find(({ origin }) => origin?.callId === callId);
 
 export function pushFrame(state: AgentState, event: EventOf<"frame-pushed"> & At): AgentState {
-  const { frame: id, kind, callId, step, ordinal, hash, task = "", returns = {}, form, carries, seq } = event;
+  const { frame: id, kind, callId, step, ordinal, hash, task = "", returns = {}, form, seq } = event;
   const parent = state.frames.at(-1)?.phase;
   if (parent?.kind !== "executing") return state;
   const command = state.open.find((call) => call.callId === parent.callId);
   const name = command?.kind === "command" ? command.call.name : "";
   const of = { callId: parent.callId, command: name, step, ordinal, hash, seq };
-  const origin = { ...of, task, returns, ...(form ? { form } : {}), ...(carries ? { carries } : {}) };
+  const origin = { ...of, task, returns, ...(form ? { form } : {}) };
   const frame = createFrame({ id, kind, path: callId, origin });
   const [root, ...rest] = state.frames;
   return { ...state, framesPushed: Math.max(state.framesPushed, id), frames: [root, ...rest, frame] };

@@ -1,59 +1,51 @@
-/** leaving.ts -- describes the text that a call would send out, for the question to a person. */
+/** leaving.ts -- what a call would send out beyond the rule of src/egress, and the words for it. */
 
-/** Text of the agent's folder, memory or people that a call would send out. */
-export interface CarriedText {
-  readonly from: "folder" | "memory" | "person" | "agent";
-  /** The file, the memory's id, the agent's id, or whose words; empty when it is not known. */
-  readonly where: string;
-  readonly chars: number;
-  /** The beginning of the text. */
-  readonly excerpt: string;
-  /** Code sends it after it received such text, which it could send in any form. `chars` and `excerpt` are of what it sends. */
-  readonly isByCode?: true;
-}
-
-/** Where such text came from. `isPlain`: it is ordinary words of a person, which a search may send. */
-export type CarriedOrigin = Pick<CarriedText, "from" | "where"> & { readonly isPlain?: true };
-
-/** Recorded with a call of an agent that received outside words. Absent when none of the three applies. */
+/** Recorded with a call of an agent that received outside words. Absent when the call is within the rule. */
 export interface Leaving {
   /** The host that the call names; else the command. */
   readonly to: string;
-  readonly carries?: CarriedText;
-  /** Characters of the model's own, when they are more than MAX_OWN_CHARS. */
+  /** An address that stands in nothing that the agent may follow, on one line. */
+  readonly address?: string;
+  /** Pages of the address's site in this turn, with this one, when they are more than MAX_SITE_PAGES. */
+  readonly pages?: number;
+  /** Characters of words that neither the web nor a person said, when they are more than MAX_OWN_CHARS. */
   readonly ownChars?: number;
-  /** The host was in no page, search answer, words of a person or setting. */
-  readonly isUnknownHost?: true;
-  /** Another agent of the family receives it. Nobody is asked, and that agent may not send it out unasked. */
-  readonly isWithin?: true;
+  /** The same over all calls of the turn, when they are more than MAX_TURN_CHARS. */
+  readonly turnChars?: number;
+  /** A number, key or e-mail address that a file of the folder has. */
+  readonly quotes?: { readonly file: string; readonly text: string };
 }
 
-/** Shortest text of the agent's folder, memory or people that counts as carried. */
-export const MIN_CARRIED_CHARS = 24;
-export const MAX_OWN_CHARS = 200;
+/** Pages of one site in a turn beyond those that a person named: a choice among links says something, too. */
+export const MAX_SITE_PAGES = 20;
+/** An ordinary search query has fewer than 100 characters. */
+export const MAX_OWN_CHARS = 100;
+export const MAX_TURN_CHARS = 2_000;
 
 /** The question to a person. */
-export function describeLeaving(leaving: Leaving): string {
-  const { to, carries, ownChars, isUnknownHost } = leaving;
-  const parts = [
-    carries && `${describeCarried(carries)} would go to ${to}: "${carries.excerpt}"`,
-    ownChars !== undefined && `${ownChars} characters of the model's own would go to ${to}`,
-    isUnknownHost && `${to} was in no page, search answer, setting or words of a person`,
-  ];
-  const said = parts.filter((part) => typeof part === "string").join("; ");
-  return `The agent has read text from outside, and ${said}.`;
-}
+export const describeLeaving = (leaving: Leaving): string =>
+  `The agent has read text from outside, and ${listReasons(leaving)}.`;
 
 /** The observation of a call that is refused because nobody is asked. */
-export const refuseLeaving = ({ to, carries }: Leaving & { readonly carries: CarriedText }): string =>
-  `It was not run, and nothing was sent. ${describeCarried(carries)} would have gone to ${to}. You have read text from outside, and in this run ` +
-  "nobody can be asked whether such text may leave. Do not try it in another form. Ask with words of your own, follow an address as a " +
-  "page gives it, or go on without it.";
+export const refuseLeaving = (leaving: Leaving): string =>
+  `It was not run, and nothing was sent: you have read text from outside, and ${listReasons(leaving)}. Nobody can be asked in this run. ` +
+  `${leaving.address === undefined && leaving.pages === undefined ? ALLOWED_WORDS : ALLOWED_ADDRESSES} Or go on without it.`;
 
-const WHOSE = { folder: "the folder", memory: "memory", person: "a person", agent: "another agent" } as const;
+const ALLOWED_ADDRESSES =
+  "You may open an address exactly as a page, a search answer or a person gave it, a folder above it, the first page of a host that a person named, " +
+  `and any page of the public sources in the setting web.openHosts; at most ${MAX_SITE_PAGES} pages of one site in a turn. Search for the page to get its address.`;
+const ALLOWED_WORDS =
+  `A search or message may have up to ${MAX_OWN_CHARS} characters of words that neither the web nor a person said, ${MAX_TURN_CHARS} in a turn, ` +
+  "and no number, key or e-mail address from the folder. Use fewer and more general words.";
 
-function describeCarried({ from, where, chars, isByCode }: CarriedText): string {
-  const place = where === "" ? "" : ` (${JSON.stringify(where)})`;
-  if (isByCode) return `${chars} characters from code that has text of ${WHOSE[from]}${place}`;
-  return `${chars} characters of text from ${WHOSE[from]}${place}`;
+/** Events of an older form have other fields, which name no reason. */
+function listReasons({ to, address, pages, ownChars, turnChars, quotes }: Leaving): string {
+  const reasons = [
+    address && `the address ${address} stands in no page, search answer, setting or words of a person`,
+    pages && `this would be page ${pages} of ${to} in this turn, and ${MAX_SITE_PAGES} may be opened unasked`,
+    ownChars && `${ownChars} characters that neither the web nor a person said would go to ${to}`,
+    turnChars && `with this call ${turnChars} such characters would have left in this turn`,
+    quotes && `${JSON.stringify(quotes.text)} from the file ${JSON.stringify(quotes.file)} would go to ${to}`,
+  ].filter((reason) => typeof reason === "string");
+  return reasons.join("; ") || `the call would send something to ${to} that needs a person's yes`;
 }

@@ -1,7 +1,6 @@
 /** nested-event.ts -- events of nested work: the stack of frames (frames.ts), and the namespaces of cells (cells.ts). */
 import type { ReplyForm } from "./agent-settings.ts";
 import type { OfCall } from "./event.ts";
-import type { CarriedOrigin } from "./leaving.ts";
 import type { CellLanguage, LostName, NamespaceChange } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
@@ -22,8 +21,6 @@ export type NestedEvent =
       readonly form?: ReplyForm;
       /** Sources of the outside words that the command had received when it asked. */
       readonly outside?: readonly OutsideSource[];
-      /** Code that has text of this origin wrote the task. */
-      readonly carries?: CarriedOrigin;
     } & OfCall)
   | ({
       readonly type: "frame-popped";
@@ -47,8 +44,6 @@ export type NestedEvent =
       readonly change?: NamespaceChange;
       /** Sources of all outside words that the namespace has received; absent: none. */
       readonly outside?: readonly OutsideSource[];
-      /** Text of the folder, memory or people that the namespace has received; absent: none. */
-      readonly carries?: CarriedOrigin;
     } & OfCall)
   /** A search for methods found these, best first. */
   | ({ readonly type: "methods-found"; readonly names: readonly string[] } & OfCall);

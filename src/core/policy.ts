@@ -46,19 +46,17 @@ export function judge(
   const isForGood = destroys !== undefined && call.args[destroys] === true;
   const facts = isForGood ? { ...command.annotations, destructive: true, restorable: false } : command.annotations;
   const { approve } = state.settings;
-  const leaves = leaving?.isWithin ? undefined : leaving;
-  if (approve === "never" && leaves?.carries)
-    return { kind: "deny", reason: refuseLeaving({ ...leaves, carries: leaves.carries }) };
+  if (approve === "never" && leaving) return { kind: "deny", reason: refuseLeaving(leaving) };
   // An approval given ahead, or a start without approvals, does not cover such a file.
   const asked = listAsked(call.args, writes);
-  if (asked.length > 0) return judgeAsked(asked, state, leaves);
-  if (approve === "never" || (approve === "risky" && !isRisky(facts) && !leaves))
+  if (asked.length > 0) return judgeAsked(asked, state, leaving);
+  if (approve === "never" || (approve === "risky" && !isRisky(facts) && !leaving))
     return { kind: "allow", by: "policy" };
   // A person who approved ahead did not know what the agent would read meanwhile.
-  const isUnforeseen = leaves !== undefined || (isTainted(state) && isRisky(facts));
+  const isUnforeseen = leaving !== undefined || (isTainted(state) && isRisky(facts));
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
   const why = approve === "always" ? "Every command needs your approval." : (command.risk ?? riskOf(facts));
-  return ask(leaves ? describeLeaving(leaves) : why, state, leaves);
+  return ask(leaving ? describeLeaving(leaving) : why, state, leaving);
 }
 
 /** A step of a command runs, but code of checks that nobody has approved asks where other code asks. */

@@ -30,7 +30,6 @@ export interface TurnMemory {
 export type TurnEvent =
   /** New goals or a person's words arrived after the last turn was finished. */
   | { readonly type: "turn-started"; readonly turn: number }
-  /** `carries`: as in the report to the parent (call.ts). */
-  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string; readonly carries?: true }
+  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string }
   /** Recorded right before the turn is finished. */
   | ({ readonly type: "turn-remembered" } & TurnMemory);

@@ -1,30 +1,47 @@
 /**
- * egress.ts -- computes what the calls of a reply would send out, for the policy and for people.
+ * egress.ts -- judges what the calls of a reply would send out after the agent has read outside words.
  *
- * The caller asks only for an agent that received outside words. At the agent's first call of a command of the outside, the
- * newest events of its log are read, so that the cost has a bound.
+ * An address may be followed when it stands in a page, a search answer, a setting, a person's words or a file that the agent did
+ * not write; so may a folder above it, and any page of an open host. Of a search or a message few characters may be words that
+ * neither the web nor a person said. No form of a text is decoded: an address that nobody gave stays unknown in any form.
+ *
+ * Known words and counts come from the newest events of the log, so that the cost has a bound.
  */
 import type { CommandCall } from "#core/call.ts";
-import type { RecordedEvent } from "#core/event.ts";
-import { type CarriedOrigin, type CarriedText, type Leaving, MAX_OWN_CHARS } from "#core/leaving.ts";
+import type { EventOf, RecordedEvent } from "#core/event.ts";
+import { type Leaving, MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS } from "#core/leaving.ts";
 import type { AgentState } from "#core/state.ts";
-import { oneLine } from "#core/text.ts";
+import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import { type CarriedSearch, countUnmarked, findCarriedText } from "./carried-text.ts";
-import { type CommandFacts, Corpus, type CorpusParts, type SentCall } from "./corpus.ts";
-import { foldText } from "./fold-text.ts";
-import { type KnownPart, splitAddress } from "./known-addresses.ts";
-import { isPlainWords } from "./plain-words.ts";
-import { listSentText, type SentPart, type SentText } from "./sent-text.ts";
-import type { ShelfText } from "./text-shelf.ts";
+import { type CommandFacts, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
+import { addressKey, cutNumber, foldersOf, listAddresses, listNumbers, siteOf, WORD, wordsIn } from "./text-keys.ts";
 
-/** About 600 steps. The model sees an older text only as a recall or in a file, which are read anew. Reading takes some 50 ms. */
+/** About 600 steps. Reading takes some 50 ms. */
 const MAX_EVENTS = 2_000;
 const PAGE_EVENTS = 200;
+/** Known words, addresses or numbers. The oldest go first. */
+const MAX_KNOWN = 200_000;
+const MAX_SHOWN_CHARS = 200;
 
-export interface EgressParts extends CorpusParts {
-  /** The settings, one value a line. */
+export interface EgressParts {
+  facts(name: string): CommandFacts | undefined;
+  /** The whole text, from its blob if it has one. */
+  read(text: Text): Promise<string>;
+  /** The settings without secrets, one value a line. */
   readonly settingTexts: string;
+  /** Hosts whose pages may be opened by any address; so may those of their subdomains. */
+  readonly openHosts: readonly string[];
+  readonly folder: EgressFolder;
+  /** True when a parent or a sub-agent of the agent may follow this address: agents pass on what they have read. */
+  isKnownToFamily(url: URL): Promise<boolean>;
+}
+
+/** The agent's files. Both look-ups read all of them, up to a limit, and happen only when nothing else decides. */
+export interface EgressFolder {
+  /** The first file with such a number; without files that the web wrote. */
+  findNumber(numbers: ReadonlySet<string>): Promise<{ readonly file: string; readonly text: string } | undefined>;
+  /** True when a file that a person or the web wrote, and that the agent has not changed, has the address. */
+  hasAddress(url: URL): Promise<boolean>;
 }
 
 /** The log up to now, with the events that are not durable yet. */
@@ -36,172 +53,194 @@ export interface EgressLog {
 }
 
 export interface Egress {
-  /**
-   * One entry for each call; undefined when there is nothing to say. `received`: the origin of text that the code has which makes
-   * the calls.
-   */
-  describe(
-    calls: readonly CommandCall[],
-    log: EgressLog,
-    received?: CarriedOrigin,
-  ): Promise<readonly (Leaving | undefined)[]>;
-  /** The origin of the first kept text in texts of the model, or of the first file that is not from the web as it is. */
-  findOrigin(
-    given: { readonly texts: readonly string[]; readonly files: readonly string[] },
-    log: EgressLog,
-  ): Promise<CarriedOrigin | undefined>;
+  /** Returns one entry for each call; undefined when the call is within the rule. */
+  judge(calls: readonly CommandCall[], log: EgressLog): Promise<readonly (Leaving | undefined)[]>;
+  /** Whether the agent may follow the address, without a look at its family. */
+  mayFollow(url: URL, log: EgressLog): Promise<boolean>;
 }
 
 export function openEgress(parts: EgressParts): Egress {
-  let corpus: Corpus | undefined;
+  let known: Known | undefined;
   let seq = 0;
 
-  async function catchUp(log: EgressLog): Promise<Corpus> {
-    const known = corpus ?? new Corpus(parts);
-    if (!corpus) seq = Math.max(0, log.head - MAX_EVENTS);
-    corpus = known;
-    const since = Math.min(...log.state.received.map(({ step }) => step));
-    let step = 0;
+  async function catchUp(log: EgressLog): Promise<Known> {
+    if (!known) seq = Math.max(0, log.head - MAX_EVENTS);
+    known ??= new Known(parts, log.state);
     for (;;) {
       const events = await log.eventsAfter(seq, PAGE_EVENTS);
-      for (const event of events) {
-        if ("step" in event) step = event.step;
-        await known.add(event, step > since);
-        seq = event.seq;
-      }
+      for (const event of events) await known.add(event);
+      seq = events.at(-1)?.seq ?? seq;
       if (events.length < PAGE_EVENTS) return known;
     }
   }
 
-  const factsOf = ({ name }: CommandCall): CommandFacts | undefined => parts.facts(name);
   return {
-    describe: async (calls, log, received) => {
-      const isOutgoing = (call: CommandCall): boolean => isSending(factsOf(call), log.state);
-      if (!calls.some(isOutgoing)) return calls.map(() => undefined);
-      const known = await catchUp(log);
-      const inReply: SentText[] = [];
-      return calls.map((call) => {
-        const facts = factsOf(call);
-        if (!facts || !isSending(facts, log.state)) return undefined;
-        const sent = listSentText(call, facts.sends);
-        const { state } = log;
-        const leaving = describeSent({ sent, facts, inReply, known, state, settings: parts.settingTexts, received });
-        inReply.push(sent);
-        return leaving;
-      });
+    judge: async (calls, log) => {
+      if (!calls.some((call) => isSending(parts.facts(call.name)))) return calls.map(() => undefined);
+      const texts = await catchUp(log);
+      const counts = texts.copyCounts();
+      const leaving: (Leaving | undefined)[] = [];
+      for (const call of calls) {
+        const facts = parts.facts(call.name);
+        leaving.push(isSending(facts) ? await texts.judge(splitSent(call, facts?.sends), counts) : undefined);
+      }
+      return leaving;
     },
-    findOrigin: async ({ texts, files }, log) => {
-      const known = await catchUp(log);
-      const file = files.find((path) => !known.isOpenPath(path));
-      if (file !== undefined) return { from: "folder", where: file };
-      const { open, own, kept } = known;
-      const parts = texts.map((value): SentPart => ({ slot: "code", value }));
-      const sources = [...wordsOfTask(log.state), ...kept.all()];
-      const search = { kept: sources, open, own, parts, earlier: [] };
-      const people = sources.filter(({ from }) => from === "person");
-      const isPlain: CarriedSearch["isExempt"] = (letters, readStretch) =>
-        people.some((words) => words.letters.includes(letters)) && isPlainWords(readStretch());
-      const found = findCarriedText({ ...search, isExempt: isPlain });
-      if (found) return { from: found.from, where: found.where };
-      const plain = findCarriedText({ ...search, isExempt: () => false });
-      return plain && { from: plain.from, where: plain.where, isPlain: true };
-    },
+    mayFollow: async (url, log) => (await catchUp(log)).mayFollow(url),
   };
 }
 
-/** A command of the outside, or one that names what it gives to another agent. The end of a turn is told to a parent only. */
-function isSending(facts: CommandFacts | undefined, { startedBy }: AgentState): boolean {
-  if (!facts || (facts.closesTurn && !startedBy?.agent)) return false;
-  return facts.sends ? facts.sends.length > 0 : facts.annotations.openWorld;
+/** What the calls of a turn have sent. */
+interface Counts {
+  /** By site, without pages that a person named. */
+  readonly pages: Map<string, number>;
+  ownChars: number;
 }
 
-interface Judged {
-  readonly sent: SentText;
-  readonly facts: CommandFacts;
-  /** Texts that earlier calls of the same reply send. */
-  readonly inReply: readonly SentText[];
-  readonly known: Corpus;
-  readonly state: AgentState;
-  readonly settings: string;
-  readonly received: CarriedOrigin | undefined;
+class Known {
+  readonly #parts: EgressParts;
+  readonly #hasFamily: boolean;
+  readonly #addresses = new Set<string>();
+  /** Those that a person gave. */
+  readonly #named = new Set<string>();
+  readonly #words = new Set<string>();
+  readonly #numbers = new Set<string>();
+  readonly #calls = new Map<string, CommandCall>();
+  #counts: Counts = { pages: new Map(), ownChars: 0 };
+
+  constructor(parts: EgressParts, { role, goals, startedBy, children }: AgentState) {
+    this.#parts = parts;
+    this.#hasFamily = startedBy?.agent != null || Object.keys(children).length > 0;
+    this.#addText(parts.settingTexts);
+    // The role and the goals of a sub-agent are its parent's words, which may be those of a page.
+    if (!startedBy?.outside.length) this.#addNamed([role, ...goals].join("\n"));
+  }
+
+  copyCounts = (): Counts => ({ ...this.#counts, pages: new Map(this.#counts.pages) });
+
+  async add(event: RecordedEvent): Promise<void> {
+    switch (event.type) {
+      case "command-requested":
+        this.#calls.set(event.callId, event.call);
+        return;
+      case "command-approved":
+        if (event.by === "person")
+          for (const url of this.#sentBy(event.callId)?.addresses ?? []) this.#addNamed(url.href);
+        return;
+      case "command-denied":
+        this.#calls.delete(event.callId);
+        if (event.by === "person") this.#addNamed(event.reason);
+        return;
+      case "command-started": {
+        const sent = this.#sentBy(event.callId);
+        if (!sent) return;
+        this.#count(sent, this.#counts);
+        for (const url of sent.addresses) this.#addText(url.href);
+        return;
+      }
+      case "command-finished":
+        return this.#addResult(event);
+      case "message-received":
+        return this.#addNamed(await this.#parts.read(event.text));
+      case "task-received":
+        if (event.outside.length === 0) this.#addNamed(await this.#parts.read(event.text));
+        return;
+      case "goals-changed":
+        return this.#addNamed(event.goals.join("\n"));
+      case "turn-finished":
+        this.#counts = { pages: new Map(), ownChars: 0 };
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** Adds the call to `counts`. */
+  async judge(sent: SentText, counts: Counts): Promise<Leaving | undefined> {
+    let leaving: Leaving = { to: sent.to };
+    for (const url of sent.addresses)
+      if (!(await this.mayFollow(url)) && !(this.#hasFamily && (await this.#parts.isKnownToFamily(url))))
+        leaving = { to: url.host, address: oneLine(clean(url.href), MAX_SHOWN_CHARS) };
+    const { ownChars, pages } = this.#count(sent, counts);
+    if (pages > MAX_SITE_PAGES) leaving = { ...leaving, pages };
+    if (ownChars > MAX_OWN_CHARS) leaving = { ...leaving, ownChars };
+    if (ownChars > 0 && counts.ownChars > MAX_TURN_CHARS) leaving = { ...leaving, turnChars: counts.ownChars };
+    const numbers = listNumbers(sent.words)
+      .flatMap(cutNumber)
+      .filter((part) => ![...this.#numbers].some((said) => said.includes(part)));
+    const quotes = numbers.length === 0 ? undefined : await this.#parts.folder.findNumber(new Set(numbers));
+    if (quotes) leaving = { ...leaving, quotes };
+    return Object.keys(leaving).length > 1 ? leaving : undefined;
+  }
+
+  #sentBy(callId: string): SentText | undefined {
+    const call = this.#calls.get(callId);
+    const facts = call && this.#parts.facts(call.name);
+    return call && isSending(facts) ? splitSent(call, facts?.sends) : undefined;
+  }
+
+  async #addResult({ callId, observation }: EventOf<"command-finished">): Promise<void> {
+    const call = this.#calls.get(callId);
+    this.#calls.delete(callId);
+    const facts = call && this.#parts.facts(call.name);
+    if (observation.source === "person") this.#addNamed(await this.#parts.read(observation.text));
+    // A command that does not say what it sends may as well read something of the folder.
+    else if (isSending(facts) && facts?.sends)
+      this.#addText(await this.#parts.read(observation.text), stringsIn(call?.args).join("\n"));
+  }
+
+  #addNamed(text: string): void {
+    addAll(this.#named, listAddresses(text).flatMap(foldersOf));
+    this.#addText(text);
+  }
+
+  /** `echoed`: text of the call that this answers. What the answer repeats of it is still the model's. */
+  #addText(text: string, echoed = ""): void {
+    const own = new Set([listAddresses, wordsIn, listNumbers].flatMap((list) => list(echoed)));
+    const isNew = (key: string): boolean => !own.has(key);
+    addAll(this.#addresses, listAddresses(text).filter(isNew).flatMap(foldersOf).filter(isNew));
+    addAll(this.#words, wordsIn(text).filter(isNew));
+    addAll(this.#numbers, listNumbers(text).filter(isNew));
+  }
+
+  /** Adds the call, and returns its own share. */
+  #count({ addresses, words }: SentText, counts: Counts): { readonly ownChars: number; readonly pages: number } {
+    const ownChars = this.#countOwn(words);
+    counts.ownChars += ownChars;
+    let most = 0;
+    for (const url of addresses) {
+      const key = addressKey(url);
+      if (this.#isOpenHost(url) || (key !== undefined && this.#named.has(key))) continue;
+      const pages = (counts.pages.get(siteOf(url)) ?? 0) + 1;
+      counts.pages.set(siteOf(url), pages);
+      most = Math.max(most, pages);
+    }
+    return { ownChars, pages: most };
+  }
+
+  /** Characters outside known words. One blank between words does not count; more could carry something. */
+  #countOwn(text: string): number {
+    const marked = text.replace(/(?<=\S) (?=\S)/g, "\0");
+    return marked.replace(WORD, (word) => (this.#words.has(word.toLowerCase()) ? "" : word)).replaceAll("\0", "")
+      .length;
+  }
+
+  #isOpenHost = (url: URL): boolean =>
+    url.port === "" &&
+    addressKey(url) !== undefined &&
+    this.#parts.openHosts.some((host) => url.hostname === host || url.hostname.endsWith(`.${host}`));
+
+  async mayFollow(url: URL): Promise<boolean> {
+    const key = addressKey(url);
+    if (key === undefined) return false;
+    return this.#addresses.has(key) || this.#isOpenHost(url) || this.#parts.folder.hasAddress(url);
+  }
 }
 
-function describeSent(judged: Judged): Leaving | undefined {
-  const { sent, facts, inReply, known, state, settings, received } = judged;
-  if (sent.parts.length === 0) return undefined;
-  const told = wordsOfTask(state);
-  const people = [...told, ...known.kept.all()].filter(({ from }) => from === "person");
-  const places = [...known.open.all(), ...people, { text: settings }];
-  const addresses = sent.addresses.map((url) => splitAddress(url, places));
-  const inLog = new Set(sent.destinations.flatMap((destination) => known.calls.get(destination) ?? []));
-  const earlier = [...inLog, ...inReply.filter(isTo(sent)).map((one): SentCall => ({ sent: one, isApproved: false }))];
-  // An encoded form of these words is not exempt, because a search has no reason to encode them.
-  const wordsSent = foldText([...earlier.map((call) => call.sent.words), sent.words].join(" "));
-  const isQuery = facts.annotations.openWorld && facts.annotations.readOnly && sent.addresses.length === 0;
-  const chosen = ownParts(sent, addresses);
-  const found = findCarriedText({
-    kept: [...told, ...known.kept.all()],
-    open: known.open,
-    own: known.own,
-    parts: chosen,
-    earlier,
-    isExempt: (letters, readStretch) =>
-      isQuery &&
-      wordsSent.includes(letters) &&
-      people.some((words) => words.letters.includes(letters)) &&
-      isPlainWords(readStretch()),
-  });
-  const isPlainQuery = isQuery && received?.isPlain === true && isPlainWords(sent.words);
-  const carries = found ?? (isPlainQuery ? undefined : sentByCode(chosen, received));
-  if (!facts.annotations.openWorld) return carries && { to: sent.to, carries, isWithin: true };
-  const ownChars = addresses.reduce((sum, one) => sum + one.ownChars, countOwn(sent.words, known));
-  const isApprovedHost = earlier.some((call) => call.isApproved && call.sent.to === sent.to);
-  const isUnknownHost = addresses.some(({ isKnownHost }) => !isKnownHost) && !isApprovedHost;
-  const isLong = ownChars > MAX_OWN_CHARS;
-  if (!carries && !isLong && !isUnknownHost) return undefined;
-  return {
-    to: sent.to,
-    ...(carries ? { carries } : {}),
-    ...(isLong ? { ownChars } : {}),
-    ...(isUnknownHost ? { isUnknownHost } : {}),
-  };
-}
-
-/** An address as a page gives it has no part that code chose. */
-function sentByCode(parts: readonly SentPart[], received: CarriedOrigin | undefined): CarriedText | undefined {
-  const text = parts.map(({ value }) => value).join(" ");
-  if (!received || text.trim() === "") return undefined;
-  const { from, where } = received;
-  return { from, where, chars: text.length, excerpt: oneLine(clean(text), EXCERPT_CHARS), isByCode: true };
-}
-
-const EXCERPT_CHARS = 60;
-
-const isTo =
-  ({ destinations }: SentText) =>
-  (other: SentText): boolean =>
-    other.destinations.some((destination) => destinations.includes(destination));
-
-/** The role and the goals. Those of a sub-agent are a person's words too, unless its parent passed kept text on. */
-function wordsOfTask({ role, goals, startedBy }: AgentState): readonly ShelfText[] {
-  const from = startedBy?.carries ? "agent" : "person";
-  return [
-    { text: role, where: "the role" },
-    { text: goals.join("\n"), where: "the goals" },
-  ].map((words) => ({ ...words, letters: foldText(words.text), seq: 0, from }));
-}
-
-/** The parts of addresses that the model chose, and everything else. */
-const ownParts = (sent: SentText, addresses: readonly KnownPart[]): readonly SentPart[] =>
-  addresses.length === 0
-    ? sent.parts
-    : [...addresses.flatMap(({ own }) => own), ...(sent.words === "" ? [] : [{ slot: "words", value: sent.words }])];
-
-/** Characters of a text that are no quote of the web. */
-function countOwn(words: string, { open }: Corpus): number {
-  if (words.length <= MAX_OWN_CHARS) return words.length;
-  const letters = foldText(words);
-  const marks = new Uint8Array(letters.length);
-  open.markQuotes(letters, marks);
-  return Math.round((words.length * countUnmarked(marks)) / Math.max(1, letters.length));
+function addAll(known: Set<string>, keys: readonly string[]): void {
+  for (const key of keys) known.add(key);
+  for (const key of known) {
+    if (known.size <= MAX_KNOWN) return;
+    known.delete(key);
+  }
 }

@@ -153,7 +153,6 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   const leaving = await parts.describeLeaving?.(
     calls.map(({ call }) => call),
     journal,
-    journal.state.frames.findLast(({ origin }) => origin?.carries)?.origin?.carries,
   );
   const events = calls.map(({ call, thought }, index): NewEvent => {
     const of = { step, callId: commandCallId(frame, step, index) };

@@ -9,11 +9,9 @@ import type { ReplyForm } from "#core/agent-settings.ts";
 import { listAsked } from "#core/asked-files.ts";
 import type { Observation } from "#core/call.ts";
 import type { CommandContext } from "#core/command.ts";
-import { MIN_CARRIED_CHARS } from "#core/leaving.ts";
 import type { CellFileChange, CellHost, CellLanguage, CellReply } from "#core/ports/sandbox.ts";
 import { headOf } from "#core/text.ts";
 import { findAskedRow } from "#core/what-others-run.ts";
-import type { CarriedByCode } from "./carried-by-code.ts";
 import { openCellFiles } from "./cell-files.ts";
 import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";
@@ -35,7 +33,6 @@ interface HostParts {
   readonly context: CommandContext;
   readonly commands: CommandSet;
   readonly language: CellLanguage;
-  readonly carried: CarriedByCode;
   readonly files: SavedFiles;
   readonly nest: Nest | undefined;
   readonly cells: CellParts;
@@ -43,7 +40,7 @@ interface HostParts {
 }
 
 export function openCellHost(parts: HostParts): CellHost {
-  const { context, commands, language, carried, nest } = parts;
+  const { context, commands, language, nest } = parts;
   const { workspace } = context;
   const functions = commands.functionsFor(language);
   return {
@@ -52,14 +49,11 @@ export function openCellHost(parts: HostParts): CellHost {
       if (!call) return { error: noSuchCommand(name), changesFiles: false };
       const observation = await context.call(call.name, call.args);
       const facts = commands.get(call.name);
-      noteResult(carried, observation, call.args, facts?.annotations.openWorld === true);
       return { ...replyOf(observation), changesFiles: facts?.annotations.readOnly !== true };
     },
     run: async (task, returns, form) => {
-      carried.add(task);
       try {
         const value = await context.run(task, returns, (form ?? undefined) as ReplyForm | undefined);
-        carried.add(typeof value === "string" ? value : JSON.stringify(value));
         const change = await nest?.changeOfLast(language);
         return { value, ...(change ? { change } : {}) };
       } catch (error) {
@@ -69,9 +63,7 @@ export function openCellHost(parts: HostParts): CellHost {
         return { error: problem, ...(change ? { change } : {}) };
       }
     },
-    ...openCellFiles(workspace, (path, content) => {
-      if (content.length >= MIN_CARRIED_CHARS) carried.addFile(workspace.plainPath(path));
-    }),
+    ...openCellFiles(workspace),
     saveFiles: (changes) => saveFiles(changes, parts),
   };
 }
@@ -81,18 +73,6 @@ const noSuchCommand = (name: string) => ({ code: "no-such-command", text: `There
 function replyOf({ status, code, text, value }: Observation): CellReply<unknown> {
   if (status === "ok") return { value: value ?? headOf(text) };
   return { error: { code: code ?? status, text: headOf(text) } };
-}
-
-/** A result of the folder, a person or another agent. What a model said may quote any of them. */
-function noteResult(carried: CarriedByCode, { source, text }: Observation, args: object, isOutside: boolean): void {
-  const said = headOf(text);
-  if (said.length < MIN_CARRIED_CHARS || isOutside) return;
-  const [where = ""] = Object.values(args).filter((arg) => typeof arg === "string" && arg !== "" && arg.length <= 200);
-  if (source === "person") carried.note({ from: "person", where: "an answer" });
-  else if (source === "agent") carried.note({ from: "agent", where });
-  else if (source === "workspace" && where !== "") carried.addFile(where);
-  else if (source === "workspace") carried.note({ from: "folder", where: "" });
-  else if (source === "model") carried.add(said);
 }
 
 // ---------------------------------------------------------------- saving

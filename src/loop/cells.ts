@@ -8,11 +8,9 @@
 import { type CommandContext, fail, type NamespaceWrite } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
-import type { CarriedOrigin } from "#core/leaving.ts";
 import type { Cell, CellLanguage, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import type { Cells } from "#core/services.ts";
 import { formOfFrame, openCommand } from "#core/state.ts";
-import { type CarriedByCode, carriedByNamespace } from "./carried-by-code.ts";
 import { findMissingCall } from "./cell-hint.ts";
 import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";
 import type { Journal } from "./journal.ts";
@@ -56,12 +54,7 @@ export function openCells(call: CellCall): Cells {
       if (!parts.cells.sandbox.languages.includes(language))
         return fail("not-set-up", `Code of ${language} cannot run here: its packages are not installed.`);
       const before = await loadNamespace(cell.namespaceSeq, journal);
-      const carried = carriedByNamespace(parts, language, callId, before?.carries);
-      try {
-        return await runCell({ ...call, language, before, carried }, cell, context);
-      } finally {
-        carried.leave(callId);
-      }
+      return runCell({ ...call, language, before }, cell, context);
     },
   };
 }
@@ -69,18 +62,15 @@ export function openCells(call: CellCall): Cells {
 interface OpenCell extends CellCall {
   readonly language: CellLanguage;
   readonly before: EventOf<"namespace-saved"> | undefined;
-  readonly carried: CarriedByCode;
 }
 
 async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], context: CommandContext) {
-  const { callId, journal, parts, nest, language, before, carried } = open;
+  const { callId, journal, parts, nest, language, before } = open;
   const { sandbox } = parts.cells;
   const { state } = journal;
   const version = `${callId}#${openCommand(state, callId)?.intent?.attempt ?? 1}`;
   const commands = parts.commandsFor(state);
   const files: SavedFiles = { paths: new Set(), notes: [] };
-  carried.add(given.code);
-  if (nest) nest.carries = () => carried.find(journal);
   const redo = await changesToRedo(callId, language, journal);
   const cell: Cell = {
     agent: parts.agentId,
@@ -97,9 +87,8 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     modules: language === "python" ? commands.modules.map(({ file, source }) => ({ file, source })) : [],
     ...rulesOf(open),
   };
-  const host = openCellHost({ context, commands, language, carried, files, nest, cells: parts.cells, journal });
+  const host = openCellHost({ context, commands, language, files, nest, cells: parts.cells, journal });
   const outcome = await sandbox.run(cell, host, context.signal);
-  const carries = await carried.find(journal);
   if (outcome.saved) {
     const write: NamespaceWrite = {
       kind: "namespace",
@@ -109,7 +98,6 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
       values: outcome.saved.values,
       lost: outcome.lost,
       ...(outcome.change ? { change: outcome.change } : {}),
-      ...(carries ? { carries: pickOrigin(carries) } : {}),
     };
     context.stage(write);
   }
@@ -152,10 +140,4 @@ const savedBy = ({ version, definitions, values }: EventOf<"namespace-saved">): 
   version,
   definitions,
   values,
-});
-
-const pickOrigin = ({ from, where, isPlain }: CarriedOrigin): CarriedOrigin => ({
-  from,
-  where,
-  ...(isPlain ? { isPlain } : {}),
 });

@@ -11,7 +11,6 @@ import { fail } from "#core/command.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
-import type { CarriedOrigin } from "#core/leaving.ts";
 import type { CellLanguage, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
@@ -68,9 +67,6 @@ export class Nest {
     this.#describeLeaving = describeLeaving;
   }
 
-  /** Set by a cell: the origin of text that its code has received. */
-  carries: (() => Promise<CarriedOrigin | undefined>) | undefined;
-
   /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
   get signal(): AbortSignal {
     return this.#stop.signal;
@@ -95,7 +91,7 @@ export class Nest {
     const call = { name, args };
     return this.#observationOf(
       await this.#inTurn("call", [name, args], async (of, frame) => {
-        const [leaving] = (await this.#describeLeaving?.([call], this.#journal, await this.carries?.())) ?? [];
+        const [leaving] = (await this.#describeLeaving?.([call], this.#journal)) ?? [];
         const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
         return [
           { type: "frame-pushed", kind: "call", frame, ...place, ...of, ...outsideOf(received) },
@@ -124,7 +120,6 @@ export class Nest {
         returns: sortKeys(returns),
         ...told,
         ...outsideOf(received),
-        ...carriedBy(await this.carries?.()),
       },
     ]);
     if (event.type === "frame-popped") {
@@ -223,8 +218,6 @@ export class Nest {
 
 /** The store sorts keys. The prompt shows the schema, and must be the same before and after a restart. */
 const sortKeys = (schema: Json): Json => JSON.parse(canonicalJson(schema));
-
-const carriedBy = (carries: CarriedOrigin | undefined) => (carries ? { carries } : {});
 
 type PushOf = (of: Identity, frame: number) => Promise<readonly NewEvent[]>;
 

@@ -14,7 +14,7 @@ import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { differed, outcomeUnknown } from "#core/unknown-outcome.ts";
 import type { CellParts } from "./cells.ts";
-import type { DescribeLeaving, FindCarried } from "./describe-leaving.ts";
+import type { DescribeLeaving } from "./describe-leaving.ts";
 import { type FileHistory, markFiles } from "./file-sources.ts";
 import { finishCall } from "./finish-call.ts";
 import type { Journal } from "./journal.ts";
@@ -45,8 +45,6 @@ export interface CommandParts extends PurchaseParts, MethodParts {
   /** Absent: commands see no sub-agents and cannot start any. */
   readonly subagents?: SubagentParts;
   readonly describeLeaving?: DescribeLeaving;
-  /** Present with `describeLeaving`. */
-  readonly findCarried?: FindCarried;
   /** Absent: no code runs. */
   readonly cells?: CellParts;
   /** Random number from 0 to 1 for the seeds of cells. Default: Math.random. */

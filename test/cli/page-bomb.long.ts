@@ -38,7 +38,8 @@ describe("a daemon of two agents on a small server", () => {
     const pid = daemon.pid();
     const start = (name: string, goal: string) =>
       goald.run(["run", "-d", "--name", name, "--role", "r", "--goal", goal, "--continuous", "--json"]);
-    endedWith(0, await start("Reader", "Read the papers"));
+    const papers = bombs.map((_, index) => `${site.origin}/paper-${index}.pdf`).join(" ");
+    endedWith(0, await start("Reader", `Read the papers ${papers}`));
     endedWith(0, await start("Writer", "Write lines"));
     const isFinished = async (agent: string): Promise<boolean> =>
       (await lookInto(goald, agent)).log.some(({ type }) => type === "turn-finished");

@@ -9,7 +9,7 @@ import { SEARCH_KEY, type SearchServer, startSearchServer } from "../helpers/sea
 import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
 
 const NO_NETWORK = [fileURLToPath(new URL("../helpers/no-network.child.ts", import.meta.url))];
-const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
+const RUN = ["run", "--name", "T", "--role", "r", "--continuous", "--json"];
 const BYTES = Buffer.from([0, 1, 2, 255, 254, 10]);
 
 describe("a recorded agent that searches and downloads", () => {
@@ -44,7 +44,8 @@ describe("a recorded agent that searches and downloads", () => {
       // No provider works without a key.
       GOALD_SEARCH_PROVIDERS: "tavily,brave",
     });
-    endedWith(0, await goald.ask([...RUN, "--record", "t.ndjson"]));
+    const goal = `Get ${site.origin}/data.bin and ${secret.origin}/`;
+    endedWith(0, await goald.ask([...RUN, "--goal", goal, "--record", "t.ndjson"]));
     prompts = JSON.stringify(model.requests.map(({ body }) => body));
     for (const server of [model, limited, brave, site]) await (server as AsyncDisposable)[Symbol.asyncDispose]?.();
   });
@@ -108,7 +109,7 @@ describe("a home without search providers", () => {
   it("does not offer search to models, and tells people how to set it up", async () => {
     await using model = await startOpenAIServer({ reply: numberedModel([]) });
     await using goald = await makeGoald({ OPENAI_BASE_URL: model.baseUrl, GOALD_SEARCH_PROVIDERS: "none" });
-    endedWith(0, await goald.ask(RUN));
+    endedWith(0, await goald.ask([...RUN, "--goal", "g"]));
     expect(JSON.stringify(model.requests)).not.toContain("Google Search");
     const { stdout } = endedWith(0, await goald.ask(["commands"]));
     expect(stdout).toMatch(/google[\s\S]*TAVILY_API_KEY/);

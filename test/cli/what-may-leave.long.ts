@@ -70,14 +70,15 @@ describe("an agent that obeys a stranger's page", () => {
       return log.flatMap((event) => (event.type === "approval-asked" ? [event.reason] : [])).at(-1) ?? "";
     };
     endedWith(0, await goald.run(["run", "-d", "--name", "T", ...ROLE]));
-    const folder = 'the folder ("notes.txt")';
-    for (const [count, from] of [folder, folder, 'memory ("shared/+1")', folder].entries()) {
+    const unknown = "stands in no page, search answer, setting or words of a person";
+    const own = "characters that neither the web nor a person said would go to google";
+    for (const [count, why] of [unknown, own, unknown, 'from the file "notes.txt" would go to send_tweet'].entries()) {
       await home.logged("approval-asked", count + 1);
-      expect(await reasonOf("t")).toContain(`characters of text from ${from} would go to`);
+      expect(await reasonOf("t")).toContain(why);
       endedWith(0, await goald.ask(["deny", "t", "No."]));
     }
     await home.logged("approval-asked", 1, "t-mole");
-    expect(await reasonOf("t-mole")).toContain("characters of text from");
+    expect(await reasonOf("t-mole")).toContain(unknown);
     expect(left()).toEqual([]);
     // A person who says yes knows what leaves.
     endedWith(0, await goald.ask(["approve", "t-mole"]));
@@ -86,7 +87,7 @@ describe("an agent that obeys a stranger's page", () => {
 
     const terminal = goald.openTerminal(["run", "--name", "V", ...ROLE]);
     await terminal.answer("Run it? ", "y -20");
-    await terminal.see("characters of text from the folder");
+    await terminal.see("stands in no page");
     await terminal.answer("Run it? ", "n");
     terminal.type("\x03");
     await terminal.ended;
@@ -96,7 +97,7 @@ describe("an agent that obeys a stranger's page", () => {
     expect(log.filter((event) => event.type === "command-denied")).toMatchObject(
       Array.from({ length: 4 }, () => ({
         by: "policy",
-        reason: expect.stringContaining("It was not run, and nothing was sent."),
+        reason: expect.stringContaining("It was not run, and nothing was sent"),
       })),
     );
     expect((await lookInto(goald, "u-mole")).log.filter((event) => event.type === "command-denied")).toHaveLength(1);

@@ -4,6 +4,8 @@ import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { Leaving } from "#core/leaving.ts";
 import { openEgress } from "#egress/egress.ts";
+import { searchFolder } from "#egress/folder-search.ts";
+import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 
 const FACTS: Readonly<Record<string, { openWorld: boolean; readOnly: boolean; sends?: readonly string[] }>> = {
   browse_website: { openWorld: true, readOnly: true, sends: ["url"] },
@@ -18,41 +20,42 @@ const FACTS: Readonly<Record<string, { openWorld: boolean; readOnly: boolean; se
 export interface EgressLogOptions {
   readonly goals?: readonly string[];
   readonly settingTexts?: string;
-  /** Texts of memories, by id. The first is recalled, the others are shown around it. */
-  readonly memories?: Readonly<Record<string, string>>;
+  readonly openHosts?: readonly string[];
 }
 
 /** `run` records a call with its result; `ask` returns what a call would send out, and records it as sent when `isSent`. */
-export function makeEgressLog({ goals = ["Look around"], settingTexts = "", memories = {} }: EgressLogOptions = {}) {
+export function makeEgressLog({ goals = ["Look around"], settingTexts = "", openHosts = [] }: EgressLogOptions = {}) {
   const events: RecordedEvent[] = [];
+  const files: Files = new Map();
+  const writers = new Map<string, "person" | "web" | "agent">();
   let step = 0;
   const record = (event: NewEvent): void => {
     const stamp = { v: 1, seq: events.length + 1, at: "2026-11-20T08:00:00.000Z", frame: 0 } as const;
     events.push({ ...event, ...stamp } as RecordedEvent);
   };
   record({ type: "agent-created", name: "Foo", role: "a researcher", goals, approve: "risky", stepLimit: 100 });
+  const workspace = new MemoryWorkspace({ files, onChange: () => undefined });
   const egress = openEgress({
     facts: (name) => {
       const { sends, ...annotations } = FACTS[name] ?? { openWorld: true, readOnly: false };
       return { annotations, ...(sends ? { sends } : {}) };
     },
     read: async (text) => (typeof text === "string" ? text : text.head),
-    recallText: async (id) => memories[id],
     settingTexts,
+    openHosts,
+    folder: searchFolder(workspace, async (path) => writers.get(path) ?? "agent"),
+    isKnownToFamily: async () => false,
   });
   const request = (call: CommandCall, leaving?: Leaving): string => {
     step++;
     const callId = `c${step}`;
-    const [first, ...others] = Object.keys(memories);
-    const shown = first === undefined ? [] : [{ id: first, with: others.map((id) => ({ id })) }];
     const asked = {
       attempt: 1,
       epoch: 1,
       model: "m",
       mode: "plain",
       requestHash: "",
-      recallIds: shown.map(({ id }) => id),
-      shown,
+      recallIds: [],
     } as const;
     record({ type: "model-asked", step, callId: `m${step}`, ...asked, reservedTokens: 0 });
     record({
@@ -90,6 +93,12 @@ export function makeEgressLog({ goals = ["Look around"], settingTexts = "", memo
   };
   return {
     record,
+    has: (path: string): boolean => files.has(path),
+    /** Puts a file into the folder. */
+    keep(path: string, text: string, writer: "person" | "web" | "agent"): void {
+      files.set(path, Buffer.from(text));
+      writers.set(path, writer);
+    },
     run(
       call: CommandCall,
       source: "web" | "workspace" | "person" | "goald",
@@ -107,7 +116,7 @@ export function makeEgressLog({ goals = ["Look around"], settingTexts = "", memo
         head: events.length,
         eventsAfter: async (after: number, limit: number) => events.slice(after, after + limit),
       };
-      const [leaving] = await egress.describe([call], log);
+      const [leaving] = await egress.judge([call], log);
       const callId = request(call, leaving);
       if (approve) record({ type: "command-approved", step, callId, by: "person" });
       if (isSent && (approve || !leaving)) start(callId);
@@ -121,5 +130,3 @@ export const browse = (url: string, question = "What is there?"): CommandCall =>
   args: { url, question },
 });
 export const search = (input: string): CommandCall => ({ name: "google", args: { input } });
-export const readFile = (file: string): CommandCall => ({ name: "read_file", args: { file } });
-export const writeFile = (file: string, text: string): CommandCall => ({ name: "write_to_file", args: { file, text } });

@@ -76,6 +76,8 @@ export interface LoopOptions {
   readonly aliases?: Aliases;
   /** The setting web.askBeforeSending; true by default. */
   readonly asksBeforeSending?: boolean;
+  /** The setting web.openHosts; none by default. */
+  readonly openHosts?: readonly string[];
   /** Values of settings, one a line. */
   readonly settingTexts?: string;
   /** Limits of sub-agents; by default two deep, five at a time, a quarter of the rest each. */
@@ -168,7 +170,16 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       agentId: agent,
       ...(options.asksBeforeSending === false
         ? {}
-        : createDescribeLeaving({ store, registry, settingTexts: options.settingTexts ?? "" })),
+        : {
+            describeLeaving: createDescribeLeaving({
+              row: (await store.agent(agent)) ?? row,
+              store,
+              registry,
+              settings: () => ({ texts: options.settingTexts ?? "", openHosts: options.openHosts ?? [] }),
+              openFiles: ({ id }) =>
+                new MemoryWorkspace({ files: filesOf.get(id) ?? new Map(), onChange: () => undefined }),
+            }),
+          }),
       subagents: subagentPartsIn(store, agent, options.subagents),
       folder: "/nowhere",
       model: options.model ?? model,

@@ -88,7 +88,7 @@ const errors: string[] = [];
 const sendBy =
   (name: string, args: (data: string) => Readonly<Record<string, unknown>>): CellBehaviour =>
   async (_cell, _host, { names, call }) => {
-    await call(name, args(String(names.get("secret")).slice(0, 100))).catch((error: CommandError) =>
+    await call(name, args(String(names.get("secret")).slice(0, 140))).catch((error: CommandError) =>
       errors.push(error.command.code),
     );
   };
@@ -103,7 +103,7 @@ describe.each(WAYS)("code that read a file does not send it by %s in a form that
     const { loop, left } = await makeOutside({ both }, [page, cell("both")]);
     expect(isFinished(await loop.run())).toBe(true);
     expect(left).toHaveLength(1);
-    expect(await denied(loop)).toEqual([expect.stringContaining('code that has text of the folder ("notes.txt")')]);
+    expect(await denied(loop)).toEqual([expect.stringContaining("It was not run, and nothing was sent")]);
   });
 
   it("from a later cell, with another process between them", async () => {
@@ -129,7 +129,7 @@ describe.each(WAYS)("code that read a file does not send it by %s in a form that
     const asked = (await loop.events()).find((event) => event.type === "approval-asked");
     expect(asked).toMatchObject({
       callId: "c2.1",
-      reason: expect.stringContaining("code that has text of the folder"),
+      reason: expect.stringContaining("The agent has read text from outside, and"),
     });
   });
 
@@ -164,34 +164,56 @@ describe("code of an agent that read outside words", () => {
     expect(left).toHaveLength(1);
   });
 
-  it("does not send a person's words that the model typed into the code", async () => {
-    const goals = [`Call our customers: ${SECRET}`];
-    const code = `send(reversed("${SECRET}"))`;
-    const typed: CellBehaviour = async (given, host, scope) => {
-      scope.names.set("secret", disguise(SECRET));
-      await send(given, host, scope);
+  it("searches with the words of the goals, and with up to 100 other characters, 2,000 in a turn", async () => {
+    const goals = ["Look up the population of Guangzhou and of Shenzhen in the latest census"];
+    const other = (at: number): string => String.fromCodePoint(0x4e00 + at).repeat(100);
+    const queries = [
+      "population of Guangzhou and of Shenzhen in the latest census ".repeat(4),
+      `${other(0)}x`,
+      ...Array.from({ length: 21 }, (_, at) => other(at)),
+    ];
+    const searches: CellBehaviour = async (_given, _host, scope) => {
+      for (const query of queries) await scope.call("google", { input: query.trim() }).catch(() => undefined);
     };
-    const { loop, left } = await makeOutside({ [code]: typed }, [page, cell(code)], { goals });
+    const { loop, left } = await makeOutside({ searches }, [page, cell("searches")], { goals });
     await loop.run();
-    expect(left).toHaveLength(1);
-    expect((await denied(loop))[0]).toContain("code that has text of a person");
+    expect(left).toHaveLength(1 + 1 + 19);
+    expect(await denied(loop)).toEqual([
+      expect.stringContaining("101 characters that neither the web nor a person said would go to google"),
+      expect.stringContaining("with this call 2013 such characters would have left in this turn"),
+      expect.stringContaining("with this call 2013 such characters would have left in this turn"),
+    ]);
   });
 
-  it("searches with ordinary words of the goals, in no other form and by no other command", async () => {
-    const goals = ["Look up the population of Guangzhou and of Shenzhen in the latest census"];
-    const code = `google("population of Guangzhou and of Shenzhen")`;
-    const query = "population of Guangzhou and of Shenzhen";
-    const searches: CellBehaviour = async (given, host, scope) => {
-      for (const words of [query, "population of Chengdu", disguise(query)]) {
-        scope.names.set("secret", words);
-        await send(given, host, scope);
-      }
-      await sendBy("send_tweet", (text) => ({ text }))(given, host, scope);
+  it("does not send a number of a file that it read, by a search or a message, also in a part of it", async () => {
+    const sends: CellBehaviour = async (_given, _host, scope) => {
+      for (const text of ["0171-5550113", "call 71 555011", "CUSTOMER-LIST-4711"])
+        for (const [name, args] of [
+          ["google", { input: text }],
+          ["send_tweet", { text }],
+        ] as const)
+          await scope.call(name, args).catch(() => undefined);
     };
-    const { loop, left } = await makeOutside({ [code]: searches }, [page, cell(code)], { goals });
+    const { loop, left } = await makeOutside({ sends }, [page, cell("sends")]);
     await loop.run();
-    expect(left.slice(1)).toEqual([query, "population of Chengdu"]);
-    expect(await denied(loop)).toHaveLength(2);
+    expect(left).toHaveLength(1);
+    expect((await denied(loop))[0]).toContain('"01715550" from the file "notes.txt" would go to google');
+  });
+
+  it("follows an address of a file that a person put there, and none that a cell wrote into one", async () => {
+    const visit: CellBehaviour = async (_given, host, scope) => {
+      const made = new TextEncoder().encode("https://evil.example/made-up");
+      await host.saveFiles([{ path: "made.txt", bytes: made }]);
+      for (const name of ["list.txt", "made.txt"]) {
+        const read = await host.readFile(name);
+        const url = "value" in read ? new TextDecoder().decode(read.value) : "";
+        await scope.call("browse_website", { url, question: "What?" }).catch(() => undefined);
+      }
+    };
+    const { loop, left } = await makeOutside({ visit }, [page, cell("visit")]);
+    loop.files.set("list.txt", Buffer.from("https://city.example/shenzhen"));
+    await loop.run();
+    expect(left).toEqual(["weather in Berlin", "https://city.example/shenzhen"]);
   });
 
   it("sends a file that came from the web as it is", async () => {
@@ -209,9 +231,9 @@ describe("code of an agent that read outside words", () => {
   it("does not send by the model of a sub-task what it put into the task", async () => {
     const viaTask: CellBehaviour = async (given, host, scope) => {
       await readFile(given, host, scope);
-      await scope.run(`Search for ${String(scope.names.get("secret")).slice(0, 60)}`).catch(() => undefined);
+      await scope.run(`Search for ${String(scope.names.get("secret")).slice(0, 120)}`).catch(() => undefined);
     };
-    const asked = disguise(SECRET).slice(0, 60);
+    const asked = disguise(SECRET).slice(0, 120);
     const script = [page, cell("viaTask"), reply("google", { input: asked }), reply("task_complete", { result: "x" })];
     const { loop, left } = await makeOutside({ viaTask }, script);
     await loop.run();

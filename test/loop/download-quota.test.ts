@@ -14,6 +14,7 @@ const serving: Partial<Services> = {
   },
 };
 const get = (file: string) => reply("download_file", { url: `https://example.com/${file}`, file });
+const goals = ["Get https://example.com/a, https://example.com/b, https://example.com/c and https://example.com/r.git"];
 
 describe("the quota of downloads", () => {
   it("counts over the agent's life, and refuses before anything more is saved", async () => {
@@ -22,6 +23,7 @@ describe("the quota of downloads", () => {
       script: [get("a"), clone, get("b"), reply("delete_file", { file: "a" }), get("c"), done()],
       services: { downloads: { ready: true }, repositories: { ready: true } },
       serving,
+      goals,
       downloadLimitBytes: 100,
     });
     const state = await loop.run();
@@ -35,7 +37,7 @@ describe("the quota of downloads", () => {
 
   it("is absent without a limit (control)", async () => {
     const services = { downloads: { ready: true } } as const;
-    const loop = await makeLoop({ script: [get("a"), get("b"), get("c"), done()], services, serving });
+    const loop = await makeLoop({ script: [get("a"), get("b"), get("c"), done()], services, serving, goals });
     expect((await loop.run()).downloadedBytes).toBe(120);
     expect(loop.files.has("c")).toBe(true);
   });

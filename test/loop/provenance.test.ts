@@ -322,7 +322,8 @@ describe("the prompt", () => {
   const textsOf = (loop: Loop) => loop.model.requests.at(-1)?.messages.map(({ content }) => content) ?? [];
 
   it("says whose words a failure quotes, apart from goald's own, and through which file words came", async () => {
-    const loop = await start([cloneInto("r"), read("r/README.md"), download("broken.example"), done()]);
+    const goals = ["Look at https://broken.example/x"];
+    const loop = await start([cloneInto("r"), read("r/README.md"), download("broken.example"), done()], { goals });
     await loop.run();
     const text = textsOf(loop).join("\n");
     expect(text).toMatch(

@@ -5,7 +5,7 @@ export const FINDINGS: readonly Defence[] = [
   {
     id: "F1",
     claim:
-      "After a stranger's page, text of the folder, of memory and of people leaves by no address, search, message or sub-agent unasked.",
+      "After a stranger's page, no address that nobody gave is opened unasked, by no command, code or sub-agent, and a search or message takes few words along.",
     proofs: [
       proof("loop/leaving.test", "waits for a person, says what would go where, and goes after a yes"),
       proof("loop/leaving.test", "is refused when nobody can be asked, and the run goes on"),
@@ -20,14 +20,17 @@ export const FINDINGS: readonly Defence[] = [
         "cli/research-run.long",
         "is refused nothing when nobody can be asked, but then a search for words of its brief is",
       ),
-      proof("egress/what-may-leave.test", "are found in one encoding or two, whole or in two pieces"),
-      proof("egress/what-may-leave.test", "is found when it is written as %s: in a query, a path and a search"),
-      proof("egress/what-may-leave.test", "is found in pieces with numbers, sent in any order"),
-      proof("egress/what-may-leave.test", "asks about more than 200 characters that stood nowhere"),
       proof(
-        "egress/what-may-leave.test",
-        "asks about a host that stood in no page, search answer, words of a person or setting, and once only",
+        "egress/egress.test",
+        "none of 87 attacks brings anything to an address that nobody named, but for 19 choices among its links",
       ),
+      proof(
+        "egress/egress.test",
+        "of 21 attacks by the search service, numbers and long texts do not leave, and 100 characters in a disguise do",
+      ),
+      proof("egress/egress.test", "of 29 honest flows, made-up addresses and the 21st page of one site stop"),
+      proof("egress/egress.test", "that an answer repeats from the call is still the model's"),
+      proof("egress/egress.test", "may be followed from a file of the folder unless the agent wrote it: %s"),
     ],
   },
   {

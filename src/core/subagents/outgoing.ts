@@ -12,7 +12,7 @@ import type { PauseCode } from "../pause-code.ts";
 import type { StagedWrite } from "../ports/commit.ts";
 import type { InboxMessage } from "../ports/inbox.ts";
 import { addSources, type OutsideSource, plainSources } from "../provenance.ts";
-import { type AgentState, isOver, openCommand } from "../state.ts";
+import { type AgentState, isOver } from "../state.ts";
 import { pathInParent } from "./folder.ts";
 import type { Standing } from "./subagent-event.ts";
 
@@ -33,7 +33,6 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
           text,
           reach,
           outside: sourcesOfWords(after, outside),
-          ...carriesOf(event, after),
         }),
       ];
     }
@@ -58,7 +57,6 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
         text: `${event.reason}${filesOf(after, self)}`,
         source: "agent",
         outside: sourcesOfReport(after, self),
-        ...(event.carries ? { carries: true } : {}),
         artifacts: pathsOf(after, self),
       });
     case "agent-reported":
@@ -76,7 +74,7 @@ function spawned(
 ): StagedWrite {
   const { seq, agent, child, outside = [] } = event;
   const depth = (after.startedBy?.depth ?? 0) + 1;
-  const origin = { agent: self, depth, outside: sourcesOfWords(after, outside), ...carriesOf(event, after) };
+  const origin = { agent: self, depth, outside: sourcesOfWords(after, outside) };
   return { kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy: origin } };
 }
 
@@ -86,10 +84,6 @@ const sourcesOfWords = ({ received }: AgentState, ofCall: readonly OutsideSource
 /** The words of a report are those of this agent, and perhaps of all that it received. */
 const sourcesOfReport = ({ received }: AgentState, self: string): readonly OutsideSource[] =>
   addSources([{ from: "agent", name: self }], plainSources(received));
-
-/** Whether the call gives away text that may not leave unasked. */
-const carriesOf = ({ callId }: { readonly callId: string }, after: AgentState): { readonly carries?: true } =>
-  openCommand(after, callId)?.leaving?.carries ? { carries: true } : {};
 
 const send = (to: string, key: string, message: InboxMessage): StagedWrite => ({ kind: "send", to, key, message });
 

@@ -17,8 +17,6 @@ export interface Origin {
   readonly depth: number;
   /** Outside sources that the parent had received, so that the task may come from there. */
   readonly outside: readonly OutsideSource[];
-  /** The task holds text of the parent's folder, memory or people, which may not leave unasked. */
-  readonly carries?: true;
 }
 
 /** Totals over an agent's life, sub-agents and reservations included. */
@@ -107,8 +105,6 @@ export type SubagentEvent =
       readonly from: string;
       readonly text: Text;
       readonly outside: readonly OutsideSource[];
-      /** As in `Origin`. */
-      readonly carries?: true;
     };
 
 export type SubagentMessage =
@@ -118,7 +114,6 @@ export type SubagentMessage =
       readonly from: string;
       readonly text: Text;
       readonly outside: readonly OutsideSource[];
-      readonly carries?: true;
       readonly reach: Reach;
     }
   /** The parent was stopped, or resumed. */
