@@ -33,7 +33,7 @@ try {
   for (const scenario of SCENARIOS) runs.push(...(await measureRounds(scenario, RECALL_SIDES, SCENARIO_STEPS, port)));
   showScenarios(runs);
 } finally {
-  server.disconnect();
+  if (server.connected) server.disconnect();
   rmSync(root, { recursive: true, force: true });
 }
 
