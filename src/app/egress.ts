@@ -15,6 +15,7 @@ import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { pathInParent } from "#core/subagents/folder.ts";
 import type { Egress, EgressLog } from "#egress/egress.ts";
 import type { FindWriter } from "#egress/folder-search.ts";
+import { isFetching } from "#egress/sent-text.ts";
 import type { DescribeLeaving } from "#loop/describe-leaving.ts";
 import type { Journal } from "#loop/journal.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
@@ -98,8 +99,7 @@ function findWriter({ store, registry }: EgressSources, agent: string, log: Log)
     const before = Math.max(0, Math.min(seq, of.head) - MAX_EVENTS_BETWEEN);
     const events = await of.eventsAfter(before, MAX_EVENTS_BETWEEN);
     const request = events.findLast((event) => event.type === "command-requested" && event.callId === callId);
-    const facts = request?.type === "command-requested" ? registry.get(request.call.name) : undefined;
-    return facts?.annotations.openWorld === true && (facts.sends?.length ?? 0) > 0;
+    return request?.type === "command-requested" && isFetching(registry.get(request.call.name));
   };
   const find = async (id: string, path: string, of: Log): ReturnType<FindWriter> => {
     const newest = await findNewest(path, of.lastFileVersion);

@@ -13,7 +13,7 @@ import { type Leaving, MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS } from "#co
 import type { AgentState } from "#core/state.ts";
 import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import { type CommandFacts, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
+import { type CommandFacts, isFetching, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
 import { addressKey, cutNumber, foldersOf, listAddresses, listNumbers, siteOf, WORD, wordsIn } from "./text-keys.ts";
 
 /** About 600 steps. Reading takes some 50 ms. */
@@ -90,7 +90,7 @@ export function openEgress(parts: EgressParts): Egress {
   };
 }
 
-/** What the calls of a turn have sent. */
+/** The pages and characters that the calls of a turn have sent. */
 interface Counts {
   /** By site, without pages that a person named. */
   readonly pages: Map<string, number>;
@@ -101,7 +101,7 @@ class Known {
   readonly #parts: EgressParts;
   readonly #hasFamily: boolean;
   readonly #addresses = new Set<string>();
-  /** Those that a person gave. */
+  /** The addresses that a person gave. */
   readonly #named = new Set<string>();
   readonly #words = new Set<string>();
   readonly #numbers = new Set<string>();
@@ -165,9 +165,9 @@ class Known {
     if (pages > MAX_SITE_PAGES) leaving = { ...leaving, pages };
     if (ownChars > MAX_OWN_CHARS) leaving = { ...leaving, ownChars };
     if (ownChars > 0 && counts.ownChars > MAX_TURN_CHARS) leaving = { ...leaving, turnChars: counts.ownChars };
-    const numbers = listNumbers(sent.words)
-      .flatMap(cutNumber)
-      .filter((part) => ![...this.#numbers].some((said) => said.includes(part)));
+    const sentNumbers = listNumbers(sent.words).flatMap(cutNumber);
+    const said = sentNumbers.length === 0 ? "" : [...this.#numbers].join("\n");
+    const numbers = sentNumbers.filter((number) => !said.includes(number));
     const quotes = numbers.length === 0 ? undefined : await this.#parts.folder.findNumber(new Set(numbers));
     if (quotes) leaving = { ...leaving, quotes };
     return Object.keys(leaving).length > 1 ? leaving : undefined;
@@ -184,8 +184,7 @@ class Known {
     this.#calls.delete(callId);
     const facts = call && this.#parts.facts(call.name);
     if (observation.source === "person") this.#addNamed(await this.#parts.read(observation.text));
-    // A command that does not say what it sends may as well read something of the folder.
-    else if (isSending(facts) && facts?.sends)
+    else if (isFetching(facts))
       this.#addText(await this.#parts.read(observation.text), stringsIn(call?.args).join("\n"));
   }
 

@@ -13,7 +13,7 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** Reading and searching this takes about 0.2 s. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Who wrote the newest version of a file. `web`: a command that fetched it, or a clone; `agent`: any other call. */
+/** Finds the writer of the newest version of a file. `web`: a command that fetched it, or a clone; `agent`: any other call. */
 export type FindWriter = (path: string) => Promise<"person" | "web" | "agent">;
 
 export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writerOf: FindWriter): EgressFolder {

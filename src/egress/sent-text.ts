@@ -2,7 +2,7 @@
 import type { CommandCall } from "#core/call.ts";
 import { completeAddress } from "#util/complete-address.ts";
 
-/** What is known of a command: whether it reaches outside, and the arguments whose text leaves; absent: all of them. */
+/** A command as far as this rule needs it. `sends`: the arguments whose text leaves; absent: all of them. */
 export interface CommandFacts {
   readonly annotations: { readonly openWorld: boolean };
   readonly sends?: readonly string[];
@@ -10,6 +10,9 @@ export interface CommandFacts {
 
 export const isSending = (facts: CommandFacts | undefined): boolean =>
   facts?.annotations.openWorld === true && facts.sends?.length !== 0;
+
+/** True when the answer is the web's. A command that does not say what it sends may as well read something of the folder. */
+export const isFetching = (facts: CommandFacts | undefined): boolean => isSending(facts) && facts?.sends !== undefined;
 
 /** The texts of a call that leave: arguments of `sends`, or all. */
 export interface SentText {

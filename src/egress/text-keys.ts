@@ -1,6 +1,6 @@
 /** text-keys.ts -- finds the addresses, words and numbers of a text, in a form that can be compared. */
 
-/** What two spellings of one address share: no scheme, `www.`, fragment, last slash or `.git`. Undefined for one with a password. */
+/** Returns the address without scheme, `www.`, fragment, last slash and `.git`. Undefined for an address with a password. */
 export function addressKey(url: URL): string | undefined {
   if (!/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return undefined;
   return `${url.host.replace(/^www\./, "")}${url.pathname.replace(/(?:\.git)?\/*$/, "")}${url.search}`;

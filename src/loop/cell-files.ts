@@ -7,11 +7,7 @@ import type { Workspace } from "#core/ports/workspace.ts";
 const MAX_LISTED_FILES = 10_000;
 const OUTPUTS = "_goald/outputs";
 
-/** `onRead`: receives each file that code reads. */
-export const openCellFiles = (
-  workspace: Workspace,
-  onRead: (path: string, content: Uint8Array) => void = () => undefined,
-): Pick<CellHost, "listFiles" | "readFile"> => ({
+export const openCellFiles = (workspace: Workspace): Pick<CellHost, "listFiles" | "readFile"> => ({
   listFiles: async () => {
     const files: CellFile[] = [];
     for await (const { path, bytes, modifiedAt, inode = 0 } of workspace.list("", isShown)) {
@@ -22,9 +18,7 @@ export const openCellFiles = (
   },
   readFile: async (path) => {
     try {
-      const content = await workspace.read(path);
-      onRead(path, content);
-      return { value: content };
+      return { value: await workspace.read(path) };
     } catch (error) {
       return asProblem(error);
     }

@@ -3,7 +3,7 @@ import type { CommandCall } from "#core/call.ts";
 import type { Leaving } from "#core/leaving.ts";
 import type { Journal } from "./journal.ts";
 
-/** One entry for each call, made when the call is requested; undefined when there is nothing to say. */
+/** Returns one entry for each call when it is requested; undefined when the call is within the rule. */
 export type DescribeLeaving = (
   calls: readonly CommandCall[],
   journal: Pick<Journal, "state" | "lease" | "head" | "eventsAfter" | "read" | "lastFileVersion">,
