@@ -23,7 +23,6 @@ export default defineCommand({
     required: ["key", "message"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  sends: ["message"],
   returns: {
     type: "object",
     properties: {

@@ -31,7 +31,6 @@ export default defineCommand({
     required: ["name", "task", "prompt"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  sends: ["task", "prompt"],
   returns: {
     type: "object",
     properties: {

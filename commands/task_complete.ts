@@ -14,7 +14,6 @@ export default defineCommand({
     required: ["reason"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  sends: ["reason"],
   effect: "pure",
   closesTurn: true,
 
