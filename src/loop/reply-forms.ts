@@ -86,9 +86,10 @@ function readProse(
   { state }: Reading,
   form: ActionForm,
 ): ParsedReply {
-  const { kind, origin } = activeFrame(state);
+  const { kind, origin, badReplies } = activeFrame(state);
   const returns = kind === "run" && origin ? { returns: origin.returns } : {};
-  const parsed = readAction(text, finishReason, form, { command: TASK_COMPLETE, ...returns });
+  const isSecondTry = badReplies > 0;
+  const parsed = readAction(text, finishReason, form, { command: TASK_COMPLETE, isSecondTry, ...returns });
   if (parsed.kind === "problem" || parsed.call.name !== RUN_CODE) return parsed;
   const problems = set.checkArguments(RUN_CODE, parsed.call.args);
   return problems.length === 0 ? parsed : refuseReply(parsed.thoughts, ...problems);

@@ -6,7 +6,7 @@
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
-import { decodePointer, findReferenced, isSchema } from "#core/json-schema.ts";
+import { decodePointer, findReferenced, followReference, isSchema, typesOf } from "#core/json-schema.ts";
 import { oneLine } from "#core/text.ts";
 import { createAjv } from "#util/create-ajv.ts";
 import { AJV_OPTIONS } from "./check-call.ts";
@@ -20,12 +20,45 @@ export function argumentsForResult(returns: Returns): ArgsSchema {
   return { type: "object", properties: { result }, required: ["result"], ...defined };
 }
 
-/** Returns problems in words; none when the value is valid. */
+/** Returns problems in words, the last of them with a valid example where one is known; none when the value is valid. */
 export function checkResult(returns: Returns, value: unknown): readonly string[] {
+  const problems = findProblems(returns, value);
+  if (problems.length === 0) return [];
+  const example = writeExample(returns, returns, 0);
+  const shown = JSON.stringify(example);
+  if (shown.length > MAX_EXAMPLE_CHARS || findProblems(returns, example).length > 0) return problems;
+  return [...problems, `Give only the value as the result, such as ${shown}.`];
+}
+
+function findProblems(returns: Returns, value: unknown): readonly string[] {
   if (value === undefined) return ["There is no result."];
   const validate = compile(returns);
   if (validate({ result: value })) return [];
   return [...new Set((validate.errors ?? []).map(describeError))].slice(0, MAX_PROBLEMS);
+}
+
+const MAX_EXAMPLE_DEPTH = 4;
+const MAX_EXAMPLE_CHARS = 300;
+const EXAMPLES: Readonly<Record<string, unknown>> = { integer: 14284000, number: 2.5, boolean: true, string: "a text" };
+
+/** A value of the type, as far as its types and required properties tell. Null where they do not, or below `MAX_EXAMPLE_DEPTH`. */
+function writeExample(written: JsonSchema, root: JsonSchema, depth: number): unknown {
+  if (depth > MAX_EXAMPLE_DEPTH) return null;
+  const schema = followReference(written, root);
+  const inner = (one: unknown): unknown => (isSchema(one) ? writeExample(one, root, depth + 1) : null);
+  const [choice] = schema.anyOf ?? schema.oneOf ?? [];
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum) return schema.enum[0];
+  if (choice) return inner(choice);
+  const [type = ""] = typesOf(schema);
+  if (type === "array")
+    return Array.isArray(schema.prefixItems)
+      ? schema.prefixItems.map(inner)
+      : [inner(schema.items ?? { type: "string" })];
+  if (type !== "object") return EXAMPLES[type] ?? null;
+  const { properties = {}, additionalProperties } = schema;
+  const members = isSchema(additionalProperties) ? { name: additionalProperties, ...properties } : properties;
+  return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, inner(one)]));
 }
 
 const MAX_PROBLEMS = 5;

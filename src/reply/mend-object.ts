@@ -8,6 +8,7 @@
 import { jsonrepair } from "jsonrepair";
 import { findConflictingKey, isTooDeep, parseJson } from "./json.ts";
 import { type MendedObject, mendObject } from "./mend.ts";
+import { pythonToJson } from "./python-literal.ts";
 
 const MAX_REPAIR_CHARS = 200_000;
 const MAX_REPAIR_QUOTES = 6_000;
@@ -161,8 +162,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 const ENTITY = new RegExp(Object.keys(ENTITIES).join("|"), "g");
 
-/** Yields exact decodings that the start of the source suggests: escaped, doubled quotes or braces, HTML entities. */
+/** Yields exact decodings that the source suggests: Python's spelling, escaped, doubled quotes or braces, HTML entities. */
 function* decodeDisguises(source: string): Generator<string> {
+  const python = pythonToJson(source);
+  if (python !== undefined) yield python;
   if (/^[{[](?:\s|\\[nrt]){0,20}\\"/.test(source)) {
     const body = source.slice(0, source.lastIndexOf("}") + 1);
     const text = parseJson(`"${body.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t")}"`);

@@ -39,7 +39,7 @@ export const PROBLEMS = {
 } as const;
 
 const REACT_SHAPE = "Send one thought and one ACTION with a block of Python.";
-const CODE_SHAPE = "Send one block of code, or your answer without one.";
+const CODE_SHAPE = "Send one block of code, or your answer after a line RESULT:.";
 const ONLY_REASONING = "The reply ended before the reasoning block did.";
 const CUT_CODE = "The reply was cut off before its code was complete, so nothing was run. Write less in one reply.";
 
@@ -64,7 +64,7 @@ export const ACTION_PROBLEMS = {
 export const describeSeveralMethods = (calls: readonly string[]): string =>
   `The action calls ${calls.length} methods (${[...new Set(calls)].slice(0, 5).join(", ")}), and one is allowed, so nothing was run. Call one method in each action.`;
 export const describeForeignCode = (name: string): string =>
-  `A block in ${quoteText(name)} cannot run: there is no shell here. Write Python, or use the functions that you have.`;
+  `A block in ${quoteText(name)} cannot run: there is no shell here. Write Python, or use the functions that you have. If the block is a part of your answer, send the answer after a line RESULT:.`;
 
 const CALL_ALONE = "Call one tool; the next one can follow after its result.";
 const FOR_TOOLS: readonly (readonly [string, string])[] = [

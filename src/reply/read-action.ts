@@ -2,7 +2,7 @@
  * read-action.ts -- reads a reply in prose: its code becomes a call of `run_code`.
  *
  * Without code, a reply of the form `code` ends the work: its text is the reason, or the result of a sub-task. In the form
- * `react` an action is always needed. A reply that was cut off runs only if its code was whole.
+ * `react` an action or a line RESULT: is always needed. A reply that was cut off runs only if its code was whole.
  */
 import type { CommandCall } from "#core/call.ts";
 import { RUN_CODE } from "#core/cells.ts";
@@ -19,22 +19,25 @@ export interface EndedWork {
   /** Name of the command that ends it. */
   readonly command: string;
   readonly returns?: JsonSchema;
+  /** True when the reply before was refused: a block for a shell is then a part of the answer. */
+  readonly isSecondTry?: boolean;
 }
 
 export function readAction(
   text: string,
   finishReason: string,
   form: ActionForm,
-  { command, returns }: EndedWork,
+  { command, returns, isSecondTry = false }: EndedWork,
 ): ParsedReply {
   if (text.length > MAX_REPLY_CHARS) return refuseReply(null, describeTooLarge(text.length, MAX_REPLY_CHARS));
   const split = splitAction(text, form);
   const thoughts = thoughtsOf(split);
-  const problem = problemOf(split, form, finishReason === "length");
+  const problem = problemOf(split, form, { isFull: finishReason === "length", isSecondTry });
   if (problem !== undefined) return refuseReply(thoughts, problem);
   const run = (call: CommandCall): ParsedReply => ({ kind: "command", call, thoughts, repaired: false });
   if (split.code !== null) return run({ name: RUN_CODE, args: { language: split.language, code: split.code } });
-  const args = returns ? { result: readReturn(split.shown, returns) } : { reason: split.shown };
+  const answer = split.result ?? split.shown;
+  const args = returns ? { result: readReturn(answer, returns) } : { reason: answer };
   return run({ name: command, args });
 }
 
@@ -46,12 +49,17 @@ export function readActionThoughts(text: string, form: ActionForm): Thoughts | n
 
 const thoughtsOf = ({ thought }: SplitAction): Thoughts => ({ ...NO_THOUGHTS, text: thought });
 
-function problemOf(split: SplitAction, form: ActionForm, isFull: boolean): string | undefined {
-  const { code, shown, thought, isClosed, isOnlyReasoning, language, foreign } = split;
+function problemOf(
+  split: SplitAction,
+  form: ActionForm,
+  { isFull, isSecondTry }: { readonly isFull: boolean; readonly isSecondTry: boolean },
+): string | undefined {
+  const { code, shown, result, thought, isClosed, isOnlyReasoning, language, foreign } = split;
   const words = ACTION_PROBLEMS[form];
   if (isOnlyReasoning) return words.onlyReasoning;
   if (isFull && (code === null || !isClosed)) return words.cutOff;
-  if (foreign !== "") return describeForeignCode(foreign);
+  if (result !== null) return result === "" ? words.noCode : undefined;
+  if (foreign !== "" && !isSecondTry) return describeForeignCode(foreign);
   if (code === null) return form === "react" || shown === "" ? words.noCode : undefined;
   if (code.trim() === "") return thought === "" ? words.noCode : words.emptyCode;
   if (code.includes("\ufffd")) return PROBLEMS.damagedCode;

@@ -3,7 +3,8 @@
  *
  * In the form `react` the code is in the first ACTION, in a fence or not; in the form `code` it is the first block that names
  * Python, JavaScript or TypeScript, else the first one that names nothing. Reasoning before the reply is dropped. A fence within
- * a text of several lines belongs to the text: code often writes Markdown.
+ * a text of several lines belongs to the text: code often writes Markdown. Below a line RESULT: is the answer, whose fences are
+ * text; code above that line comes first, because no answer was known when it was written.
  */
 import type { ActionForm } from "#core/frame.ts";
 import type { CellLanguage } from "#core/ports/sandbox.ts";
@@ -16,6 +17,8 @@ export interface SplitAction {
   /** Null: the reply has no code. */
   readonly code: string | null;
   readonly language: CellLanguage;
+  /** The text below the line RESULT:, without blanks around it. Null: there is no such line, or code above it. */
+  readonly result: string | null;
   /** The reply up to the end of the code, without the reasoning. */
   readonly shown: string;
   /** False when the end of the code is missing. */
@@ -48,11 +51,26 @@ const SHELLS = /^(?:bash|sh|shell|zsh|console|terminal|powershell|ps1|cmd|bat)$/
 export function splitAction(text: string, form: ActionForm): SplitAction {
   const begin = findReasoningEnd(text);
   const reply = begin < 0 ? "" : text.slice(begin).replaceAll("\r\n", "\n");
-  const split = form === "react" ? splitReact(reply) : splitCode(reply);
-  return { ...split, isOnlyReasoning: begin < 0 };
+  const heading = findResult(reply);
+  const above = heading ? reply.slice(0, heading.index) : reply;
+  const split = form === "react" ? splitReact(above) : splitCode(above);
+  const whole = { ...split, result: null, isOnlyReasoning: begin < 0 };
+  if (!heading || split.code !== null) return whole;
+  const result = reply.slice(heading.index + heading[0].length).trim();
+  return { ...whole, result, foreign: "", shown: reply.trim() };
 }
 
-type Split = Omit<SplitAction, "isOnlyReasoning">;
+type Split = Omit<SplitAction, "isOnlyReasoning" | "result">;
+
+/** In capital letters only, and outside blocks: prose and code have lines about results too. */
+const RESULT = /^[ \t>]{0,20}(?:#{1,6}[ \t]{1,5})?(?:\*{1,2})?RESULT[ \t]{0,5}(?:\*{1,2})?:(?:\*{1,2})?/gm;
+
+function findResult(reply: string): RegExpExecArray | undefined {
+  const blocks = findBlocks(reply);
+  return [...reply.matchAll(RESULT)].find(
+    ({ index }) => !blocks.some(({ start, end }) => index > start && index < end),
+  );
+}
 
 function splitCode(reply: string): Split {
   const blocks = findBlocks(reply);

@@ -117,6 +117,22 @@ describe("a sub-task in an unknown form", () => {
 });
 
 describe("a sub-task in the form `code`", () => {
+  it.each([
+    ["14,284,000", INTEGER, 14_284_000],
+    ["About this many:\n\n- 1,200\n- 3", LIST, [1200, 3]],
+    ["```json\n[1, 2]\n```", LIST, [1, 2]],
+    ["RESULT:\n```python\nprint(1)\n```", { type: "string" }, "```python\nprint(1)\n```"],
+  ])("takes the answer %j as people write it, without a second request", async (text, returns, result) => {
+    const { value, requests } = await solve({ outer: subtask(returns, "code") }, [text]);
+    expect([value, requests]).toEqual([{ result }, 3]);
+  });
+
+  it("is told with an example what to send when its answer does not match", async () => {
+    const { value, loop } = await solve({ outer: subtask(INTEGER, "code") }, ["about 14 million", "RESULT: 14000000"]);
+    expect(value).toEqual({ result: 14_000_000 });
+    expect(lastTextOf(loop, 2)).toContain("Give only the value as the result, such as 14284000.");
+  });
+
   it("ends with the value of a cell that succeeds, not its text", async () => {
     const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });
     const { value, requests } = await solve({ outer: subtask(LIST, "code"), "[1, 2, 3]": list }, [block("[1, 2, 3]")]);
