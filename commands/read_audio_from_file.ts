@@ -19,8 +19,6 @@ export default defineCommand({
     required: ["file"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
-  // A server of the settings receives it, as one does with every prompt.
-  sends: [],
   effect: "pure",
   needs: ["speech"],
   timeoutMs: 360_000,

@@ -12,7 +12,8 @@ export const isSending = (facts: CommandFacts | undefined): boolean =>
   facts?.annotations.openWorld === true && facts.sends?.length !== 0;
 
 /** True when the answer is the web's. A command that does not say what it sends may as well read something of the folder. */
-export const isFetching = (facts: CommandFacts | undefined): boolean => isSending(facts) && facts?.sends !== undefined;
+export const isFetching = (facts: CommandFacts | undefined): boolean =>
+  facts?.annotations.openWorld === true && facts.sends !== undefined;
 
 /** The texts of a call that leave: arguments of `sends`, or all. */
 export interface SentText {

@@ -124,6 +124,14 @@ describe("an address", () => {
     expect(await seen(`See ${url} or (${url}).`).ask(browse(url))).toBeUndefined();
   });
 
+  it("of an answer may be followed when the command says that it sends none of its arguments, and not when it says nothing", async () => {
+    const log = seen("Nothing.");
+    log.run({ name: "hear_file", args: {} }, "web", `It says: ${SECRET_URL}`);
+    expect(await log.ask(browse(SECRET_URL))).toMatchObject({ address: SECRET_URL });
+    log.run({ name: "picture_of_the_day", args: {} }, "web", `{"url":"${SECRET_URL}"}`);
+    expect(await log.ask(browse(SECRET_URL))).toBeUndefined();
+  });
+
   it("that an answer repeats from the call is still the model's", async () => {
     const log = seen("Nothing.");
     log.run(search(`site ${SECRET_URL}`), "web", `No results for ${SECRET_URL}, try https://other.example/x`);

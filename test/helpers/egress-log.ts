@@ -10,6 +10,8 @@ import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 const FACTS: Readonly<Record<string, { openWorld: boolean; readOnly: boolean; sends?: readonly string[] }>> = {
   browse_website: { openWorld: true, readOnly: true, sends: ["url"] },
   google: { openWorld: true, readOnly: true, sends: ["input"] },
+  picture_of_the_day: { openWorld: true, readOnly: true, sends: [] },
+  hear_file: { openWorld: true, readOnly: true },
   send_tweet: { openWorld: true, readOnly: false },
   post_note: { openWorld: true, readOnly: false },
   clone_repository: { openWorld: true, readOnly: false, sends: ["repository_url"] },

@@ -7,7 +7,7 @@ import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, lookInto } from "../helpers/goald.ts";
 import { inPool } from "../helpers/pool.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
-import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity } from "./cities.ts";
+import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity, NATURAL_LINES } from "./cities.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const POINTS = 10;
@@ -75,4 +75,17 @@ describe("the cities of seed 000, in a daemon that is killed with -9 inside the 
       }),
     );
   }, 180_000);
+});
+
+describe("the cities of seed 000, unattended, with numbers with commas and search words of the model's own", () => {
+  it("are compared and introduced, and no search is refused", async () => {
+    await using home = await makeSeedHome(NATURAL_LINES, { find: findCity });
+    expect(await runInDaemon(home, {})).toBe(false);
+    expectCitiesFile(await home.file("cities_introduction.md"));
+    const log = await home.log();
+    for (const type of ["command-denied", "approval-asked", "reply-rejected"] as const)
+      expect(types(log, type)).toBe(0);
+    expect(home.search.queries).toHaveLength(6);
+    expect(log.filter((event) => event.type === "command-finished" && event.observation.status !== "ok")).toEqual([]);
+  }, 60_000);
 });

@@ -15,7 +15,7 @@ export const TOPICS = ["history", "food", "economy"] as const;
 
 /** What the search engine finds. */
 export function findCity(query: string): string {
-  const [, city = ""] = /^population of (\w+)$/.exec(query) ?? [];
+  const [, city = ""] = /\b(?:population|inhabitants)\b.*\b(\w+)$/.exec(query) ?? [];
   if (city in POPULATIONS)
     return `The current metro area population of ${city} in 2023 is ${POPULATIONS[city]}, an increase from 2022.`;
   return `${query} is described in many books.`;
@@ -52,6 +52,22 @@ export const CITIES_LINES: readonly Line[] = [
   onTask(/^Write about this: [\s\S]*?(\w+ \w+) is described in many books/, ([, what]) => `All about ${what}.`),
   onGoals(({ last }) => last.includes("cities_introduction.md"), "The introductions are in cities_introduction.md."),
   onGoals(({ own }) => own.length === 0, block(PROGRAM, "python", "I ask for each city, then write the file.")),
+];
+
+/** The same, as models send it: the number with commas, and search words of their own. */
+export const NATURAL_LINES: readonly Line[] = [
+  onTask(/^Google search population of (\w+)$/, ([, city]) =>
+    block(`results = google("official number of inhabitants in the whole metro area of ${city}")\nresults[0]["body"]`),
+  ),
+  onTask(/population of \w+ in 2023 is (\d[\d,]*\d)[\s\S]*Extract population number$/, ([, number = ""]) => number),
+  onTask(/^Introduce (Chengdu)$/, ([, city = ""]) =>
+    block(introduce(city).replace("{topic}", "{topic} for curious visitors")),
+  ),
+  onTask(
+    /^Write about this: [\s\S]*?(\w+) (\w+) for curious visitors is described/,
+    ([, city, topic]) => `RESULT:\nAll about ${city} ${topic}.`,
+  ),
+  ...CITIES_LINES,
 ];
 
 /** Tasks of all sub-tasks, in the order of their first request. */

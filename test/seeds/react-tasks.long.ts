@@ -7,6 +7,7 @@ import {
   type ReactServices,
   startReactServices,
   writeManyMethods,
+  writePythonMethods,
   writeReactMethods,
 } from "../helpers/react-methods/methods.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
@@ -15,8 +16,6 @@ import { linesOf, REACT_TASKS, type ReactTask } from "./react-tasks.ts";
 /** The seed's numbers of steps of its best model. */
 const STEPS: Readonly<Record<string, number>> = { A: 4, B: 7, C: 11, D: 11, E: 10, F: 15 };
 const MAX_PROMPT_TOKENS = 8_000;
-/** The person of these tasks wants their words sent. */
-const SENDS = { GOALD_ASK_BEFORE_SENDING: "false" };
 const LOCATION = '{"city":"Berlin","latitude":52.52,"longitude":13.405}';
 
 /** What a task has sent when it is done. */
@@ -47,7 +46,7 @@ const SENT: Readonly<Record<string, (services: ReactServices) => void>> = {
 };
 
 async function runTask(task: ReactTask, home: SeedHome, services: ReactServices): Promise<void> {
-  await home.run("react", { goal: task.goal, flags: ["--max-steps", "40"] });
+  await home.run("react", { goal: task.goal, flags: ["--max-steps", "40", "--approve", "never"] });
   expect(home.seen).toHaveLength(STEPS[task.id] as number);
   const log = await home.log();
   expect(log.filter(({ type }) => ["reply-rejected", "repetition-noticed", "command-denied"].includes(type))).toEqual(
@@ -68,12 +67,25 @@ describe.each([0, 1_000])("R14: the six tasks of seed 001 over fifteen methods a
     "%s takes as many steps as in the seed, none of them lost, and short prompts",
     async (_id, task) => {
       await using services = await startReactServices();
-      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_LOCATION: LOCATION, ...SENDS } });
+      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_LOCATION: LOCATION } });
       const commands = join(home.goald.home, "commands");
       await writeManyMethods(commands, more);
       await writeReactMethods(commands, services.origin);
       await runTask(task, home, services);
       expect(tokensOf(home)).toBeLessThan(MAX_PROMPT_TOKENS);
+    },
+    60_000,
+  );
+});
+
+describe("R14: the six tasks of seed 001 over methods/*.py", () => {
+  it.each(REACT_TASKS.map((task) => [task.id, task] as const))(
+    "%s takes as many steps as in the seed, and nothing is denied or remarked",
+    async (_id, task) => {
+      await using services = await startReactServices();
+      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_LOCATION: LOCATION } });
+      await writePythonMethods(home.goald.home, services.origin);
+      await runTask(task, home, services);
     },
     60_000,
   );

@@ -1,20 +1,35 @@
 /**
- * methods.ts -- the fifteen methods of seed 001 as unlisted commands of a home, and the services that they ask, on loopback.
+ * methods.ts -- the fifteen methods of seed 001, as unlisted commands or as Python helpers of a home, and the services that they ask, on
+ * loopback.
  *
  * The services know three places, two Slack channels, one picture and the prices of one stock.
  */
-import { cp, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { type ServiceServer, startServiceServer } from "../service-server.ts";
 import { type Picture, writePng } from "./commands/_picture.ts";
 
 /** The folder of the command files. They find their services by the file `_origin` beside them. */
 export const REACT_METHODS = join(import.meta.dirname, "commands");
 
+/** Commands of which Python helpers make their methods. */
+const WAYS_OUT: readonly string[] = ["ask_service.ts", "post_message.ts"];
+
 /** Copies the methods into the commands folder of a home. `origin`: address of the services. */
 export async function writeReactMethods(commandsFolder: string, origin: string): Promise<void> {
-  await cp(REACT_METHODS, commandsFolder, { recursive: true });
+  await cp(REACT_METHODS, commandsFolder, { recursive: true, filter: (file) => !WAYS_OUT.includes(basename(file)) });
   await writeFile(join(commandsFolder, "_origin"), origin);
+}
+
+/** Writes the methods as Python helpers of a home. Three unlisted commands are their way to the services. */
+export async function writePythonMethods(home: string, origin: string): Promise<void> {
+  const commands = join(home, "commands");
+  await cp(join(import.meta.dirname, "python"), join(home, "methods"), { recursive: true });
+  await mkdir(commands, { recursive: true });
+  for (const file of [...WAYS_OUT, "_service.ts"]) await cp(join(REACT_METHODS, file), join(commands, file));
+  const picture = await readFile(join(REACT_METHODS, "download_image.ts"), "utf8");
+  await writeFile(join(commands, "fetch_picture.ts"), picture.replace('"download_image"', '"fetch_picture"'));
+  await writeFile(join(commands, "_origin"), origin);
 }
 
 export const CHANNELS = [
