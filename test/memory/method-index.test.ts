@@ -5,7 +5,7 @@ import type { MethodQuery, MethodText } from "#core/ports/methods.ts";
 import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
-import { describeMany, REACT_METHODS } from "../helpers/react-methods/methods.ts";
+import { describeMany, isSeedMethod, REACT_METHODS } from "../helpers/react-methods/methods.ts";
 
 const { signal } = new AbortController();
 const FREE: EmbeddingPurse = { take: () => undefined, settle: () => undefined, isShort: false };
@@ -18,7 +18,7 @@ const textsOf = (commands: Parameters<typeof createCodeFunctions>[0]): readonly 
 let stubs: readonly RegisteredCommand[];
 let fifteen: readonly MethodText[];
 beforeAll(async () => {
-  stubs = (await loadRegistry([REACT_METHODS], ALL_READY)).all;
+  stubs = (await loadRegistry([REACT_METHODS], ALL_READY)).all.filter(isSeedMethod);
   fifteen = textsOf(stubs);
 });
 const find = (description: string, methods = fifteen, more: Partial<MethodQuery> = {}) =>

@@ -12,12 +12,16 @@ import { type Picture, writePng } from "./commands/_picture.ts";
 /** The folder of the command files. They find their services by the file `_origin` beside them. */
 export const REACT_METHODS = join(import.meta.dirname, "commands");
 
-/** Commands of which Python helpers make their methods. */
-const WAYS_OUT: readonly string[] = ["ask_service.ts", "post_message.ts"];
+/** Commands of which Python helpers make their methods; they are none of the fifteen. */
+const WAYS_OUT: readonly string[] = ["ask_service", "post_message"];
+export const isSeedMethod = ({ name }: { readonly name: string }): boolean => !WAYS_OUT.includes(name);
 
 /** Copies the methods into the commands folder of a home. `origin`: address of the services. */
 export async function writeReactMethods(commandsFolder: string, origin: string): Promise<void> {
-  await cp(REACT_METHODS, commandsFolder, { recursive: true, filter: (file) => !WAYS_OUT.includes(basename(file)) });
+  await cp(REACT_METHODS, commandsFolder, {
+    recursive: true,
+    filter: (file) => isSeedMethod({ name: basename(file, ".ts") }),
+  });
   await writeFile(join(commandsFolder, "_origin"), origin);
 }
 
@@ -26,7 +30,8 @@ export async function writePythonMethods(home: string, origin: string): Promise<
   const commands = join(home, "commands");
   await cp(join(import.meta.dirname, "python"), join(home, "methods"), { recursive: true });
   await mkdir(commands, { recursive: true });
-  for (const file of [...WAYS_OUT, "_service.ts"]) await cp(join(REACT_METHODS, file), join(commands, file));
+  for (const name of [...WAYS_OUT, "_service"])
+    await cp(join(REACT_METHODS, `${name}.ts`), join(commands, `${name}.ts`));
   const picture = await readFile(join(REACT_METHODS, "download_image.ts"), "utf8");
   await writeFile(join(commands, "fetch_picture.ts"), picture.replace('"download_image"', '"fetch_picture"'));
   await writeFile(join(commands, "_origin"), origin);
