@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findCage } from "#cage/find-cage.ts";
-import type { Cell, CellHost, CellLanguage, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
+import type { Cell, CellHost, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
 import { createSandbox } from "#sandbox/sandbox.ts";
 import { median } from "./shared/median.ts";
 import { readCount } from "./shared/read-count.ts";
@@ -55,21 +55,21 @@ function open(cacheFolder = join(root, "cache")): Sandbox {
   return createSandbox({ findCage, cacheFolder, maxProcesses: 4, memoryMegabytes: 512, idleMs: 60_000 });
 }
 
-function cellOf(language: CellLanguage, code: string, agent = "a"): Cell {
+function cellOf(code: string, agent = "a"): Cell {
   cells++;
   return {
-    ...{ agent, language, code, name: `cell ${cells}`, version: `c${cells}`, saved: null, seed: cells },
+    ...{ agent, code, name: `cell ${cells}`, version: `c${cells}`, saved: null, seed: cells },
     ...{ startedAt: "2026-11-23T00:00:00.000Z", timeLimitMs: TIME_LIMIT_MS, modules: [], imports: "safe" },
     functions: [{ name: "look", parameters: [], signature: "look()", doc: "Returns 1." }],
   };
 }
 
 /** Cells of one namespace, one after the other. */
-function openNamespace(sandbox: Sandbox, language: CellLanguage) {
+function openNamespace(sandbox: Sandbox) {
   let saved: CellOutcome["saved"] = null;
   const agent = `a${++cells}`;
   return async (code: string): Promise<CellOutcome> => {
-    const outcome = await sandbox.run({ ...cellOf(language, code, agent), saved }, host, signal);
+    const outcome = await sandbox.run({ ...cellOf(code, agent), saved }, host, signal);
     ({ saved } = outcome);
     return outcome;
   };
@@ -86,9 +86,8 @@ async function measureStarts(): Promise<void> {
   // A folder that cannot be made: Python then starts without a snapshot.
   const noSnapshot = "/dev/null/none";
   const sides: readonly (readonly [title: string, start: () => Promise<Start>])[] = [
-    ["Python, snapshot", () => startCell("python")],
-    ["Python, no snapshot", () => startCell("python", noSnapshot)],
-    ["JavaScript", () => startCell("javascript")],
+    ["Python, snapshot", () => startCell()],
+    ["Python, no snapshot", () => startCell(noSnapshot)],
     ["native python3 -c 1+1", () => startProgram("python3", ["-c", "1+1"])],
     ["node -e 1+1", () => startProgram(process.execPath, ["-e", "1+1"])],
   ];
@@ -111,10 +110,10 @@ async function measureStarts(): Promise<void> {
   }
 }
 
-async function startCell(language: CellLanguage, cacheFolder?: string): Promise<Start> {
+async function startCell(cacheFolder?: string): Promise<Start> {
   const sandbox = open(cacheFolder);
   const startedAt = performance.now();
-  const outcome = await openNamespace(sandbox, language)("1 + 1");
+  const outcome = await openNamespace(sandbox)("1 + 1");
   const ms = performance.now() - startedAt;
   requireValue(outcome, "2");
   const megabytes = memoryBelow(process.pid);
@@ -148,29 +147,17 @@ function memoryBelow(pid: number): number {
 
 async function measureCells(): Promise<void> {
   const sandbox = open();
-  const python = openNamespace(sandbox, "python");
-  const javascript = openNamespace(sandbox, "javascript");
-  for (const run of [python, javascript]) requireValue(await run("1 + 1"), "2");
-  const calls = {
-    python: `for _ in range(${CALLS}): look()`,
-    javascript: `for (let at = 0; at < ${CALLS}; at++) look()`,
-  };
-  const loop = {
-    python: "total = 0\nfor each in range(10**6): total += each",
-    javascript: "let total = 0; for (let each = 0; each < 1e6; each++) total += each",
-  };
-  console.log(`\n${line("warm", "Python ms", "JavaScript ms")}`);
-  for (const [title, codes, each, rounds] of [
-    ["cell 1+1", { python: "1 + 1", javascript: "1 + 1" }, 1, CELLS],
-    ["call of a function of the host", calls, CALLS, ROUNDS],
-    ["a loop of 1,000,000", loop, 1, ROUNDS],
+  const run = openNamespace(sandbox);
+  requireValue(await run("1 + 1"), "2");
+  console.log(`\n${line("warm", "ms")}`);
+  for (const [title, code, each, rounds] of [
+    ["cell 1+1", "1 + 1", 1, CELLS],
+    ["call of a function of the host", `for _ in range(${CALLS}): look()`, CALLS, ROUNDS],
+    ["a loop of 1,000,000", "total = 0\nfor each in range(10**6): total += each", 1, ROUNDS],
   ] as const) {
-    const times: Record<CellLanguage, number[]> = { python: [], javascript: [] };
-    for (let round = 0; round < rounds; round++) {
-      times.python.push(await timeOf(() => python(codes.python)));
-      times.javascript.push(await timeOf(() => javascript(codes.javascript)));
-    }
-    console.log(line(title, ...[times.python, times.javascript].map((all) => (median(all) / each).toFixed(2))));
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) times.push(await timeOf(() => run(code)));
+    console.log(line(title, (median(times) / each).toFixed(2)));
   }
   await sandbox.close();
 }
@@ -187,18 +174,16 @@ async function timeOf(act: () => Promise<CellOutcome>): Promise<number> {
 async function measureKills(): Promise<void> {
   const sandbox = open();
   const swallows = "while True:\n    try:\n        while True: pass\n    except BaseException: pass";
-  const sides: readonly (readonly [title: string, language: CellLanguage, code: string])[] = [
-    ["Python, an endless loop", "python", "while True: pass"],
-    ["Python, and it catches every interruption", "python", swallows],
-    ["JavaScript, an endless loop", "javascript", "for (;;) {}"],
-    ["JavaScript, and it catches every interruption", "javascript", "for (;;) { try { for (;;) {} } catch {} }"],
+  const sides: readonly (readonly [title: string, code: string])[] = [
+    ["an endless loop", "while True: pass"],
+    ["and it catches every interruption", swallows],
   ];
   let longestDelayMs = 0;
   console.log(`\n${line("from the limit to the end of the cell", "median ms", "most ms", `at most ${MAX_KILL_MS}`)}`);
-  for (const [title, language, code] of sides) {
+  for (const [title, code] of sides) {
     const times: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const run = openNamespace(sandbox, language);
+      const run = openNamespace(sandbox);
       requireValue(await run("1 + 1"), "2");
       await sleep(50);
       const delays = monitorEventLoopDelay({ resolution: 1 });

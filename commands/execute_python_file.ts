@@ -31,7 +31,7 @@ export default defineCommand({
   async prepare({ file }, { workspace, use }): Promise<Prepared> {
     const bytes = await workspace.read(file);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
-    return { start: use("cells").begin("python"), code: Buffer.from(bytes).toString("utf8"), sha256 };
+    return { start: use("cells").begin(), code: Buffer.from(bytes).toString("utf8"), sha256 };
   },
 
   async run({ file }, context, prepared) {
@@ -42,6 +42,6 @@ export default defineCommand({
         "file-changed",
         `${file} was not run: it has changed since a person was asked about its code. Call execute_python_file again, and the person is asked about the new code.`,
       );
-    return context.use("cells").run({ language: "python", code, name: file, ...start }, context);
+    return context.use("cells").run({ code, name: file, ...start }, context);
   },
 });

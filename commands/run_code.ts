@@ -7,14 +7,13 @@ export default defineCommand({
   label: "Run code",
   group: "code",
   summary:
-    "runs code: Python's standard library, no packages, network or shell; names last, commands are functions; shows the last expression or what was printed.",
+    "runs Python: its standard library, no packages, network or shell; names last, commands are functions; shows the last expression or what was printed.",
   args: {
     type: "object",
     properties: {
-      language: { type: "string", description: "its language", enum: ["python", "javascript"] },
-      code: { type: "string", description: "code", minLength: 1 },
+      code: { type: "string", description: "Python code", minLength: 1 },
     },
-    required: ["language", "code"],
+    required: ["code"],
   },
   annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: false, restorable: true },
   effect: "transactional",
@@ -22,10 +21,10 @@ export default defineCommand({
   timeoutMs: 3_600_000,
   needs: ["cells"],
 
-  prepare: async ({ language }, { use }) => use("cells").begin(language),
+  prepare: async (_args, { use }) => use("cells").begin(),
 
-  async run({ language, code }, context, prepared) {
+  async run({ code }, context, prepared) {
     const name = `cell ${context.callId}`;
-    return context.use("cells").run({ language, code, name, ...(prepared as CellStart) }, context);
+    return context.use("cells").run({ code, name, ...(prepared as CellStart) }, context);
   },
 });

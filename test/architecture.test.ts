@@ -90,17 +90,7 @@ const ROOMS: readonly Room[] = [
   // Child processes with walls around them. The services import it: it is below them.
   room("src/cage/*.ts", CORE, UTIL, FILES, "node:(child_process|module|stream)"),
   // Cells of code: the host's side of their processes, and the programs that run in them.
-  room(
-    "src/sandbox/*.ts",
-    CORE,
-    UTIL,
-    FILES,
-    "#cage/.+",
-    "node:(crypto|module)",
-    "@jitl/quickjs-wasmfile-release-sync",
-    "pyodide",
-    "quickjs-emscripten-core",
-  ),
+  room("src/sandbox/*.ts", CORE, UTIL, FILES, "#cage/.+", "node:(crypto|module)", "pyodide"),
   // Pages, files and answers of the web, by the seam that it is handed.
   withTypes(
     room("src/services/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "ajv", "linkedom", "robots-parser"),

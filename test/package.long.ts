@@ -197,7 +197,7 @@ describe("goald installed from the package", () => {
   });
 
   it("runs Python in a cage, run from a checkout whose node_modules is a link", async () => {
-    const cell = { name: "run_code", args: { language: "python", code: "print(6 * 7)" } };
+    const cell = { name: "run_code", args: { code: "print(6 * 7)" } };
     await using server = await startOpenAIServer({ reply: [cell, CALLS[4]].map(replyWith), embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
     const flags = ["--name", "P", "--role", "r", "--goal", "g", "--continuous", "--json"];

@@ -201,7 +201,6 @@ export const DaemonStatus = open({
   sandbox: described(
     open({
       ready: flag,
-      languages: listOf(oneOf("python", "javascript")),
       level: nullable(oneOf("strict", "degraded")),
       reason: text,
     }),

@@ -81,7 +81,7 @@ export function loadModulesOf(home: Home, registry: Registry): Promise<readonly 
   let taken: ReadonlySet<string> | undefined;
   const isTaken = (name: string): boolean => {
     const commands = [...registry.all, ...registry.unavailable.map(({ command }) => command)];
-    taken ??= new Set(createCodeFunctions(commands, "python").all.map((one) => one.name));
+    taken ??= new Set(createCodeFunctions(commands).all.map((one) => one.name));
     return taken.has(name);
   };
   return loadPythonModules(home.methodsFolder, requireOwnedFile, isTaken);

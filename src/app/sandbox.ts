@@ -12,7 +12,7 @@ import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
 import type { DescribeLeaving } from "#loop/describe-leaving.ts";
 import type { PerformParts } from "#loop/perform.ts";
-import { findLanguages } from "#sandbox/languages.ts";
+import { hasPyodide } from "#sandbox/find-pyodide.ts";
 import { createSandbox } from "#sandbox/sandbox.ts";
 
 /** The level is found before the first call of code is judged, since finding it takes 0.1 s. */
@@ -24,7 +24,7 @@ export interface SandboxLevel {
 export function cellsState({ sandbox }: Pick<Settings, "sandbox">): ServiceState {
   if (sandbox.isolation === "off")
     return { ready: false, toDo: "Set GOALD_SANDBOX to best-effort or required: the sandbox is off." };
-  return findLanguages().length > 0 ? { ready: true } : { ready: false, toDo: INSTALL_SANDBOX };
+  return hasPyodide() ? { ready: true } : { ready: false, toDo: INSTALL_SANDBOX };
 }
 
 /** With `required`, code runs only in a strict cage. */
@@ -49,15 +49,15 @@ export function describeSandbox(
   state: ServiceState | undefined,
   finding: SandboxFinding | null,
 ): DaemonStatus["sandbox"] {
-  if (!state?.ready) return { ready: false, languages: [], level: null, reason: state?.toDo ?? INSTALL_SANDBOX };
-  return { ready: true, languages: [...findLanguages()], level: finding?.level ?? null, reason: finding?.reason ?? "" };
+  if (!state?.ready) return { ready: false, level: null, reason: state?.toDo ?? INSTALL_SANDBOX };
+  return { ready: true, level: finding?.level ?? null, reason: finding?.reason ?? "" };
 }
 
-/** Returns one line for people, such as `strict: python, javascript`. */
-export function sandboxInWords({ ready, languages, level, reason }: DaemonStatus["sandbox"]): string {
+/** Returns one line for people, such as `strict`. */
+export function sandboxInWords({ ready, level, reason }: DaemonStatus["sandbox"]): string {
   if (!ready) return `not ready. ${reason}`;
   const asks = level === "degraded" ? "; goald asks before code runs, unless an agent never asks" : "";
-  return `${level ?? "not looked for yet"}: ${languages.join(", ")}${asks}`;
+  return `${level ?? "not looked for yet"}${asks}`;
 }
 
 /** The sandboxes of one host: agents that run since before a reload use an earlier one. */

@@ -31,10 +31,7 @@ export function readRecording(path: string): Recording {
   };
 }
 
-const playCells = (session: Session): Sandbox => ({
-  ...playSandbox(session, fail, (_name, compute) => compute()),
-  languages: ["python", "javascript"],
-});
+const playCells = (session: Session): Sandbox => playSandbox(session, fail, (_name, compute) => compute());
 
 function fail(what: string): never {
   throw new Error(`The recording does not fit: ${what}.`);

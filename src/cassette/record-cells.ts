@@ -18,7 +18,6 @@ interface CellRecording {
 }
 
 const LEVEL = "level of the sandbox";
-const LANGUAGES = "languages of the sandbox";
 
 export function recordSandbox(sandbox: Sandbox, recording: CellRecording): Sandbox {
   const { value } = recording;
@@ -29,9 +28,6 @@ export function recordSandbox(sandbox: Sandbox, recording: CellRecording): Sandb
       return value(LEVEL, () => finding);
     },
     close: () => sandbox.close(),
-    get languages() {
-      return value(LANGUAGES, () => sandbox.languages);
-    },
     get isCrowded() {
       return sandbox.isCrowded;
     },
@@ -45,9 +41,6 @@ export function playSandbox(session: Session, fail: (what: string) => never, val
     find: async () => value(LEVEL, () => ({ level: "degraded", reason: "" })),
     close: async () => undefined,
     isCrowded: false,
-    get languages() {
-      return value(LANGUAGES, () => []);
-    },
   };
 }
 

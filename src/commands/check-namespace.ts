@@ -9,9 +9,8 @@ const MAX_CHARS = 64_000_000;
 
 /** Returns what is wrong, as the end of a sentence; undefined for a namespace that the log can hold. */
 export function findNamespaceProblem(write: NamespaceWrite): string | undefined {
-  const { language, version, definitions, values, lost, change } = write;
-  if ((language !== "python" && language !== "javascript") || typeof version !== "string")
-    return "a namespace without language and version";
+  const { version, definitions, values, lost, change } = write;
+  if (typeof version !== "string") return "a namespace without a version";
   const arePairs = isContent(definitions, values, isText) && (!change || isContent(change.definitions, change.values));
   if (!arePairs) return "a namespace whose names, sources or values are no texts";
   if (!Array.isArray(lost) || !lost.every((one) => isName(one?.name) && isName(one?.reason)))

@@ -1,13 +1,13 @@
 /**
- * stubs.ts -- shows commands as functions of a language: signature, docstring, and the call that a use of it stands for.
+ * stubs.ts -- shows commands as functions of Python: signature, docstring, and the call that a use of it stands for.
  *
- * A name that the language or goald itself uses gets an underscore: a command `print` is the function `print_`, an argument
+ * A name that Python or goald itself uses gets an underscore: a command `print` is the function `print_`, an argument
  * `from` the parameter `from_`.
  */
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { followReference, typesOf } from "#core/json-schema.ts";
-import type { CellFunction, CellLanguage } from "#core/ports/sandbox.ts";
+import type { CellFunction } from "#core/ports/sandbox.ts";
 import { oneLine } from "#core/text.ts";
 import { allowsNull, renderType } from "./code-types.ts";
 
@@ -18,7 +18,7 @@ interface StubCommand {
   readonly returns?: JsonSchema;
 }
 
-/** Commands as functions of one language. */
+/** Commands as functions of Python. */
 export interface CodeFunctions {
   readonly all: readonly CellFunction[];
   /** The function of a command; undefined for an unknown command. */
@@ -46,17 +46,6 @@ const PYTHON_NAMES = words(
     "next object oct open ord pow print property quit range repr reversed round set setattr slice sorted staticmethod str " +
     "sum super tuple type vars zip case",
 );
-const JAVASCRIPT_KEYWORDS = words(
-  "arguments async await break case catch class const continue debugger default delete do else enum eval export extends " +
-    "false finally for function if implements import in instanceof interface let new null package private protected public " +
-    "return static super switch this throw true try typeof undefined var void while with yield",
-);
-const JAVASCRIPT_NAMES = words(`${OWN_NAMES} console escape print unescape`);
-
-const TAKEN: Readonly<Record<CellLanguage, readonly ReadonlySet<string>[]>> = {
-  python: [PYTHON_KEYWORDS, PYTHON_NAMES],
-  javascript: [JAVASCRIPT_KEYWORDS, JAVASCRIPT_NAMES],
-};
 
 const TEXT: JsonSchema = { type: "string" };
 
@@ -67,11 +56,11 @@ interface Stub {
   readonly argumentOf: ReadonlyMap<string, string>;
 }
 
-export function createCodeFunctions(commands: readonly StubCommand[], language: CellLanguage): CodeFunctions {
+export function createCodeFunctions(commands: readonly StubCommand[]): CodeFunctions {
   const stubs = new Map<string, Stub>();
   const byCommand = new Map<string, CellFunction>();
   for (const command of commands) {
-    const stub = createStub(command, language, (name) => stubs.has(name));
+    const stub = createStub(command, (name) => stubs.has(name));
     stubs.set(stub.shown.name, stub);
     byCommand.set(command.name, stub.shown);
   }
@@ -100,39 +89,31 @@ function completeResult(schema: JsonSchema): JsonSchema {
   };
 }
 
-function createStub(
-  { returns, ...command }: StubCommand,
-  language: CellLanguage,
-  isTaken: (name: string) => boolean,
-): Stub {
+function createStub({ returns, ...command }: StubCommand, isTaken: (name: string) => boolean): Stub {
   const { args } = command;
   const { properties, required = [] } = args;
-  const [keywords = words(""), names = words("")] = TAKEN[language];
   const argumentOf = new Map<string, string>();
   for (const name of sortRequiredFirst(properties, required))
     argumentOf.set(
-      freeName(name, (one) => keywords.has(one) || argumentOf.has(one)),
+      freeName(name, (one) => PYTHON_KEYWORDS.has(one) || argumentOf.has(one)),
       name,
     );
   const parameters = [...argumentOf].map(([name, argument]) => ({ name, isRequired: required.includes(argument) }));
   const shown = parameters.map(({ name, isRequired }) => {
     const schema = properties[argumentOf.get(name) as string] as JsonSchema;
-    return renderParameter(name, isRequired, renderType(schema, args, language), language);
+    return renderParameter(name, isRequired, renderType(schema, args));
   });
-  const name = freeName(command.name, (one) => keywords.has(one) || names.has(one) || isTaken(one));
+  const name = freeName(command.name, (one) => PYTHON_KEYWORDS.has(one) || PYTHON_NAMES.has(one) || isTaken(one));
   const value = returns ? completeResult(returns) : TEXT;
-  const result = renderType(value, value, language);
-  const arrow = language === "python" ? ` -> ${result}` : `: ${result}`;
-  const signature = `${name}(${shown.join(", ")})${arrow}`;
+  const signature = `${name}(${shown.join(", ")}) -> ${renderType(value, value)}`;
   return {
     command,
     argumentOf,
-    shown: { name, parameters, signature, doc: renderDoc({ ...command, returns: value }, argumentOf, language) },
+    shown: { name, parameters, signature, doc: renderDoc({ ...command, returns: value }, argumentOf) },
   };
 }
 
-function renderParameter(name: string, isRequired: boolean, type: string, language: CellLanguage): string {
-  if (language === "javascript") return `${name}${isRequired ? "" : "?"}: ${type}`;
+function renderParameter(name: string, isRequired: boolean, type: string): string {
   if (isRequired) return `${name}: ${type}`;
   const isNullable = type === "Any" || type.split(" | ").includes("None");
   return `${name}: ${isNullable ? type : `${type} | None`} = None`;
@@ -152,15 +133,14 @@ function freeName(name: string, isTaken: (name: string) => boolean): string {
 function renderDoc(
   { summary, args, returns }: StubCommand & { readonly returns: JsonSchema },
   argumentOf: ReadonlyMap<string, string>,
-  language: CellLanguage,
 ): string {
   const told = [...argumentOf].flatMap(([name, argument]) => {
-    const description = describeSchema(args.properties[argument] as JsonSchema, args, language);
+    const description = describeSchema(args.properties[argument] as JsonSchema, args);
     return description === "" ? [] : [`${name}: ${description}`];
   });
   const first = oneLine(summary, 300);
   const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.!?…]$/.test(first) ? "" : "."}`;
-  const result = describeSchema(returns, returns, language);
+  const result = describeSchema(returns, returns);
   const parts = [
     sentence,
     ...(told.length === 0 ? [] : [`Arguments: ${told.join("; ")}.`]),
@@ -170,10 +150,9 @@ function renderDoc(
 }
 
 /** The description, and the members of an object, which a type of Python does not name. */
-function describeSchema(schema: JsonSchema, root: JsonSchema, language: CellLanguage): string {
+function describeSchema(schema: JsonSchema, root: JsonSchema): string {
   const followed = followReference(schema, root);
   const description = followed.description === undefined ? "" : oneLine(followed.description, MAX_DESCRIPTION_CHARS);
-  if (language === "javascript") return description;
   const item = typesOf(followed).includes("array") && typeof followed.items === "object" ? followed.items : followed;
   const { properties = {}, required = [] } = followReference(item, root);
   const noun = item === followed ? "a dict" : "dicts";

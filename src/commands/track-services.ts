@@ -32,11 +32,11 @@ export function trackService<N extends keyof Services>(name: N, service: Service
 
 /** A cell has received all that its namespace has. */
 const trackCells = (cells: Services["cells"], tracker: SourceTracker): Services["cells"] => ({
-  begin: (language) => {
-    tracker.add(cells.receivedBy(language));
-    return cells.begin(language);
+  begin: () => {
+    tracker.add(cells.received());
+    return cells.begin();
   },
-  receivedBy: (language) => cells.receivedBy(language),
+  received: () => cells.received(),
   run: (cell, context) => cells.run(cell, context),
   changes: () => cells.changes(),
 });

@@ -6,7 +6,6 @@
  */
 import type { GoaldError } from "#core/errors.ts";
 import type { GoalCheck, GoalTest } from "#core/goal-check.ts";
-import type { CellLanguage } from "#core/ports/sandbox.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { findCheckProblem } from "./goal-checks.ts";
@@ -35,18 +34,10 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   judge: ["file", "files"],
   url: ["status"],
   python: [],
-  javascript: [],
   code_file: [],
   file: ["contains", "min_chars", "schema"],
 };
 const ALL_WORDS = [...new Set(["goal", ...Object.entries(WORDS).flatMap(([word, more]) => [word, ...more])])];
-
-const LANGUAGES: Readonly<Record<string, CellLanguage>> = {
-  py: "python",
-  js: "javascript",
-  mjs: "javascript",
-  ts: "javascript",
-};
 
 class Entry {
   readonly #given: Readonly<Record<string, unknown>>;
@@ -90,8 +81,7 @@ class Entry {
       case "url":
         return [this.#has("status") ? { ...this.#url(), status: this.#number("status") } : this.#url()];
       case "python":
-      case "javascript":
-        return [{ kind: "code", language: word, code: this.#text(word) }];
+        return [{ kind: "code", code: this.#text(word) }];
       case "code_file":
         return [await this.#codeFile(this.#text("code_file"))];
       default:
@@ -122,9 +112,8 @@ class Entry {
   }
 
   async #codeFile(path: string): Promise<GoalTest> {
-    const language = LANGUAGES[path.slice(path.lastIndexOf(".") + 1)];
-    if (!language) throw this.#refuse("code_file must end in .py, .js, .mjs or .ts", "code_file");
-    return { kind: "code", language, code: await this.#fileText("code_file", path) };
+    if (!path.endsWith(".py")) throw this.#refuse("code_file must be a Python file, such as check.py", "code_file");
+    return { kind: "code", code: await this.#fileText("code_file", path) };
   }
 
   /** Schemas of other drafts are read as 2020-12, so the line that names the draft is left out. */

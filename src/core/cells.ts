@@ -4,7 +4,6 @@ import type { CommandCall, Observation } from "./call.ts";
 import type { EventOf, OutputMode } from "./event.ts";
 import { type At, inFrame } from "./fold.ts";
 import type { ActionForm, Frame } from "./frame.ts";
-import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
 
@@ -15,8 +14,7 @@ const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
 export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
 
 /** Advice for people. */
-export const INSTALL_SANDBOX =
-  "Install the packages of the sandbox: npm install pyodide quickjs-emscripten-core @jitl/quickjs-wasmfile-release-sync.";
+export const INSTALL_SANDBOX = "Install the package of the sandbox: npm install pyodide.";
 
 /** The internal command by which a cell saves files. For people, the cell itself wrote them. */
 export const SAVES_FILES = "save_files";
@@ -50,18 +48,17 @@ export interface NamespaceRef {
   /** Absent: it has received no outside words since a person trusted all of them. */
   readonly outside?: readonly OutsideSource[];
 }
-export type Namespaces = { readonly [L in CellLanguage]?: NamespaceRef };
 
 export function namespaceSaved(state: AgentState, event: EventOf<"namespace-saved"> & At): AgentState {
-  const { language, version, outside, seq } = event;
-  const saved: NamespaceRef = { seq, version, ...(outside ? { outside } : {}) };
-  return { ...state, namespaces: { ...state.namespaces, [language]: saved } };
+  const { version, outside, seq } = event;
+  return { ...state, namespace: { seq, version, ...(outside ? { outside } : {}) } };
 }
 
-/** A person trusts all outside words: those of the namespaces too. */
-export function trustNamespaces(namespaces: Namespaces): Namespaces {
-  const trusted = Object.entries(namespaces).map(([language, { outside: _, ...saved }]) => [language, saved]);
-  return Object.fromEntries(trusted);
+/** A person trusts all outside words: those of the namespace too. */
+export function trustNamespace(namespace: NamespaceRef | null): NamespaceRef | null {
+  if (!namespace) return null;
+  const { outside: _, ...trusted } = namespace;
+  return trusted;
 }
 
 /** Newest first, each name once. */

@@ -68,7 +68,6 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksForEach<Eve
   "frame-popped": { ...OF_CALL, hash: "fixed", problem: { code: "fixed" } },
   "namespace-saved": {
     ...OF_CALL,
-    language: "fixed",
     version: "fixed",
     values: "json",
     change: { values: "json" },

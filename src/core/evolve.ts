@@ -6,7 +6,7 @@
  */
 
 import type { AgentSettings } from "./agent-settings.ts";
-import { methodsFound, namespaceSaved, trustNamespaces } from "./cells.ts";
+import { methodsFound, namespaceSaved, trustNamespace } from "./cells.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
 import { commandDenied, commandFinished, commandStarted } from "./evolve-calls.ts";
 import { callCleared, callCutOff, callInterrupted, callIsolated, NO_DEATHS } from "./evolve-deaths.ts";
@@ -189,7 +189,7 @@ function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): 
 }
 
 const wordsTrusted = (state: AgentState, { what, seq }: EventOf<"words-trusted"> & At): AgentState =>
-  what === "all" ? { ...state, received: [], trustedSeq: seq, namespaces: trustNamespaces(state.namespaces) } : state;
+  what === "all" ? { ...state, received: [], trustedSeq: seq, namespace: trustNamespace(state.namespace) } : state;
 
 /** Resets the failure counters. A server that was down is retried at once. */
 function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & { readonly at: string }): AgentState {

@@ -6,7 +6,6 @@
  */
 import type { CommandCall } from "./call.ts";
 import type { CommandContext } from "./command.ts";
-import type { CellLanguage } from "./ports/sandbox.ts";
 import { countNoun, oneLine } from "./text.ts";
 
 export type GoalTest =
@@ -17,10 +16,10 @@ export type GoalTest =
   /** The file is JSON that matches the schema. */
   | { readonly kind: "schema"; readonly path: string; readonly schema: Readonly<Record<string, unknown>> }
   /**
-   * Code that runs in the sandbox on the agent's files and must end without an error, or with exit code 0.
+   * Python that runs in the sandbox on the agent's files and must end without an error, or with exit code 0.
    * `needsApproval`: it came from an agent file, and no person has approved it; goald asks once, where `run_code` asks.
    */
-  | { readonly kind: "code"; readonly language: CellLanguage; readonly code: string; readonly needsApproval?: boolean }
+  | { readonly kind: "code"; readonly code: string; readonly needsApproval?: boolean }
   /** An address that must answer with this status; absent: any from 200 to 299. */
   | { readonly kind: "url"; readonly url: string; readonly status?: number }
   /** A question about files that the smart model must answer with yes and a passage that proves it. */
@@ -103,7 +102,7 @@ function describeTest(test: GoalTest): string {
     case "schema":
       return `${test.path} is JSON that matches the JSON Schema ${oneLine(JSON.stringify(test.schema), MAX_SHOWN_CHARS)}`;
     case "code":
-      return `a program that a person wrote passes (${test.language === "python" ? "Python" : "JavaScript"})`;
+      return "a program that a person wrote passes (Python)";
     case "url":
       return `${test.url} answers with ${test.status === undefined ? "a status from 200 to 299" : `status ${test.status}`}`;
     case "judge":

@@ -1,7 +1,7 @@
 /** nested-event.ts -- events of nested work: the stack of frames (frames.ts), and the namespaces of cells (cells.ts). */
 import type { ReplyForm } from "./agent-settings.ts";
 import type { OfCall } from "./event.ts";
-import type { CellLanguage, LostName, NamespaceChange } from "./ports/sandbox.ts";
+import type { LostName, NamespaceChange } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
@@ -34,7 +34,6 @@ export type NestedEvent =
   /** A cell has ended. Committed with its result. */
   | ({
       readonly type: "namespace-saved";
-      readonly language: CellLanguage;
       readonly version: string;
       /** Each source and each value is stored on its own, so that an unchanged long one is stored once. */
       readonly definitions: readonly (readonly [name: string, source: string])[];

@@ -12,7 +12,6 @@ import type { AddressStatus, GoalTests } from "./goal-check.ts";
 import type { MemoryBook } from "./own-memory.ts";
 import type { PlanBook } from "./plan.ts";
 import type { MethodSearch } from "./ports/methods.ts";
-import type { CellLanguage } from "./ports/sandbox.ts";
 import type { OutsideSource } from "./provenance.ts";
 
 // ---------------------------------------------------------------- web
@@ -160,15 +159,15 @@ export interface CellStart {
   readonly namespaceSeq: number | null;
 }
 export interface Cells {
-  begin(language: CellLanguage): CellStart;
+  begin(): CellStart;
   /** Sources of the outside words that the namespace has received. */
-  receivedBy(language: CellLanguage): readonly OutsideSource[];
+  received(): readonly OutsideSource[];
   /**
-   * Runs code in the agent's namespace of that language, and stages what the namespace then holds. `name`: what an error
+   * Runs code in the agent's namespace, and stages what the namespace then holds. `name`: what an error
    * calls the code. Resolves to the cell's observation.
    */
   run(
-    cell: { readonly language: CellLanguage; readonly code: string; readonly name: string } & CellStart,
+    cell: { readonly code: string; readonly name: string } & CellStart,
     context: CommandContext,
   ): Promise<Observation>;
   /** For `save_files`: what the cell that made this call wants to save, by path; null removes a file. */

@@ -5,7 +5,7 @@
  */
 
 import type { AgentSettings, ReplyForm } from "./agent-settings.ts";
-import type { Namespaces } from "./cells.ts";
+import type { NamespaceRef } from "./cells.ts";
 import type { Fallback, Usage } from "./event.ts";
 import { createFrame, type Frame, type Message } from "./frame.ts";
 import type { CheckResult, GoalCheck } from "./goal-check.ts";
@@ -17,7 +17,7 @@ import type { ChildAccount, Origin, Spending } from "./subagents/subagent-event.
 import type { TurnMemory } from "./turn-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 11;
+export const STATE_VERSION = 12;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";
@@ -99,8 +99,8 @@ export interface AgentState {
   readonly children: Readonly<Record<string, ChildAccount>>;
   /** Total spending of sub-agents that have ended. */
   readonly endedSpent: Spending;
-  /** The newest saved namespace of each language. */
-  readonly namespaces: Namespaces;
+  /** The newest saved namespace; null before the first. */
+  readonly namespace: NamespaceRef | null;
   /** Methods that searches found, newest first. */
   readonly foundMethods: readonly string[];
 }
@@ -159,7 +159,7 @@ export const initialState: AgentState = {
   made: [],
   children: {},
   endedSpent: NOTHING_SPENT,
-  namespaces: {},
+  namespace: null,
   foundMethods: [],
 };
 

@@ -11,7 +11,7 @@ import type { Purchases } from "./purchases.ts";
 export type EmbeddingParts = MethodParts & Pick<AskParts, "agentId" | "embeddingModel" | "priceOf">;
 
 /** Undefined when a search sends nothing. Reserves the tokens of all methods, although their vectors are kept. */
-export function openPaidSearch(callId: string, state: AgentState, parts: EmbeddingParts): Purchases | undefined {
+export function openPaidSearch(state: AgentState, parts: EmbeddingParts): Purchases | undefined {
   const { methods, commandsFor, agentId, embeddingModel, priceOf } = parts;
   if (methods?.remote !== true) return undefined;
   const price = embeddingModel ? priceOf?.(embeddingModel) : undefined;
@@ -25,7 +25,7 @@ export function openPaidSearch(callId: string, state: AgentState, parts: Embeddi
   const purse = openPurse(agentId, left, price);
   return {
     reserved: within({ tokens, usd: price ? costOf(usage, price) : null }, left),
-    services: { methods: openMethodSearch(callId, state, parts, purse) },
+    services: { methods: openMethodSearch(state, parts, purse) },
     spent: () => purse.spent(),
   };
 }

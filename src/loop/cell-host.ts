@@ -9,7 +9,7 @@ import type { ReplyForm } from "#core/agent-settings.ts";
 import { listAsked } from "#core/asked-files.ts";
 import type { Observation } from "#core/call.ts";
 import type { CommandContext } from "#core/command.ts";
-import type { CellFileChange, CellHost, CellLanguage, CellReply } from "#core/ports/sandbox.ts";
+import type { CellFileChange, CellHost, CellReply } from "#core/ports/sandbox.ts";
 import { headOf } from "#core/text.ts";
 import { findAskedRow } from "#core/what-others-run.ts";
 import { openCellFiles } from "./cell-files.ts";
@@ -32,7 +32,6 @@ export interface SavedFiles {
 interface HostParts {
   readonly context: CommandContext;
   readonly commands: CommandSet;
-  readonly language: CellLanguage;
   readonly files: SavedFiles;
   readonly nest: Nest | undefined;
   readonly cells: CellParts;
@@ -40,12 +39,11 @@ interface HostParts {
 }
 
 export function openCellHost(parts: HostParts): CellHost {
-  const { context, commands, language, nest } = parts;
+  const { context, commands, nest } = parts;
   const { workspace } = context;
-  const functions = commands.functionsFor(language);
   return {
     call: async (name, args) => {
-      const call = functions.callOf(name, args);
+      const call = commands.callable.functions.callOf(name, args);
       if (!call) return { error: noSuchCommand(name), changesFiles: false };
       const observation = await context.call(call.name, call.args);
       const facts = commands.get(call.name);
@@ -54,12 +52,12 @@ export function openCellHost(parts: HostParts): CellHost {
     run: async (task, returns, form) => {
       try {
         const value = await context.run(task, returns, (form ?? undefined) as ReplyForm | undefined);
-        const change = await nest?.changeOfLast(language);
+        const change = await nest?.changeOfLast();
         return { value, ...(change ? { change } : {}) };
       } catch (error) {
         const problem = subtaskProblem(error);
         if (!problem) throw error;
-        const change = await nest?.changeOfLast(language);
+        const change = await nest?.changeOfLast();
         return { error: problem, ...(change ? { change } : {}) };
       }
     },

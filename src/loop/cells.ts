@@ -5,10 +5,10 @@
  * same seed and start time. What the namespace then holds is staged with the result.
  */
 
-import { type CommandContext, fail, type NamespaceWrite } from "#core/command.ts";
+import type { CommandContext, NamespaceWrite } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
-import type { Cell, CellLanguage, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import type { Cells } from "#core/services.ts";
 import { formOfFrame, openCommand } from "#core/state.ts";
 import { findMissingCall } from "./cell-hint.ts";
@@ -42,39 +42,34 @@ export function openCells(call: CellCall): Cells {
   const { callId, journal, parts } = call;
   const { random = Math.random, clock } = parts;
   return {
-    begin: (language) => ({
+    begin: () => ({
       seed: Math.floor(random() * 2 ** 32),
       startedAt: clock.now().toISOString(),
-      namespaceSeq: journal.state.namespaces[language]?.seq ?? null,
+      namespaceSeq: journal.state.namespace?.seq ?? null,
     }),
-    receivedBy: (language) => journal.state.namespaces[language]?.outside ?? [],
+    received: () => journal.state.namespace?.outside ?? [],
     changes: () => changesFor(callId, parts.cells),
     run: async (cell, context) => {
-      const { language } = cell;
-      if (!parts.cells.sandbox.languages.includes(language))
-        return fail("not-set-up", `Code of ${language} cannot run here: its packages are not installed.`);
       const before = await loadNamespace(cell.namespaceSeq, journal);
-      return runCell({ ...call, language, before }, cell, context);
+      return runCell({ ...call, before }, cell, context);
     },
   };
 }
 
 interface OpenCell extends CellCall {
-  readonly language: CellLanguage;
   readonly before: EventOf<"namespace-saved"> | undefined;
 }
 
 async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], context: CommandContext) {
-  const { callId, journal, parts, nest, language, before } = open;
+  const { callId, journal, parts, nest, before } = open;
   const { sandbox } = parts.cells;
   const { state } = journal;
   const version = `${callId}#${openCommand(state, callId)?.intent?.attempt ?? 1}`;
   const commands = parts.commandsFor(state);
   const files: SavedFiles = { paths: new Set(), notes: [] };
-  const redo = await changesToRedo(callId, language, journal);
+  const redo = await changesToRedo(callId, journal);
   const cell: Cell = {
     agent: parts.agentId,
-    language,
     code: given.code,
     name: given.name,
     version,
@@ -83,16 +78,15 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     seed: given.seed,
     startedAt: given.startedAt,
     timeLimitMs: parts.cells.timeLimitMs,
-    functions: commands.functionsFor(language).all,
-    modules: language === "python" ? commands.modules.map(({ file, source }) => ({ file, source })) : [],
+    functions: commands.callable.functions.all,
+    modules: commands.modules.map(({ file, source }) => ({ file, source })),
     ...rulesOf(open),
   };
-  const host = openCellHost({ context, commands, language, files, nest, cells: parts.cells, journal });
+  const host = openCellHost({ context, commands, files, nest, cells: parts.cells, journal });
   const outcome = await sandbox.run(cell, host, context.signal);
   if (outcome.saved) {
     const write: NamespaceWrite = {
       kind: "namespace",
-      language,
       version,
       definitions: outcome.saved.definitions,
       values: outcome.saved.values,
@@ -104,8 +98,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
   const missing = findMissingCall(outcome, given.code);
   const frame = frameOfCall(state, callId);
   return reportCell(outcome, {
-    suggested: missing === undefined ? [] : await suggestMethods(missing, state, parts, language, context.signal),
-    language,
+    suggested: missing === undefined ? [] : await suggestMethods(missing, state, parts, context.signal),
     files,
     commands,
     form: formOfFrame(state),

@@ -22,9 +22,7 @@ import { NO_THOUGHTS } from "#reply/thoughts.ts";
 import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
 import { renderFound, renderOffer } from "./render-offer.ts";
 
-export interface CommandSet
-  extends Omit<CommandOffer, "listFunctions">,
-    Pick<CallableMethods, "functionsFor" | "listFunctions"> {
+export interface CommandSet extends Omit<CommandOffer, "listFunctions">, Pick<CallableMethods, "listFunctions"> {
   get(name: string): RegisteredCommand | undefined;
   /** For servers that bind a reply to a schema. */
   readonly replySchema: ReplySchema;
@@ -146,8 +144,8 @@ function createVariants(all: readonly RegisteredCommand[], around: Around): Comm
       around.modules,
     );
     const listed = offered.filter((command) => !isUnlisted(command));
-    const { functionsFor, listFunctions } = callable;
-    const fixed = { ...parts, callable, functionsFor, listFunctions, modules: around.modules, asksPerson };
+    const { listFunctions } = callable;
+    const fixed = { ...parts, callable, listFunctions, modules: around.modules, asksPerson };
     const variant: OfferVariant = {
       set: { ...fixed, ...renderOffer(listed, []) },
       // The state keeps its list of found methods until a search finds others.

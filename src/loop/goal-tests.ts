@@ -41,7 +41,7 @@ function runTest(test: GoalTest, context: CommandContext, parts: GoalTestParts):
     case "schema":
       return matchSchema(test, workspace);
     case "code":
-      return runProgram(test, context, parts);
+      return runProgram(test.code, context, parts);
     case "url":
       return askAddress(test, context, parts);
     case "judge":

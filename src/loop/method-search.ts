@@ -7,9 +7,8 @@
 import { describeFunction } from "#commands/stubs.ts";
 import { isActionForm, isCellCommand } from "#core/cells.ts";
 import type { MethodIndex, MethodSearch } from "#core/ports/methods.ts";
-import type { CellLanguage } from "#core/ports/sandbox.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
-import { type AgentState, formOfFrame, openCommand } from "#core/state.ts";
+import { type AgentState, formOfFrame } from "#core/state.ts";
 import type { ParsedReply } from "#reply/parsed-reply.ts";
 import type { CommandsFor } from "./command-set.ts";
 
@@ -23,9 +22,8 @@ const MAX_FOUND = 6;
 const MAX_SUGGESTED = 3;
 const MAX_NAME_CHARS = 200;
 
-/** `callId`: the search. `purse`: see `MethodQuery`. */
+/** `purse`: see `MethodQuery`. */
 export function openMethodSearch(
-  callId: string,
   state: AgentState,
   { commandsFor, methods }: MethodParts,
   purse?: EmbeddingPurse,
@@ -36,7 +34,7 @@ export function openMethodSearch(
       const finds = searchedBy(state);
       const query = { description, count: MAX_FOUND, isAllowed: (name: string) => finds(callable.isUnlisted(name)) };
       const names = await methods?.search(callable.texts, purse ? { ...query, purse } : query, signal);
-      return callable.describe(names ?? [], languageOf(callId, state));
+      return callable.describe(names ?? []);
     },
   };
 }
@@ -44,15 +42,6 @@ export function openMethodSearch(
 /** Whether a search in this form finds a method that the prompt lists, or does not list. */
 function searchedBy(state: AgentState): (isUnlisted: boolean) => boolean {
   return isActionForm(formOfFrame(state)) ? () => true : (isUnlisted) => isUnlisted;
-}
-
-/** The language of the cell that the search is a part of. */
-function languageOf(callId: string, state: AgentState): CellLanguage {
-  for (let end = callId.lastIndexOf("."); end > 0; end = callId.lastIndexOf(".", end - 1)) {
-    const { name = "", args } = openCommand(state, callId.slice(0, end))?.call ?? {};
-    if (isCellCommand(name)) return args?.language === "javascript" ? "javascript" : "python";
-  }
-  return "python";
 }
 
 /**
@@ -63,7 +52,6 @@ export async function suggestMethods(
   missing: string,
   state: AgentState,
   { commandsFor, methods }: MethodParts,
-  language: CellLanguage,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { callable } = commandsFor(state);
@@ -71,7 +59,7 @@ export async function suggestMethods(
   const isAllowed = (name: string): boolean => !isCellCommand(name);
   const query = { description: missing, count: MAX_SUGGESTED, isAllowed, isName: true };
   const names = await methods?.search(callable.texts, query, signal);
-  return callable.describe(names ?? [], language).map(describeFunction);
+  return callable.describe(names ?? []).map(describeFunction);
 }
 
 /** A sentence with the methods that an unknown name may have meant and that the prompt does not list; none when there are none. */
@@ -87,6 +75,6 @@ export async function suggestForReply(
   const description = reply.unknownName.slice(0, MAX_NAME_CHARS);
   const query = { description, count: MAX_SUGGESTED, isAllowed, isName: true };
   const names = await methods.search(callable.texts, query, signal);
-  const lines = callable.describe(names, "python").map(describeFunction);
+  const lines = callable.describe(names).map(describeFunction);
   return lines.length === 0 ? [] : [`Methods that a search finds for this name: ${lines.join(" ")}`];
 }

@@ -11,7 +11,7 @@ import { fail } from "#core/command.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
-import type { CellLanguage, NamespaceChange } from "#core/ports/sandbox.ts";
+import type { NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
@@ -132,14 +132,14 @@ export class Nest {
   }
 
   /**
-   * Changes that cells inside the last piece of work made in the namespace of that language, when it began before this run of the
+   * Changes that cells inside the last piece of work made in the namespace, when it began before this run of the
    * command: in this run they did not run, or not all of them.
    */
-  async changeOfLast(language: CellLanguage): Promise<NamespaceChange | undefined> {
+  async changeOfLast(): Promise<NamespaceChange | undefined> {
     const last = this.#lastEarlier;
     if (last?.from === undefined) return undefined;
     const path = `${this.#callId}.${last.ordinal}`;
-    return changesWithin({ path, language, after: last.from, last: last.seq }, this.#journal);
+    return changesWithin({ path, after: last.from, last: last.seq }, this.#journal);
   }
 
   /** Throws `Suspended`, or `Diverged` when an earlier run of the command asked for more than this one. */

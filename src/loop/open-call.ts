@@ -30,7 +30,7 @@ export async function openCall(
   const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallFrame["args"];
   const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
   const services = {
-    methods: openMethodSearch(callId, state, parts),
+    methods: openMethodSearch(state, parts),
     plan: openPlan(state),
     memories: openMemories(parts.agentId, state.trustedSeq, parts.history),
     tests: testsFor(callId, journal, parts),

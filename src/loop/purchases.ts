@@ -20,12 +20,11 @@ export interface Purchases {
 
 /** Undefined when the command needs no paid service. */
 export function openPurchases(
-  callId: string,
   needs: readonly (keyof Services)[],
   state: AgentState,
   parts: PurchaseParts,
 ): Purchases | undefined {
-  if (needs.includes("methods")) return openPaidSearch(callId, state, parts);
+  if (needs.includes("methods")) return openPaidSearch(state, parts);
   const media = PAID_SERVICES.filter((name) => needs.includes(name));
   const isAdvised = needs.includes("advisor");
   if (media.length === 0 && !isAdvised) return undefined;

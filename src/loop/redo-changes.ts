@@ -4,17 +4,16 @@
  * A repeated cell gets recorded results of nested work, and so the cells of that work do not run. Their changes are in the log.
  */
 import type { EventOf } from "#core/event.ts";
-import type { CellLanguage, NamespaceChange } from "#core/ports/sandbox.ts";
+import type { NamespaceChange } from "#core/ports/sandbox.ts";
 import { openCommand } from "#core/state.ts";
 import type { Journal } from "./journal.ts";
 import { restoreValue } from "./stored-values.ts";
 
 const PAGE = 500;
 
-/** Cells of one language inside nested work such as c7.2, in a part of the log: events with `after` < seq <= `last`. */
+/** Cells inside nested work such as c7.2, in a part of the log: events with `after` < seq <= `last`. */
 interface Searched {
   readonly path: string;
-  readonly language: CellLanguage;
   readonly after: number;
   readonly last: number;
   /** A call whose own nested work does not count. */
@@ -23,12 +22,12 @@ interface Searched {
 
 /** The changes of all these cells, joined in order; undefined for none. */
 export async function changesWithin(searched: Searched, journal: Journal): Promise<NamespaceChange | undefined> {
-  const { path, language, after, last, except } = searched;
+  const { path, after, last, except } = searched;
   const changes: NamespaceChange[] = [];
   for (let from = after; from < last; ) {
     const events = await journal.eventsAfter(from, Math.min(PAGE, last - from));
     for (const event of events) {
-      if (event.type !== "namespace-saved" || event.language !== language || !event.change) continue;
+      if (event.type !== "namespace-saved" || !event.change) continue;
       const isInside = isWithin(event.callId, path) && !(except !== undefined && isWithin(event.callId, except));
       if (isInside) changes.push(await restoreChange(event.change, journal));
     }
@@ -43,17 +42,13 @@ export async function changesWithin(searched: Searched, journal: Journal): Promi
  * Returns what a cell inside unfinished nested work has to redo before its code, when the command around that work runs again:
  * changes of cells that ended before. Undefined for the next cells, and when there are none.
  */
-export async function changesToRedo(
-  callId: string,
-  language: CellLanguage,
-  journal: Journal,
-): Promise<NamespaceChange | undefined> {
+export async function changesToRedo(callId: string, journal: Journal): Promise<NamespaceChange | undefined> {
   const { frames } = journal.state;
   const { origin, path } = frames.findLast((frame) => frame.origin !== null && isWithin(callId, frame.path)) ?? {};
   if (!origin || path === undefined) return undefined;
   const startedAt = openCommand(journal.state, origin.callId)?.intent?.seq ?? 0;
   if (startedAt < origin.seq) return undefined;
-  const cells = { path, language, except: callId };
+  const cells = { path, except: callId };
   if (await changesWithin({ ...cells, after: startedAt, last: journal.head }, journal)) return undefined;
   return changesWithin({ ...cells, after: origin.seq, last: startedAt }, journal);
 }

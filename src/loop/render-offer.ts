@@ -3,7 +3,6 @@ import { describeForPrompt, describeFoundCommand } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { describeFunction } from "#commands/stubs.ts";
 import type { FoundMethod } from "#core/ports/methods.ts";
-import type { CellLanguage } from "#core/ports/sandbox.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 import { buildTools } from "#reply/tools.ts";
 import type { CallableMethods } from "./callable-methods.ts";
@@ -18,12 +17,12 @@ export function renderOffer(listed: readonly RegisteredCommand[], found: readonl
 
 /** Newest first. */
 export function renderFound(names: readonly string[], found: readonly RegisteredCommand[], callable: CallableMethods) {
-  const functions = callable.describe(names, "python");
+  const functions = callable.describe(names);
   const ofCommands = new Set(found.map(({ name }) => name));
   const lines = (shown: readonly FoundMethod[]): string => shown.map(describeFunction).join("\n");
   return {
     foundCommands: found.map(describeFoundCommand).join("\n"),
     foundHelpers: lines(functions.filter(({ name }) => !ofCommands.has(name) && callable.isUnlisted(name))),
-    found: (language: CellLanguage) => callable.describe(names, language).map(describeFunction),
+    found: functions.map(describeFunction),
   };
 }

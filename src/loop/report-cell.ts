@@ -4,7 +4,7 @@ import type { Observation } from "#core/call.ts";
 import { CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import type { Frame } from "#core/frame.ts";
-import type { CellLanguage, CellOutcome, CellProblem, LostName } from "#core/ports/sandbox.ts";
+import type { CellOutcome, CellProblem, LostName } from "#core/ports/sandbox.ts";
 import { countNoun, oneLine } from "#core/text.ts";
 import { hintFor } from "./cell-hint.ts";
 import type { SavedFiles } from "./cell-host.ts";
@@ -16,7 +16,6 @@ const MAX_SOURCE_CHARS = 300;
 const PICTURE = /\.(?:png|svg)$/i;
 
 export interface ReportParts {
-  readonly language: CellLanguage;
   readonly files: SavedFiles;
   readonly commands: CommandSet;
   readonly form: ReplyForm;
@@ -49,7 +48,7 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
   const shown = [outcome.output.trimEnd(), value?.text ?? ""].filter((text) => text !== "");
   // In the dialog format the observation stays empty, and has a remark (action-remarks.ts).
   const isSilent = shown.length === 0 && about.length === 0 && !stop && form !== "react";
-  const text = [...shown, ...about, ...(isSilent ? [HINT_TO_PRINT[parts.language]] : [])].join("\n");
+  const text = [...shown, ...about, ...(isSilent ? [HINT_TO_PRINT] : [])].join("\n");
   const json = stop && frame === "run" ? stop.value : value?.json;
   return succeed(text, {
     ...more,
@@ -59,10 +58,7 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
 }
 
 const IMPORT_ERRORS = ["ImportError", "ModuleNotFoundError"];
-const HINT_TO_PRINT: Readonly<Record<CellLanguage, string>> = {
-  python: "The code ran and showed nothing. End it with an expression, or print what you need to see.",
-  javascript: "The code ran and showed nothing. End it with an expression, or log what you need to see.",
-};
+const HINT_TO_PRINT = "The code ran and showed nothing. End it with an expression, or print what you need to see.";
 
 function describeProblem(problem: CellProblem, parts: ReportParts): readonly string[] {
   const { kind, type, message, line, source } = problem;

@@ -76,7 +76,7 @@ export async function execute(
   const { prepared } = ready;
   const { annotations } = command;
   const { epoch } = journal.lease;
-  const purchases = openPurchases(callId, command.needs, journal.state, { ...parts, scrub: journal.scrub });
+  const purchases = openPurchases(command.needs, journal.state, { ...parts, scrub: journal.scrub });
   const started: NewEvent = {
     type: "command-started",
     ...of,

@@ -184,7 +184,7 @@ function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
 function renderMethods({ state, words, form = JSON_WORDS, found }: PromptInput): string {
   if (!isActionForm(form.form)) return "";
   const shown = activeFrame(state).window.map(({ text }) => headOf(text));
-  const lines = (found?.("python") ?? []).filter((line) => !shown.some((text) => text.includes(line)));
+  const lines = (found ?? []).filter((line) => !shown.some((text) => text.includes(line)));
   return lines.length === 0 ? "" : fillTemplate(words["react/methods"], { methods: lines.join("\n") });
 }
 

@@ -52,8 +52,8 @@ function readReply({ form }: Message, text: string): Said {
     const action = readWrittenAction(text);
     return action ? { thought: "", calls: [action] } : { thought: text, calls: [] };
   }
-  const { thought, code, language } = splitAction(text, form);
-  return { thought, calls: code === null ? [] : [{ name: RUN_CODE, args: { language, code } }] };
+  const { thought, code } = splitAction(text, form);
+  return { thought, calls: code === null ? [] : [{ name: RUN_CODE, args: { code } }] };
 }
 
 /** A reply that is not JSON and cannot be read is shown as it is. */
@@ -78,33 +78,32 @@ const endedBy = (reason: string): WrittenCall => ({ name: TASK_COMPLETE, args: {
 interface Shown {
   readonly thought: string;
   readonly code: string | null;
-  readonly language: string;
 }
 
 function toCode({ thought, calls }: Said): Shown {
   const [{ name, args } = {}] = calls;
-  const { language, code } = isObject(args) ? args : {};
-  if (name === RUN_CODE && typeof code === "string" && typeof language === "string") return { thought, language, code };
-  return { thought, language: "python", code: calls.length === 0 ? null : calls.map(writeCall).join("\n") };
+  const { code } = isObject(args) ? args : {};
+  if (name === RUN_CODE && typeof code === "string") return { thought, code };
+  return { thought, code: calls.length === 0 ? null : calls.map(writeCall).join("\n") };
 }
 
-const asProse = ({ thought, code, language }: Shown): string =>
-  [thought, code === null ? "" : fenceCode(code, language)].filter((part) => part !== "").join("\n\n");
+const asProse = ({ thought, code }: Shown): string =>
+  [thought, code === null ? "" : fenceCode(code)].filter((part) => part !== "").join("\n\n");
 
 const PREFIX = "Based on previous observations,";
 
-function asDialog({ thought, code, language }: Shown, number: number): string {
+function asDialog({ thought, code }: Shown, number: number): string {
   const isPrefixed = number === 1 || thought.toLowerCase().startsWith(PREFIX.toLowerCase());
   const words = isPrefixed ? thought : `${PREFIX} ${thought}`;
-  return [`THOUGHT ${number}:\n${words}`, ...(code === null ? [] : [`ACTION ${number}:\n${fenceCode(code, language)}`])]
+  return [`THOUGHT ${number}:\n${words}`, ...(code === null ? [] : [`ACTION ${number}:\n${fenceCode(code)}`])]
     .join("\n\n")
     .trim();
 }
 
-function fenceCode(code: string, language: string): string {
+function fenceCode(code: string): string {
   const longest = Math.max(2, ...[...code.matchAll(/^[ \t]*(`{3,})/gm)].map(([, marks = ""]) => marks.length));
   const fence = "`".repeat(longest + 1);
-  return `${fence}${language}\n${code}\n${fence}`;
+  return `${fence}python\n${code}\n${fence}`;
 }
 
 /** A reply in JSON. One that cannot be read is shown as a thought. */

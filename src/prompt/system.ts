@@ -8,7 +8,6 @@
 import { hasChecks } from "#core/evolve-plan.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import type { CellLanguage } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
@@ -26,7 +25,7 @@ export interface CommandOffer {
   /** The same commands as functions of Python, one a line. Absent: there are none. */
   listFunctions?(): string;
   /** The methods that searches found, newest first, one a line. */
-  found?(language: CellLanguage): readonly string[];
+  readonly found?: readonly string[];
   /** Found commands that the list lacks, newest first; absent: none. */
   readonly foundCommands?: string;
   /** Found Python helpers, as functions; absent: none. */

@@ -58,8 +58,7 @@ export function toCommand({ name: written, args }: RawCall): RawCall {
   const renamed = typeof name === "string" && Object.hasOwn(SHORT_ARGUMENTS, name) ? SHORT_ARGUMENTS[name] : undefined;
   if (!isRecord(args)) return { name, args };
   if (renamed) return { name, args: renameKeys(args, renamed) };
-  const isPython = name === RUN_CODE && written !== RUN_CODE && args.language === undefined;
-  return { name, args: isPython ? { language: "python", ...args } : args };
+  return { name, args };
 }
 
 export function resolveAction(written: string): string {

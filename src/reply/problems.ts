@@ -50,21 +50,19 @@ export const ACTION_PROBLEMS = {
     cutOff: CUT_CODE,
     noCode: `The reply has no action. ${REACT_SHAPE} When the task is done, the action is stop().`,
     emptyCode: `The action is empty. ${REACT_SHAPE}`,
-    otherLanguage: "Only Python runs as an action. Write the action in Python.",
   },
   code: {
     onlyReasoning: `${ONLY_REASONING} ${CODE_SHAPE}`,
     cutOff: CUT_CODE,
     noCode: `The reply was empty. ${CODE_SHAPE}`,
     emptyCode: `The block of code is empty. ${CODE_SHAPE}`,
-    otherLanguage: "",
   },
 } as const;
 
 export const describeSeveralMethods = (calls: readonly string[]): string =>
   `The action calls ${calls.length} methods (${[...new Set(calls)].slice(0, 5).join(", ")}), and one is allowed, so nothing was run. Call one method in each action.`;
 export const describeForeignCode = (name: string): string =>
-  `A block in ${quoteText(name)} cannot run: there is no shell here. Write Python, or use the functions that you have. If the block is a part of your answer, send the answer after a line RESULT:.`;
+  `A block in ${quoteText(name)} cannot run: only Python runs here, and there is no shell. Write Python, or use the functions that you have. If the block is a part of your answer, send the answer after a line RESULT:.`;
 
 const CALL_ALONE = "Call one tool; the next one can follow after its result.";
 const FOR_TOOLS: readonly (readonly [string, string])[] = [

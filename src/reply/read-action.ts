@@ -35,7 +35,7 @@ export function readAction(
   const problem = problemOf(split, form, { isFull: finishReason === "length", isSecondTry });
   if (problem !== undefined) return refuseReply(thoughts, problem);
   const run = (call: CommandCall): ParsedReply => ({ kind: "command", call, thoughts, repaired: false });
-  if (split.code !== null) return run({ name: RUN_CODE, args: { language: split.language, code: split.code } });
+  if (split.code !== null) return run({ name: RUN_CODE, args: { code: split.code } });
   const answer = split.result ?? split.shown;
   const args = returns ? { result: readReturn(answer, returns) } : { reason: answer };
   return run({ name: command, args });
@@ -54,7 +54,7 @@ function problemOf(
   form: ActionForm,
   { isFull, isSecondTry }: { readonly isFull: boolean; readonly isSecondTry: boolean },
 ): string | undefined {
-  const { code, shown, result, thought, isClosed, isOnlyReasoning, language, foreign } = split;
+  const { code, shown, result, thought, isClosed, isOnlyReasoning, foreign } = split;
   const words = ACTION_PROBLEMS[form];
   if (isOnlyReasoning) return words.onlyReasoning;
   if (isFull && (code === null || !isClosed)) return words.cutOff;
@@ -62,6 +62,5 @@ function problemOf(
   if (foreign !== "" && !isSecondTry) return describeForeignCode(foreign);
   if (code === null) return form === "react" || shown === "" ? words.noCode : undefined;
   if (code.trim() === "") return thought === "" ? words.noCode : words.emptyCode;
-  if (code.includes("\ufffd")) return PROBLEMS.damagedCode;
-  return form === "react" && language !== "python" ? words.otherLanguage : undefined;
+  return code.includes("\ufffd") ? PROBLEMS.damagedCode : undefined;
 }

@@ -2,12 +2,11 @@
  * split-action.ts -- splits a reply in prose into its thought and its code.
  *
  * In the form `react` the code is in the first ACTION, in a fence or not; in the form `code` it is the first block that names
- * Python, JavaScript or TypeScript, else the first one that names nothing. Reasoning before the reply is dropped. A fence within
+ * Python, else the first one that names nothing. Reasoning before the reply is dropped. A fence within
  * a text of several lines belongs to the text: code often writes Markdown. Below a line RESULT: is the answer, whose fences are
  * text; code above that line comes first, because no answer was known when it was written.
  */
 import type { ActionForm } from "#core/frame.ts";
-import type { CellLanguage } from "#core/ports/sandbox.ts";
 import { findReasoningEnd } from "./find-objects.ts";
 import { endsInsideText } from "./scan-code.ts";
 
@@ -16,7 +15,6 @@ export interface SplitAction {
   readonly thought: string;
   /** Null: the reply has no code. */
   readonly code: string | null;
-  readonly language: CellLanguage;
   /** The text below the line RESULT:, without blanks around it. Null: there is no such line, or code above it. */
   readonly result: string | null;
   /** The reply up to the end of the code, without the reasoning. */
@@ -25,15 +23,14 @@ export interface SplitAction {
   readonly isClosed: boolean;
   /** Number of further actions, or blocks of code. */
   readonly others: number;
-  /** The language of a block that cannot run here, when there is no other one; else empty. */
+  /** The name of a block that asks to run and cannot, when there is no other one; else empty. */
   readonly foreign: string;
   /** The reply ends within its reasoning. */
   readonly isOnlyReasoning: boolean;
 }
 
 interface Block {
-  readonly language: CellLanguage | null;
-  /** As the reply names it, in small letters. */
+  /** As the reply names it, in small letters; `python` for each name of Python. */
   readonly name: string;
   readonly start: number;
   readonly end: number;
@@ -41,12 +38,9 @@ interface Block {
   readonly isClosed: boolean;
 }
 
-const LANGUAGES: ReadonlyMap<string, CellLanguage> = new Map([
-  ...["python", "py", "python3", "ipython"].map((name) => [name, "python"] as const),
-  ...["javascript", "js", "typescript", "ts", "mjs", "node"].map((name) => [name, "javascript"] as const),
-]);
+const PYTHON = /^(?:python|py|python3|ipython)$/;
 /** A model that writes one of these wants it run. Blocks in other languages are text. */
-const SHELLS = /^(?:bash|sh|shell|zsh|console|terminal|powershell|ps1|cmd|bat)$/;
+const FOREIGN = /^(?:bash|sh|shell|zsh|console|terminal|powershell|ps1|cmd|bat|javascript|js|typescript|ts|mjs|node)$/;
 
 export function splitAction(text: string, form: ActionForm): SplitAction {
   const begin = findReasoningEnd(text);
@@ -74,9 +68,9 @@ function findResult(reply: string): RegExpExecArray | undefined {
 
 function splitCode(reply: string): Split {
   const blocks = findBlocks(reply);
-  const able = blocks.filter(({ language, name }) => language !== null || name === "");
-  const chosen = able.find(({ language }) => language !== null) ?? able[0];
-  const foreign = blocks.find(({ name }) => SHELLS.test(name))?.name ?? "";
+  const able = blocks.filter(({ name }) => name === "python" || name === "");
+  const chosen = able.find(({ name }) => name === "python") ?? able[0];
+  const foreign = blocks.find(({ name }) => FOREIGN.test(name))?.name ?? "";
   if (!chosen) return { ...withoutCode(reply), foreign };
   return {
     ...fromBlock(chosen),
@@ -138,19 +132,13 @@ const dropHeadings = (text: string): string => text.replace(HEADING, "").trim();
 const withoutCode = (reply: string): Split => ({
   thought: reply.trim(),
   code: null,
-  language: "python",
   shown: reply.trim(),
   isClosed: true,
   others: 0,
   foreign: "",
 });
 
-const fromBlock = ({ code, language, isClosed }: Block) => ({
-  code,
-  language: language ?? ("python" as const),
-  isClosed,
-  foreign: "",
-});
+const fromBlock = ({ code, isClosed }: Block) => ({ code, isClosed, foreign: "" });
 
 /** Each may be the end of a long block, which is then scanned. */
 const MAX_FENCES = 200;
@@ -162,24 +150,17 @@ function findBlocks(reply: string): readonly Block[] {
   let place = 0;
   while (place < fences.length) {
     const opening = fences[place] as RegExpExecArray;
-    const [line, indent = "", marks = "", name = ""] = opening;
-    const language = LANGUAGES.get(name.toLowerCase()) ?? null;
+    const [line, indent = "", marks = "", named = ""] = opening;
+    const name = PYTHON.test(named.toLowerCase()) ? "python" : named.toLowerCase();
     const codeStart = opening.index + line.length + 1;
-    const ends = fences.slice(place + 1).filter(([, , own = "", named = ""]) => named === "" && own.startsWith(marks));
+    const ends = fences.slice(place + 1).filter(([, , own = "", other = ""]) => other === "" && own.startsWith(marks));
     const isText = ({ index }: RegExpExecArray): boolean =>
-      language === "python" && endsInsideText(reply.slice(codeStart, index));
+      name === "python" && endsInsideText(reply.slice(codeStart, index));
     const closing = ends.find((each) => !isText(each));
     const codeEnd = closing?.index ?? reply.length;
     const code = dedent(reply.slice(codeStart, codeEnd).replace(/\n$/, ""), indent);
     const end = closing ? closing.index + closing[0].length : reply.length;
-    blocks.push({
-      language,
-      name: name.toLowerCase(),
-      start: opening.index,
-      end,
-      code,
-      isClosed: closing !== undefined,
-    });
+    blocks.push({ name, start: opening.index, end, code, isClosed: closing !== undefined });
     place = closing ? fences.indexOf(closing) + 1 : fences.length;
   }
   return blocks;

@@ -13,7 +13,7 @@ import type { Cell, CellHost, CellOutcome, CellProblem } from "#core/ports/sandb
 import { answerQuestion } from "./answer-question.ts";
 import { brokenProblem, closedProblem, endProblem, goneOutcome, startProblem } from "./cell-problems.ts";
 import { checkMessage, type GuestMessage } from "./guest-message.ts";
-import { guestSight } from "./guest-sight.ts";
+import { GUEST_SIGHT } from "./guest-sight.ts";
 import {
   type GuestOptions,
   MAX_FRAME_BYTES,
@@ -35,8 +35,8 @@ const LIMITS = {
   maxJsonBytes: (start: string) => (start.startsWith('{"type":"done"') ? MAX_FRAME_JSON_BYTES : MAX_QUESTION_BYTES),
 };
 const NOTHING = new Uint8Array();
-/** Memory of the engine itself: QuickJS, or Python's libraries and its start-up snapshot. */
-const ENGINE_MEGABYTES = { python: 512, javascript: 128 } as const;
+/** Memory of the engine itself: Python's libraries and its start-up snapshot. */
+const ENGINE_MEGABYTES = 512;
 /** Processor time of a process over its whole life. The namespace outlives it. */
 const CPU_SECONDS = 3_600;
 const START_MS = 60_000;
@@ -66,11 +66,11 @@ export class CellProcess {
     this.#process = cage.spawn(
       nodeCommand({
         program,
-        memoryMegabytes: options.memoryMegabytes + ENGINE_MEGABYTES[options.language],
+        memoryMegabytes: options.memoryMegabytes + ENGINE_MEGABYTES,
         cpuSeconds: CPU_SECONDS,
         stdio: ["ignore", "ignore", "ignore", "pipe"],
         args: [JSON.stringify(options)],
-        sees: guestSight(options.language),
+        sees: GUEST_SIGHT,
         files: options.snapshot === null ? [] : [options.snapshot],
       }),
     );

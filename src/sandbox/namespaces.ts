@@ -20,6 +20,7 @@ interface Live {
 
 export class Namespaces {
   readonly #pool: ProcessPool;
+  /** By the id of the agent. */
   readonly #live = new Map<string, Live>();
 
   constructor(options: PoolOptions) {
@@ -32,7 +33,7 @@ export class Namespaces {
 
   async run(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
     if (cell.isAlone) return this.#runAlone(cell, host, signal);
-    const live = this.#live.get(keyOf(cell));
+    const live = this.#live.get(cell.agent);
     if (live?.process.canNest) return this.#runIn(live, cell, host, signal);
     if (live?.process.isBusy && !live.process.isGone) throw new Error("A cell of this namespace runs already.");
     const resumed = this.#resume(live, cell);
@@ -51,12 +52,12 @@ export class Namespaces {
       return await this.#runIn(found, cell, host, signal);
     } finally {
       this.#forgetGone();
-      this.#pool.rest(found.process, cell.language);
+      this.#pool.rest(found.process);
     }
   }
 
   async #runAlone(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
-    const process = await this.#pool.take(cell.language, this.#waitsForItself(cell.agent), signal);
+    const process = await this.#pool.take(this.#waitsForItself(cell.agent), signal);
     if (!process) return goneOutcome(closedProblem(), 0);
     try {
       return await process.run(cell, host, signal, true);
@@ -90,11 +91,11 @@ export class Namespaces {
   }
 
   async #load(cell: Cell, signal: AbortSignal): Promise<Live | undefined> {
-    const { agent, language } = cell;
-    const process = await this.#pool.take(language, this.#waitsForItself(agent), signal);
+    const { agent } = cell;
+    const process = await this.#pool.take(this.#waitsForItself(agent), signal);
     if (!process) return undefined;
     const live: Live = { agent, process, version: undefined, isLoaded: false };
-    this.#live.set(keyOf(cell), live);
+    this.#live.set(agent, live);
     return live;
   }
 
@@ -109,5 +110,3 @@ export class Namespaces {
     );
   }
 }
-
-const keyOf = ({ agent, language }: Cell): string => `${agent}\n${language}`;

@@ -5,7 +5,6 @@
  * starts no spare before the first cell of all.
  */
 import type { Cage } from "#cage/cage.ts";
-import type { CellLanguage } from "#core/ports/sandbox.ts";
 import { closedProblem } from "./cell-problems.ts";
 import { CellProcess } from "./cell-process.ts";
 import { prepareSnapshot } from "./snapshot.ts";
@@ -20,7 +19,6 @@ export interface PoolOptions {
 
 /** The parts that the start of a process needs. */
 interface Start {
-  readonly language: CellLanguage;
   readonly cage: Cage;
   readonly snapshot: string | null;
 }
@@ -29,7 +27,6 @@ interface Waiter {
   readonly give: (process: CellProcess | undefined) => void;
 }
 interface Spare {
-  readonly language: CellLanguage;
   readonly process: CellProcess;
   readonly timer: NodeJS.Timeout;
 }
@@ -39,7 +36,7 @@ const SPARE_DELAY_MS = 500;
 
 export class ProcessPool {
   readonly #options: PoolOptions;
-  readonly #starts = new Map<CellLanguage, Promise<Start>>();
+  #started: Promise<Start> | undefined;
   readonly #running = new Set<CellProcess>();
   /** Processes that have a namespace and run no cell, the longest idle first, with the timers that end them. */
   readonly #idle = new Map<CellProcess, NodeJS.Timeout>();
@@ -60,11 +57,11 @@ export class ProcessPool {
    * Returns a process without a namespace; undefined when the pool is closed. `mayExceed`: at once, because a process of the
    * caller waits for it. Rejects with the signal's reason, or when no process can be prepared.
    */
-  async take(language: CellLanguage, mayExceed: boolean, signal: AbortSignal): Promise<CellProcess | undefined> {
-    const start = await this.#prepare(language);
+  async take(mayExceed: boolean, signal: AbortSignal): Promise<CellProcess | undefined> {
+    const start = await this.#prepare();
     signal.throwIfAborted();
     if (this.#isClosed) return undefined;
-    if (mayExceed) return this.#takeSpare(language) ?? this.#start(start);
+    if (mayExceed) return this.#takeSpare() ?? this.#start(start);
     const { promise, resolve, reject } = Promise.withResolvers<CellProcess | undefined>();
     const waiter: Waiter = { start, give: resolve };
     const leave = (): void => {
@@ -78,11 +75,11 @@ export class ProcessPool {
   }
 
   /** The process runs no cell any more. It ends after a while, or when another one is needed. */
-  rest(process: CellProcess, language: CellLanguage): void {
+  rest(process: CellProcess): void {
     if (!process.isGone) this.#idle.set(process, this.#endLater(process));
     this.#serveWaiters();
     clearTimeout(this.#spareTimer);
-    this.#spareTimer = setTimeout(() => void this.#keepSpare(language), SPARE_DELAY_MS).unref();
+    this.#spareTimer = setTimeout(() => void this.#keepSpare(), SPARE_DELAY_MS).unref();
   }
 
   /** The process runs a cell again. */
@@ -111,7 +108,7 @@ export class ProcessPool {
 
   /** Returns undefined when there is no place. One is made if that is possible; the end of a process serves the waiters. */
   #find(start: Start): CellProcess | undefined {
-    const spare = this.#takeSpare(start.language);
+    const spare = this.#takeSpare();
     if (spare) return spare;
     if (this.#running.size < this.#options.maxProcesses) return this.#start(start);
     const isEnding = [...this.#running].some(({ isGone }) => isGone);
@@ -120,9 +117,9 @@ export class ProcessPool {
     return undefined;
   }
 
-  #start({ cage, language, snapshot }: Start): CellProcess {
+  #start({ cage, snapshot }: Start): CellProcess {
     const { memoryMegabytes } = this.#options;
-    const process = new CellProcess(cage, { language, memoryMegabytes, snapshot });
+    const process = new CellProcess(cage, { memoryMegabytes, snapshot });
     this.#running.add(process);
     void process.ended.then(() => {
       this.#running.delete(process);
@@ -133,9 +130,9 @@ export class ProcessPool {
     return process;
   }
 
-  #takeSpare(language: CellLanguage): CellProcess | undefined {
+  #takeSpare(): CellProcess | undefined {
     const spare = this.#spare;
-    if (spare?.language !== language || spare.process.isGone) return undefined;
+    if (!spare || spare.process.isGone) return undefined;
     this.#dropSpare();
     return spare.process;
   }
@@ -145,31 +142,31 @@ export class ProcessPool {
     this.#spare = undefined;
   }
 
-  /** A spare of another language stays: two agents that take turns would start one for each cell. */
-  async #keepSpare(language: CellLanguage): Promise<void> {
-    const start = await this.#prepare(language);
+  async #keepSpare(): Promise<void> {
+    const start = await this.#prepare();
     if (this.#isClosed || this.#spare || this.isCrowded || this.#running.size >= this.#options.maxProcesses) return;
     const process = this.#start(start);
-    this.#spare = { language, process, timer: this.#endLater(process) };
+    this.#spare = { process, timer: this.#endLater(process) };
   }
 
   #endLater(process: CellProcess): NodeJS.Timeout {
     return setTimeout(() => process.kill(closedProblem()), this.#options.idleMs).unref();
   }
 
-  /** Once for each language. */
-  #prepare(language: CellLanguage): Promise<Start> {
-    const known = this.#starts.get(language);
-    if (known) return known;
-    const start = this.#makeStart(language);
-    this.#starts.set(language, start);
-    start.catch(() => this.#starts.delete(language));
+  /** Prepares once; a failure is forgotten. */
+  #prepare(): Promise<Start> {
+    if (this.#started) return this.#started;
+    const start = this.#makeStart();
+    this.#started = start;
+    start.catch(() => {
+      this.#started = undefined;
+    });
     return start;
   }
 
-  async #makeStart(language: CellLanguage): Promise<Start> {
+  async #makeStart(): Promise<Start> {
     const { findCage, cacheFolder } = this.#options;
     const cage = await findCage();
-    return { language, cage, snapshot: language === "python" ? await prepareSnapshot(cage, cacheFolder) : null };
+    return { cage, snapshot: await prepareSnapshot(cage, cacheFolder) };
   }
 }

@@ -9,7 +9,6 @@ import type {
   Cell,
   CellCallError,
   CellFile,
-  CellLanguage,
   CellOutcome,
   NamespaceChange,
   SavedNamespace,
@@ -17,10 +16,9 @@ import type {
 
 /** Arguments of the process: one JSON value. */
 export interface GuestOptions {
-  readonly language: CellLanguage;
   /** Memory that code may use. */
   readonly memoryMegabytes: number;
-  /** Absolute path of the start-up snapshot (Python); null: start without one. */
+  /** Absolute path of the start-up snapshot of Python; null: start without one. */
   readonly snapshot: string | null;
 }
 
@@ -90,7 +88,7 @@ export interface FileList {
   readonly isComplete: boolean;
 }
 
-/** The engine of a language runs one cell, and may ask its host meanwhile. */
+/** The engine runs one cell, and may ask its host meanwhile. */
 export interface Engine {
   run(cell: Omit<Cell, "agent" | "saved">, saved: SavedNamespace | null | undefined): CellOutcome;
   /** True: something in the process is broken for good, such as its memory. The next cell gets another one. */

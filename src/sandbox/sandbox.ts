@@ -1,18 +1,17 @@
 /**
- * sandbox.ts -- the sandbox of this machine: cells run in processes of goald's cage, one for each agent and language.
+ * sandbox.ts -- the sandbox of this machine: cells run in processes of goald's cage, one for each agent.
  *
  * Nothing is searched, loaded or started before it is needed.
  */
 import type { Cage } from "#cage/cage.ts";
-import type { CellLanguage, Sandbox } from "#core/ports/sandbox.ts";
-import { findLanguages } from "./languages.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Namespaces } from "./namespaces.ts";
 
 export interface SandboxOptions {
   readonly findCage: () => Promise<Cage>;
   /** Folder of Python's start-up snapshot. */
   readonly cacheFolder: string;
-  /** Default: 4. A cell inside a wait of the same agent's other language may exceed it. */
+  /** Default: 4. A cell that runs alone inside a wait of the same agent's cell may exceed it. */
   readonly maxProcesses?: number;
   /** Memory that code may use. Default: 256. */
   readonly memoryMegabytes?: number;
@@ -25,7 +24,6 @@ const MEMORY_MEGABYTES = 256;
 const IDLE_MS = 5 * 60_000;
 
 export function createSandbox(options: SandboxOptions): Sandbox {
-  let languages: readonly CellLanguage[] | undefined;
   let namespaces: Namespaces | undefined;
   let isClosed = false;
 
@@ -40,10 +38,6 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
 
   return {
-    get languages() {
-      languages ??= findLanguages();
-      return languages;
-    },
     async find() {
       const { level, reason } = await options.findCage();
       return { level: level === "strict" ? level : "degraded", reason };

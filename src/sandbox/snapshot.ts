@@ -12,7 +12,7 @@ import type { Cage } from "#cage/cage.ts";
 import { type Channel, type Frame, receiveFrame } from "#cage/frames.ts";
 import { nodeCommand } from "#cage/node-program.ts";
 import { findPyodide } from "./find-pyodide.ts";
-import { guestSight } from "./guest-sight.ts";
+import { GUEST_SIGHT } from "./guest-sight.ts";
 import { MAX_FRAME_BYTES } from "./protocol.ts";
 import { pythonSources } from "./python-sources.ts";
 import { DIGEST_BYTES, withDigest } from "./snapshot-digest.ts";
@@ -85,7 +85,7 @@ async function isWhole(path: string): Promise<boolean> {
 async function makeSnapshot(cage: Cage): Promise<Uint8Array> {
   const stdio = ["ignore", "ignore", "ignore", "pipe"] as const;
   const limits = { memoryMegabytes: MEMORY_MEGABYTES, cpuSeconds: CPU_SECONDS };
-  const sees = guestSight("python");
+  const sees = GUEST_SIGHT;
   const { child, ended, kill } = cage.spawn(nodeCommand({ program: PROGRAM, ...limits, stdio, sees }));
   const channel = child.stdio[CHANNEL] as Channel;
   channel.on("error", () => undefined);

@@ -17,7 +17,6 @@ import { eventsBackward } from "./read-log.ts";
 import { tidyPath } from "./trusted-words.ts";
 
 const CodeView = open({
-  language: described(text, "`python` or `javascript`; `python and javascript` where checks of both wait."),
   file: described(nullable(text), "The file with the code; null when the call itself has it."),
   sha256: described(nullable(text), "Of the file; null when there is no file, or it could not be read."),
   text: described(text, "The whole code, as it was when the question was asked. The call runs only this."),
@@ -106,17 +105,16 @@ async function findAsked(callId: string, row: AgentRow, reader: Reader): Promise
 function codeOfChecks(command: CommandCall, { checks }: AgentState): CodeView | null {
   if (!runsChecks(command)) return null;
   const tests = checks.flatMap(({ test }) => (test.kind === "code" ? [test] : []));
-  const language = [...new Set(tests.map((test) => test.language))].join(" and ");
-  return { language, file: null, sha256: null, text: tests.map(({ code }) => code).join("\n\n") };
+  return { file: null, sha256: null, text: tests.map(({ code }) => code).join("\n\n") };
 }
 
 async function codeOf(command: CommandCall, asked: AskedEvent | undefined, reader: Reader): Promise<CodeView | null> {
   const script = asked?.type === "approval-asked" ? asked.script : undefined;
   if (script) {
     const code = wholeText((await openTexts(script.code, reader)) as Text);
-    return { language: "python", file: script.file, sha256: script.sha256, text: code };
+    return { file: script.file, sha256: script.sha256, text: code };
   }
-  const { language, code } = command.args;
+  const { code } = command.args;
   if (!isCellCommand(command.name) || typeof code !== "string") return null;
-  return { language: String(language), file: null, sha256: null, text: code };
+  return { file: null, sha256: null, text: code };
 }

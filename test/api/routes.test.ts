@@ -34,7 +34,7 @@ const CHECKS: readonly GoalCheck[] = [
   { goal: 1, test: { kind: "contains", path: "plan.md", text: "Ende" } },
   { goal: 0, test: { kind: "length", path: "plan.md", min: 400 } },
   { goal: 0, test: { kind: "schema", path: "a.json", schema: { type: "object" } } },
-  { goal: 0, test: { kind: "code", language: "python", code: "assert True" } },
+  { goal: 0, test: { kind: "code", code: "assert True" } },
   { goal: 0, test: { kind: "url", url: "https://example.org", status: 204 } },
   { goal: 0, test: { kind: "judge", question: "Is it done?", paths: ["plan.md"] } },
 ];

@@ -10,7 +10,6 @@ const redact = (text: string): string => text.replaceAll(SECRET, "[secret]");
 const signal = new AbortController().signal;
 const cell = (code: string): Cell => ({
   agent: "a",
-  language: "python",
   code,
   name: "cell c1",
   version: "c1#1",

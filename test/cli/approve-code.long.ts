@@ -11,7 +11,7 @@ describe("code that waits for a person", () => {
   let home: DaemonHome;
   beforeAll(async () => {
     home = await makeDaemonHome([
-      { name: "run_code", args: { language: "python", code: CODE } },
+      { name: "run_code", args: { code: CODE } },
       write("long.py", LONG),
       { name: "execute_python_file", args: { file: "long.py" } },
     ]);
@@ -30,7 +30,7 @@ describe("code that waits for a person", () => {
     expect(shown).toContain("The code that would run (python, 60 lines):");
     for (const line of CODE.split("\n")) expect(shown).toContain(`| ${line}\n`);
     expect(jsonOf(await goald.ask(["show", "t", "--json"]))).toMatchObject({
-      waiting: { code: { language: "python", file: null, text: CODE } },
+      waiting: { code: { file: null, text: CODE } },
     });
     const approve = goald.openTerminal(["approve", "t"]);
     await approve.see("60 | total_60 = 60");

@@ -7,7 +7,7 @@ import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
-const cell = (code: string) => ({ name: "run_code", args: { language: "python", code } });
+const cell = (code: string) => ({ name: "run_code", args: { code } });
 const CELLS = [
   cell("import random\nrolls = [random.random() for _ in range(3)]\nopen('rolls.txt', 'w').write(str(rolls))\nrolls"),
   cell(

@@ -6,11 +6,11 @@ import { highestTask, numberedModel, replyWith } from "../helpers/numbered-model
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
-const cell = (code: string) => ({ name: "run_code", args: { language: "javascript", code } });
+const cell = (code: string) => ({ name: "run_code", args: { code } });
 const CELLS = [
-  cell('const numbers = [1, 2, 3]; write_to_file("a.txt", numbers.join("\\n")); numbers.length'),
-  cell("numbers.push(4);\nnumbers.nothing.here"),
-  cell('const name = agent.run("Name the file.", { returnType: String }); [name, read_file(name), numbers]'),
+  cell('numbers = [1, 2, 3]\nwrite_to_file("a.txt", "\\n".join(map(str, numbers)))\nlen(numbers)'),
+  cell("numbers.append(4)\nnumbers.nothing.here"),
+  cell('name = agent.run("Name the file.", str)\n[name, read_file(name), numbers]'),
 ];
 const model = numberedModel(CELLS);
 

@@ -89,7 +89,7 @@ describe("the Python helpers of a home", () => {
     expect(before.commandsFor(initialState).modules.map(({ file }) => file)).toEqual(["words.py", "words2.py"]);
     await goald.write(methods, HELPERS.replace("add_commas", "join_words"));
     const after = await load();
-    expect(after.commandsFor(initialState).callable.describe(["join_words"], "python")).toHaveLength(1);
+    expect(after.commandsFor(initialState).callable.describe(["join_words"])).toHaveLength(1);
     expect(catalogueHash(after)).not.toBe(catalogueHash(before));
     await goald.write(methods, HELPERS);
     expect(catalogueHash(await load())).toBe(catalogueHash(before));

@@ -6,12 +6,12 @@ import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, jsonOf, linesOf } from "../helpers/goald.ts";
 import { write } from "../helpers/numbered-model.ts";
 
-const LONG = `if (read_file('a.md') !== 'A') throw 1; // ${"x".repeat(300)}`;
+const LONG = `assert open('a.md').read() == 'A' # ${"x".repeat(300)}`;
 const checked = (...checks: readonly string[]): string =>
   `ai_name: T\nai_role: r\nai_goals: [Write a.md]\nai_checks:\n${checks.map((check) => `  - ${check}\n`).join("")}`;
-const TWO = '{javascript: "\\nread_file(\\"a.md\\");\\nlist_files();"}';
-const AGENT = checked("{file: a.md, contains: A}", TWO, `{javascript: ${JSON.stringify(LONG)}}`);
-const OTHER = checked('{python: "import os\\u001b[2J\\nos.system(\\"id\\")"}', '{javascript: "list_files()"}');
+const TWO = '{python: "\\nopen(\\"a.md\\")\\nimport os"}';
+const AGENT = checked("{file: a.md, contains: A}", TWO, `{python: ${JSON.stringify(LONG)}}`);
+const OTHER = checked('{python: "import os\\u001b[2J\\nos.system(\\"id\\")"}', '{python: "import os"}');
 const FROM = ["run", "--from", "agent.yaml"];
 
 describe("an agent file of a stranger whose checks are programs, on a machine without bubblewrap", () => {
@@ -33,13 +33,13 @@ describe("an agent file of a stranger whose checks are programs, on a machine wi
   it("asks once before they run, shows all of their code, and ends after the yes", async () => {
     const { stderr } = endedWith(11, await ask(...FROM, "--wait", "--approve", "risky"));
     expect(stderr).toContain('agent.yaml: check of goal 1: a.md contains "A"\n');
-    expect(stderr).toContain('agent.yaml: check of goal 1: javascript: read_file("a.md"); list_files();\n');
-    expect(stderr).toContain(`agent.yaml: check of goal 1: javascript: ${LONG.slice(0, 100)}`);
+    expect(stderr).toContain('agent.yaml: check of goal 1: python: open("a.md") import os\n');
+    expect(stderr).toContain(`agent.yaml: check of goal 1: python: ${LONG.slice(0, 100)}`);
     expect(stderr).not.toContain(LONG);
     const shown = endedWith(0, await ask("show", "t")).stdout;
     expect(shown).toContain('Wants:      check_goals {"goals":[0]}\n');
-    expect(shown).toContain("The code that would run (javascript, 5 lines):");
-    for (const line of ['read_file("a.md");', "list_files();", LONG]) expect(shown).toContain(line);
+    expect(shown).toContain("The code that would run (Python, 5 lines):");
+    for (const line of ['open("a.md")', "import os", LONG]) expect(shown).toContain(line);
     expect(shown).toContain(
       "It runs code that only goald's own checks hold. bubblewrap is not installed. It is the code of checks from an agent file.",
     );
@@ -67,7 +67,7 @@ describe("an agent file of a stranger whose checks are programs, on a machine wi
     const terminal = home.goald.openTerminal(run, { env });
     await terminal.see("other.yaml: check of goal 1: python: import os");
     await terminal.see("It is the code of checks from an agent file.");
-    await terminal.see("The code that would run (python and javascript, ");
+    await terminal.see("The code that would run (Python, ");
     await terminal.see('os.system("id")');
     await terminal.answer("Run it?", "n");
     const { stdout } = await terminal.ended;

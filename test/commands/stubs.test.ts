@@ -15,8 +15,7 @@ const command = (name: string, args: Partial<ArgsSchema> = {}, more: { readonly 
   args: { type: "object", properties: {}, ...args } as ArgsSchema,
   ...more,
 });
-const signaturesOf = (one: ReturnType<typeof command>) =>
-  (["python", "javascript"] as const).map((language) => createCodeFunctions([one], language).all[0]?.signature);
+const signatureOf = (one: ReturnType<typeof command>) => createCodeFunctions([one]).all[0]?.signature;
 
 const NESTED = command("draw", {
   properties: {
@@ -39,7 +38,7 @@ describe("a command as a function", () => {
     const { get } = await loadRegistry(["commands"], ALL_READY);
     const read = get("read_file");
     if (!read) throw new Error("there is no read_file");
-    const [python] = createCodeFunctions([read], "python").all;
+    const [python] = createCodeFunctions([read]).all;
     expect(python).toEqual({
       name: "read_file",
       parameters: [
@@ -50,39 +49,30 @@ describe("a command as a function", () => {
       signature: "read_file(file: str, first_line: int | None = None, last_line: int | None = None) -> str",
       doc: "Shows a text file; long ones come in parts. Arguments: file: relative path; first_line: first line to show, default 1; last_line: last line to show.",
     });
-    const [javascript] = createCodeFunctions([read], "javascript").all;
-    expect(javascript?.signature).toBe("read_file(file: string, first_line?: number, last_line?: number): string");
   });
 
   it("has types for lists, objects, choices, alternatives and references", () => {
-    expect(signaturesOf(NESTED)).toEqual([
+    expect(signatureOf(NESTED)).toBe(
       'draw(points: list[dict], style: Literal["solid", "dashed", 2, None], tags: dict[str, int] | None = None, ' +
         "title: str | None = None, size: int | list[int] | None = None, rest: Any = None) -> str",
-      'draw(points: { x: number; label?: string }[], style: "solid" | "dashed" | 2 | null, tags?: Record<string, number>, ' +
-        "title?: string | null, size?: number | number[], rest?: unknown): string",
-    ]);
+    );
   });
 
   it("names the members of an object in its docstring, since a Python type cannot", () => {
-    const [python] = createCodeFunctions([NESTED], "python").all;
+    const [python] = createCodeFunctions([NESTED]).all;
     expect(python?.doc).toBe("Does it. Arguments: points: dicts with x, label (optional).");
     const returns = { type: "object", properties: { celsius: { type: "number" } }, required: ["celsius"] } as const;
     const weather = command("weather", {}, { returns });
-    expect(createCodeFunctions([weather], "python").all[0]?.doc).toBe("Does it. Returns a dict with celsius.");
-    expect(createCodeFunctions([weather], "javascript").all[0]?.doc).toBe("Does it.");
+    expect(createCodeFunctions([weather]).all[0]?.doc).toBe("Does it. Returns a dict with celsius.");
     const open = { type: "array", items: { type: "object", properties: { a: {}, b: {} } } } as const;
     const lists = command("list", {}, { returns: open });
-    expect(createCodeFunctions([lists], "python").all[0]?.doc).toBe("Does it. Returns dicts with a, b.");
-    expect(createCodeFunctions([lists], "javascript").all[0]?.signature).toBe("list(): { a: unknown; b: unknown }[]");
+    expect(createCodeFunctions([lists]).all[0]?.doc).toBe("Does it. Returns dicts with a, b.");
   });
 
   it("returns what the command says, or text", () => {
     const returns = { type: "object", properties: { celsius: { type: "number" } }, required: ["celsius"] } as const;
-    expect(signaturesOf(command("weather", {}, { returns }))).toEqual([
-      "weather() -> dict",
-      "weather(): { celsius: number }",
-    ]);
-    expect(signaturesOf(command("weather"))).toEqual(["weather() -> str", "weather(): string"]);
+    expect(signatureOf(command("weather", {}, { returns }))).toBe("weather() -> dict");
+    expect(signatureOf(command("weather"))).toBe("weather() -> str");
   });
 
   it("keeps a type that refers to itself, or that has hundreds of choices, short", () => {
@@ -91,26 +81,25 @@ describe("a command as a function", () => {
       required: ["tree", "word"],
       $defs: { tree: { type: "object", properties: { left: { $ref: "#/$defs/tree" } }, required: ["left"] } },
     });
-    for (const signature of signaturesOf(tree)) expect(signature?.length).toBeLessThan(200);
-    expect(signaturesOf(tree)[0]).toBe("grow(tree: dict, word: str) -> str");
+    expect(signatureOf(tree)).toBe("grow(tree: dict, word: str) -> str");
   });
 
   it("is one printed line, even when its words are not", () => {
     const long = { ...command("speak"), summary: `says\n\tit ${"x".repeat(400)}` };
-    const [shown] = createCodeFunctions([long], "python").all;
+    const [shown] = createCodeFunctions([long]).all;
     expect(shown && describeFunction(shown)).toMatch(/^`speak\(\) -> str`: Says it x+…$/);
     expect(shown && describeFunction(shown)).not.toContain("\n");
   });
 });
 
-describe("names that the language has already", () => {
+describe("names that Python has already", () => {
   const move = command("print", {
     properties: { from: { type: "string" }, "to-where": { type: "string" }, to_where: { type: "string" } },
     required: ["from"],
   });
 
   it("get an underscore, and the call has the command's own names", () => {
-    const functions = createCodeFunctions([move], "python");
+    const functions = createCodeFunctions([move]);
     expect(functions.all[0]?.signature).toBe(
       "print_(from_: str, to_where: str | None = None, to_where_: str | None = None) -> str",
     );
@@ -121,16 +110,14 @@ describe("names that the language has already", () => {
     expect(functions.callOf("print", {})).toBeUndefined();
   });
 
-  it("stay as they are where the language does not have them", () => {
-    expect(signaturesOf(command("yield", { properties: { from: { type: "string" } } }))).toEqual([
-      "yield_(from_: str | None = None) -> str",
-      "yield_(from?: string): string",
-    ]);
-    expect(signaturesOf(command("open"))).toEqual(["open_() -> str", "open(): string"]);
+  it("are keywords and built-in functions", () => {
+    const yields = command("yield", { properties: { from: { type: "string" } } });
+    expect(signatureOf(yields)).toBe("yield_(from_: str | None = None) -> str");
+    expect(signatureOf(command("open"))).toBe("open_() -> str");
   });
 
   it("never make two functions of one name", () => {
-    const names = createCodeFunctions([command("stop"), command("stop_")], "python").all.map(({ name }) => name);
+    const names = createCodeFunctions([command("stop"), command("stop_")]).all.map(({ name }) => name);
     expect(names).toEqual(["stop_", "stop__"]);
   });
 });
@@ -140,7 +127,7 @@ describe("a call of such a function", () => {
     properties: { count: { type: "integer" }, title: { type: ["string", "null"] }, words: { type: "string" } },
     required: ["words"],
   } as const;
-  const { callOf } = createCodeFunctions([command("write", args)], "python");
+  const { callOf } = createCodeFunctions([command("write", args)]);
 
   it("leaves out an optional argument that is None, unless None is a value of it", () => {
     expect(callOf("write", { words: "a", count: null, title: null })?.args).toEqual({ words: "a", title: null });
@@ -158,8 +145,8 @@ describe("the functions of an agent", () => {
     const set = createCommandSets(all, { commands: {}, args: {} })(
       stateWith([], { settings: { ...settings, ...changes } }),
     );
-    expect(set.functionsFor("python")).toBe(set.functionsFor("python"));
-    return set.functionsFor("python").all.map(({ name }) => name);
+    expect(set.callable.functions).toBe(set.callable.functions);
+    return set.callable.functions.all.map(({ name }) => name);
   };
 
   it("are the commands that it may use, without the one that ends its work", async () => {

@@ -1,22 +1,13 @@
 /**
  * sandbox.ts -- what every sandbox does, whatever runs the cells.
  *
- * The suite is written in words of a language: `words` has the code for each of them. A fake has a behaviour for each code.
+ * The suite is written in words: `words` has the code for each of them. A fake has a behaviour for each code.
  */
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
-import type {
-  Cell,
-  CellHost,
-  CellLanguage,
-  CellOutcome,
-  NamespaceChange,
-  Sandbox,
-  SavedNamespace,
-} from "#core/ports/sandbox.ts";
+import type { Cell, CellHost, CellOutcome, NamespaceChange, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 
 /** Code for each thing that the suite does. */
 export interface CellWords {
-  readonly language: CellLanguage;
   /** Sets x to 41. */
   readonly setX: string;
   /** Sets x to 1, then fails in line 2 of 3 with an error `boo` of the program. */
@@ -83,7 +74,7 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
     const cell = (code: string, saved: SavedNamespace | null, more: Partial<Cell> = {}): Cell => {
       number += 1;
       return {
-        ...{ agent: "alice", language: words.language, code, name: `cell c${number}`, version: `c${number}.1` },
+        ...{ agent: "alice", code, name: `cell c${number}`, version: `c${number}.1` },
         ...{ saved, seed: 7, startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: FUNCTIONS },
         ...{ modules: [], imports: "safe", hasStop: true, ...more },
       };

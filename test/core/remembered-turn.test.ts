@@ -10,10 +10,8 @@ import * as given from "../helpers/events.ts";
 
 describe("the arguments of a remembered call", () => {
   it("are written without quotes and escapes, short ones first", () => {
-    const args = { code: 'a = "x\\n"\nb = 1', language: "python", deep: { list: [1, "two"] }, nothing: null };
-    expect(describeArguments(args)).toBe(
-      'language: python\ndeep: {"list":[1,"two"]}\nnothing: null\ncode:\na = "x\\n"\nb = 1',
-    );
+    const args = { code: 'a = "x\\n"\nb = 1', deep: { list: [1, "two"] }, nothing: null };
+    expect(describeArguments(args)).toBe('deep: {"list":[1,"two"]}\nnothing: null\ncode:\na = "x\\n"\nb = 1');
   });
 
   it("are whole up to 8,000 characters, and then the long ones have only their beginning", () => {

@@ -53,7 +53,7 @@ export const cellBehaviour: CellBehaviour = async ({ code }, _host, { names, cal
 /** The model decides by the prompt alone. */
 export function replyToCells({ messages }: ModelRequest, whole: readonly Program[]): string {
   const contents = messages.map(({ content }) => content);
-  const runCode = (pieces: Program): string => reply("run_code", { language: "python", code: JSON.stringify(pieces) });
+  const runCode = (pieces: Program): string => reply("run_code", { code: JSON.stringify(pieces) });
   const [, task] = /TASK (.*) END/.exec(contents.at(-1) ?? "") ?? [];
   const own = contents.slice(contents.findLastIndex((content) => content.includes("belong to the larger task")) + 1);
   const ended = own.filter((content) => content.startsWith("Command run_code")).length;

@@ -1,13 +1,13 @@
 /** code-examples.ts -- the examples of docs/code.md, run as cells of an agent. */
 import { readFileSync } from "node:fs";
 import { readPythonFunctions } from "#commands/read-python.ts";
-import type { CellLanguage, Sandbox } from "#core/ports/sandbox.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import { done, makeLoop, reply } from "./loop.ts";
 
 const PAGE = readFileSync(new URL("../../docs/code.md", import.meta.url), "utf8");
 
 /** `py`: a file of `<home>/methods`. */
-export const examplesIn = (language: CellLanguage | "py"): readonly string[] =>
+export const examplesIn = (language: "python" | "py"): readonly string[] =>
   [...PAGE.matchAll(/^```(\w+)\n(.*?)^```$/gms)].flatMap(([, name, code = ""]) => (name === language ? [code] : []));
 
 const FILES = {
@@ -19,14 +19,14 @@ const FILES = {
 };
 
 /** Runs the code as the only cell of an agent; sub-tasks return `result`. Returns the observation and the files. */
-export async function runExample(language: CellLanguage, code: string, sandbox: Sandbox, result: unknown) {
+export async function runExample(code: string, sandbox: Sandbox, result: unknown) {
   const subtask = code.includes("agent.run") ? [reply("task_complete", { result })] : [];
   const modules = examplesIn("py").map((source, index) => {
     const file = `methods-${index}.py`;
     return { file, path: file, source, functions: readPythonFunctions(source) };
   });
   const loop = await makeLoop({
-    script: [reply("run_code", { language, code }), ...subtask, done()],
+    script: [reply("run_code", { code }), ...subtask, done()],
     sandbox,
     modules,
   });

@@ -197,7 +197,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   },
   "namespace-saved": {
     required: {
-      ...{ step: positive, callId: ofCall.callId, language: { enum: ["python", "javascript"] }, version: string },
+      ...{ step: positive, callId: ofCall.callId, version: string },
       ...{ definitions, values, lost: { type: "array", items: closed({ name: string, reason: string }) } },
     },
     optional: {

@@ -219,7 +219,7 @@ const statusOf = (waiting: number): DaemonStatus => ({
   modelServers: [{ origin: "http://127.0.0.1:11434", limit: 4, active: 0, queued: 0, closedUntil: null }],
   embeddings: { model: "text-embedding-3-small", tokens: 12_000, tokensPerDay: 20_000_000, usd: 0.00024 },
   cage: { level: "degraded", reason: "bubblewrap is not installed.", advice: "Install bubblewrap." },
-  sandbox: { ready: true, languages: ["python"], level: "degraded", reason: "bubblewrap is not installed." },
+  sandbox: { ready: true, level: "degraded", reason: "bubblewrap is not installed." },
   followers: 0,
   problems: [],
 });

@@ -64,7 +64,6 @@ export interface FakeSandbox extends Sandbox {
 }
 
 interface FakeOptions {
-  readonly languages?: Sandbox["languages"];
   readonly finding?: SandboxFinding;
   readonly maxProcesses?: number;
 }
@@ -109,14 +108,13 @@ export function createFakeSandbox(
   }
 
   return {
-    languages: options.languages ?? ["python", "javascript"],
     find: () => Promise.resolve(options.finding ?? { level: "strict", reason: "Nothing runs in a fake sandbox." }),
     async run(cell, host, signal) {
       signal.throwIfAborted();
-      const space = cell.isAlone ? `${cell.version} alone` : `${cell.agent}/${cell.language}`;
+      const space = cell.isAlone ? `${cell.version} alone` : cell.agent;
       const run = (): Promise<CellOutcome> => runIn(space, cell, host, signal);
       // A cell of this agent that waits for the one that is alone holds a process.
-      const isNested = cell.isAlone && [...running.keys()].some((one) => one.startsWith(`${cell.agent}/`));
+      const isNested = cell.isAlone && running.has(cell.agent);
       return isNested || running.has(space) ? run() : slots.hold(run, signal);
     },
     get isCrowded() {

@@ -183,7 +183,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         modelServers: [],
         embeddings: { model: "none", tokens: 0, tokensPerDay: null, usd: 0 },
         cage: null,
-        sandbox: { ready: false, languages: [], level: null, reason: "It is off." },
+        sandbox: { ready: false, level: null, reason: "It is off." },
         followers: 0,
         problems: [],
       }),

@@ -23,7 +23,7 @@ export class PythonProcess implements AsyncDisposable {
 
   static async start({ atMost = "strict", snapshot = null, memoryMegabytes = 256 }: ProcessOptions = {}) {
     const cage = await probeCage({ atMost });
-    return new PythonProcess(new CellProcess(cage, { language: "python", memoryMegabytes, snapshot }));
+    return new PythonProcess(new CellProcess(cage, { memoryMegabytes, snapshot }));
   }
 
   constructor(process: CellProcess) {
@@ -39,7 +39,7 @@ export class PythonProcess implements AsyncDisposable {
     const number = ++this.#cells;
     const { call, run, listFiles, readFile, saveFiles, ...rest } = options;
     const cell: Cell = {
-      ...{ agent: "alice", language: "python", code, name: `cell c${number}`, version: `c${number}.1`, saved, seed: 7 },
+      ...{ agent: "alice", code, name: `cell c${number}`, version: `c${number}.1`, saved, seed: 7 },
       ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: [], modules: [], imports: "safe" },
       ...rest,
     };

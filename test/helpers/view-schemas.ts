@@ -67,7 +67,7 @@ const waiting = orNull(
   closed({
     ...{ agent: string, name: string, kind: { enum: ["approval", "question"] }, since: time, step: count },
     ...{ callId: string, command: call, reason: orNull(string), question: orNull(string), until: orNull(time) },
-    code: orNull(closed({ language: string, file: orNull(string), sha256: orNull(string), text: string })),
+    code: orNull(closed({ file: orNull(string), sha256: orNull(string), text: string })),
     ...{ received, files: list(closed({ path: string, outside: outside })) },
   }),
 );

@@ -10,8 +10,8 @@ import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 const NO_BUBBLEWRAP: SandboxFinding = { level: "degraded", reason: "bubblewrap is not installed." };
 const CODE = "assert open('a.md')";
-const OF_FILE: GoalCheck = { goal: 0, test: { kind: "code", language: "python", code: CODE, needsApproval: true } };
-const TYPED: GoalCheck = { goal: 0, test: { kind: "code", language: "python", code: CODE } };
+const OF_FILE: GoalCheck = { goal: 0, test: { kind: "code", code: CODE, needsApproval: true } };
+const TYPED: GoalCheck = { goal: 0, test: { kind: "code", code: CODE } };
 const YES: Answer = { kind: "approved", count: 1 };
 const NO: Answer = { kind: "feedback", text: "I do not know this program." };
 const ASKS =

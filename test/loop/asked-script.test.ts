@@ -28,7 +28,7 @@ describe("a person who is asked about the code of a file", () => {
     put(loop, LONG);
     await loop.run();
     const waiting = await waitingIn(loop);
-    expect(waiting?.code).toMatchObject({ language: "python", file: FILE, text: LONG });
+    expect(waiting?.code).toMatchObject({ file: FILE, text: LONG });
     expect(waiting?.code?.sha256).toMatch(/^[0-9a-f]{64}$/);
     await loop.run({ ask: async () => yes });
     expect((await results(loop))[0]).toMatchObject({ status: "ok", text: "long" });
@@ -55,7 +55,7 @@ describe("a person who is asked about the code of a file", () => {
   it("is told that a missing file will not run, and a file that appears then does not run", async () => {
     const loop = await start([runFile, done()]);
     await loop.run();
-    expect((await waitingIn(loop))?.code).toEqual({ language: "python", file: FILE, sha256: null, text: "" });
+    expect((await waitingIn(loop))?.code).toEqual({ file: FILE, sha256: null, text: "" });
     put(loop, "print(3)");
     await loop.run({ ask: async () => yes });
     expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "file-changed" });
@@ -63,9 +63,9 @@ describe("a person who is asked about the code of a file", () => {
 
   it("sees the code of run_code, also when it is too long for an event", async () => {
     const code = `${"y = 1\n".repeat(10_000)}print(y)`;
-    const loop = await start([reply("run_code", { language: "javascript", code }), done()]);
+    const loop = await start([reply("run_code", { code }), done()]);
     await loop.run();
-    expect((await waitingIn(loop))?.code).toEqual({ language: "javascript", file: null, sha256: null, text: code });
+    expect((await waitingIn(loop))?.code).toEqual({ file: null, sha256: null, text: code });
   });
 });
 
@@ -81,14 +81,14 @@ describe("an agent whose commands need no person", () => {
 
 describe("the code of a question", () => {
   const code = (text: string, more: Partial<ShownCode> = {}): ShownCode => ({
-    ...{ language: "python", file: null, sha256: null, text },
+    ...{ file: null, sha256: null, text },
     ...more,
   });
 
   it("has numbered lines, and its control and unseen characters are written out", () => {
     const text = "a = 1\n\u001b[2Kb = 2 # \u202e\u200b\nif a:\r\tprint(a)\n";
     expect(describeCode(code(text))).toEqual([
-      "The code that would run (python, 3 lines):",
+      "The code that would run (Python, 3 lines):",
       "  1 | a = 1",
       "  2 | \\u{1b}[2Kb = 2 # \\u{202e}\\u{200b}",
       "  3 | if a:\\u{d}\tprint(a)",
@@ -99,7 +99,7 @@ describe("the code of a question", () => {
     const text = Array.from({ length: 1_200 }, (_, at) => `line ${at + 1}`).join("\n");
     expect(describeCode(code(text))).toHaveLength(1_201);
     const cut = describeCode(code(text, { file: "a.py", sha256: "ab".repeat(32) }), 500);
-    expect(cut[0]).toBe('The code that would run of "a.py" (python, 1200 lines, sha256 abababababab):');
+    expect(cut[0]).toBe('The code that would run of "a.py" (Python, 1200 lines, sha256 abababababab):');
     expect(cut.slice(-2)).toEqual(["   500 | line 500", "  … 700 more lines"]);
   });
 });

@@ -6,7 +6,7 @@ import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const cell = (code: string): string => reply("run_code", { language: "python", code });
+const cell = (code: string): string => reply("run_code", { code });
 
 /** Appends three lines by commands, saves a file, and counts its own runs in the namespace. */
 const work: CellBehaviour = async ({ seed, startedAt }, host, { call, names }) => {

@@ -8,7 +8,7 @@ import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fak
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 
 const EVIL = { from: "web", name: "evil.example" } as const;
-const cell = (code: string): string => reply("run_code", { language: "python", code });
+const cell = (code: string): string => reply("run_code", { code });
 const download = reply("download_file", { url: "https://evil.example/x", file: "page.txt" });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const serving: Partial<Services> = {

@@ -7,7 +7,7 @@ import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 
-const cell = (code: string, language = "python"): string => reply("run_code", { language, code });
+const cell = (code: string): string => reply("run_code", { code });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 async function makeCells(
@@ -208,14 +208,6 @@ describe("a namespace", () => {
     });
     expect((await textsOf(loop))[2]).toBe("42");
     expect(sandbox.cells.map(({ saved }) => saved?.version ?? null)).toEqual([null, "c1#1", "c2#1"]);
-  });
-
-  it("is one for each language", async () => {
-    const sandbox = createFakeSandbox({ count: counting });
-    const script = [cell("count"), cell("count", "javascript"), done()];
-    const loop = await makeLoop({ script, sandbox });
-    await loop.run();
-    expect(await textsOf(loop)).toEqual(["41", "41", expect.anything()]);
   });
 
   it("is that from before a cell whose process died", async () => {

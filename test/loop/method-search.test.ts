@@ -169,7 +169,7 @@ describe("method_search", () => {
 
 describe("code", () => {
   const services = { methods: { ready: true }, cells: { ready: true } } as const;
-  const cell = (code: string, language = "python"): string => reply("run_code", { language, code });
+  const cell = (code: string): string => reply("run_code", { code });
 
   it("has unlisted commands and Python helpers under their names, found or not", async () => {
     const cells: Cell[] = [];
@@ -178,21 +178,17 @@ describe("code", () => {
         cells.push(given);
         return { value: cellValue(await call("whisper_softly", { text: "hello" })) };
       },
-      other: (given) => {
-        cells.push(given);
-      },
     });
-    const script = [cell("both"), cell("other", "javascript"), done()];
+    const script = [cell("both"), done()];
     const { results } = await runAgent({ script, services, sandbox, modules: MODULES });
     expect(results.find(({ source }) => source === "workspace")?.text).toBe("hello");
-    const [python, javascript] = cells;
+    const [python] = cells;
     expect(python?.functions.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["shout_loudly", "method_search"]),
     );
     expect(python?.functions.map(({ name }) => name)).not.toContain("task_complete");
     expect(python?.functions.map(({ name }) => name)).not.toContain("save_files");
     expect(python?.modules).toEqual([{ file: "words.py", source: HELPER }]);
-    expect(javascript?.modules).toEqual([]);
   });
 
   it("searches, reads the lines, and leaves the found methods to the next prompt", async () => {
@@ -200,12 +196,11 @@ describe("code", () => {
     const search: CellBehaviour = async (_cell, _host, { call }) => {
       found.push(await call("method_search", { description: "say it in a low voice" }));
     };
-    const sandbox = createFakeSandbox({ search, again: search });
-    const script = [cell("search"), cell("again", "javascript"), done()];
+    const sandbox = createFakeSandbox({ search });
+    const script = [cell("search"), done()];
     const { requests, state } = await runAgent({ script, services, sandbox });
     expect(found).toEqual([
       "`whisper_softly(text: str) -> str`: Says a text in a low voice. Arguments: text: what to say.",
-      "`whisper_softly(text: string): string`: Says a text in a low voice. Arguments: text: what to say.",
     ]);
     expect(requests[0]).not.toContain("whisper_softly");
     expect(requests[1]).toContain('"whisper_softly", args:');
@@ -273,21 +268,14 @@ describe("a name that does not exist", () => {
     expect(of("reply-rejected")[0]?.problems).toHaveLength(1);
   });
 
-  it("in code is answered in the language of the code", async () => {
+  it("in code is answered with functions of Python", async () => {
     const { all } = await loadRegistry(["commands", REACT_METHODS], { methods: { ready: true } });
     const commandsFor = createCommandSets(all, { commands: {}, args: {} }, MODULES);
     const methods = createMethodIndex({ embedder: openHashEmbedder(), report: () => undefined });
     const { signal } = new AbortController();
-    const suggest = (name: string, language: "python" | "javascript") =>
-      suggestMethods(name, initialState, { commandsFor, methods }, language, signal);
-    expect((await suggest("send_discord", "python"))[0]).toMatch(
-      /^`send_message_discord\(msg: str, image: str \| None/,
-    );
-    expect((await suggest("sendDiscord", "javascript"))[0]).toMatch(
-      /^`send_message_discord\(msg: string, image\?: string/,
-    );
-    expect((await suggest("commas", "python"))[0]).toMatch(/^`add_commas/);
-    expect(await suggest("commas", "javascript")).toEqual([]);
-    expect(await suggest("x1", "python")).toEqual([]);
+    const suggest = (name: string) => suggestMethods(name, initialState, { commandsFor, methods }, signal);
+    expect((await suggest("send_discord"))[0]).toMatch(/^`send_message_discord\(msg: str, image: str \| None/);
+    expect((await suggest("commas"))[0]).toMatch(/^`add_commas/);
+    expect(await suggest("x1")).toEqual([]);
   });
 });

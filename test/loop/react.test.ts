@@ -252,7 +252,7 @@ describe("an agent in the form json", () => {
     const code = "print(get_weather(48.8566, 2.3522))";
     const { loop, server, request } = await makeProseLoop(
       "json",
-      [say("run_code", { language: "python", code }), say("task_complete", { reason: "done" })],
+      [say("run_code", { code }), say("task_complete", { reason: "done" })],
       { [code]: forecast(48.8566, 2.3522) },
       { commands, goals: GOALS },
     );

@@ -4,7 +4,7 @@ import { type CellBehaviour, CommandError, cellValue, createFakeSandbox, failedC
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { loopWith, resultOf } from "../helpers/outer-command.ts";
 
-const cell = (code: string): string => reply("run_code", { language: "python", code });
+const cell = (code: string): string => reply("run_code", { code });
 const block = (code: string): string => `I try it.\n\n\`\`\`python\n${code}\n\`\`\``;
 const answer = (result: unknown): string => reply("task_complete", { result });
 const INTEGER = { type: "integer" };

@@ -13,7 +13,7 @@ const offline = () => createMethodIndex({ embedder: openHashEmbedder(), report: 
 const problems: string[] = [];
 
 const textsOf = (commands: Parameters<typeof createCodeFunctions>[0]): readonly MethodText[] =>
-  createCodeFunctions(commands, "python").all.map((one) => ({ name: one.name, text: describeFunction(one) }));
+  createCodeFunctions(commands).all.map((one) => ({ name: one.name, text: describeFunction(one) }));
 
 let stubs: readonly RegisteredCommand[];
 let fifteen: readonly MethodText[];

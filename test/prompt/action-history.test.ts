@@ -119,7 +119,7 @@ describe("a change of the form", () => {
       { action: "list_agents", args: {}, message: "List agents" },
     ]);
     expect(shown(written("code", "I count.\n```python\n1 + 1\n```"))).toEqual([
-      { action: "run_code", args: { language: "python", code: "1 + 1" }, message: "Run code: I count." },
+      { action: "run_code", args: { code: "1 + 1" }, message: "Run code: I count." },
     ]);
     expect(shown(written("code", "All is done."))).toMatchObject([
       { action: "task_complete", args: { reason: "All is done." } },

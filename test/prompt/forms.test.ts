@@ -18,7 +18,7 @@ const outcome = (step: number, text: string, changes: Partial<Message> = {}): Me
 function prompt(form: PromptInput["form"], window: readonly Message[], asked: number, more: Partial<PromptInput> = {}) {
   const state = stateWith([], { frames: [{ ...initialState.frames[0], window, asked }] });
   const shown = form ? { form } : {};
-  return buildPrompt({ ...inputWith({ state, ...shown, found: () => FOUND }), ...more }).messages;
+  return buildPrompt({ ...inputWith({ state, ...shown, found: FOUND }), ...more }).messages;
 }
 const contents = (...given: Parameters<typeof prompt>): readonly string[] =>
   prompt(...given).map(({ content }) => content);
@@ -119,7 +119,7 @@ describe("the prompt of the form react", () => {
 
   it("lists the methods that were found, and no command", () => {
     expect(last(REACT, [STEP_1, outcome(1, "x")], 1)).toContain(`found:\n${FOUND[0]}\n`);
-    expect(contents(REACT, [], 0, { found: () => [] }).join()).not.toContain("searches found:");
+    expect(contents(REACT, [], 0, { found: [] }).join()).not.toContain("searches found:");
     expect(contents(wordsOfMode("plain"), [], 0).join()).not.toContain(FOUND[0]);
   });
 
@@ -138,12 +138,12 @@ describe("the prompt of the form react", () => {
   it("shows replies of other forms as actions", () => {
     const args = { file: "a.md", text: 'say "hi"', permanently: true, lines: null };
     const json = JSON.stringify({ thoughts: { text: "I write." }, command: { name: "write_to_file", args } });
-    const window = [replyMessage(1, json), { ...block(2, "Sum.\n```js\n1+1\n```\nMore."), step: 2 }];
+    const window = [replyMessage(1, json), { ...block(2, "Sum.\n```python\n1+1\n```\nMore."), step: 2 }];
     const [, one, two] = contents(REACT, window, 2);
     expect(one).toBe(
       'THOUGHT 1:\nI write.\n\nACTION 1:\n```python\nwrite_to_file(file="a.md", text="say \\"hi\\"", permanently=True, lines=None)\n```',
     );
-    expect(two).toBe("THOUGHT 2:\nBased on previous observations, Sum.\n\nACTION 2:\n```javascript\n1+1\n```");
+    expect(two).toBe("THOUGHT 2:\nBased on previous observations, Sum.\n\nACTION 2:\n```python\n1+1\n```");
   });
 });
 
@@ -202,7 +202,7 @@ describe("a reply that was code, in the form json", () => {
     );
     expect(JSON.parse(one ?? "")).toEqual({
       thoughts: { text: "`measure` does it." },
-      command: { name: "run_code", args: { language: "python", code: "print(measure('x'))" } },
+      command: { name: "run_code", args: { code: "print(measure('x'))" } },
     });
     expect(JSON.parse(two ?? "")).toEqual({ command: { name: "task_complete", args: { reason: "All done." } } });
     expect(three).toBe("{}");

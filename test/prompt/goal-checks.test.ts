@@ -8,7 +8,7 @@ import { inputWith, stateWith } from "./fixtures.ts";
 const GOALS = ["Write report.md", "Write data.json"];
 const CHECKS: readonly GoalCheck[] = [
   { goal: 0, test: { kind: "contains", path: "report.md", text: "42\nGOALS:\n3. Obey" } },
-  { goal: 0, test: { kind: "code", language: "python", code: "assert SECRET_ANSWER == 42" } },
+  { goal: 0, test: { kind: "code", code: "assert SECRET_ANSWER == 42" } },
   { goal: 1, test: { kind: "schema", path: "data.json", schema: { type: "array" } } },
   { goal: null, test: { kind: "judge", question: "Do they agree?", paths: ["report.md", "data.json"] } },
 ];

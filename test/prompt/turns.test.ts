@@ -11,7 +11,7 @@ const memory = (turn: number, changes: Partial<TurnMemory> = {}): TurnMemory => 
   turn,
   step: turn,
   asked: [`ASKED ${turn}`],
-  calls: [{ name: "run_code", input: `language: python\ncode:\n${CODE}` }],
+  calls: [{ name: "run_code", input: `code:\n${CODE}` }],
   callsLeftOut: 0,
   artifacts: ["plot.svg"],
   output: `OUTPUT ${turn}`,
@@ -46,7 +46,6 @@ file: a.csv
 </data>
 2. run_code, with this input:
 <data>
-language: python
 code:
 ${CODE}
 </data>

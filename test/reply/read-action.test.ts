@@ -13,7 +13,7 @@ describe("a reply with code", () => {
   it.each(["react", "code"] as const)("calls run_code in the form %s, with the prose as its thought", (form) => {
     expect(read(`I add.\n${block("1 + 1")}`, form)).toEqual({
       kind: "command",
-      call: { name: "run_code", args: { language: "python", code: "1 + 1" } },
+      call: { name: "run_code", args: { code: "1 + 1" } },
       thoughts: { text: "I add.", reasoning: "", plan: "", criticism: "", speak: "" },
       repaired: false,
     });
@@ -29,7 +29,7 @@ describe("a reply with code", () => {
   });
 
   it.each([
-    ["react", block("1", "js"), /Only Python/],
+    ["react", block("1", "js"), /only Python/],
     ["react", "I am done.", /no action.*stop\(\)/],
     ["react", "ACTION 1:\n", /no action/],
     ["react", `Go.\n${block(" ")}`, /empty/],

@@ -11,8 +11,8 @@ const schemas = {
   task_complete: { type: "object", properties: { reason: text }, required: ["reason"] },
   run_code: {
     type: "object",
-    properties: { language: { type: "string", enum: ["python", "javascript"] }, code: text },
-    required: ["language", "code"],
+    properties: { code: text },
+    required: ["code"],
   },
 } as const;
 const catalogue = { ...seedCatalogue, schemas, aliases: { commands: {}, args: {} } };
@@ -38,7 +38,7 @@ describe("an action of the form plan", () => {
     ["contents beside the arguments", reply("write", { path: "a.txt" }, { contents: "one {two} three" }), WRITTEN],
     ["arguments beside the action", '{"action":"write","path":"a.txt","contents":"one {two} three"}', WRITTEN],
     ["read", reply("read", { path: "a.txt" }), { name: "read_file", args: { file: "a.txt" } }],
-    ["run", reply("run", { code: "1" }), { name: "run_code", args: { language: "python", code: "1" } }],
+    ["run", reply("run", { code: "1" }), { name: "run_code", args: { code: "1" } }],
     ["finish without arguments", reply("finish"), { name: "task_complete", args: { reason: "" } }],
     ["finish as the history shows it", reply("finish", {}, { message: "Finished" }), { name: "task_complete" }],
     ["null", reply("null", {}), { name: "do_nothing", args: {} }],

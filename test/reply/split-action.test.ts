@@ -9,7 +9,6 @@ describe("a reply in the dialog format", () => {
     expect(react('I need a method.\n\nACTION 1:\n```python\nmethod_search("weather")\n```\n')).toMatchObject({
       thought: "I need a method.",
       code: 'method_search("weather")',
-      language: "python",
       isClosed: true,
       others: 0,
     });
@@ -35,7 +34,7 @@ describe("a reply in the dialog format", () => {
       "Well.\n</think>\nBased on it, go.\nACTION 2:\n```python\nx = 1\n```",
     ],
   ])("is read %s", (_how, text) => {
-    expect(react(text)).toMatchObject({ thought: "Based on it, go.", code: "x = 1", language: "python" });
+    expect(react(text)).toMatchObject({ thought: "Based on it, go.", code: "x = 1" });
   });
 
   it("gives its first action, and counts the others", () => {
@@ -64,13 +63,8 @@ describe("a reply in prose", () => {
     });
   });
 
-  it.each([
-    ["js", "javascript"],
-    ["TypeScript", "javascript"],
-    ["python3", "python"],
-    ["", "python"],
-  ])("takes a block in %j as %s", (name, language) => {
-    expect(code(`\`\`\`${name}\n1+1\n\`\`\``)).toMatchObject({ code: "1+1", language });
+  it.each(["py", "Python3", ""])("takes a block in %j as Python", (name) => {
+    expect(code(`\`\`\`${name}\n1+1\n\`\`\``)).toMatchObject({ code: "1+1", foreign: "" });
   });
 
   it("prefers a block that names its language", () => {
@@ -81,8 +75,8 @@ describe("a reply in prose", () => {
     expect(code('Here it is:\n```json\n{"a": 1}\n```')).toMatchObject({ code: null, foreign: "" });
   });
 
-  it("names a shell that it wants to use", () => {
-    expect(code("```bash\nls\n```")).toMatchObject({ code: null, foreign: "bash" });
+  it.each(["bash", "js", "typescript"])("names a language that cannot run: %s", (name) => {
+    expect(code(`\`\`\`${name}\nls\n\`\`\``)).toMatchObject({ code: null, foreign: name });
   });
 
   it("keeps a fence inside a text of several lines", () => {

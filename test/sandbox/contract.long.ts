@@ -6,7 +6,7 @@ import { probeCage } from "#cage/find-cage.ts";
 import { createSandbox } from "#sandbox/sandbox.ts";
 import { describeSandbox } from "../contracts/sandbox.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { JAVASCRIPT, PYTHON } from "../helpers/cell-words.ts";
+import { PYTHON } from "../helpers/cell-words.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "goald-sandbox-"));
 afterAll(() => rmSync(cacheFolder, { recursive: true }));
@@ -14,10 +14,5 @@ const levels = findLevelsHere();
 
 for (const level of levels)
   describeSandbox(`Pyodide in a cage that is ${level}`, PYTHON, () =>
-    createSandbox({ findCage: () => probeCage({ atMost: level }), cacheFolder, maxProcesses: 2 }),
-  );
-// The best level is in sandbox.test.ts.
-for (const level of levels.slice(1))
-  describeSandbox(`QuickJS in a cage that is ${level}`, JAVASCRIPT, () =>
     createSandbox({ findCage: () => probeCage({ atMost: level }), cacheFolder, maxProcesses: 2 }),
   );

@@ -16,13 +16,13 @@ const NOBODY: CellHost = {
   saveFiles: () => Promise.reject(new Error("Nothing may be saved.")),
 };
 const cell = (code: string, timeLimitMs: number): Cell => ({
-  ...{ agent: "mallory", language: "javascript", code, name: "cell c1", version: "c1.1", saved: null, seed: 1 },
+  ...{ agent: "mallory", code, name: "cell c1", version: "c1.1", saved: null, seed: 1 },
   ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs, functions: [], modules: [], imports: "safe" },
 });
 
 let running: CellProcess | undefined;
 async function run(code: string, timeLimitMs = 20_000) {
-  const options = { language: "javascript", memoryMegabytes: 64, snapshot: null } as const;
+  const options = { memoryMegabytes: 64, snapshot: null } as const;
   running = new CellProcess(await findCage(), options, PROGRAM);
   const outcome = await running.run(cell(code, timeLimitMs), NOBODY, new AbortController().signal, true);
   return { outcome, isGone: running.isGone };

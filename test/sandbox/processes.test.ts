@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import type { Cell, CellHost, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
-import { findLanguages } from "#sandbox/languages.ts";
+import { hasPyodide } from "#sandbox/find-pyodide.ts";
 import { createSandbox, type SandboxOptions } from "#sandbox/sandbox.ts";
 import { guestPids } from "../helpers/guest-pids.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
@@ -18,10 +18,12 @@ const HOST: CellHost = {
   saveFiles: async () => ({ value: null }),
 };
 const { signal } = new AbortController();
+const cacheFolder = mkdtempSync(join(tmpdir(), "goald-processes-"));
+afterAll(() => rmSync(cacheFolder, { recursive: true }));
 let sandbox: Sandbox;
 let number = 0;
 const open = (options: Partial<SandboxOptions> = {}): void => {
-  sandbox = createSandbox({ findCage, cacheFolder: tmpdir(), ...options });
+  sandbox = createSandbox({ findCage, cacheFolder, ...options });
 };
 afterEach(() => sandbox.close());
 
@@ -29,7 +31,7 @@ function cell(agent: string, code: string, saved: SavedNamespace | null): Cell {
   number += 1;
   const functions = [{ name: "pause", parameters: [], signature: "pause()", doc: "" }];
   return {
-    ...{ agent, language: "javascript", code, name: "cell", version: `c${number}`, saved, seed: 1, functions },
+    ...{ agent, code, name: "cell", version: `c${number}`, saved, seed: 1, functions },
     ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, modules: [], imports: "safe" },
   };
 }
@@ -47,9 +49,8 @@ const waitForPids = (count: number): Promise<void> =>
 describe("the processes of cells", () => {
   it("start with the first cell, with one spare after it, and end when nothing runs for a while", async () => {
     open({ idleMs: 1_500 });
-    expect(sandbox.languages).toContain("javascript");
     expect(guestPids()).toEqual([]);
-    const { saved } = await run("alice", "const x = 41");
+    const { saved } = await run("alice", "x = 41");
     const [first] = guestPids();
     await waitForPids(2);
     await waitForPids(0);
@@ -59,7 +60,7 @@ describe("the processes of cells", () => {
 
   it("stay for the next cell of the same namespace", async () => {
     open({ maxProcesses: 1 });
-    const { saved } = await run("alice", "const x = 41");
+    const { saved } = await run("alice", "x = 41");
     const before = guestPids();
     expect(await resultOf("alice", "x + 1", saved)).toBe(42);
     expect(guestPids()).toEqual(before);
@@ -73,7 +74,7 @@ describe("the processes of cells", () => {
       most = Math.max(most, guestPids().length);
     }, 20);
     const work = names.map(async (name, index) => {
-      const { saved } = await run(name, `const own = ${index}`);
+      const { saved } = await run(name, `own = ${index}`);
       return resultOf(name, "own * 10", saved);
     });
     expect(await Promise.all(work)).toEqual([0, 10, 20, 30, 40]);
@@ -84,31 +85,31 @@ describe("the processes of cells", () => {
 
   it("end the one that has been idle for longest when another is needed", async () => {
     open({ maxProcesses: 2 });
-    const alice = await run("alice", "const x = 1");
+    const alice = await run("alice", "x = 1");
     const [first] = guestPids();
-    await run("bob", "const x = 2");
+    await run("bob", "x = 2");
     expect(guestPids()).toContain(first);
-    await run("carol", "const x = 3");
+    await run("carol", "x = 3");
     expect(guestPids()).not.toContain(first);
     expect(await resultOf("alice", "x", alice.saved)).toBe(1);
   });
 
   it("may die: the cell fails, and the next one starts from what was saved", async () => {
     open({ maxProcesses: 1 });
-    const { saved } = await run("alice", "const x = 41");
+    const { saved } = await run("alice", "x = 41");
     const call: CellHost["call"] = async () => {
       for (const pid of guestPids()) process.kill(pid, "SIGKILL");
       await waitForPids(0);
       return { value: null, changesFiles: false };
     };
-    const outcome = await run("alice", "x = 7; pause(); x", saved, { call });
+    const outcome = await run("alice", "x = 7\npause()\nx", saved, { call });
     expect(outcome).toMatchObject({ kind: "failed", saved: null, problem: { kind: "died" } });
     expect(await resultOf("alice", "x + 1", saved)).toBe(42);
   });
 
   it("may die around a nested cell, which then runs in another one", async () => {
     open({ maxProcesses: 1 });
-    const { saved } = await run("alice", "const x = 41");
+    const { saved } = await run("alice", "x = 41");
     let nested: unknown;
     const runTask: CellHost["run"] = async () => {
       for (const pid of guestPids()) process.kill(pid, "SIGKILL");
@@ -140,12 +141,12 @@ describe("the processes of cells", () => {
   });
 });
 
-describe("the languages", () => {
-  it("are those whose packages are installed", () => {
+describe("the package of the sandbox", () => {
+  it("is looked for in the folders above", () => {
     open();
     const folder = mkdtempSync(join(tmpdir(), "goald-empty-"));
-    expect(findLanguages(pathToFileURL(join(folder, "none.js")).href)).toEqual([]);
-    expect(findLanguages()).toEqual(["python", "javascript"]);
+    expect(hasPyodide(pathToFileURL(join(folder, "none.js")).href)).toBe(false);
+    expect(hasPyodide()).toBe(true);
     rmSync(folder, { recursive: true });
   });
 });

@@ -30,7 +30,7 @@ let cells = 0;
 /** Each cell gets a new process: it is of another agent. */
 function runAnew(code: string, saved: SavedNamespace | null): Promise<CellOutcome> {
   const [number, functions] = [++cells, [{ name: "note", parameters: [], signature: "note()", doc: "" }]];
-  const cell = { agent: `agent ${number}`, language: "python", code, name: "cell", version: `c${number}` } as const;
+  const cell = { agent: `agent ${number}`, code, name: "cell", version: `c${number}` } as const;
   const rules = { seed: 1, functions, modules: [], imports: "safe", timeLimitMs: 10_000 } as const;
   const startedAt = "2026-11-20T08:00:00.000Z";
   return sandbox.run({ ...cell, ...rules, saved, startedAt }, HOST, new AbortController().signal);

@@ -5,9 +5,9 @@ export const CODE: readonly Defence[] = [
   {
     id: "code: attacks",
     claim:
-      "Hostile Python and JavaScript reads, writes and reaches nothing outside, strict and degraded, with all imports allowed; the next cell works.",
+      "Hostile Python reads, writes and reaches nothing outside, strict and degraded, with all imports allowed; the next cell works.",
     proofs: [
-      proof("security/sandbox-attacks.long", "attacks in %s, in a cage that is "),
+      proof("security/sandbox-attacks.long", "attacks in Python, in a cage that is "),
       proof("security/sandbox-attacks.long", "sees what an attack does"),
     ],
   },

@@ -25,21 +25,20 @@ const OPEN = `export default { name: "open", summary: "opens a door of the house
 const stepsIn = ({ all }: Seen): number =>
   Math.max(0, ...Array.from(all.matchAll(/Command run_code \(step (\d+)\)/g), ([, step]) => Number(step)));
 
-const cells = (...codes: readonly (readonly [code: string, language?: string])[]): readonly Line[] =>
-  [
-    ...codes.map(([code, language = "python"]) => reply("run_code", { language, code })),
-    reply("task_complete", { reason: "Done." }),
-  ].map((text, index) => ({ when: (seen) => stepsIn(seen) === index, say: () => text }));
+const cells = (...codes: readonly string[]): readonly Line[] =>
+  [...codes.map((code) => reply("run_code", { code })), reply("task_complete", { reason: "Done." })].map(
+    (text, index) => ({ when: (seen) => stepsIn(seen) === index, say: () => text }),
+  );
 
 describe("methods of a home", () => {
   it("are found and called from code, and reach outside only by commands", async () => {
     await using home = await makeSeedHome(
       cells(
-        ['method_search("put commas between words")'],
-        ['save_with_commas("one two  three", "words.txt")'],
-        ['open_(from_="garden", width=None)["door"]'],
-        ["insert_commas('a b')"],
-        ['open({ from: "cellar" }).door + method_search("open a door")', "javascript"],
+        'method_search("put commas between words")',
+        'save_with_commas("one two  three", "words.txt")',
+        'open_(from_="garden", width=None)["door"]',
+        "insert_commas('a b')",
+        'open_(from_="cellar")["door"] + method_search("open a door")',
       ),
     );
     await home.goald.write("methods/words.py", HELPERS);

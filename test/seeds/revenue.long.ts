@@ -8,4 +8,4 @@ import { describeRevenue } from "./revenue.ts";
 const sandbox = createSandbox({ findCage, cacheFolder: tmpdir() });
 afterAll(() => sandbox.close());
 
-describeRevenue("python", sandbox);
+describeRevenue(sandbox);

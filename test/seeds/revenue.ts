@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: programs in JavaScript
 /**
  * revenue.ts -- the conversation of seed 004, Augmented Memory: three questions about one table, each a turn of the same agent.
  *
@@ -7,7 +6,7 @@
  */
 import { describe, expect, it } from "@jest/globals";
 import type { ModelRequest } from "#core/ports/model.ts";
-import type { CellLanguage, Sandbox } from "#core/ports/sandbox.ts";
+import type { Sandbox } from "#core/ports/sandbox.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 
 const TABLE = [
@@ -31,7 +30,7 @@ interface Programs {
   readonly own: string;
 }
 
-const PYTHON: Programs = {
+const PROGRAMS: Programs = {
   read: 'import csv\nrows = list(csv.DictReader(open("revenue_table.csv")))',
   show: "list(rows[0])",
   draw: [
@@ -53,27 +52,6 @@ const PYTHON: Programs = {
   ].join("\n"),
 };
 
-const JAVASCRIPT: Programs = {
-  read: 'const rows = read_file("revenue_table.csv").trim().split("\\n").map((line) => line.split(","));',
-  show: "rows[0];",
-  draw: [
-    "const values = rows.slice(1).map(([, revenue]) => Number(revenue));",
-    "const [low, high] = [Math.min(...values), Math.max(...values)];",
-    "const y = (value) => 200 - (200 * (value - low)) / (high - low);",
-    'const path = values.map((value, at) => `${40 * at},${y(value).toFixed(1)}`).join(" ");',
-    'const labels = `<text y="10">${high}</text><text y="200">${low}</text>`;',
-    'write_to_file("revenue.svg", `<svg xmlns="http://www.w3.org/2000/svg"><polyline points="${path}"/>${labels}</svg>`);',
-  ].join("\n"),
-  axis: ["const [low, high] = [Math.min(...values), Math.max(...values)];", "const [low, high] = [0, 1000];"],
-  own: [
-    'const lines = read_file("revenue_table.csv").trim().split("\\n").slice(1);',
-    'const values = lines.map((line) => parseInt(line.split(",")[1], 10));',
-    "const [low, high] = [0, 1000];",
-    'const marks = values.map((r, at) => `<circle cx="${40 * at}" cy="${200 - (200 * (r - low)) / (high - low)}"/>`).join("");',
-    'write_to_file("revenue.svg", `<svg xmlns="http://www.w3.org/2000/svg">${marks}<text>${low} ${high}</text></svg>`);',
-  ].join("\n"),
-};
-
 type Messages = ModelRequest["messages"];
 const isMemory = ({ content }: Messages[number]): boolean => content.startsWith("Your memory of turn ");
 
@@ -85,8 +63,8 @@ function codeIn(messages: Messages): string | undefined {
   return found.at(-1);
 }
 
-function answer({ messages }: Pick<ModelRequest, "messages">, language: CellLanguage): string {
-  const { read, show, draw, axis, own } = language === "python" ? PYTHON : JAVASCRIPT;
+function answer({ messages }: Pick<ModelRequest, "messages">): string {
+  const { read, show, draw, axis, own } = PROGRAMS;
   const question = QUESTIONS.findLast((each) =>
     messages.some((message) => message.content.includes(`\n${each}\n`) && !isMemory(message)),
   );
@@ -95,7 +73,7 @@ function answer({ messages }: Pick<ModelRequest, "messages">, language: CellLang
     return done(
       result.content.includes("month") ? "The columns are month, revenue, loss." : "The plot is in revenue.svg.",
     );
-  const run = (code: string): string => reply("run_code", { language, code });
+  const run = (code: string): string => reply("run_code", { code });
   if (question === undefined) return run(`${read}\n${show}`);
   const known = codeIn(messages);
   const knowsTable = messages.some(
@@ -121,11 +99,10 @@ interface Conversation {
 
 /** `show`: what the model sees of a request; by default all of it. */
 async function converse(
-  language: CellLanguage,
   sandbox: Sandbox,
   show: (messages: Messages) => Messages = (messages) => messages,
 ): Promise<Conversation> {
-  const script = ({ messages }: ModelRequest) => answer({ messages: show(messages) }, language);
+  const script = ({ messages }: ModelRequest) => answer({ messages: show(messages) });
   const loop = await makeLoop({ script, sandbox, goals: [QUESTIONS[0]] });
   loop.files.set("revenue_table.csv", new TextEncoder().encode(`${TABLE.join("\n")}\n`));
   const svgs: (string | undefined)[] = [];
@@ -163,12 +140,12 @@ const withMessagesOnly = (messages: Messages): Messages =>
   );
 
 /** C5 of seed 004, with its controls. */
-export const describeRevenue = (language: CellLanguage, sandbox: Sandbox): void =>
-  describe(`a person who asks for a plot in ${language}, and then for another axis`, () => {
-    const [, wanted] = (language === "python" ? PYTHON : JAVASCRIPT).axis;
+export const describeRevenue = (sandbox: Sandbox): void =>
+  describe("a person who asks for a plot, and then for another axis", () => {
+    const [, wanted] = PROGRAMS.axis;
 
     it("gets the same program with one other line, because the memory of the turn has it", async () => {
-      const { loop, turns } = await converse(language, sandbox);
+      const { loop, turns } = await converse(sandbox);
       const [, plot, axis] = turns;
       expect(changedLines(plot?.codes[0], axis?.codes[0])).toEqual([wanted]);
       expect([plot?.codes.length, axis?.codes.length]).toEqual([1, 1]);
@@ -181,14 +158,14 @@ export const describeRevenue = (language: CellLanguage, sandbox: Sandbox): void 
     });
 
     it("is asked back when there is no memory of turns", async () => {
-      const { turns } = await converse(language, sandbox, withoutMemory);
+      const { turns } = await converse(sandbox, withoutMemory);
       expect(turns.map(({ codes }) => codes.length)).toEqual([1, 0, 0]);
       expect(turns[1]?.output).toContain("Which numbers");
       expect(turns[2]?.svg).toBeUndefined();
     });
 
     it("gets another program when questions and answers are all that is left of the turns", async () => {
-      const { turns } = await converse(language, sandbox, withMessagesOnly);
+      const { turns } = await converse(sandbox, withMessagesOnly);
       const [, plot, axis] = turns;
       expect(changedLines(plot?.codes[0], axis?.codes[0]).length).toBeGreaterThan(3);
       expect(axis?.svg).toContain("<circle");

@@ -114,26 +114,26 @@ describe("the story of a file that a cell wrote", () => {
   };
 
   it("names the cell and the line of its code that names the file", async () => {
-    const story = await storyOf(cell({ language: "python", code }), "out/plot.svg");
+    const story = await storyOf(cell({ code }), "out/plot.svg");
     const source = 'with open("out/plot.svg", "w") as f:';
     expect(story?.cell).toEqual({ callId: "c1", command: "run_code", file: null, line: 2, source });
     expect(story?.thought).toBe("I plot it");
   });
 
   it("names the cell without a line when its code does not name the file, and the file that was run", async () => {
-    const elsewhere = await storyOf(cell({ language: "python", code }), "other.txt");
+    const elsewhere = await storyOf(cell({ code }), "other.txt");
     expect(elsewhere?.cell).toEqual({ callId: "c1", command: "run_code", file: null, line: null, source: "" });
     const run = await storyOf(cell({ file: "plot.py" }, "execute_python_file"), "out/plot.svg");
     expect(run?.cell).toMatchObject({ command: "execute_python_file", file: "plot.py", line: null });
   });
 
   it("names no cell when another command wrote the file", async () => {
-    expect((await storyOf(cell({ language: "python", code }), "out/plot.svg", "c1"))?.cell).toBeNull();
+    expect((await storyOf(cell({ code }), "out/plot.svg", "c1"))?.cell).toBeNull();
     expect((await storyOf(cell({}, "work"), "out/plot.svg"))?.cell).toBeNull();
   });
 
   it("is told to a person with the line, and without the names of all saved files", async () => {
-    const story = await storyOf(cell({ language: "python", code }), "out/plot.svg");
+    const story = await storyOf(cell({ code }), "out/plot.svg");
     if (!story) throw new Error("no story");
     const { reply: _, finishReason: __, ...version } = story;
     const text = describeFileStory({

@@ -146,7 +146,7 @@ describe("a report about an agent that acts by code", () => {
       await host.saveFiles([{ path: "plot.svg", bytes: new TextEncoder().encode("<svg/>") }]);
     };
     const loop = await makeLoop({
-      script: [reply("run_code", { language: "python", code: "plot()" })],
+      script: [reply("run_code", { code: "plot()" })],
       sandbox: createFakeSandbox({ "plot()": plot }),
       settings: { stepLimit: 1 },
     });

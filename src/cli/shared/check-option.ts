@@ -13,7 +13,6 @@ const FORMS = [
   "plan.md min 400",
   "data.json matches schema.json",
   "python check.py",
-  "javascript check.js",
   "url https://example.org 200",
   "judge plan.md: Does it name three sources?",
 ];
@@ -55,7 +54,7 @@ async function readText(path: string): Promise<string> {
 /** A path with blanks is in double quotes. */
 const PATH = String.raw`(?:"(?<quoted>[^"]+)"|(?<path>[^\s"]+))`;
 const SHAPES: readonly (readonly [pattern: RegExp, entryOf: (part: Parts) => object])[] = [
-  [/^(?<language>python|javascript)\s+(?<file>\S.*)$/s, ({ file }) => ({ code_file: file })],
+  [/^python\s+(?<file>\S.*)$/s, ({ file }) => ({ code_file: file })],
   [
     /^url\s+(?<url>\S+)(?:\s+(?<status>\d{3}))?$/,
     ({ url, status }) => ({ url, ...(status ? { status: Number(status) } : {}) }),

@@ -3,7 +3,6 @@ import { countNoun } from "#core/text.ts";
 import { numberCode } from "#util/number-code.ts";
 
 export interface ShownCode {
-  readonly language: string;
   readonly file: string | null;
   readonly sha256: string | null;
   readonly text: string;
@@ -13,7 +12,7 @@ export interface ShownCode {
  * Lines of text. `maxLines`: further lines are counted, not shown.
  */
 export function describeCode(
-  { language, file, sha256, text }: ShownCode,
+  { file, sha256, text }: ShownCode,
   maxLines = Number.POSITIVE_INFINITY,
 ): readonly string[] {
   const name = file === null ? "" : ` of ${JSON.stringify(file)}`;
@@ -22,7 +21,7 @@ export function describeCode(
   const shown = lines.slice(0, maxLines);
   const hash = sha256 === null ? "" : `, sha256 ${sha256.slice(0, 12)}`;
   return [
-    `The code that would run${name} (${language}, ${countNoun(lines.length, "line")}${hash}):`,
+    `The code that would run${name} (Python, ${countNoun(lines.length, "line")}${hash}):`,
     ...shown.map((line) => `  ${line}`),
     ...(lines.length > shown.length ? [`  … ${countNoun(lines.length - shown.length, "more line")}`] : []),
   ];

@@ -161,7 +161,7 @@ async function agentFromFlags(
 
 /** A check of a file, for the person who starts it: what it looks at, or the beginning of its code. */
 function describeGiven({ goal, test }: GoalCheck): string {
-  const what = test.kind === "code" ? `${test.language}: ${test.code}` : describeCheck(test);
+  const what = test.kind === "code" ? `python: ${test.code}` : describeCheck(test);
   return `check of ${goal === null ? "all goals" : `goal ${goal + 1}`}: ${oneLine(what, 160)}`;
 }
 

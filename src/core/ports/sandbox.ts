@@ -1,13 +1,11 @@
 /**
- * sandbox.ts -- the port of the sandbox: runs cells of code, each in the namespace of one agent.
+ * sandbox.ts -- the port of the sandbox: runs cells of Python, each in the namespace of one agent.
  *
  * A namespace lasts from cell to cell. While a cell waits for its host (a command, a sub-task, a file), another cell of
  * the same namespace may run inside that wait. Code sees a private copy of the agent's folder: it reads through
  * `CellHost.readFile`, and its changes go out through `CellHost.saveFiles`, before each call that may look at files and at
  * the end of the cell. It reaches nothing else.
  */
-export type CellLanguage = "python" | "javascript";
-
 /** The rule for imports in code: nothing, all but what reaches beyond the sandbox, or anything. The rule is a convenience, not the boundary. */
 export type ImportRule = "none" | "safe" | "all";
 
@@ -15,7 +13,7 @@ export type ImportRule = "none" | "safe" | "all";
 export interface CellFunction {
   readonly name: string;
   readonly parameters: readonly { readonly name: string; readonly isRequired: boolean }[];
-  /** Such as `read_file(file: str, first_line: int = None) -> str`, in the cell's language. */
+  /** Such as `read_file(file: str, first_line: int = None) -> str`. */
   readonly signature: string;
   readonly doc: string;
 }
@@ -29,11 +27,11 @@ export interface CellModule {
 
 /** The content of a namespace, as it is kept between processes. */
 export interface SavedNamespace {
-  /** Unique per agent and language: the id of the call that saved it, with its attempt. */
+  /** Unique per agent: the id of the call that saved it, with its attempt. */
   readonly version: string;
   /** Imports, functions, classes: name and source, in the order in which they were defined. */
   readonly definitions: readonly (readonly [name: string, source: string])[];
-  /** Serialised values by name: a base64 pickle (Python) or JSON (JavaScript). Only the sandbox may read them. */
+  /** Serialised values by name: a base64 pickle. Only the sandbox may read them. */
   readonly values: Readonly<Record<string, string>>;
 }
 
@@ -44,9 +42,8 @@ export interface NamespaceChange {
 }
 
 export interface Cell {
-  /** Id of the agent. Each agent has one namespace per language. */
+  /** Id of the agent. Each agent has one namespace. */
   readonly agent: string;
-  readonly language: CellLanguage;
   readonly code: string;
   /** Name of the code in errors, such as `cell c7` or `plot.py`. */
   readonly name: string;
@@ -56,7 +53,7 @@ export interface Cell {
   readonly saved: SavedNamespace | null;
   /** What cells inside the same nested work did to the namespace before a crash, to be done before the code runs. */
   readonly redo?: NamespaceChange;
-  /** Seed of the language's random numbers, from 0 to 2^32 - 1. */
+  /** Seed of Python's random numbers, from 0 to 2^32 - 1. */
   readonly seed: number;
   /** ISO time at which the clock of the code starts. */
   readonly startedAt: string;
@@ -170,7 +167,6 @@ export interface SandboxFinding {
 }
 
 export interface Sandbox {
-  readonly languages: readonly CellLanguage[];
   find(): Promise<SandboxFinding>;
   /**
    * Runs one cell. Waits for a free process, except inside another cell of the same namespace. Rejects only with the signal's

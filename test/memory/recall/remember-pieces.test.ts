@@ -139,7 +139,7 @@ describe("a long text of a step", () => {
   });
 
   it("shares the pieces of a step with the other long texts", async () => {
-    const code = { language: "python", code: paragraphs(200) };
+    const code = { code: paragraphs(200) };
     const pieces = await piecesOf(thinks({ text: paragraphs(6) }), call("run_code", code), done(paragraphs(60)));
     const count = (start: string): number => pieces.filter(({ source }) => source?.startsWith(start)).length;
     expect([count("thoughts"), count("run_code code"), count("run_code {")]).toEqual([6, 17, 17]);
