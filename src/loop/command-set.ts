@@ -186,6 +186,8 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
   const catalogue = {
     schemas: schemasOf(all.filter(({ isInternal }) => isInternal !== true)),
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
+    isHarmless: (name: string) =>
+      get(name)?.annotations.readOnly === true && get(name)?.annotations.openWorld === false,
     isLonely: (name: string) =>
       get(name)?.annotations.readOnly !== true || get(name)?.closesTurn === true || name === ASKS_PERSON,
     aliases,

@@ -29,6 +29,8 @@ export interface ReplyCatalogue {
   readonly schemas: Readonly<Record<string, ArgsSchema>>;
   /** True when the command can change anything. */
   hasSideEffect(name: string): boolean;
+  /** True when the command only reads, and reaches nothing outside of the machine. */
+  isHarmless(name: string): boolean;
   /** True when the command must be the only one of its reply. Default: every command. */
   isLonely?(name: string): boolean;
   readonly aliases: Aliases;

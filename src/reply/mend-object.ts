@@ -1,201 +1,171 @@
 /**
  * mend-object.ts -- parses one object of a reply with the least repair that works.
  *
- * Order: strict JSON; an exact decoding of a known encoding; `mendObject`, which changes spelling only; jsonrepair, which
- * guesses. Each result carries its trust. jsonrepair is recursive, and quadratic in unescaped quotes (200 kB took
- * 20 s), so a budget for one whole reply caps characters, quotes and their product.
+ * Order: strict JSON; a Python literal; a spelling pass that changes no content; jsonrepair, which guesses. Each result carries
+ * its trust. jsonrepair is recursive, and quadratic in unescaped quotes (200 kB took 20 s), so a budget for one whole reply caps
+ * the product of characters and quotes.
  */
 import { jsonrepair } from "jsonrepair";
-import { findConflictingKey, isTooDeep, parseJson } from "./json.ts";
-import { type MendedObject, mendObject } from "./mend.ts";
-import { pythonToJson } from "./python-literal.ts";
+import { findCommentEnd, findConflictingKey, isTooDeep, parseJson } from "./json.ts";
+import { pythonToJson, WINDOWS_PATH } from "./python-literal.ts";
 
-const MAX_REPAIR_CHARS = 200_000;
-const MAX_REPAIR_QUOTES = 6_000;
 /** Characters times quotes of the text given to jsonrepair; at most about 0.2 s. */
 const MAX_GUESS_WORK = 200_000_000;
-const QUOTES: ReadonlySet<string> = new Set("\"'`“”„‘’´");
-
-/** strict: as sent. clear: only the spelling was mended. guessed: the content may have changed. */
-type ParseTrust = "strict" | "clear" | "guessed";
+/** A longer object is read only if nothing but its spelling is wrong. */
+export const MAX_DAMAGED_CHARS = 100_000;
 
 export interface ParsedObject {
   readonly kind: "parsed";
   readonly value: unknown;
   /** The strict JSON text that `value` was parsed from. */
   readonly json: string;
-  readonly trust: ParseTrust;
+  /** strict: as sent. clear: only the spelling was mended. guessed: the content may have changed. */
+  readonly trust: "strict" | "clear" | "guessed";
   /** Characters of the source that were read. */
   readonly length: number;
-  /**
-   * "closers-missing": only closing brackets are missing. "cut": the source ends inside a value. "unsure": it seems
-   * cut but ends in brackets, which a missing or extra quote causes too.
-   */
-  readonly ending: "whole" | "closers-missing" | "cut" | "unsure";
-  /** The mended source, before missing text was completed. */
+  /** "closers-missing": only closing brackets are missing. "cut": the source ends inside a value, as far as anybody can tell. */
+  readonly ending: "whole" | "closers-missing" | "cut";
+  /** The source with mended spelling, before missing text was completed. */
   readonly written: string;
 }
 export interface UnparsedObject {
   readonly kind: "unparsed";
-  readonly reason: "too-large" | "too-deep" | "cut" | "ellipsis" | "syntax";
+  readonly reason: "too-deep" | "too-large" | "cut" | "ellipsis" | "syntax";
 }
 
-/** Remaining cost of repairs in this reply. */
+/** Remaining cost of guesses in this reply. */
 export interface RepairBudget {
-  chars: number;
-  quotes: number;
   guessWork: number;
 }
-export const createRepairBudget = (): RepairBudget => ({
-  chars: MAX_REPAIR_CHARS,
-  quotes: MAX_REPAIR_QUOTES,
-  guessWork: MAX_GUESS_WORK,
-});
+export const createRepairBudget = (): RepairBudget => ({ guessWork: MAX_GUESS_WORK });
 
 export function parseObject(source: string, budget: RepairBudget): ParsedObject | UnparsedObject {
-  const whole = { length: source.length, ending: "whole", written: source } as const;
-  if (isTooDeep(source)) return refuseObject("too-deep");
+  if (isTooDeep(source)) return { kind: "unparsed", reason: "too-deep" };
+  const clear = parseClearly(source);
+  if ("kind" in clear) return clear;
+  const { text: written, end: length, isCut, isOpen, hasEllipsis } = clear;
+  if (hasEllipsis) return { kind: "unparsed", reason: "ellipsis" };
+  const json = guessJson(source, budget);
+  const value = json === null ? undefined : parseJson(json);
+  if (json === null || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
+  return { kind: "parsed", value, json, trust: "guessed", length, ending: isOpen ? "cut" : "whole", written };
+}
+
+function reasonOf(source: string, isCut: boolean): UnparsedObject["reason"] {
+  if (source.length > MAX_DAMAGED_CHARS) return "too-large";
+  // Behind a closing bracket a string is open because a quote is missing.
+  return isCut && !/[}\]]\s{0,50}$/.test(source.slice(-60)) ? "cut" : "syntax";
+}
+
+/** Without a guess. Returns the object with mended spelling when that is no JSON either. */
+export function parseClearly(source: string): ParsedObject | SpelledObject {
+  const whole = { kind: "parsed", length: source.length, ending: "whole", written: source } as const;
   const strict = parseJson(source);
-  if (strict !== undefined) return { kind: "parsed", value: strict, json: source, trust: "strict", ...whole };
-  if (!spendBudget(budget, source)) return refuseObject("too-large");
-  for (const json of decodeDisguises(source)) {
-    const value = parseJson(json);
-    if (value !== undefined) return { kind: "parsed", value, json, trust: "clear", ...whole };
-  }
-  const resolved = mendObject(source, 0, "resolve");
-  if (resolved.isDoubtful) return refuseObject("syntax");
-  const mendClearly = resolved.hasConflict ? { ...mendObject(source, 0, "plain"), isClear: false } : resolved;
-  return parseMended(source, mendClearly, budget);
+  if (strict !== undefined) return { ...whole, value: strict, json: source, trust: "strict" };
+  const literal = pythonToJson(source);
+  const read = literal === undefined ? undefined : parseJson(literal);
+  if (literal !== undefined && read !== undefined) return { ...whole, value: read, json: literal, trust: "clear" };
+  const spelled = mendSpelling(source);
+  const json = spelled.text + spelled.owed;
+  const value = spelled.isCut || spelled.isDoubtful ? undefined : parseJson(json);
+  if (value === undefined) return spelled;
+  const ending = spelled.isOpen ? "closers-missing" : "whole";
+  return { kind: "parsed", value, json, trust: "clear", length: spelled.end, ending, written: spelled.text };
 }
 
-function spendBudget(budget: RepairBudget, source: string): boolean {
-  budget.chars -= source.length;
-  if (budget.chars < 0) return false;
-  budget.quotes -= countQuotes(source);
-  return budget.quotes >= 0;
+/** One object of a reply as its brackets bound it. */
+export interface SpelledObject {
+  readonly text: string;
+  /** Exclusive index in the source. */
+  readonly end: number;
+  /** Missing closing brackets, in closing order. */
+  readonly owed: string;
+  readonly isOpen: boolean;
+  /** The source ends inside a string, a word or a number. */
+  readonly isCut: boolean;
+  /** A backslash may be a part of a path or begin an escape. */
+  readonly isDoubtful: boolean;
+  /** `...` replaces a value. */
+  readonly hasEllipsis: boolean;
 }
 
-function countQuotes(text: string): number {
-  let count = 0;
-  for (let at = 0; at < text.length; at++) if (QUOTES.has(text[at] as string)) count++;
-  return count;
+const CLOSING: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
+/** A whole string, or one that the text ends in. */
+const STRING = /"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:(")|\\?$)/y;
+/** Behind a comma. */
+const TRAILING_COMMA = /\s{0,1000}[}\]]/y;
+const BLANK = /[\s\u0085\u200b-\u200d\u2060\ufeff]/;
+const BARE_END = /[\w.+-]$/;
+
+/**
+ * Mends the spelling of the object that begins the source, in one pass: in strings, control characters and backslashes that begin
+ * no escape are escaped; outside of them comments, unusual blanks and commas before a closing bracket go. A string ends at its first
+ * quote that is not escaped.
+ */
+export function mendSpelling(source: string): SpelledObject {
+  const out: string[] = [];
+  const open: string[] = [];
+  let at = 0;
+  let last = "";
+  let isDoubtful = false;
+  let hasEllipsis = false;
+  let isInString = false;
+  do {
+    const char = source[at] as string;
+    const afterComment = findCommentEnd(source, at);
+    if (afterComment > at) {
+      at = afterComment;
+      continue;
+    }
+    const [string = "", closing] = char === '"' ? (matchAt(STRING, source, at) ?? []) : [];
+    at += Math.max(1, string.length);
+    if (char > " ") last = (last + char).slice(-4);
+    if (string !== "") {
+      isInString = closing === undefined;
+      isDoubtful ||= hasDoubtfulPath(string);
+      out.push(mendString(string));
+    } else if (char !== "," || matchAt(TRAILING_COMMA, source, at) === null) {
+      if (CLOSING[char]) open.push(CLOSING[char]);
+      else if (char === "}" || char === "]") isDoubtful ||= open.pop() !== char;
+      hasEllipsis ||= /:(?:…|\.{3})$/.test(last);
+      out.push(BLANK.test(char) ? " " : char);
+    }
+  } while (open.length > 0 && at < source.length);
+  const isOpen = open.length > 0;
+  const text = out.join("");
+  const isCut = isInString || (isOpen && BARE_END.test(text));
+  return { text, end: at, owed: open.reverse().join(""), isOpen, isCut, isDoubtful, hasEllipsis };
 }
 
-function parseMended(source: string, mended: MendedObject, budget: RepairBudget): ParsedObject | UnparsedObject {
-  if (mended.hasEllipsis) return refuseObject("ellipsis");
-  const rest = { length: mended.end, written: mended.text } as const;
-  if (!mended.isCut) {
-    const json = mended.text + mended.owed;
-    const value = parseJson(json);
-    const trust = mended.isClear ? "clear" : "guessed";
-    const ending = mended.owed === "" ? "whole" : "closers-missing";
-    if (value !== undefined) return { kind: "parsed", value, json, trust, ending, ...rest };
-  }
-  return mended.isCut ? guessCutObject(source, rest, budget) : guessWholeObject(source, mended, rest, budget);
+function matchAt(sticky: RegExp, source: string, at: number): RegExpExecArray | null {
+  sticky.lastIndex = at;
+  return sticky.exec(source);
 }
 
-type ParsedExtent = Pick<ParsedObject, "length" | "written">;
+const mendString = (string: string): string =>
+  string.replace(/\\u[\da-fA-F]{4}|\\["\\/bfnrt]|[\\\p{Cc}]/gu, (found) =>
+    found === "\\" ? "\\\\" : found < " " ? JSON.stringify(found).slice(1, -1) : found,
+  );
 
-function guessWholeObject(
-  source: string,
-  { text, owed }: MendedObject,
-  rest: ParsedExtent,
-  budget: RepairBudget,
-): ParsedObject | UnparsedObject {
-  const json = guessJson(text, budget) ?? guessFromSource(source, budget);
-  return json === null ? refuseObject("syntax") : parseGuess(json, owed === "" ? "whole" : "cut", rest);
-}
-
-/** The quotes do not balance: jsonrepair guesses better from the source than from the mended text. */
-function guessCutObject(source: string, rest: ParsedExtent, budget: RepairBudget): ParsedObject | UnparsedObject {
-  const body = source.slice(0, source.lastIndexOf("}") + 1);
-  const whole = /[}\]]\s{0,50}\}$/.test(body.slice(-60)) ? guessFromSource(body, budget) : null;
-  if (whole !== null) return parseGuess(whole, isOpenEnded(body, whole) ? "cut" : "unsure", rest);
-  const json = guessJson(rest.written, budget);
-  return json === null ? refuseObject("cut") : parseGuess(json, "cut", rest);
-}
-
-/** The guess ends a string where the source has no quote: the string may have continued past the brackets. */
-const isOpenEnded = (source: string, guess: string): boolean =>
-  findLastBeforeClosers(guess) === '"' && !QUOTES.has(findLastBeforeClosers(source));
-
-function findLastBeforeClosers(text: string): string {
-  let at = text.length - 1;
-  while ("}] \n\r\t".includes(text[at] ?? "-")) at--;
-  return text[at] ?? "";
-}
+/** After `C:\Us…`, whose backslash is not an escape, `\n` may be meant as it is. */
+const hasDoubtfulPath = (string: string): boolean =>
+  WINDOWS_PATH.test(string) && /(?:^|[^\\])(?:\\\\)*\\[bfnrtu]/.test(string);
 
 /** Refuses escapes that JSON does not define: jsonrepair drops their backslashes. */
-const guessFromSource = (source: string, budget: RepairBudget): string | null =>
-  /\\(?:[^"\\/bfnrtu]|$)/.test(source) ? null : guessJson(source, budget);
-
-function parseGuess(json: string, ending: ParsedObject["ending"], rest: ParsedExtent): ParsedObject | UnparsedObject {
-  const value = parseJson(json);
-  return value === undefined
-    ? refuseObject("syntax")
-    : { kind: "parsed", value, json, trust: "guessed", ending, ...rest };
-}
-
 function guessJson(text: string, budget: RepairBudget): string | null {
-  budget.guessWork -= text.length * (1 + countQuotes(text));
+  if (text.length > MAX_DAMAGED_CHARS || /\\(?:[^"\\/bfnrtu]|$)/.test(text)) return null;
+  budget.guessWork -= text.length * text.split('"').length;
   if (budget.guessWork < 0) return null;
   try {
-    const json = jsonrepair(text);
-    JSON.parse(json);
-    return json;
+    return jsonrepair(text);
   } catch {
     return null; // JSONRepairError, or RangeError from its recursion
   }
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&quot;": '"',
-  "&#34;": '"',
-  "&#x22;": '"',
-  "&#39;": "'",
-  "&#x27;": "'",
-  "&apos;": "'",
-  "&lt;": "<",
-  "&gt;": ">",
-  "&amp;": "&",
-};
-
-const ENTITY = new RegExp(Object.keys(ENTITIES).join("|"), "g");
-
-/** Yields exact decodings that the source suggests: Python's spelling, escaped, doubled quotes or braces, HTML entities. */
-function* decodeDisguises(source: string): Generator<string> {
-  const python = pythonToJson(source);
-  if (python !== undefined) yield python;
-  if (/^[{[](?:\s|\\[nrt]){0,20}\\"/.test(source)) {
-    const body = source.slice(0, source.lastIndexOf("}") + 1);
-    const text = parseJson(`"${body.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t")}"`);
-    if (typeof text === "string") yield text;
-    if (!body.includes('\\\\"')) yield body.replaceAll('\\"', '"');
-  }
-  if (/^[{[]\s{0,20}""\w/.test(source) && !/(?<!")"(?:"")*(?!")/.test(source)) yield source.replaceAll('""', '"');
-  if (/^[{[]\s{0,20}&(?:quot|#34|#x22);/.test(source) && !source.includes('"'))
-    yield source.replace(ENTITY, (entity) => ENTITIES[entity] as string);
-  if (source.startsWith("{{")) {
-    if (source.endsWith("}}")) yield source.slice(1, -1);
-    yield halveBraces(source);
-  }
-}
-
-/** Undoes the doubled braces of Python templates outside strings. */
-function halveBraces(source: string): string {
-  return source.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|\{\{|\}\}/gs, (token) =>
-    token === "{{" || token === "}}" ? token.slice(1) : token,
-  );
-}
-
-const refuseObject = (reason: UnparsedObject["reason"]): UnparsedObject => ({ kind: "unparsed", reason });
-
 export type NestedObject =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "twice"; readonly key: string };
-
-/** Longer text is parsed strictly only. */
-const MAX_MENDED_CHARS = 50_000;
 
 /**
  * Parses a string of the reply that holds exactly one object, such as the arguments of a tool call. Null when it does not.
@@ -204,22 +174,13 @@ const MAX_MENDED_CHARS = 50_000;
 export function parseNested(text: string): NestedObject | null {
   const source = unwrapJsonString(text.trim());
   if (!source.startsWith("{")) return null;
-  const strict = parseJson(source);
-  const json = strict === undefined ? mended(source) : source;
-  const value = strict ?? (json === null ? undefined : parseJson(json));
-  if (json === null || value === undefined) return null;
-  const key = findConflictingKey(json, value);
-  return key === null ? { kind: "value", value } : { kind: "twice", key };
+  const parsed = parseClearly(source);
+  if (!("kind" in parsed) || parsed.ending !== "whole" || parsed.length !== source.length) return null;
+  const key = findConflictingKey(parsed.json, parsed.value);
+  return key === null ? { kind: "value", value: parsed.value } : { kind: "twice", key };
 }
 
 function unwrapJsonString(text: string): string {
   const inner = text.startsWith('"{') ? parseJson(text) : undefined;
   return typeof inner === "string" ? inner.trim() : text;
-}
-
-function mended(source: string): string | null {
-  if (source.length > MAX_MENDED_CHARS) return null;
-  const { text, end, owed, isClear, isCut, hasConflict, isDoubtful, hasEllipsis } = mendObject(source, 0, "resolve");
-  const isWhole = end === source.length && owed === "" && !isCut;
-  return isWhole && isClear && !hasConflict && !isDoubtful && !hasEllipsis ? text : null;
 }

@@ -45,7 +45,7 @@ export function pythonToJson(text: string): string | undefined {
 /** Escapes that JSON reads as Python does, and those of Python alone, which no parser of JSON takes. */
 const KEPT = /\\["\\bfnrtuavxNU0-7\n]/;
 /** A single backslash after a drive letter is often meant as it is. */
-const WINDOWS_PATH = /(?<![A-Za-z])[A-Za-z]:\\[^\\]/;
+export const WINDOWS_PATH = /(?<![A-Za-z])[A-Za-z]:\\[^\\]/;
 
 function readString(token: string): string {
   const quoteChars = /^(?:'{3}|"{3})/.test(token) && token.length > 5 ? 3 : 1;

@@ -7,7 +7,7 @@ import type { ValidateFunction } from "ajv";
 import { createAjv } from "#util/create-ajv.ts";
 import { dropReasoning, findLeadingReasoningEnd, splitReply, unwrapReply } from "./find-objects.ts";
 import { findConflictingKey, isSameJson } from "./json.ts";
-import { createRepairBudget, type ParsedObject, parseObject } from "./mend-object.ts";
+import { type ParsedObject, parseClearly } from "./mend-object.ts";
 
 export type ParsedValue =
   | { readonly kind: "value"; readonly value: unknown }
@@ -24,10 +24,9 @@ export function readValue(text: string, finishReason: string, schema: object): P
   if (reply.length > MAX_CHARS) return describeProblem("The answer is too long.");
   const { pieces, fault } = splitReply(reply, findLeadingReasoningEnd(reply));
   if (fault) return describeProblem("The answer nests too deep, or has too many objects.");
-  const budget = createRepairBudget();
   const parsed = dropReasoning(reply, pieces)
-    .objects.map(({ start, end }) => parseObject(reply.slice(start, end), budget))
-    .filter((one): one is ParsedObject => one.kind === "parsed" && one.trust !== "guessed" && one.ending === "whole");
+    .objects.map(({ start, end }) => parseClearly(reply.slice(start, end)))
+    .filter((one): one is ParsedObject => "kind" in one && one.ending === "whole");
   const validate = compileSchema(schema);
   const fitting = parsed.filter(({ value, json }) => findConflictingKey(json, value) === null && validate(value));
   const [first, ...others] = fitting;

@@ -7,15 +7,15 @@
  * Asking again is better than running a command that was not meant:
  * - Two different commands are rejected, never chosen by position: either may be quoted text.
  * - A truncated reply runs only if its command was closed before the cut.
- * - After a guessed repair, a command with side effects runs only if its own part of the reply is readable with
- *   mended spelling (raw newlines, backslashes, quotes, commas) and unchanged content.
- * - After a guessed repair, a read-only command runs if its arguments contain no JSON debris: the worst case is a wrong search.
+ * - Of a damaged object, the command runs whose own object is readable with mended spelling (control characters, backslashes,
+ *   commas) and unchanged content.
+ * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and its arguments hold no JSON debris.
  * - Beside a broken command no command with side effects runs: it may be a part of the broken one.
  * Pure, synchronous, and linear except for the capped repair.
  */
 import type { CommandCall } from "#core/call.ts";
 import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";
-import { findClearCalls, isCallClosed, isDamaged, isSameCall, looksMisread } from "./clear-calls.ts";
+import { isCallClosed, isDamaged, isSameCall, looksMisread, readOwnCall } from "./clear-calls.ts";
 import { findCall } from "./find-call.ts";
 import { dropReasoning, findLeadingReasoningEnd, type ReplyPiece, splitReply, unwrapReply } from "./find-objects.ts";
 import { findConflictingKey } from "./json.ts";
@@ -64,8 +64,6 @@ interface ReplySearch {
   readonly isFull: boolean;
   readonly budget: RepairBudget;
   readonly found: { readonly call: CommandCall; readonly repaired: boolean; readonly hasSideEffect: boolean }[];
-  /** Clear calls in objects that could not be parsed. */
-  readonly doubts: CommandCall[];
   readonly problems: string[];
   thoughts: Thoughts | null;
   unknownName?: string | undefined;
@@ -96,7 +94,6 @@ export function createReplyReader(
       isFull: finishReason === "length",
       budget: createRepairBudget(),
       found: [],
-      doubts: [],
       problems: [],
       thoughts: null,
       hasSeveral: false,
@@ -134,7 +131,6 @@ function searchAgain(search: ReplySearch): ParsedReply | null {
   if (!isProse) return null;
   search.hasCutCommand = false;
   search.hasBrokenCommand = false;
-  search.doubts.length = 0;
   return searchObjects(search, begin);
 }
 
@@ -143,7 +139,7 @@ function readObject(search: ReplySearch, { start, end }: ReplyPiece): number {
   const source = search.reply.slice(start, end);
   const parsed = parseObject(source, search.budget);
   if (parsed.kind === "unparsed") {
-    noteUnparsedObject(search, source, parsed);
+    if (!acceptOwnCall(search, source)) noteUnparsedObject(search, source, parsed);
     return end;
   }
   search.thoughts ??= findThoughts(parsed.value);
@@ -153,18 +149,22 @@ function readObject(search: ReplySearch, { start, end }: ReplyPiece): number {
   return behind;
 }
 
-/** Records the calls of a broken object: one of its parts may look like a whole reply. */
+function acceptOwnCall(search: ReplySearch, source: string): boolean {
+  const call = readOwnCall(source, search.validator);
+  if (!call || isDamaged(call)) return false;
+  search.found.push({ call, repaired: true, hasSideEffect: search.catalogue.hasSideEffect(call.name) });
+  return true;
+}
+
 function noteUnparsedObject(search: ReplySearch, source: string, unread: UnparsedObject): void {
   search.problems.push(UNPARSED_PROBLEMS[unread.reason]);
   if (unread.reason === "cut" && /command|action/i.test(source)) search.hasCutCommand = true;
   if (unread.reason === "syntax" && /["'](?:command|action)["']\s{0,50}:/i.test(source)) search.hasBrokenCommand = true;
-  if (unread.reason === "syntax" || unread.reason === "cut")
-    search.doubts.push(...findClearCalls(source, search.validator).calls);
 }
 
 const UNPARSED_PROBLEMS: Readonly<Record<UnparsedObject["reason"], string>> = {
-  "too-large": PROBLEMS.tooDamaged,
   "too-deep": PROBLEMS.tooDeep,
+  "too-large": PROBLEMS.tooDamaged,
   cut: PROBLEMS.cutOff,
   ellipsis: PROBLEMS.ellipsis,
   syntax: PROBLEMS.brokenSyntax,
@@ -172,6 +172,7 @@ const UNPARSED_PROBLEMS: Readonly<Record<UnparsedObject["reason"], string>> = {
 
 function readCommand(search: ReplySearch, source: string, parsed: ParsedObject): void {
   const { catalogue, validator } = search;
+  if (parsed.trust === "guessed" && acceptOwnCall(search, source)) return;
   const repeated = findConflictingKey(parsed.json, parsed.value);
   if (repeated !== null) {
     noteBrokenCommand(search, describeRepeatedKey(repeated));
@@ -194,7 +195,7 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
     noteBrokenCommand(search, ...checked.problems);
   } else if (source.includes("\ufffd") && isDamaged(checked.call))
     noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
-  else if (parsed.trust === "guessed") acceptGuessedCall(search, source, checked.call, hasSideEffect);
+  else if (parsed.trust === "guessed") acceptGuessedCall(search, checked.call);
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
 }
 
@@ -210,20 +211,16 @@ function isComplete(search: ReplySearch, { ending, written }: ParsedObject, hasS
   return ending !== "cut" && search.isSettled && !hasSideEffect;
 }
 
-/** Compares a guessed call with the calls that its part of the reply states clearly. */
-function acceptGuessedCall(search: ReplySearch, source: string, call: CommandCall, hasSideEffect: boolean): void {
-  const { calls, isFirstClear } = findClearCalls(source, search.validator);
-  if (calls.some((other) => !isSameCall(other, call))) search.hasSeveral = true;
-  else if (hasSideEffect ? calls.length === 0 || !isFirstClear : calls.length === 0 && looksMisread(call))
-    noteBrokenCommand(search, describeDamagedCommand(call.name));
-  else search.found.push({ call, repaired: true, hasSideEffect });
+function acceptGuessedCall(search: ReplySearch, call: CommandCall): void {
+  if (search.catalogue.isHarmless(call.name) && !looksMisread(call))
+    search.found.push({ call, repaired: true, hasSideEffect: false });
+  else noteBrokenCommand(search, describeDamagedCommand(call.name));
 }
 
 function concludeSearch(search: ReplySearch): ParsedReply {
   const { found, thoughts, problems } = search;
   const [first, ...others] = found;
-  const all = [...others.map(({ call }) => call), ...search.doubts];
-  if (search.hasSeveral || (first && all.some((call) => !isSameCall(call, first.call))))
+  if (search.hasSeveral || (first && others.some(({ call }) => !isSameCall(call, first.call))))
     return refuseReply(thoughts, PROBLEMS.severalCommands);
   if (first?.hasSideEffect && search.hasBrokenCommand) return refuseReply(thoughts, ...problems);
   if (first && search.hasCutCommand) return refuseReply(thoughts, PROBLEMS.cutOff);

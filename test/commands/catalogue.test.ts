@@ -202,6 +202,7 @@ describe("AutoGPT's commands", () => {
       const read = createReplyReader({
         schemas: Object.fromEntries(shipped.map((command) => [command.name, command.args])),
         hasSideEffect: () => true,
+        isHarmless: () => false,
         aliases,
       });
       expect(read(reply(called, args() as Record<string, unknown>), "stop")).toMatchObject({

@@ -78,8 +78,18 @@ const SIDE_EFFECTS: ReadonlySet<string> = new Set([
   "send_tweet",
 ]);
 
+const REACHES_OUTSIDE = [
+  "google",
+  "browse_website",
+  "evaluate_code",
+  "improve_code",
+  "write_tests",
+  "read_audio_from_file",
+];
+
 export const seedCatalogue: ReplyCatalogue = {
   schemas: seedSchemas,
   hasSideEffect: (name) => SIDE_EFFECTS.has(name),
+  isHarmless: (name) => !SIDE_EFFECTS.has(name) && !REACHES_OUTSIDE.includes(name),
   aliases: JSON.parse(readFileSync(new URL("../../config/aliases.json", import.meta.url), "utf8")),
 };

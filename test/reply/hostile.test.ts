@@ -33,17 +33,13 @@ describe("a hostile reply", () => {
     [
       "unescaped quotes before comment marks",
       `{"a":"${'"#'.repeat(2_950)}${"x".repeat(180_000)}`,
-      /cut off|no command/,
+      /too large to repair/,
     ],
     ["command keys without end", `{"x${'"command":{'.repeat(15_000)}`, /too large to repair/],
-    [
-      "5,900 single quotes in 195 kB",
-      `{'a':'${`x${" ".repeat(31)}'`.repeat(5_900)}}}`,
-      /could not be repaired|no command/,
-    ],
-    ["5,900 double quotes in 195 kB", `{"a${`x${" ".repeat(31)}"`.repeat(5_900)}}}`, /cut off|could not be repaired/],
-    ["entities", `{&quot;${"&quot;".repeat(30_000)}`, /no command/],
-    ["50 broken objects of 40 kB", `{"a":${"x y ".repeat(9_900)}}\n`.repeat(49), /too large to repair/],
+    ["5,900 single quotes in 195 kB", `{'a':'${`x${" ".repeat(31)}'`.repeat(5_900)}}}`, /too large to repair/],
+    ["5,900 double quotes in 195 kB", `{"a${`x${" ".repeat(31)}"`.repeat(5_900)}}}`, /too large to repair/],
+    ["entities", `{&quot;${"&quot;".repeat(30_000)}`, /too large to repair/],
+    ["50 broken objects of 40 kB", `{"a":${"x y ".repeat(9_900)}}\n`.repeat(49), /could not be repaired|no command/],
     ["60,000 objects", '{"a":1}\n'.repeat(60_000) + good, /too many JSON objects/],
     ["50,000 unknown arguments", args(50_000, (index) => `k${index}`), /50000 arguments/],
     [

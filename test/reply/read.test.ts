@@ -52,41 +52,15 @@ describe("a reply that can be read", () => {
       write("a", 'x = "1"\ny'),
     ],
     ["a trailing comma", '{"command":{"name":"write_to_file","args":{"file":"a","text":"b",},},}', write("a", "b")],
-    ["a JavaScript object", "{command: {name: 'write_to_file', args: {file: `a`, text: `x\ny`}}}", write("a", "x\ny")],
-    [
-      "typographic delimiters",
-      "{“command”：{“name”：“write_to_file”，“args”：{“file”：“a”，“text”：“b “c” d”}}}",
-      write("a", "b “c” d"),
-    ],
-    [
-      "quotes in pairs",
-      '{"command":{"name":"write_to_file","args":{"file":"a","text":"say "hi", then "go""}}}',
-      write("a", 'say "hi", then "go"'),
-    ],
     [
       "comments",
-      '{"command":/* "name":"x" */{"name":"write_to_file", // it\'s\n"args":{"file":"a", # so\n"text":"b"}}}',
+      '{"command":/* "name":"x" */{"name":"write_to_file", // it\'s\n"args":{"file":"a",\n"text":"b"}}}',
       write("a", "b"),
     ],
     [
       "a regular expression",
       '{"command":{"name":"write_to_file","args":{"file":"a","text":"\\d+\\.\\w"}}}',
       write("a", "\\d+\\.\\w"),
-    ],
-    [
-      "HTML entities",
-      "{&quot;command&quot;:{&quot;name&quot;:&quot;write_to_file&quot;,&quot;args&quot;:{&quot;file&quot;:&quot;a&quot;,&quot;text&quot;:&quot;b&amp;c&quot;}}}",
-      write("a", "b&c"),
-    ],
-    [
-      "every brace doubled",
-      '{{"command":{{"name":"write_to_file","args":{{"file":"a","text":"{{b}}"}}}}}}',
-      write("a", "{{b}}"),
-    ],
-    [
-      "every quote escaped",
-      '{\\"command\\":{\\"name\\":\\"write_to_file\\",\\"args\\":{\\"file\\":\\"a\\",\\"text\\":\\"b\\"}}}',
-      write("a", "b"),
     ],
     [
       "brackets missing at the end, arguments closed",
@@ -102,15 +76,11 @@ describe("a reply that can be read", () => {
     expect(read(text, "stop")).toMatchObject({ ...expected, repaired: true });
   });
 
-  it("keeps every backslash of a Windows path in a search, but rejects a write with one", () => {
-    const text = (name: string, key: string): string =>
-      `{"command":{"name":"${name}","args":{"file":"a","${key}":"C:\\Users\\me\\new"}}}`;
-    expect(read(text("google", "input").replace('"file":"a",', ""), "stop")).toMatchObject(
-      google("C:\\Users\\me\\new"),
-    );
-    expect(problemsOf(read(text("write_to_file", "text"), "stop"))).toMatch(
-      /what write_to_file was to do could only be guessed/,
-    );
+  it("keeps every backslash of a Windows path, unless one may begin an escape", () => {
+    const text = (path: string): string =>
+      `{"command":{"name":"write_to_file","args":{"file":"a","text":"C:${path}"}}}`;
+    expect(read(text("\\Users\\me"), "stop")).toMatchObject(write("a", "C:\\Users\\me"));
+    expect(problemsOf(read(text("\\Users\\me\\new"), "stop"))).toMatch(/could not be repaired/);
   });
 
   it("finds the reply after a brace in prose", () => {
@@ -188,7 +158,13 @@ describe("a reply that must not be run", () => {
       "stop",
       /what write_to_file was to do could only be guessed/,
     ],
-    ["a repeated quote", reply("write_to_file", '{"file":"a.txt"","text":"b"}'), "stop", /could not be repaired/],
+    [
+      "quotes in pairs",
+      reply("write_to_file", '{"file":"a","text":"say "hi", then "go""}'),
+      "stop",
+      /could not be repaired|has no argument/,
+    ],
+    ["a repeated quote", reply("write_to_file", '{"file":"a.txt"","text":"b"}'), "stop", /cut off/],
     ["dots for a value", reply("google", '{"input":...}'), "stop", /Three dots/],
     ["dots in a string", reply("google", '{"input":"..."}'), "stop", /placeholder/],
     ["a placeholder", reply("google", '{"input":"<search>"}'), "stop", /still the placeholder "<search>"/],
@@ -209,14 +185,20 @@ describe("a reply that must not be run", () => {
     expect(reading.kind).toBe("problem");
   });
 
-  it("runs the same guessed JSON for a read-only command (the rule concerns side effects)", () => {
-    expect(read('{"command":{"name":google,"args":{"input":"b"}}}', "stop")).toMatchObject({
-      ...google("b"),
+  it.each([
+    ["a JavaScript object", "{command: {name: 'NAME', args: {file: `a`}}}"],
+    ["typographic delimiters", "{“command”: {“name”: “NAME”, “args”: {“file”: “a”}}}"],
+    ["a name without quotes", '{"command":{"name":NAME,"args":{"file":"a"}}}'],
+  ])("is guessed for a command that reads and reaches nothing outside, and for no other: %s", (_title, text) => {
+    expect(read(text.replace("NAME", "read_file"), "stop")).toMatchObject({
+      call: { name: "read_file", args: { file: "a" } },
       repaired: true,
     });
-    const harmless: ReplyCatalogue = { ...seedCatalogue, hasSideEffect: () => false };
-    const text = '{"command":{"name":write_to_file,"args":{"file":"a","text":"b"}}}';
-    expect(createReplyReader(harmless)(text, "stop")).toMatchObject(write("a", "b"));
+    for (const other of ["delete_file", "read_audio_from_file"])
+      expect(problemsOf(read(text.replace("NAME", other), "stop"))).toMatch(/could only be guessed/);
+    // The control: the rule is what refuses it.
+    const harmless: ReplyCatalogue = { ...seedCatalogue, isHarmless: () => true };
+    expect(createReplyReader(harmless)(text.replace("NAME", "delete_file"), "stop").kind).toBe("command");
   });
 
   it("keeps the thoughts of a reply whose command was wrong", () => {

@@ -13,7 +13,12 @@ async function make() {
   const { all, get } = await loadRegistry(["commands"]);
   const schemas = Object.fromEntries(all.map((command) => [command.name, command.args]));
   const hasSideEffect = (name: string) => get(name)?.annotations.readOnly !== true;
-  const read = createReplyReader({ schemas, hasSideEffect, aliases: { commands: {}, args: {} } });
+  const read = createReplyReader({
+    schemas,
+    hasSideEffect,
+    isHarmless: () => false,
+    aliases: { commands: {}, args: {} },
+  });
   return { all, schema: buildReplySchema(all).schema as { properties: { command: { anyOf: object[] } } }, read };
 }
 
