@@ -73,8 +73,12 @@ export default defineCommand({
       title: text,
       answer: text,
       file: { type: ["string", "null"], description: "the kept page" },
+      links: {
+        type: "array",
+        items: { type: "object", properties: { text, href: text }, required: ["text", "href"] },
+      },
     },
-    required: ["url", "title", "answer", "file"],
+    required: ["url", "title", "answer", "file", "links"],
   },
   effect: "idempotent",
   timeoutMs: 600_000,
@@ -94,8 +98,9 @@ export default defineCommand({
     const answer =
       (await askModel(page, passages, question, context)) ??
       formatPassages(await use("pages").select(page, question, SHOWN_TOKENS));
-    const text = [answer, describePage(page, question), kept.words].join("\n\n");
-    const value = { url: page.url, title: page.title, answer, file: kept.path ?? null };
+    const links = rankLinks(page.links, question);
+    const text = [answer, describePage(page, links), kept.words].join("\n\n");
+    const value = { url: page.url, title: page.title, answer, file: kept.path ?? null, links };
     return succeed(text, { source: "web", artifacts, value });
   },
 });
@@ -182,10 +187,10 @@ function formatPassages(passages: readonly Passage[]): string {
   return `No model could be asked; these passages are nearest to the question:\n\n${parts.join("\n\n")}`;
 }
 
-function describePage(page: Page, question: string): string {
+function describePage(page: Page, links: Page["links"]): string {
   const lines = [`Page: ${page.title === "" ? page.url : `${page.title} (${page.url})`}`, ...page.remarks];
-  const links = rankLinks(page.links, question).map(({ text: name, href }) => `- ${name}: ${href}`);
-  return [...lines, ...(links.length > 0 ? ["Links:", ...links] : [])].join("\n");
+  const shown = links.map(({ text: name, href }) => `- ${name}: ${href}`);
+  return [...lines, ...(links.length > 0 ? ["Links:", ...shown] : [])].join("\n");
 }
 
 /** Ranks links by words shared with the question, then by their order on the page. */

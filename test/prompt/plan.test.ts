@@ -101,7 +101,7 @@ describe("the status line right behind the plan", () => {
 
   it("has the goal of the current task, and asks to break down a leaf unless one action does and verifies it", () => {
     expect(statusOf(PLAN)).toMatch(
-      /^The task that you work on now is 0\.1:\n<data-(\w+)>\nWrite it\n<\/data-\1>\nUnless a single action can both do it and verify it, break it down now/,
+      /^The task that you work on now is 0\.1:\n<data-(\w+)>\nWrite it\n<\/data-\1>\nIf it needs more than about five actions, break it down now/,
     );
   });
 

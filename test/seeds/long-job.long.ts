@@ -1,0 +1,189 @@
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import type { ReplyForm } from "#core/agent-settings.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import { daemonOf } from "../helpers/daemon.ts";
+import { endedWith, lookInto } from "../helpers/goald.ts";
+import { inPool } from "../helpers/pool.ts";
+import { makeSeedHome, type SeedHomeOptions } from "../helpers/seed-home.ts";
+import {
+  FORMS,
+  findWorkshop,
+  GUESSED,
+  guessSteps,
+  JOB_FILES,
+  JOB_GOAL,
+  type JobSteps,
+  jobLines,
+  jobSteps,
+  LAMPS,
+  startWorkshop,
+} from "./long-job.ts";
+
+const hookOf = (name: string): string => fileURLToPath(new URL(`../helpers/${name}.child.ts`, import.meta.url));
+const EVENT_HOOK = hookOf("kill-at-event");
+const RENAME_HOOK = hookOf("kill-at-rename");
+
+/** What one run left. */
+interface Run {
+  readonly log: readonly RecordedEvent[];
+  readonly files: Readonly<Record<string, string | undefined>>;
+  /** Requests of the model, questions about pages included. */
+  readonly requests: number;
+  /** Lamps of the pages that were asked for, in order. */
+  readonly pages: readonly string[];
+  /** Observations as the requests show them. */
+  readonly shown: string;
+}
+interface RunOptions {
+  readonly steps?: JobSteps;
+  readonly env?: SeedHomeOptions["env"];
+  /** Log of a run without kills; undefined: no kill. */
+  readonly killedLike?: readonly RecordedEvent[] | undefined;
+}
+
+/** Runs the job in a daemon, unattended and with default settings. */
+async function runJob(form: ReplyForm, { steps = jobSteps, env = {}, killedLike }: RunOptions = {}): Promise<Run> {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+  if (!killedLike) release();
+  await using site = await startWorkshop((lamp) => {
+    if (lamp !== "cedar") return Promise.resolve();
+    hold();
+    return released;
+  });
+  await using home = await makeSeedHome(jobLines(form, steps(form, site.origin)), {
+    env: { GOALD_WEB_ALLOW: site.origin, ...env },
+    find: findWorkshop(site.origin),
+  });
+  const { goald } = home;
+  await using daemon = daemonOf(goald);
+  const up = async (hook: string, variables: Readonly<Record<string, string>>) => {
+    const running = goald.start(["up", "--foreground", "--home", goald.home], { imports: [hook], env: variables });
+    await running.see("The daemon is ready");
+    return running;
+  };
+  const start = async () => {
+    const agent = ["--name", "T", "--role", "a clerk", "--goal", JOB_GOAL, "--form", form, "--approve", "never"];
+    endedWith(0, await goald.ask(["run", "-d", ...agent]));
+  };
+  if (killedLike) {
+    const first = await up(EVENT_HOOK, { KILL_AT_EVENT: `1:${findReply(killedLike, "/lamps/birch")}:before` });
+    await start();
+    expect((await first.ended).signal).toBe("SIGKILL");
+    endedWith(0, await goald.ask(["up"]));
+    await held;
+    await daemon.kill();
+    release();
+    const third = await up(RENAME_HOOK, { KILL_AT_RENAME: "hazel.md:before" });
+    expect((await third.ended).signal).toBe("SIGKILL");
+    endedWith(0, await goald.ask(["up"]));
+  } else {
+    endedWith(0, await goald.ask(["up"]));
+    await start();
+  }
+  await daemon.until("the end", async () => {
+    const types = (await lookInto(goald)).log.map(({ type }) => type);
+    if (types.includes("agent-paused")) throw new Error(`It is paused: ${JSON.stringify((await home.log()).at(-1))}`);
+    return types.includes("turn-finished");
+  });
+  const names = Object.keys(JOB_FILES);
+  const texts = await Promise.all(names.map((name) => home.file(name)));
+  return {
+    log: await home.log(),
+    files: Object.fromEntries(names.map((name, index) => [name, texts[index]])),
+    requests: home.seen.length,
+    pages: site.requests.flatMap(({ path }) => (path === "/robots.txt" ? [] : [path.replace("/lamps/", "")])),
+    shown: home.seen.map(({ messages }) => messages.at(-2)?.content ?? "").join("\n"),
+  };
+}
+
+/** Number of the event with the reply that opens a page. */
+function findReply(log: readonly RecordedEvent[], page: string): number {
+  const reply = log.find((event) => event.type === "model-replied" && JSON.stringify(event.text).includes(page));
+  if (!reply) throw new Error(`No reply opens ${page}.`);
+  return reply.seq;
+}
+
+const count = (log: readonly RecordedEvent[], type: RecordedEvent["type"]): number =>
+  log.filter((event) => event.type === type).length;
+const statusesOf = (log: readonly RecordedEvent[]): readonly string[] => [
+  ...new Set(log.flatMap((event) => (event.type === "command-finished" ? [event.observation.status] : []))),
+];
+function expectUnattended({ log, files }: Run): void {
+  for (const type of ["approval-asked", "command-denied", "reply-rejected", "agent-paused"] as const)
+    expect(count(log, type)).toBe(0);
+  expect(statusesOf(log)).toEqual(["ok"]);
+  expect(files).toEqual(JOB_FILES);
+}
+function expectWithinTenth(runs: readonly Run[]): void {
+  const requests = runs.map((run) => run.requests);
+  expect(Math.max(...requests)).toBeLessThanOrEqual(1.1 * Math.min(...requests));
+}
+
+/** A run waits most of its time: pages of one site come once a second. */
+const AT_ONCE = 3;
+const EACH = FORMS.map((form, index) => [form, index] as const);
+
+describe("a job of 20 steps with six pages and six files, unattended and with default settings", () => {
+  let plain: readonly Promise<Run>[];
+  let killed: readonly Promise<Run>[];
+  beforeAll(() => {
+    plain = inPool(AT_ONCE, FORMS, (form) => runJob(form));
+    killed = inPool(AT_ONCE, EACH, async ([form, index]) => runJob(form, { killedLike: (await plain[index])?.log }));
+  });
+
+  it.each(EACH)(
+    "runs through in the form %s",
+    async (_form, index) => {
+      const run = (await plain[index]) as Run;
+      expectUnattended(run);
+      expect(run.pages).toEqual(LAMPS);
+    },
+    90_000,
+  );
+
+  it.each(EACH)(
+    "goes on by itself after three kills, in the form %s: the same files, one request more",
+    async (_form, index) => {
+      const run = (await killed[index]) as Run;
+      expectUnattended(run);
+      // The page that a kill interrupted is opened again, and the reply that was lost is asked for again.
+      expect(run.pages).toEqual(LAMPS.flatMap((lamp) => (lamp === "cedar" ? [lamp, lamp] : [lamp])));
+      expect(run.requests).toBe(((await plain[index]) as Run).requests + 1);
+    },
+    90_000,
+  );
+
+  it("takes the same number of requests in all forms, within a tenth", async () => {
+    expectWithinTenth(await Promise.all(plain));
+    expectWithinTenth(await Promise.all(killed));
+  });
+});
+
+describe("an address that nobody gave", () => {
+  let guessed: readonly Promise<Run>[];
+  beforeAll(() => {
+    guessed = inPool(AT_ONCE, FORMS, (form) => runJob(form, { steps: guessSteps }));
+  });
+
+  it.each(EACH)(
+    "is not opened in the form %s: the model reads what it may open, and goes on by another way",
+    async (_form, index) => {
+      const { log, files, pages, shown } = (await guessed[index]) as Run;
+      expect(pages).toEqual(["alder", "birch"]);
+      expect(files["birch.md"]).toBe(JOB_FILES["birch.md"]);
+      expect(count(log, "command-denied")).toBe(1);
+      expect(count(log, "approval-asked")).toBe(0);
+      expect(shown).toMatch(
+        new RegExp(`/lamps/${GUESSED} stands in no page[\\s\\S]*You may open an address exactly as a page`),
+      );
+    },
+    90_000,
+  );
+
+  it("is opened with the rule switched off", async () => {
+    const { pages } = await runJob("json", { steps: guessSteps, env: { GOALD_ASK_BEFORE_SENDING: "false" } });
+    expect(pages).toEqual(["alder", GUESSED, "birch"]);
+  });
+});
