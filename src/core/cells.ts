@@ -32,6 +32,8 @@ const MAX_NAMED = 5;
 export const CELL_FAILED = "cell-failed";
 /** A cell that failed at an import: the machine lacks the package, so the failure does not count. */
 export const IMPORT_FAILED = "import-failed";
+/** A cell that a refused command ended. It does not count either. */
+export const CELL_DENIED = "cell-denied";
 export const BAD_RESULT = "bad-result";
 
 /** A model whose cells fail this often in a row does not mend them. */

@@ -1,7 +1,7 @@
 /** report-cell.ts -- turns the outcome of a cell into the observation that the model reads. */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
-import { CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS } from "#core/cells.ts";
+import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import type { Frame } from "#core/frame.ts";
 import type { CellOutcome, CellProblem, LostName } from "#core/ports/sandbox.ts";
@@ -39,10 +39,10 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
   if (outcome.kind === "failed") {
     const lines = [...describeProblem(outcome.problem, parts), ...printed(outcome), ...about];
     if (!outcome.saved) lines.push("The names are those from before this code.");
-    const isImport = IMPORT_ERRORS.includes(outcome.problem.type);
-    if (!isImport && parts.failedBefore === MAX_FAILED_CELLS - 2)
+    const code = codeOf(outcome.problem);
+    if (code === CELL_FAILED && parts.failedBefore === MAX_FAILED_CELLS - 2)
       lines.push(`One more failure in a row ${frame === "run" ? "ends this sub-task" : "pauses you"}.`);
-    return fail(isImport ? IMPORT_FAILED : CELL_FAILED, lines.join("\n"), more);
+    return fail(code, lines.join("\n"), more);
   }
   const { value, stop } = outcome;
   const shown = [outcome.output.trimEnd(), value?.text ?? ""].filter((text) => text !== "");
@@ -59,6 +59,9 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
 
 const IMPORT_ERRORS = ["ImportError", "ModuleNotFoundError"];
 const HINT_TO_PRINT = "The code ran and showed nothing. End it with an expression, or print what you need to see.";
+/** A refused command is not a mistake in the code, as it is not one in the other forms. */
+const codeOf = ({ type, command }: CellProblem): string =>
+  IMPORT_ERRORS.includes(type) ? IMPORT_FAILED : command?.code === "denied" ? CELL_DENIED : CELL_FAILED;
 
 function describeProblem(problem: CellProblem, parts: ReportParts): readonly string[] {
   const { kind, type, message, line, source } = problem;

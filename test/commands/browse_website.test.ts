@@ -73,8 +73,10 @@ describe("browse_website", () => {
         { passage: "p7", text: '"it was a puzzle of eleven thousand pieces" … who led the work' },
       ],
     }));
-    const { status, text, source, artifacts } = await result;
+    const { status, text, source, artifacts, value } = await result;
     expect({ status, source }).toEqual({ status: "ok", source: "web" });
+    // Code sees the value only.
+    expect(value).toMatchObject({ links: expect.arrayContaining([{ text: "News", href: `${site.origin}/news` }]) });
     expect(text).toBe(
       [
         "Forty centimetres higher.",

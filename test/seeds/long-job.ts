@@ -109,12 +109,13 @@ export const jobSteps: JobSteps = (form, origin) => {
   return [...(form === "plan" ? [BEGIN] : []), add, search, ...lamps];
 };
 
-/** An address that nothing has shown. */
-export const GUESSED = "birch-2027";
-/** The model guesses an address, reads why that was not opened, and follows the link of the page instead. */
+/** Pages whose addresses nothing has shown. */
+export const GUESSED: readonly string[] = ["birch-2025", "birch-2026", "birch-2027"];
+/** The model guesses addresses, reads why they were not opened, and follows the link of the page instead. */
 export const guessSteps: JobSteps = (form, origin) => {
-  const guess: JobStep = { ...browse(origin, GUESSED), until: /You may open an address exactly as a page|404/ };
-  const work = [search, browse(origin, "alder"), guess, browse(origin, "birch"), describe("birch")];
+  const until = /You may open an address exactly as a page|404/;
+  const guesses = GUESSED.map((page) => ({ ...browse(origin, page), until }));
+  const work = [search, browse(origin, "alder"), ...guesses, browse(origin, "birch"), describe("birch")];
   if (form === "react") return [findWebMethods, ...work];
   return form === "plan" ? [BEGIN, ...work, VERIFY] : work;
 };
