@@ -131,14 +131,14 @@ describe("cells that fail", () => {
   });
 });
 
-describe("cells that fail at an import", () => {
+describe("cells that fail at an import or a refused command", () => {
   const bad: CellBehaviour = () => failedCell({});
   const lacks =
     (type: string): CellBehaviour =>
     () =>
       failedCell({ type, message: "It is not available in the sandbox." });
 
-  it("do not count, also between others that fail", async () => {
+  it("do not count at an import, also between others that fail", async () => {
     const imports = {
       pandas: lacks("ModuleNotFoundError"),
       requests: lacks("ModuleNotFoundError"),
@@ -151,6 +151,14 @@ describe("cells that fail at an import", () => {
       ...["cell-failed", "import-failed", "import-failed", "import-failed", "cell-failed"],
       undefined,
     ]);
+  });
+
+  it("do not count when a refused command ended them", async () => {
+    const refused: CellBehaviour = () =>
+      failedCell({ type: "CommandError", command: { code: "denied", text: "It was not run." } });
+    const codes = ["a", "one", "two", "three", "b"];
+    const { loop } = await makeCells({ a: bad, one: refused, two: refused, three: refused, b: bad }, codes);
+    expect(isFinished(await loop.run())).toBe(true);
   });
 
   it("do not make others count anew, and the second failure that counts warns of the third", async () => {
