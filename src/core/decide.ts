@@ -12,6 +12,7 @@ import { modelCallId } from "./call-ids.ts";
 import { cellTrouble, isActionForm } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import { giveUp, giveUpReading, pop, requestCompletion } from "./end-frame.ts";
+import { MAX_DEATHS } from "./evolve-deaths.ts";
 import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
 import { limitReached } from "./limits.ts";
@@ -39,12 +40,6 @@ export interface Rules {
   /** An approval that nobody answers for this long counts as a no; absent: it stays open. */
   readonly approvalExpiresMs?: number;
 }
-
-/**
- * The agent is paused at this count of `deaths`, because a command that kills the process stops all other agents with it.
- * One death may be an accident, two may be the machine.
- */
-const MAX_DEATHS = 3;
 
 /** Failed requests per step after which the agent is paused, unless the server is known to be down. */
 export const MAX_TRIES = 8;

@@ -41,8 +41,17 @@ export const callCutOff = (state: AgentState, { epoch }: EventOf<"call-cut-off">
 });
 
 /**
+ * The agent is paused at this count of `deaths`, because a command that kills the process stops all other agents with it.
+ * One death may be an accident, two may be the machine.
+ */
+export const MAX_DEATHS = 3;
+/** Times that results of nested work set the count back, for one command of the agent: it survives at most six deaths. */
+const MAX_RESETS = 2;
+
+/**
  * The call is over. Its end acquits the agent when goald saw it: an end written by recovery does not show that the process
- * survives this call, and the end of a nested call does not show that it survives the command below.
+ * survives this call. The end of a nested call shows only that the command below goes on, so it just resets a count that the
+ * next death would complete, and not again and again.
  */
 export function afterEnd(
   state: AgentState,
@@ -51,7 +60,9 @@ export function afterEnd(
   const { callId, frame, observation, reconciled } = event;
   const isSeen = observation.code !== INTERRUPTED && reconciled !== true;
   if (isSeen && frame === 0) return { ...state, ...NO_DEATHS };
-  return state.isolated?.callId === callId ? { ...state, isolated: null } : state;
+  const isReset = isSeen && state.deaths === MAX_DEATHS - 1 && state.deathResets < MAX_RESETS;
+  const counted = isReset ? { ...state, deaths: 0, deathResets: state.deathResets + 1 } : state;
+  return state.isolated?.callId === callId ? { ...counted, isolated: null } : counted;
 }
 
-export const NO_DEATHS = { deaths: 0, interruptions: 0, isolated: null } as const;
+export const NO_DEATHS = { deaths: 0, deathResets: 0, interruptions: 0, isolated: null } as const;

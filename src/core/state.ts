@@ -17,7 +17,7 @@ import type { ChildAccount, Origin, Spending } from "./subagents/subagent-event.
 import type { TurnMemory } from "./turn-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 12;
+export const STATE_VERSION = 13;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";
@@ -77,10 +77,12 @@ export interface AgentState {
   /** Bytes of all files and repositories that its commands downloaded. */
   readonly downloadedBytes: number;
   /**
-   * Process deaths that this agent's commands may have caused, since the last command that ended: deaths beside commands of
-   * other agents count one in all, deaths while its command was isolated one each. Above 0: a suspect.
+   * Process deaths that this agent's commands may have caused, since the last command that ended or the last reset: deaths
+   * beside commands of other agents count one in all, deaths while its command was isolated one each. Above 0: a suspect.
    */
   readonly deaths: number;
+  /** Times that results of nested work reset `deaths` since the last command that ended. */
+  readonly deathResets: number;
   /** All process deaths during this agent's commands since the last command that ended. */
   readonly interruptions: number;
   /** The call that runs while no other suspect's command does. */
@@ -150,6 +152,7 @@ export const initialState: AgentState = {
   costUsd: 0,
   downloadedBytes: 0,
   deaths: 0,
+  deathResets: 0,
   interruptions: 0,
   isolated: null,
   cutOffAt: 0,

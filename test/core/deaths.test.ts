@@ -150,8 +150,46 @@ describe("crash counting", () => {
   });
 
   it("stays suspicious of a command while only work that is nested in it ends", () => {
-    const nested = { ...finished(), callId: "c1.1", frame: 1 };
-    expect(stateOf(...begun(), interrupted(2), nested).deaths).toBe(1);
+    expect(stateOf(...begun(), interrupted(2), nestedEnd).deaths).toBe(1);
     expect(stateOf(...begun(), interrupted(2), finished()).deaths).toBe(0);
+  });
+});
+
+const nestedEnd: NewEvent = { ...finished(), callId: "c1.1", frame: 1 };
+/** A death while the command ran alone, and what ended when it ran again. */
+const death = (epoch: number, ...ended: NewEvent[]): NewEvent[] => [
+  interrupted(epoch),
+  isolated(epoch),
+  started("pure", 1, epoch),
+  ...ended,
+];
+const deathsWith = (...ended: NewEvent[]): NewEvent[] => [2, 3, 4, 5, 6, 7].flatMap((epoch) => death(epoch, ...ended));
+
+describe("a command whose nested work ends between the deaths of the process", () => {
+  it("survives six deaths, and is paused at the seventh however much ends", () => {
+    const six = stateOf(...begun(), ...deathsWith(nestedEnd));
+    expect(six).toMatchObject({ deaths: 2, interruptions: 6 });
+    const seven = stateOf(...begun(), ...deathsWith(nestedEnd), interrupted(8));
+    expect(interruptionOf(seven, 8)).toMatchObject({ events: [{ code: "crash-loop" }] });
+  });
+
+  it("is paused at the third death when nothing has ended since the second", () => {
+    const events = [...begun(), ...death(2, nestedEnd), ...death(3), interrupted(4)];
+    expect(interruptionOf(stateOf(...events), 4)).toMatchObject({ events: [{ code: "crash-loop" }] });
+  });
+
+  it.each<[title: string, end: NewEvent]>([
+    [
+      "was cut off",
+      { ...nestedEnd, observation: observed("?", { status: "unknown", code: "interrupted" }) } as NewEvent,
+    ],
+    ["was found done afterwards", { ...nestedEnd, reconciled: true } as NewEvent],
+  ])("gets no new count from a nested call that %s", (_title, end) => {
+    expect(stateOf(...begun(), ...death(2, end), ...death(3, end), interrupted(4)).deaths).toBe(3);
+  });
+
+  it("may be followed by a command that survives as many", () => {
+    const next = [finished(), ...begun(2, 7), interrupted(8, 2)];
+    expect(stateOf(...begun(), ...deathsWith(nestedEnd), ...next)).toMatchObject({ deaths: 1, deathResets: 0 });
   });
 });
