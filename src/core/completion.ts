@@ -46,8 +46,7 @@ function refuseForPlan(state: AgentState): Refusal | undefined {
   if (unfinished === "") return undefined;
   const reason =
     `Your plan is not finished. These tasks are neither verified nor abandoned: ${unfinished}. ` +
-    "Do what is left of them. Then set each to verified with modify_task, once you have checked it, or to abandoned; " +
-    "task 0 stands for all of them.";
+    "Do what is left of them. Then set each to verified with modify_task, once you have checked it, or to abandoned.";
   return { refusal: "plan", reason };
 }
 /** Empty when each task is verified or abandoned, and when there is no plan. */

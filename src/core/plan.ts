@@ -205,6 +205,15 @@ export function listTasks(plan: PlanTask): readonly PlacedTask[] {
 export const unfinishedTasks = (plan: PlanTask): readonly PlacedTask[] =>
   listTasks(plan).filter(({ task }) => task.state !== "verified" && task.state !== "abandoned");
 
+/** The tasks below that one that nobody has begun: open, and without a part that is not abandoned. */
+export const unbegunBelow = ({ subtasks }: PlanTask, id: string): readonly PlacedTask[] =>
+  subtasks.flatMap((task, place) => {
+    const at = `${id}.${place}`;
+    if (task.state === "abandoned") return [];
+    const isWhole = task.subtasks.every(({ state }) => state === "abandoned");
+    return isWhole && task.state === "open" ? [{ id: at, task }] : unbegunBelow(task, at);
+  });
+
 /** The goals, by index, that task `id` stands for: all for task 0, one for the task of a goal, none for any other task. */
 export function goalsOfTask(id: string, goalCount: number): readonly number[] {
   if (id === "0") return Array.from({ length: goalCount }, (_none, index) => index);

@@ -7,11 +7,13 @@ import {
   goalsOfTask,
   newTaskIds,
   nextTaskId,
+  type PlacedTask,
   type PlanBook,
   refuseTask,
   setTask,
   TASK_STATES,
   type TaskState,
+  unbegunBelow,
 } from "#core/plan.ts";
 import { compareTasks } from "#core/plan-edit.ts";
 import type { AgentState } from "#core/state.ts";
@@ -29,12 +31,22 @@ export function openPlan(state: AgentState): PlanBook {
       const found = findTask(plan, id);
       if ("problem" in found) throw new GoaldError("GOALD_PLAN", found.problem);
       const wanted = readState(written);
+      if (wanted === "verified") refuseUnbegun(unbegunBelow(found, id));
       const changed = compareTasks(plan, setTask(plan, id, wanted)).map((change) => change.id);
       const goals = wanted === "verified" ? goalsToCheck(id, state) : [];
       return { state: wanted, from: found.state, changed, goals };
     },
   };
 }
+
+/** Nobody can have checked the result of a task that was never begun. */
+function refuseUnbegun(unbegun: readonly PlacedTask[]): void {
+  if (unbegun.length === 0) return;
+  const named = unbegun.map(({ id, task }) => `${id} ${JSON.stringify(oneLine(task.goal, 80))}`);
+  const text = `Nothing changed: ${joinNames(named, MAX_NAMED)} below it ${unbegun.length === 1 ? "was" : "were"} never begun.`;
+  throw new GoaldError("GOALD_PLAN", text, { hint: "Do what is left and verify it, or set it to abandoned." });
+}
+const MAX_NAMED = 2;
 
 /** Models also write "In progress" and "in-progress". */
 function readState(written: string): TaskState {

@@ -67,7 +67,7 @@ function eventOf(wanted: Change, state: AgentState): RecordedEvent | undefined {
 function follow(oracle: PlanOracle, wanted: Change): boolean {
   try {
     if (wanted.kind === "add") oracle.add(wanted.id, wanted.task, { tasks: MAX_TASKS, depth: MAX_PLAN_DEPTH });
-    else oracle.find(wanted.id).setState(wanted.state);
+    else oracle.set(wanted.id, wanted.state);
     return true;
   } catch {
     return false;

@@ -1,7 +1,7 @@
 /**
  * plan-oracle.ts -- the tree of tasks as a mutable one, written from the rules of OpenDevin's planner.
  *
- * The oracle shares no code with core/plan.ts. Where goald is stricter (negative places, closed parents, limits), it throws too.
+ * The oracle shares no code with core/plan.ts. Where goald is stricter (negative places, closed parents, verified before begun, limits), it throws too.
  */
 
 const STATES = ["open", "in_progress", "completed", "verified", "abandoned"];
@@ -36,6 +36,15 @@ class OracleTask {
     }
   }
 
+  /** Below this one: open, and nothing of it was ever more. */
+  get hasUnbegun(): boolean {
+    const left = this.subtasks.filter(({ state }) => state !== "abandoned");
+    return left.some((task) => {
+      const isLeaf = task.subtasks.filter(({ state }) => state !== "abandoned").length === 0;
+      return (isLeaf && task.state === "open") || task.hasUnbegun;
+    });
+  }
+
   get current(): OracleTask | null {
     for (const subtask of this.subtasks) if (subtask.state === "in_progress") return subtask.current;
     return this.state === "in_progress" ? this : null;
@@ -67,6 +76,12 @@ export class PlanOracle {
       task = next;
     }
     return task;
+  }
+
+  set(id: string, state: string): void {
+    const task = this.find(id);
+    if (state === "verified" && task.hasUnbegun) throw new Error("never begun");
+    task.setState(state);
   }
 
   add(parentId: string, given: OracleGoal, most: { readonly tasks: number; readonly depth: number }): void {

@@ -208,7 +208,42 @@ describe("an agent with a plan", () => {
       /^denied .*: 0 "Count to twelve" \(open\), 0\.0 "a" \(open\), 0\.0\.0 "a0" \(completed\), 0\.0\.1 "a1" \(open\)\. /,
     );
     expect(results[5]).toMatch(/: 0 "Count to twelve" \(open\), 0\.0 "a" \(open\)\. /);
+    expect(results[5]).toMatch(/set each to verified with modify_task, once you have checked it, or to abandoned\.$/);
     expect(isFinished(state)).toBe(true);
+  });
+
+  it("may not verify a task while tasks below it were never begun, and reads two of them", async () => {
+    const { results, plan } = await play([
+      add("0", "a", { goal: "a0" }, { goal: "a1" }, { goal: "a2" }),
+      set("0.0.0", "in_progress"),
+      set("0", "verified"),
+      set("0.0", "verified"),
+      set("0.0.1", "abandoned"),
+      set("0", "verified"),
+      add("0.0", "a3"),
+      set("0", "verified"),
+    ]);
+    expect(results[2]).toBe(
+      'failed plan Nothing changed: 0.0.1 "a1" and 0.0.2 "a2" below it were never begun. Do what is left and verify it, or set it to abandoned.',
+    );
+    expect(results[3]).toBe(results[2]);
+    expect(results[5]).toMatch(/^failed plan Nothing changed: 0\.0\.2 "a2" below it was never begun\. /);
+    expect(results[7]).toMatch(
+      /^failed plan Nothing changed: 0\.0\.2 "a2" and 0\.0\.3 "a3" below it were never begun\. /,
+    );
+    expect(plan[0]).toBe("0 in_progress Count to twelve");
+  });
+
+  it("names how many more were never begun", async () => {
+    const { results } = await play([...["a", "b", "c"].map((goal) => add("0", goal)), set("0", "verified")]);
+    expect(results[3]).toMatch(
+      /^failed plan Nothing changed: 0\.0 "a", 0\.1 "b" and 1 more below it were never begun\. /,
+    );
+  });
+
+  it.each(["completed", "abandoned"])("may set a task to %s with all that is below it, begun or not", async (state) => {
+    const { plan } = await play([add("0", "a", { goal: "a0" }), set("0", state)]);
+    expect(plan).toEqual([`0 ${state} Count to twelve`, `0.0 ${state} a`, `0.0.0 ${state} a0`]);
   });
 
   it("is paused when it asks for its end three times before that", async () => {

@@ -100,6 +100,7 @@ describe("an agent in the form plan", () => {
       act("add_task", { parent: "0", goal: "Look", subtasks: [{ goal: "Here" }, { goal: "There" }] }),
       FINISH,
       act("modify_task", { id: "0.0.1", state: "abandoned" }),
+      act("modify_task", { id: "0.0.0", state: "in_progress" }),
       VERIFIED,
       FINISH,
     ]);
@@ -107,7 +108,7 @@ describe("an agent in the form plan", () => {
     const [refusal] = observations(made, 3);
     expect(refusal).toMatchObject({ observation: "task_complete", extras: { status: "denied" } });
     for (const id of ["0", "0.0", "0.0.0", "0.0.1"]) expect(refusal.content).toContain(`${id} `);
-    expect(made.server.chats).toHaveLength(5);
+    expect(made.server.chats).toHaveLength(6);
     const { plan } = await made.loop.run();
     expect(JSON.stringify(plan)).toMatch(/Here","state":"verified".*There","state":"abandoned"/);
   });
