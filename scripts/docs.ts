@@ -101,7 +101,7 @@ one with a test, and both work as they are. A file of a shipped command's name r
 | \`stage(write)\` | a memory, message or timer that is committed together with the result |
 | \`use(service)\` | a service of \`needs\` |
 
-Nested calls and tasks run one after the other, up to seven levels deep and 1,000 for one call; the time limit stands still meanwhile. A
+Nested calls and tasks run one after the other, tasks up to seven levels deep (calls eight) and 1,000 for one call; the time limit stands still meanwhile. A
 command that acts only through \`call\`, \`run\` and \`stage\` is \`transactional\`: after a crash or a pause it runs again, and what
 it had asked for before returns its recorded result. It must ask for the same in the same order, or its outcome is unknown. A task of
 \`run\` may take 25 steps; its messages stay out of the agent's own.`;

@@ -2,10 +2,10 @@
 import type { ReplyForm } from "./agent-settings.ts";
 import type { CommandCall, Observation } from "./call.ts";
 import type { EventOf, OutputMode } from "./event.ts";
-import { type At, inFrame } from "./fold.ts";
+import { type At, inFrame, putCall } from "./fold.ts";
 import type { ActionForm, Frame } from "./frame.ts";
 import type { OutsideSource } from "./provenance.ts";
-import type { AgentState } from "./state.ts";
+import { type AgentState, openCommand } from "./state.ts";
 
 /** The command that the code of a reply calls. */
 export const RUN_CODE = "run_code";
@@ -35,6 +35,8 @@ export const IMPORT_FAILED = "import-failed";
 /** A cell that a refused command ended. It does not count either. */
 export const CELL_DENIED = "cell-denied";
 export const BAD_RESULT = "bad-result";
+/** Nested work that would be too deep, and a cell that failed because of it. */
+export const TOO_DEEP = "too-deep";
 
 /** A model whose cells fail this often in a row does not mend them. */
 export const MAX_FAILED_CELLS = 3;
@@ -72,12 +74,25 @@ export function methodsFound(state: AgentState, { names }: EventOf<"methods-foun
 /** Counts the failures of the frame's cells and results. */
 export function countCell(state: AgentState, { frame }: At, name: string, { status, code }: Observation): AgentState {
   if (code === BAD_RESULT) return inFrame(state, frame, (one) => ({ ...one, badResults: one.badResults + 1 }));
-  if (!isCellCommand(name) || (status !== "ok" && code !== CELL_FAILED)) return state;
-  return inFrame(state, frame, (one) => ({ ...one, failedCells: status === "ok" ? 0 : one.failedCells + 1 }));
+  if (!isCellCommand(name) || (status !== "ok" && code !== CELL_FAILED && code !== TOO_DEEP)) return state;
+  const outermost = outermostCommand(state);
+  const counted =
+    outermost && code === TOO_DEEP ? putCall(state, { ...outermost, tooDeep: (outermost.tooDeep ?? 0) + 1 }) : state;
+  return inFrame(counted, frame, (one) => ({ ...one, failedCells: status === "ok" ? 0 : one.failedCells + 1 }));
 }
 
 /** The forms in which a reply is text with a piece of code. */
 export const isActionForm = (form: ReplyForm | OutputMode): form is ActionForm => form === "react" || form === "code";
+
+/** The agent's own command below all nested work; undefined when there is none. */
+const outermostCommand = (state: AgentState) => openCommand(state, state.frames[1]?.origin?.callId ?? "");
+
+/** Why all sub-tasks end with an error: each level would try again, and the next one after it. Undefined while they may go on. */
+export function depthTrouble(state: AgentState) {
+  const { tooDeep = 0 } = outermostCommand(state) ?? {};
+  const text = `${MAX_FAILED_CELLS} pieces of code gave sub-tasks too deep. Do the work instead of passing it on.`;
+  return tooDeep < MAX_FAILED_CELLS ? undefined : { code: TOO_DEEP, text };
+}
 
 /** Why the frame must give up; undefined while it may go on. */
 export function cellTrouble({ failedCells, badResults }: Frame) {

@@ -9,7 +9,7 @@
 import { askApproval, awaitApproval } from "./approvals.ts";
 import { type Effect, stricterEffect } from "./call.ts";
 import { modelCallId } from "./call-ids.ts";
-import { cellTrouble, isActionForm } from "./cells.ts";
+import { cellTrouble, depthTrouble, isActionForm } from "./cells.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import { giveUp, giveUpReading, pop, requestCompletion } from "./end-frame.ts";
 import { MAX_DEATHS } from "./evolve-deaths.ts";
@@ -108,6 +108,8 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
       "step-limit",
       `It took ${frame.asked} steps, the most that a sub-task may take, and did not end.`,
     );
+  const problem = frame.kind === "run" ? depthTrouble(state) : undefined;
+  if (problem) return pop(frame, { resultSeq: null, problem });
   const trouble = cellTrouble(frame);
   if (trouble) return giveUp(frame, trouble.code, trouble.reason);
   const step = state.step + 1;

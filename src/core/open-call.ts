@@ -37,6 +37,8 @@ export type OpenCall =
       readonly results?: readonly NestedResult[];
       /** The last sub-tasks of this call that have ended, oldest first; absent: none. */
       readonly runs?: readonly EndedRun[];
+      /** Cells in its sub-tasks that failed because nested work would have been too deep; absent: none. */
+      readonly tooDeep?: number;
       /** The newest deed of its nested calls. */
       readonly did?: Deed;
       /** Absent until command-started, which has the number `seq`. */

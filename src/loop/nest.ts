@@ -7,11 +7,12 @@
 import { createHash } from "node:crypto";
 import type { NestedWork } from "#commands/execute.ts";
 import type { Observation } from "#core/call.ts";
+import { TOO_DEEP } from "#core/cells.ts";
 import { fail } from "#core/command.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
-import type { NamespaceChange } from "#core/ports/sandbox.ts";
+import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { openCommand } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
@@ -82,7 +83,7 @@ export class Nest {
     const commands = this.#commandsFor(this.#journal.state);
     const isInternal = commands.get(name)?.isInternal === true;
     const refused = this.#refusal("call", isInternal);
-    if (refused !== undefined) return fail("too-deep", refused);
+    if (refused) return fail(refused.code, refused.text);
     if (commands.get(name)?.closesTurn === true) return fail("not-nested", `${name} is only for the model.`);
     const problems = commands.checkArguments(name, args);
     if (problems.length > 0) return fail("bad-arguments", problems.join(" "));
@@ -105,7 +106,7 @@ export class Nest {
   async run(task: string, returns: Json, { form, received = [] }: RunHow = {}): Promise<unknown> {
     this.#lastEarlier = undefined;
     const refused = this.#refusal("run");
-    if (refused !== undefined) throw subtaskError({ code: "too-deep", text: refused });
+    if (refused) throw subtaskError(refused);
     checkSubtask(task, returns, form);
     const place = this.#nextPlace();
     const told = form === undefined ? {} : { form };
@@ -192,16 +193,16 @@ export class Nest {
   }
 
   /** Why no more work can be nested here. The same in every run of the command. */
-  #refusal(kind: Kind, isInternal = false): string | undefined {
+  #refusal(kind: Kind, isInternal = false): CellCallError | undefined {
     const { state } = this.#journal;
     const own = frameAt(state, this.#callId);
     // The innermost sub-task may use commands too.
     const most = kind === "call" ? MAX_FRAMES + 1 : MAX_FRAMES;
     if (own && state.frames.indexOf(own) + 1 >= most)
-      return `Nested work may be ${MAX_FRAMES - 1} levels deep. Do this part here instead.`;
+      return { code: TOO_DEEP, text: `Nested work may be ${most - 1} levels deep. Do this part here instead.` };
     const made = isInternal ? this.#internal - 1 : this.#ordinal - this.#internal;
-    if (made >= MAX_NESTED) return `A command may nest ${MAX_NESTED} calls and sub-tasks, and this one has done so.`;
-    return undefined;
+    const text = `A command may nest ${MAX_NESTED} calls and sub-tasks, and this one has done so.`;
+    return made >= MAX_NESTED ? { code: "too-many", text } : undefined;
   }
 
   async #observationOf(event: RecordedEvent): Promise<Observation> {

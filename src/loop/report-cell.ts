@@ -1,7 +1,7 @@
 /** report-cell.ts -- turns the outcome of a cell into the observation that the model reads. */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
-import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS } from "#core/cells.ts";
+import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS, TOO_DEEP } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
 import type { Frame } from "#core/frame.ts";
 import type { CellOutcome, CellProblem, LostName } from "#core/ports/sandbox.ts";
@@ -60,8 +60,11 @@ export function reportCell(outcome: CellOutcome, parts: ReportParts): Observatio
 const IMPORT_ERRORS = ["ImportError", "ModuleNotFoundError"];
 const HINT_TO_PRINT = "The code ran and showed nothing. End it with an expression, or print what you need to see.";
 /** A refused command is not a mistake in the code, as it is not one in the other forms. */
-const codeOf = ({ type, command }: CellProblem): string =>
-  IMPORT_ERRORS.includes(type) ? IMPORT_FAILED : command?.code === "denied" ? CELL_DENIED : CELL_FAILED;
+function codeOf({ type, command }: CellProblem): string {
+  if (IMPORT_ERRORS.includes(type)) return IMPORT_FAILED;
+  if (command?.code === "denied") return CELL_DENIED;
+  return command?.code === TOO_DEEP ? TOO_DEEP : CELL_FAILED;
+}
 
 function describeProblem(problem: CellProblem, parts: ReportParts): readonly string[] {
   const { kind, type, message, line, source } = problem;

@@ -220,6 +220,46 @@ describe("sub-tasks within sub-tasks", () => {
     expect(requests).toBe(9);
   });
 
+  const dig: CellBehaviour = async (_cell, _host, { run }) => ({ value: cellValue(await run("Dig.", {}, "code")) });
+  /** The model passes each sub-task on, whatever it reads. */
+  const digEndlessly = async (outer: CellBehaviour): Promise<Loop> => {
+    const script = ({ messages }: { readonly messages: readonly { readonly content: string }[] }, index: number) => {
+      if (messages.at(-1)?.content.includes("Dig.")) return block("dig");
+      return index === 0 ? cell("outer") : done();
+    };
+    const loop = await makeLoop({ script, sandbox: createFakeSandbox({ outer, dig }), settings: { stepLimit: 60 } });
+    expect(isFinished(await loop.run())).toBe(true);
+    return loop;
+  };
+
+  it("that pass their task on without end are ended with an error to the outermost code, after ten requests", async () => {
+    const loop = await digEndlessly(dig);
+    expect(loop.model.requests).toHaveLength(10 + 1);
+    const { observation } = await resultOf(loop);
+    expect(observation).toMatchObject({ status: "failed", code: "too-deep" });
+    expect(observation.text).toMatch(
+      /CommandError: The sub-task has no result: 3 pieces of code gave sub-tasks too deep/,
+    );
+  });
+
+  it("end without a request when the same code gives further ones", async () => {
+    const loop = await digEndlessly(async (_cell, _host, { run }) => {
+      const codes: string[] = [];
+      for (let time = 1; time <= 5; time++)
+        await run("Dig.", {}, "code").catch(({ command }: CommandError) => codes.push(command.code));
+      return { value: cellValue(codes) };
+    });
+    expect(JSON.parse((await resultOf(loop)).observation.text)).toEqual(Array<string>(5).fill("too-deep"));
+    expect(loop.model.requests).toHaveLength(10 + 1);
+  });
+
+  it("control: go on when the innermost one does the work after two attempts", async () => {
+    const digs = Array<string>(8).fill(block("dig"));
+    const { value, requests } = await solve({ outer: dig, dig }, [...digs, "RESULT:\nFound it."]);
+    expect(value).toBe("Found it.");
+    expect(requests).toBe(11);
+  });
+
   it("let the code of the innermost one use commands", async () => {
     const again: CellBehaviour = async (_cell, _host, { run, call }) => {
       try {

@@ -193,6 +193,17 @@ found`;
     expect(failed).toEqual([expect.stringMatching(/CommandError[\s\S]*levels deep/)]);
   });
 
+  it("G9: self-calls without end cost ten requests for each cell of the agent, until three have failed", async () => {
+    await using home = await makeSeedHome([
+      onTask(/Dig/, () => block("agent.run('Dig deeper', return_type=str)")),
+      onGoals(() => true, block("agent.run('Dig', return_type=str)")),
+    ]);
+    const ended = await home.run("code", { flags: ["--max-steps", "60"], code: 10 });
+    expect(ended.stdout).toContain("failing-cells");
+    expect(home.seen).toHaveLength(3 * 10);
+    expect(resultsOf(await home.log())).toEqual(Array(3).fill(expect.stringMatching(/CommandError[\s\S]*too deep/)));
+  });
+
   it("G10: after a cell the prompt holds the code and its result, and none of the nested messages", async () => {
     await using home = await makeSeedHome([
       onTask(/secret word/, () => "The word is xyzzy."),

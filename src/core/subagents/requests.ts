@@ -141,7 +141,7 @@ const MICRO = 1_000_000;
 // ---------------------------------------------------------------- in words
 
 const tooDeep = (most: number): Refused => ({
-  refused: "too-deep",
+  refused: "agents-too-deep",
   text:
     `No agent was started: ${most === 0 ? "agents may start no others here" : `agents may stand ${most} deep, and you are the last`}. ` +
     "Do the work yourself.",

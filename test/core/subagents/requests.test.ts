@@ -99,7 +99,7 @@ describe("a request for a sub-agent", () => {
 
   const deep: Origin = { agent: "top", depth: 2, outside: [] };
   it.each<[title: string, events: readonly NewEvent[], refused: string, words: RegExp]>([
-    ["its depth limit is reached", [created({ startedBy: deep })], "too-deep", /2 deep.*Do the work yourself/],
+    ["its depth limit is reached", [created({ startedBy: deep })], "agents-too-deep", /2 deep.*Do the work yourself/],
     [
       "the maximum number of sub-agents exists",
       [created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" })],
@@ -137,7 +137,7 @@ describe("a request for a sub-agent", () => {
 
   it("is never granted with a depth of zero", () => {
     expect(granted(stateOf(created()), wish(), { ...SUBAGENT_RULES, maxDepth: 0 })).toMatchObject({
-      refused: "too-deep",
+      refused: "agents-too-deep",
     });
   });
 
