@@ -1,13 +1,14 @@
 /**
  * browse_website -- answers a question about one web page, with quotes that are checked against the page.
  *
- * The page is saved in the workspace, so that the answer can be checked later. The file name depends only on the
+ * The page is saved in the workspace, so that the answer can be checked later. The file name is the title and a hash of the
  * address, so a second run has the same result. Without a model, the nearest passages are the answer.
  */
 import { createHash } from "node:crypto";
 import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
+import { slugWords } from "#core/text.ts";
 import { makeInert } from "#util/inert-markdown.ts";
 
 /** Passages for the model, in tokens. */
@@ -16,6 +17,8 @@ const MATERIAL_TOKENS = 5_000;
 const SHOWN_TOKENS = 2_000;
 const MAX_LINKS = 8;
 const MAX_QUOTES = 5;
+/** Of a name in `pages/`, in code points: with four bytes each, shorter than the 255 bytes of a file name. */
+const MAX_NAME_CHARS = 56;
 
 interface PageAnswer {
   readonly found: boolean;
@@ -206,12 +209,6 @@ function rankLinks(links: Page["links"], question: string): Page["links"] {
 }
 
 async function keepPage(page: Page, { workspace }: CommandContext): Promise<{ path?: string; words: string }> {
-  const host = new URL(page.url).hostname
-    .replace(/[^a-z0-9.-]/g, "-")
-    .slice(0, 60)
-    .replace(/\.+$/, "");
-  const address = createHash("sha256").update(page.url).digest("hex").slice(0, 8);
-  const path = `pages/${host}-${address}.md`;
   const head = [
     `url: ${page.url}`,
     `title: ${JSON.stringify(page.title)}`,
@@ -220,11 +217,32 @@ async function keepPage(page: Page, { workspace }: CommandContext): Promise<{ pa
     `sha256: ${page.sha256}`,
     ...page.remarks.map((remark) => `remark: ${JSON.stringify(remark)}`),
   ];
+  const kept = makeInert(`---\n${head.join("\n")}\n---\n\n${page.text}\n`);
   try {
-    await workspace.write(path, makeInert(`---\n${head.join("\n")}\n---\n\n${page.text}\n`));
+    const path = await choosePath(page, kept.slice(0, kept.indexOf("\ntitle: ") + 1), workspace);
+    await workspace.write(path, kept);
     return { path, words: `The whole page is kept in ${path}.` };
   } catch (error) {
     if (!isGoaldError(error) || error.code === "GOALD_STORE_FULL") throw error;
     return { words: `The page could not be kept: ${error.message}` };
   }
+}
+
+/** A file of that name that does not begin with this page's address stays, and the page gets a longer name. */
+async function choosePath(
+  { title, url }: Page,
+  begin: string,
+  workspace: CommandContext["workspace"],
+): Promise<string> {
+  const host = new URL(url).hostname
+    .replace(/[^a-z0-9.-]/g, "-")
+    .slice(0, MAX_NAME_CHARS)
+    .replace(/\.+$/, "");
+  const address = createHash("sha256").update(url).digest("hex");
+  const pathWith = (digits: number): string =>
+    `pages/${slugWords(title, MAX_NAME_CHARS) || host}-${address.slice(0, digits)}.md`;
+  const there = await workspace.stat(pathWith(4));
+  const range = { offset: 0, length: Buffer.byteLength(begin) };
+  const isOther = there && Buffer.from(await workspace.read(pathWith(4), range)).toString() !== begin;
+  return pathWith(isOther ? 12 : 4);
 }

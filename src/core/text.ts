@@ -56,6 +56,22 @@ export function joinNames(names: readonly string[], max: number, word = "and"): 
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${word} ${names.at(-1)}`;
 }
 
+/**
+ * The text as a part of a file name; empty without a letter or digit. Those of every script stay, in lower case. Latin letters
+ * lose their accents, and all else becomes a hyphen. `limit` is in code points, of up to four bytes.
+ */
+export function slugWords(text: string, limit: number): string {
+  const letters = text
+    .toWellFormed()
+    .normalize("NFKD")
+    .replace(/(\p{Script=Latin})\p{M}+/gu, "$1")
+    .replace(/\p{Default_Ignorable_Code_Point}|['’`]/gu, "")
+    .normalize("NFC")
+    .toLowerCase();
+  const words = letters.replace(/[^\p{L}\p{N}\p{M}]+/gu, "-").replace(/^[-\p{M}]+/u, "");
+  return [...words].slice(0, limit).join("").replace(/-+$/, "");
+}
+
 /** Folds white space and truncates to one line of `limit` characters, marked with an ellipsis. Never splits a surrogate pair. */
 export function oneLine(text: string, limit: number): string {
   const whole = text.trim();

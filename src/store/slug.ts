@@ -1,13 +1,13 @@
 /**
  * slug.ts -- derives an agent's id, which is also the name of its folder, from its name.
  *
- * Letters and digits of every script stay, in lower case. Latin letters lose their accents; every other character becomes a
- * hyphen. So an id is easy to type, cannot be an option, a hidden file, a path or a Windows device, and differs from other
- * ids on file systems that ignore case.
+ * An id is easy to type, cannot be an option, a hidden file, a path or a Windows device, and differs from other ids on file
+ * systems that ignore case.
  */
 
 import { GoaldError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
+import { slugWords } from "#core/text.ts";
 
 /** In code points: with four bytes each and a number appended, shorter than the 255 bytes of a file name. */
 const MAX_CHARS = 48;
@@ -15,15 +15,7 @@ const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin|conout|clock|com\d|lpt\d)$/;
 const WITHOUT_NAME = "agent";
 
 export function slugOf(name: string): string {
-  const letters = name
-    .toWellFormed()
-    .normalize("NFKD")
-    .replace(/(\p{Script=Latin})\p{M}+/gu, "$1")
-    .replace(/\p{Default_Ignorable_Code_Point}|['’`]/gu, "")
-    .normalize("NFC")
-    .toLowerCase();
-  const words = letters.replace(/[^\p{L}\p{N}\p{M}]+/gu, "-").replace(/^[-\p{M}]+/u, "");
-  const slug = [...words].slice(0, MAX_CHARS).join("").replace(/-+$/, "");
+  const slug = slugWords(name, MAX_CHARS);
   if (slug === "") return WITHOUT_NAME;
   return WINDOWS_DEVICE.test(slug) || slug === SHARED_MEMORY ? `${WITHOUT_NAME}-${slug}` : slug;
 }

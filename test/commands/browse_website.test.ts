@@ -20,6 +20,11 @@ const KEY = "MARKERkey-7f3a9c1e5b2d8f604a6c";
 const ECHO = `<title>Your key ${KEY}</title><h1>Key ${KEY}</h1><p>It is ${KEY}, and %4dARKERkey-7f3a9c1e5b2d8f604a6c too.</p>
 <p>![pixel](https://evil.example/p) &lt;img src=https://evil.example/q></p><a href="/more?key=${KEY}">more about ${KEY}</a>`;
 const redact = createValueRedactor([KEY]);
+const titled = (title: string) => ({
+  status: 200,
+  headers: { "content-type": "text/html; charset=utf-8" },
+  body: `<title>${title}</title><p>The same text everywhere.</p>`,
+});
 
 let site: ServiceServer;
 let desk: Desk;
@@ -29,6 +34,7 @@ beforeAll(async () => {
     if (path === "/moved") return { status: 302, headers: { location: "/news.html" }, body: "" };
     if (path === "/login") return { status: 302, headers: { location: `/echo?key=${KEY}` }, body: "" };
     if (path.startsWith("/echo")) return { status: 200, headers: { "content-type": "text/html" }, body: ECHO };
+    if (path.startsWith("/titled/")) return titled(decodeURIComponent(path.replace(/^.*\//, "")));
     if (path === "/picture") return { status: 200, headers: { "content-type": "image/png" }, body: "x" };
     const body = await readFile(`${PAGES}${path}`, "utf8").catch(() => undefined);
     if (body === undefined) return { status: 404, body: "" };
@@ -107,7 +113,7 @@ describe("browse_website", () => {
     const { artifacts, text } = await browse("/forum.html", "Price of tea?", reply).result;
     expect(text).toMatch(/^Not on this page, as far as it was read\. It is about sails\.\n\nPage: Drying sails/);
     await browse("/forum.html#x", "Price of coffee?", reply).result;
-    expect(artifacts).toEqual([expect.stringMatching(/^pages\/127\.0\.0\.1-[0-9a-f]{8}\.md$/)]);
+    expect(artifacts).toEqual([expect.stringMatching(/^pages\/drying-sails-boat-forum-[0-9a-f]{4}\.md$/)]);
     expect(await readdir(join(desk.folder, "pages"))).toHaveLength(1);
     const kept = await readFile(join(desk.folder, artifacts[0] as string), "utf8");
     const expected = await readFile(`${PAGES}/forum.html.expected`, "utf8");
@@ -118,6 +124,43 @@ describe("browse_website", () => {
     expect(kept.split("\n---\n\n")[1]?.replaceAll(site.origin, "https://site.example")).toBe(
       expected.slice(expected.indexOf("\n") + 1),
     );
+  });
+
+  const keep = async (path: string): Promise<string> => {
+    const { artifacts } = await browse(path, "What?", () => ({ found: false, answer: "No.", quotes: [] })).result;
+    expect(artifacts).toHaveLength(1);
+    return artifacts[0] as string;
+  };
+
+  it.each<[title: string, name: string]>([
+    ["Which strings suit heavy topspin?", "which-strings-suit-heavy-topspin"],
+    ["Zoë’s Müsli – 2.0 | Shop", "zoes-musli-2-0-shop"],
+    ["東京の天気", "東京の天気"],
+    ["../../etc/passwd", "etc-passwd"],
+    [".goald \u202Etxt.exe CON", "goald-txt-exe-con"],
+    ["x".repeat(300), "x".repeat(56)],
+    ["𠀀".repeat(90), "𠀀".repeat(56)],
+    ["🤖 …", "127.0.0.1"],
+    ["", "127.0.0.1"],
+  ])("names the file of a page %j after its title, else after its host", async (title, name) => {
+    const path = await keep(`/titled/${encodeURIComponent(title)}`);
+    expect(path.replace(/-[0-9a-f]{4}\.md$/, "")).toBe(`pages/${name}`);
+    expect(await readdir(join(desk.folder, "pages"))).toEqual([path.replace("pages/", "")]);
+  });
+
+  it("gives a page its name again, and pages of other addresses other names", async () => {
+    const [first, second, again] = [await keep("/titled/a"), await keep("/titled/b/a"), await keep("/titled/a")];
+    expect(again).toBe(first);
+    expect(second).not.toBe(first);
+  });
+
+  it("gives a page a longer name when a file of another origin has its own", async () => {
+    const taken = await keep("/titled/a");
+    await desk.workspace.write(taken, '---\nurl: https://other.example/\ntitle: "a"\n---\n');
+    const longer = await keep("/titled/a");
+    expect(longer).toMatch(/^pages\/a-[0-9a-f]{12}\.md$/);
+    expect(await keep("/titled/a")).toBe(longer);
+    expect(await readFile(join(desk.folder, taken), "utf8")).toContain("other.example");
   });
 
   it("keeps a page that echoes a key without it, and shows it neither to the model nor in the answer", async () => {
