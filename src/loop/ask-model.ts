@@ -16,6 +16,7 @@ import { oneLine } from "#core/text.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
+import { withClosingWords } from "./closing-words.ts";
 import { type ComposeParts, composeRequest } from "./compose-request.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { openPurse } from "./embedding-purse.ts";
@@ -149,7 +150,8 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
     return effectless({ events: [{ type: "reply-rejected", step, problems, ...bad }] });
   }
   const { call, further = [], repaired, thoughts } = reading;
-  const calls = [{ call, thought: thoughts.speak || thoughts.text }, ...further];
+  const thought = thoughts.speak || thoughts.text;
+  const calls = [{ call: withClosingWords(call, thought, frame), thought }, ...further];
   const leaving = await parts.describeLeaving?.(
     calls.map(({ call }) => call),
     journal,

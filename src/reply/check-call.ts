@@ -7,6 +7,7 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema } from "#core/command.ts";
+import { TASK_COMPLETE } from "#core/command-names.ts";
 import { createAjv } from "#util/create-ajv.ts";
 import { type Aliases, findCommandName } from "./aliases.ts";
 import { arrangeArguments } from "./arrange-args.ts";
@@ -97,13 +98,20 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
           return rejectCall(name, describeRepeatedArgument(name, arranged.name));
         case "placeholder":
           return rejectTemplate(describePlaceholder(name, arranged.name, arranged.value));
-        case "args":
-          if (deciding(name)(arranged.args))
-            return { kind: "valid", call: { name, args: { ...arranged.args } }, thought: arranged.thought };
-          return rejectCall(name, ...describeErrors(wording(name), deciding(name).errors, arranged.args, name, schema));
+        case "args": {
+          const given = withReason(name, arranged.args, schema);
+          if (deciding(name)(given)) return { kind: "valid", call: { name, args: given }, thought: arranged.thought };
+          return rejectCall(name, ...describeErrors(wording(name), deciding(name).errors, given, name, schema));
+        }
       }
     },
   };
+}
+
+/** The command that ends the work needs no reason: the last thought stands in for it (loop/closing-words.ts). */
+function withReason(name: string, args: CommandCall["args"], { properties }: ArgsSchema): CommandCall["args"] {
+  const isMissing = name === TASK_COMPLETE && properties.reason !== undefined && (args.reason ?? null) === null;
+  return isMissing ? { ...args, reason: "" } : { ...args };
 }
 
 interface ArgumentRules extends Pick<ReplyCatalogue, "schemas" | "closed"> {

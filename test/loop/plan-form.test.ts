@@ -113,6 +113,22 @@ describe("an agent in the form plan", () => {
     expect(JSON.stringify(plan)).toMatch(/Here","state":"verified".*There","state":"abandoned"/);
   });
 
+  it.each(["finish", "done", "task_complete"])(
+    "ends by a bare %s with its last thought as closing words",
+    async (name) => {
+      const made = await make([think("First the file."), think("The file is there."), VERIFIED, act(name)], {
+        aliases: { commands: { done: "task_complete" }, args: {} },
+      });
+      const { frames } = await made.loop.run();
+      expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "The file is there." });
+    },
+  );
+
+  it("control: ends by a finish with a reason with this reason", async () => {
+    const made = await make([think("First the file."), VERIFIED, act("finish", { reason: "Done." })]);
+    expect((await made.loop.run()).frames[0].phase).toMatchObject({ kind: "resting", reason: "Done." });
+  });
+
   it("begins the next turn with a plan of its own, and without the actions of the last one", async () => {
     const made = await make([VERIFIED, FINISH, FINISH, VERIFIED, FINISH]);
     await made.loop.run();
@@ -160,7 +176,7 @@ describe("a person who looks on", () => {
       "I just talk.",
       act("write", { path: "a.md", content: "a" }),
       VERIFIED,
-      FINISH,
+      act("finish", { reason: "The file is there." }),
     ]);
     await loop.run();
     const { all } = await loadRegistry(["commands"], ALL_READY);
@@ -183,7 +199,7 @@ describe("a person who looks on", () => {
     expect(text).toContain("Reply: I just talk.");
     expect(text).toMatch(/Reply not usable: .*keys action and args/);
     expect(text).toMatch(/Command: write_to_file \{"file":"a\.md","text":"a"\}\nResult \(ok\): Wrote a\.md/);
-    expect(text).toContain("Completed:");
+    expect(text).toContain("Completed: The file is there.");
     expect(pieces).toEqual([]);
     const thoughts = loop.shown.flatMap((event) => (event.type === "command-requested" ? [event.thought] : []));
     expect(thoughts).toEqual(["First the file.", "", "", ""]);

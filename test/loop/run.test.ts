@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { type Command, type CommandWrite, defineCommand, succeed, wait } from "#core/command.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
+import type { Aliases } from "#reply/aliases.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { replaceCommit } from "../helpers/power-cut.ts";
 
@@ -138,6 +140,39 @@ describe("the main loop", () => {
     await loop.run();
     expect((await loop.events()).length).toBe(before);
     expect(loop.model.requests).toHaveLength(1);
+  });
+});
+
+describe("the end of the work without a reason", () => {
+  const aliases = JSON.parse(readFileSync(new URL("../../config/aliases.json", import.meta.url), "utf8")) as Aliases;
+  const names = Object.entries(aliases.commands).flatMap(([alias, name]) => (name === "task_complete" ? [alias] : []));
+  const endedBy = async (...script: readonly string[]) => (await makeLoop({ script, aliases })).run();
+
+  it.each(["task_complete", ...names])(
+    "is accepted by the name %s, with the thought as closing words",
+    async (name) => {
+      const { frames, step } = await endedBy(reply(name, {}, "All prices are in prices.md."));
+      expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "All prices are in prices.md." });
+      expect(step).toBe(1);
+    },
+  );
+
+  it.each([null, "", " \n"])("is accepted with the reason %j", async (reason) => {
+    const { frames } = await endedBy(reply("finish", { reason }, "All is done."));
+    expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "All is done." });
+  });
+
+  it("has the thought of an earlier reply when the last one has none", async () => {
+    const bare = '{"command":{"name":"finish","args":{}}}';
+    const { frames } = await endedBy(reply("read_file", { file: "a" }, "First a."), bare);
+    expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "First a." });
+    expect((await endedBy(bare)).frames[0].phase).toMatchObject({ reason: "The model gave no reason." });
+  });
+
+  it("control: other commands need their arguments, and a reason that is given counts", async () => {
+    const loop = await makeLoop({ script: [reply("read_file"), done("Given.")], aliases });
+    expect((await loop.run()).frames[0].phase).toMatchObject({ reason: "Given." });
+    expect((await loop.events()).filter(({ type }) => type === "reply-rejected")).toHaveLength(1);
   });
 });
 
