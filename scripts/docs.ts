@@ -56,9 +56,11 @@ const METHODS = `## Methods
 A home with many commands need not list all of them in every prompt. A command with \`listed: false\` is a method: \`method_search\` finds it by
 what it does, and the model and code may call it by its name at any time. Profile, policy, limits and log are those of any command.
 
-- The search compares a description with the signature and the docstring of each method: by shared words, and by vectors of the memory's
-  embedder. Without a server it compares words and spellings. Vectors that were bought from a server are kept in
-  \`.goald/method-vectors.json\`.
+- The search compares a description with the name, the signature and the docstring of each method: by shared and related words, and by
+  vectors of the memory's embedder. Without a server the offline embedder gives the vectors. Those that were bought from a server are kept
+  in \`.goald/method-vectors.json\`.
+- It returns at least three methods if there are so many. At nearly equal scores those of the home (group \`own\`, and Python helpers)
+  come before shipped commands.
 - In the forms \`json\` and \`tools\` a search finds what the prompt does not list; in \`react\` and \`code\` it finds all commands. The
   twenty methods that were found last are in the last message of the prompt, so that a server can cache the rest.
 - A name that does not exist is answered with what the search finds for it.

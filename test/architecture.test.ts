@@ -84,7 +84,7 @@ const ROOMS: readonly Room[] = [
     "node:timers/promises",
   ),
   // The methods that fit a description: by the same words and vectors as memories.
-  room("src/memory/methods/*.ts", CORE, UTIL, "\\.\\./(lexical|vectors)/[\\w-]+\\.ts", "node:crypto"),
+  room("src/memory/methods/*.ts", CORE, UTIL, "\\.\\./(lexical|vectors|words)/[\\w-]+\\.ts", "node:crypto"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, FILES, "node:(dns|events|net)", "node:stream/promises", "ipaddr\\.js", "undici"),
   // Child processes with walls around them. The services import it: it is below them.

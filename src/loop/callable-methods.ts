@@ -27,6 +27,7 @@ export function createCallableMethods(
 ): CallableMethods {
   const unlisted = new Set(commands.flatMap(({ name, listed }) => (listed === false ? [name] : [])));
   const helpers = new Map(modules.flatMap(({ functions }) => functions.map((one) => [one.name, one] as const)));
+  const shipped = new Set(commands.flatMap(({ name, group }) => (group === "own" ? [] : [name])));
   let functions: CodeFunctions | undefined;
   let list: string | undefined;
   let texts: readonly MethodText[] | undefined;
@@ -59,7 +60,11 @@ export function createCallableMethods(
     isUnlisted: (name) => unlisted.has(name) || helpers.has(name),
     get texts() {
       const names = [...commands.map(({ name }) => name), ...helpers.keys()].filter((name) => name !== METHOD_SEARCH);
-      texts ??= describe(names).map((one) => ({ name: one.name, text: describeFunction(one) }));
+      texts ??= describe(names).map((one) => ({
+        name: one.name,
+        text: describeFunction(one),
+        isOwn: !shipped.has(one.name),
+      }));
       return texts;
     },
   };

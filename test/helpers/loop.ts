@@ -30,7 +30,7 @@ import type { RunParts } from "#loop/run-parts.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/load-agent.ts";
@@ -114,7 +114,7 @@ export interface Loop {
   runAll(change?: RunChange): Promise<void>;
 }
 
-const METHODS = createMethodIndex({ embedder: openHashEmbedder(), report: () => undefined });
+const METHODS = createMethodIndex({ embedder: openWordEmbedder(), report: () => undefined });
 
 const NO_MEMORY: LongTermMemory = { remote: false, recall: async () => [] };
 

@@ -11,7 +11,7 @@ import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { suggestMethods } from "#loop/method-search.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { wordsOfMode } from "#prompt/form-words.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
@@ -60,16 +60,15 @@ describe("an unlisted command", () => {
     expect(first).toContain('"method_search"');
     expect(first).not.toContain("whisper_softly");
     expect(second).toContain('"whisper_softly", args: "text": "<what to say>" -- says a text in a low voice.');
-    expect(second).not.toContain("shout_loudly");
     const [system, , last] = [0, 1, -1].map((at) => loop.model.requests[1]?.messages.at(at)?.content);
     expect(system).toBe(loop.model.requests[0]?.messages[0]?.content);
     expect(last).toContain("whisper_softly");
     expect(results[0]).toMatchObject({ status: "ok" });
-    expect(results[0]?.text).toBe(
+    expect(String(results[0]?.text).split("\n")[0]).toBe(
       "`whisper_softly(text: str) -> str`: Says a text in a low voice. Arguments: text: what to say.",
     );
     expect(results[1]?.text).toBe("whisper_softly said hello");
-    expect(state.foundMethods).toEqual(["whisper_softly"]);
+    expect(state.foundMethods).toEqual(["whisper_softly", "shout_loudly"]);
   });
 
   it("runs when the model calls it by a name that it has not searched for", async () => {
@@ -125,6 +124,13 @@ describe("method_search", () => {
     expect(results[0]?.text).toBe("`add_commas(text: str) -> str`: Puts commas between the words of a text.");
     expect(requests[1]).toMatch(/\n`add_commas\(text: str\) -> str`: Puts commas/);
     expect(of("reply-rejected")[0]?.problems[0]).toMatch(/There is no command "add_commas"/);
+  });
+
+  it("searches what the home brings as its own, and shipped commands as shipped", async () => {
+    const { all } = await loadRegistry(["commands", REACT_METHODS], ALL_READY);
+    const { texts } = createCommandSets(all, { commands: {}, args: {} }, MODULES)(initialState).callable;
+    const isOwn = (method: string) => texts.find(({ name }) => name === method)?.isOwn;
+    expect(["add_commas", "shrink_image", "read_file", "google"].map(isOwn)).toEqual([true, true, false, false]);
   });
 
   it("keeps the twenty methods that were found last", async () => {
@@ -194,7 +200,7 @@ describe("code", () => {
   it("searches, reads the lines, and leaves the found methods to the next prompt", async () => {
     const found: unknown[] = [];
     const search: CellBehaviour = async (_cell, _host, { call }) => {
-      found.push(await call("method_search", { description: "say it in a low voice" }));
+      found.push(String(await call("method_search", { description: "say it in a low voice" })).split("\n")[0]);
     };
     const sandbox = createFakeSandbox({ search });
     const script = [cell("search"), done()];
@@ -204,7 +210,7 @@ describe("code", () => {
     ]);
     expect(requests[0]).not.toContain("whisper_softly");
     expect(requests[1]).toContain('"whisper_softly", args:');
-    expect(state.foundMethods).toEqual(["whisper_softly"]);
+    expect(state.foundMethods[0]).toBe("whisper_softly");
   });
 
   it("that uses a name that does not exist is answered with what the search finds for it", async () => {
@@ -271,7 +277,7 @@ describe("a name that does not exist", () => {
   it("in code is answered with functions of Python", async () => {
     const { all } = await loadRegistry(["commands", REACT_METHODS], { methods: { ready: true } });
     const commandsFor = createCommandSets(all, { commands: {}, args: {} }, MODULES);
-    const methods = createMethodIndex({ embedder: openHashEmbedder(), report: () => undefined });
+    const methods = createMethodIndex({ embedder: openWordEmbedder(), report: () => undefined });
     const { signal } = new AbortController();
     const suggest = (name: string) => suggestMethods(name, initialState, { commandsFor, methods }, signal);
     expect((await suggest("send_discord"))[0]).toMatch(/^`send_message_discord\(msg: str, image: str \| None/);

@@ -5,11 +5,15 @@ import type { MethodQuery, MethodText } from "#core/ports/methods.ts";
 import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { openWordTable } from "#memory/words/word-table.ts";
 import { describeMany, isSeedMethod, REACT_METHODS } from "../helpers/react-methods/methods.ts";
+import { PARAPHRASES } from "./method-paraphrases.ts";
 
 const { signal } = new AbortController();
 const FREE: EmbeddingPurse = { take: () => undefined, settle: () => undefined, isShort: false };
-const offline = () => createMethodIndex({ embedder: openHashEmbedder(), report: (problem) => problems.push(problem) });
+const open = (embedder: Embedder) => createMethodIndex({ embedder, report: (problem) => problems.push(problem) });
+const offline = () => open(openWordEmbedder());
 const problems: string[] = [];
 
 const textsOf = (commands: Parameters<typeof createCodeFunctions>[0]): readonly MethodText[] =>
@@ -17,21 +21,24 @@ const textsOf = (commands: Parameters<typeof createCodeFunctions>[0]): readonly 
 
 let stubs: readonly RegisteredCommand[];
 let fifteen: readonly MethodText[];
+/** The fifteen among a thousand others, and beside the shipped commands. */
+let many: readonly MethodText[];
+let both: readonly MethodText[];
 beforeAll(async () => {
   stubs = (await loadRegistry([REACT_METHODS], ALL_READY)).all.filter(isSeedMethod);
-  fifteen = textsOf(stubs);
+  fifteen = textsOf(stubs).map((method) => ({ ...method, isOwn: true }));
+  const args = { type: "object", properties: {} } as const;
+  many = [...textsOf(describeMany(1_000).map((one) => ({ ...one, args }))), ...fifteen];
+  both = [...textsOf((await loadRegistry(["commands"], ALL_READY)).all), ...fifteen];
 });
+const EXAMPLE = ["send_message_discord", "send_slack_message", "send_slack_image"];
 const find = (description: string, methods = fifteen, more: Partial<MethodQuery> = {}) =>
   offline().search(methods, { description, count: 6, ...more }, signal);
 
 describe("a search among the fifteen methods of seed 001, offline", () => {
-  it("finds those of the seed for its own example, in its order, and no other", async () => {
+  it("finds those of the seed for its own example first, in its order", async () => {
     expect(fifteen).toHaveLength(15);
-    expect(await find("Send a Discord message")).toEqual([
-      "send_message_discord",
-      "send_slack_message",
-      "send_slack_image",
-    ]);
+    expect((await find("Send a Discord message")).slice(0, 3)).toEqual(EXAMPLE);
   });
 
   it.each([
@@ -53,7 +60,6 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
   });
 
   it("finds for an invented name only what it may mean", async () => {
-    const both = textsOf([...(await loadRegistry(["commands"], ALL_READY)).all, ...stubs]);
     const named = (name: string) => find(name, both, { isName: true });
     expect((await named("send_discord"))[0]).toBe("send_message_discord");
     expect((await named("write_into_file"))[0]).toBe("write_to_file");
@@ -74,9 +80,10 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
     expect(await find("undefined_name", both)).not.toEqual([]);
   });
 
-  it("finds none when nothing fits", async () => {
-    expect(await find("multiply matrices")).toEqual([]);
-    expect(await find("  ")).toEqual([]);
+  it("finds at least three where nothing fits, and none for a description without words", async () => {
+    expect((await find("multiply matrices")).length).toBeGreaterThanOrEqual(3);
+    expect(await find("multiply matrices", fifteen.slice(0, 1))).toHaveLength(1);
+    expect(await find(" ? ")).toEqual([]);
     expect(await find("Send a Discord message", [])).toEqual([]);
   });
 
@@ -87,9 +94,7 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
   });
 
   it("finds the same beside the shipped commands, and these by what they do", async () => {
-    const both = textsOf([...(await loadRegistry(["commands"], ALL_READY)).all, ...stubs]);
-    const seeds = ["send_message_discord", "send_slack_message", "send_slack_image"];
-    expect(await find("Send a Discord message", both)).toEqual(seeds);
+    expect((await find("Send a Discord message", both)).slice(0, 3)).toEqual(EXAMPLE);
     const firstOf = async (description: string) => (await find(description, both))[0];
     expect(await firstOf("read a text file")).toBe("read_file");
     expect(await firstOf("write a file")).toBe("write_to_file");
@@ -98,14 +103,55 @@ describe("a search among the fifteen methods of seed 001, offline", () => {
   });
 
   it("finds the same among a thousand others", async () => {
-    const args = { type: "object", properties: {} } as const;
-    const many = textsOf([...describeMany(1_000).map((one) => ({ ...one, args })), ...stubs]);
     expect(many).toHaveLength(1_015);
     const index = offline();
     const query = { description: "Send a Discord message", count: 6 };
-    const expected = ["send_message_discord", "send_slack_message", "send_slack_image"];
-    expect(await index.search(many, query, signal)).toEqual(expected);
-    expect(await index.search(many, query, signal)).toEqual(expected);
+    const first = await index.search(many, query, signal);
+    expect(first.slice(0, 3)).toEqual(EXAMPLE);
+    expect(await index.search(many, query, signal)).toEqual(first);
+  });
+
+  it("finds by shared words while the table of words is missing", async () => {
+    const index = open(openWordEmbedder(() => openWordTable(Buffer.alloc(9))));
+    const query = { description: "Send a Discord message", count: 3 };
+    expect((await index.search(fifteen, query, signal))[0]).toBe("send_message_discord");
+  });
+
+  it("prefers a method of the home to a shipped one that fits as well, not to one that fits better", async () => {
+    const tells = { name: "tell_story", text: "`tell_story()`: Tells a story." };
+    const own = { name: "tell_tale", text: "`tell_tale()`: Tells a story.", isOwn: true };
+    const other = { name: "sharpen_pencil", text: "`sharpen_pencil()`: Sharpens a pencil.", isOwn: true };
+    const twin = { ...own, name: "tell_story_again", text: tells.text };
+    expect((await find("tell a story", [tells, other]))[0]).toBe("tell_story");
+    expect(await find("tells", [tells, twin, other])).toEqual(["tell_story_again", "tell_story", "sharpen_pencil"]);
+    expect((await find("tells", [tells, { ...twin, isOwn: false }, other]))[0]).toBe("tell_story");
+  });
+});
+
+describe("a search in other words", () => {
+  /** Shares of the paraphrases that find their method first, and among the first three. */
+  async function sharesOf(methods: readonly MethodText[], embedder: Embedder) {
+    const index = open(embedder);
+    let [first, firstThree] = [0, 0];
+    for (const { description, fits } of PARAPHRASES) {
+      const found = await index.search(methods, { description, count: 3 }, signal);
+      if (fits.includes(found[0] ?? "")) first++;
+      if (found.some((name) => fits.includes(name))) firstThree++;
+    }
+    return { first: first / PARAPHRASES.length, firstThree: firstThree / PARAPHRASES.length };
+  }
+
+  it.each([
+    ["among the fifteen", () => fifteen, 0.6, 0.8],
+    ["among a thousand others", () => many, 0.5, 0.7],
+    ["beside the shipped commands", () => both, 0.5, 0.6],
+  ])("finds most methods offline %s, and by spelling few", async (_where, methods, least, leastThree) => {
+    const byMeaning = await sharesOf(methods(), openWordEmbedder());
+    expect(byMeaning.first).toBeGreaterThanOrEqual(least);
+    expect(byMeaning.firstThree).toBeGreaterThanOrEqual(leastThree);
+    const bySpelling = await sharesOf(methods(), openHashEmbedder());
+    expect(bySpelling.first).toBeLessThan(least / 2);
+    expect(bySpelling.firstThree).toBeLessThan(leastThree);
   });
 });
 
@@ -137,11 +183,10 @@ function topicEmbedder(changes: Partial<Embedder> = {}) {
 
 describe("a search with a server's embedder", () => {
   const description = "post in the chat";
-  const index = (embedder: Embedder) => createMethodIndex({ embedder, report: (problem) => problems.push(problem) });
 
   it("finds by meaning what shares no word, and buys each vector once", async () => {
     const { embedder, requests } = topicEmbedder();
-    const methods = index(embedder);
+    const methods = open(embedder);
     expect(methods.remote).toBe(true);
     const query = { description, count: 3, purse: FREE };
     const found = await methods.search(fifteen, query, signal);
@@ -150,7 +195,8 @@ describe("a search with a server's embedder", () => {
     const more = [...fifteen, { name: "wave", text: "`wave()`: Waves in the chat." }];
     await Promise.all([methods.search(more, query, signal), methods.search(more, query, signal)]);
     expect(requests.map(({ length }) => length)).toEqual([1, 15, 1, 1, 1]);
-    expect(await find(description, fifteen)).toEqual([]);
+    const spelled = await open(openHashEmbedder()).search(fifteen, query, signal);
+    expect(spelled.filter((name) => name.includes("slack"))).toEqual([]);
   });
 
   it("buys no vector that another process has bought, and each that changed", async () => {
@@ -183,7 +229,10 @@ describe("a search with a server's embedder", () => {
   });
 
   it("keeps what it bought before the agent's limits ended the purchase", async () => {
-    const many = Array.from({ length: 200 }, (_, at) => ({ name: `m${at}`, text: `method ${at} for the weather` }));
+    const crowd = Array.from({ length: 200 }, (_, at) => ({
+      name: `weather_${at}`,
+      text: `method ${at} for the weather`,
+    }));
     const { embedder, requests } = topicEmbedder();
     let left = 100;
     const paying: Embedder = {
@@ -203,24 +252,23 @@ describe("a search with a server's embedder", () => {
         if (left < 0) throw new Error("nothing left");
       },
     };
-    const methods = index(paying);
-    expect(await methods.search(many, { description: "weather 7", count: 1, purse }, signal)).toEqual(["m7"]);
+    const methods = open(paying);
+    expect(await methods.search(crowd, { description: "weather 7", count: 1, purse }, signal)).toEqual(["weather_7"]);
     expect(requests.map(({ length }) => length)).toEqual([1, 96]);
-    await methods.search(many, { description: "weather 7", count: 1, purse: FREE }, signal);
+    await methods.search(crowd, { description: "weather 7", count: 1, purse: FREE }, signal);
     expect(requests.slice(2).map(({ length }) => length)).toEqual([1, 96, 8]);
   });
 
   it("sends nothing without a purse", async () => {
     const { embedder, requests } = topicEmbedder();
-    await index(embedder).search(fifteen, { description: "Send a Discord message", count: 3 }, signal);
+    await open(embedder).search(fifteen, { description: "Send a Discord message", count: 3 }, signal);
     expect(requests).toEqual([]);
   });
 
   it("uses words when the server does not answer, or when the agent cannot pay", async () => {
     const failing = topicEmbedder({ embed: () => Promise.reject(new Error("no such server")) }).embedder;
-    const expected = ["send_message_discord", "send_slack_message", "send_slack_image"];
-    const query = { description: "Send a Discord message", count: 6, purse: FREE };
-    expect(await index(failing).search(fifteen, query, signal)).toEqual(expected);
+    const query = { description: "Send a Discord message", count: 3, purse: FREE };
+    expect(await open(failing).search(fifteen, query, signal)).toEqual(EXAMPLE);
     expect(problems.at(-1)).toMatch(/no such server/);
     const short = topicEmbedder({
       embed: async (texts, _signal, purse) => {
@@ -235,7 +283,7 @@ describe("a search with a server's embedder", () => {
         throw new Error("nothing left");
       },
     };
-    expect(await index(short).search(fifteen, { ...query, purse }, signal)).toEqual(expected);
+    expect(await open(short).search(fifteen, { ...query, purse }, signal)).toEqual(EXAMPLE);
   });
 
   it("compares no vectors of two embedders, when the server's is replaced by the local one", async () => {
@@ -252,7 +300,7 @@ describe("a search with a server's embedder", () => {
         return made;
       },
     };
-    const found = await index(changing).search(fifteen, { description, count: 3, purse: FREE }, signal);
-    expect(found).toEqual([]);
+    const found = await open(changing).search(fifteen, { description, count: 3, purse: FREE }, signal);
+    expect(found).toEqual(await find(description, fifteen, { count: 3 }));
   });
 });

@@ -5,17 +5,19 @@ export interface MethodText {
   readonly name: string;
   /** Signature and docstring. */
   readonly text: string;
+  /** True for what the home brings. It comes before a shipped command that fits about as well. Default: false. */
+  readonly isOwn?: boolean;
 }
 
 export interface MethodQuery {
   readonly description: string;
-  /** Maximum number of results. Methods that fit much worse than the best one are left out. */
+  /** Maximum number of results. From the fourth on, methods that fit much worse than the best one are left out. */
   readonly count: number;
   /** Methods that may be found. Default: all. */
   isAllowed?(name: string): boolean;
   /** True: the description is a name that does not exist, and only methods that it may mean are found. */
   readonly isName?: boolean;
-  /** Pays for a server's embeddings. Absent: nothing is sent, and words and spelling decide. */
+  /** Pays for a server's embeddings. Absent: nothing is sent, and words and offline vectors decide. */
   readonly purse?: EmbeddingPurse;
 }
 
@@ -23,8 +25,8 @@ export interface MethodIndex {
   /** True when a search with a purse may send requests. */
   readonly remote: boolean;
   /**
-   * Names of the methods that fit, best first. Never fails: without an embedder it uses words alone. The index of a list is kept
-   * while the list exists.
+   * Names of the methods that fit, best first: at least three if so many are allowed. Never fails: without an embedder it uses
+   * words alone. The index of a list is kept while the list exists.
    */
   search(methods: readonly MethodText[], query: MethodQuery, signal: AbortSignal): Promise<readonly string[]>;
 }

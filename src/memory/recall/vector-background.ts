@@ -13,7 +13,7 @@
  * of vectors has doubled.
  */
 import { type WeighWord, type WordSet, weightedJaccard } from "../lexical/word-set.ts";
-import { dot, meanOf } from "../vectors/unit-vector.ts";
+import { centreVector, dot, meanOf } from "../vectors/unit-vector.ts";
 
 /** Rows whose cosines are the background, and those of them whose pairs are compared by words. */
 const SAMPLE_ROWS = 256;
@@ -64,13 +64,7 @@ export class VectorBackground {
 
   /** Returns the query to search with, or undefined for one that is like the mean of all rows. */
   centre(query: Float32Array): Float32Array | undefined {
-    const centred = Float32Array.from(query);
-    for (let at = 0; at < centred.length; at++) centred[at] = (centred[at] as number) - (this.#mean[at] as number);
-    const squared = dot(centred, centred);
-    if (squared < NOTHING) return undefined;
-    const factor = 1 / Math.sqrt(squared);
-    for (let at = 0; at < centred.length; at++) centred[at] = (centred[at] as number) * factor;
-    return centred;
+    return centreVector(query, this.#mean);
   }
 
   /** `centred` is a result of `centre`. */

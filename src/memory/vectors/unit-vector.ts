@@ -140,3 +140,30 @@ export function meanOf(vectors: readonly Float32Array[], dimensions: number): Fl
     for (let at = 0; at < dimensions; at++) sum[at] = (sum[at] as number) + (vector[at] as number);
   return Float32Array.from(sum, (component) => component / Math.max(1, vectors.length));
 }
+
+/** Squared length that is rounding. */
+const NOTHING = 1e-6;
+
+/**
+ * Returns the unit vector of the difference from `mean`; undefined for a vector like the mean. Texts of one kind have much in common,
+ * and what they differ in tells them apart (Mu and Viswanath 2018).
+ */
+export function centreVector(vector: Float32Array, mean: Float32Array): Float32Array | undefined {
+  const centred = vector.slice();
+  for (let at = 0; at < centred.length; at++) centred[at] = (centred[at] as number) - (mean[at] as number);
+  const squared = dot(centred, centred);
+  if (squared < NOTHING) return undefined;
+  const factor = 1 / Math.sqrt(squared);
+  for (let at = 0; at < centred.length; at++) centred[at] = (centred[at] as number) * factor;
+  return centred;
+}
+
+/** Returns a function that gives the cosine of a vector with each of `vectors`, all of them less the mean of `vectors`. */
+export function compareFromMean(vectors: readonly Float32Array[]): (target: Float32Array) => Float64Array {
+  const mean = meanOf(vectors, vectors[0]?.length ?? 0);
+  const centred = vectors.map((vector) => centreVector(vector, mean));
+  return (target) => {
+    const from = centreVector(target, mean);
+    return Float64Array.from(centred, (vector) => (vector && from ? dot(vector, from) : 0));
+  };
+}
