@@ -5,12 +5,12 @@ import { LexicalIndex } from "#memory/lexical/lexical-index.ts";
 import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical/lexical-settings.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { shippedWordTable } from "#memory/words/word-table.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { rowsOfParts } from "#prompt/shown-recalls.ts";
 import { wordsOf } from "#util/words.ts";
+import { openHashEmbedder } from "../../test/helpers/hash-embedder.ts";
 import type { Doc } from "./data.ts";
 
 /** A way to find texts. */

@@ -1,6 +1,6 @@
 /** named-embedder.ts -- semantic embedders that differ by name alone, so that their vectors are not comparable. */
 import type { Embedder } from "#core/ports/vectors.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openHashEmbedder } from "./hash-embedder.ts";
 
 export function namedEmbedder(name: string): Embedder {
   const hash = openHashEmbedder(64);

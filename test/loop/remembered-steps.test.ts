@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { renderPassages } from "#prompt/recalls.ts";
+import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { makeLoop } from "../helpers/loop.ts";
 
 const thinks = (thoughts: Record<string, string>, name: string, args: Record<string, unknown> = {}): string =>

@@ -4,9 +4,9 @@ import { createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import type { MethodQuery, MethodText } from "#core/ports/methods.ts";
 import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { openWordTable } from "#memory/words/word-table.ts";
+import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { describeMany, isSeedMethod, REACT_METHODS } from "../helpers/react-methods/methods.ts";
 import { PARAPHRASES } from "./method-paraphrases.ts";
 

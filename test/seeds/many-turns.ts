@@ -2,7 +2,7 @@
 import type { ModelRequest } from "#core/ports/model.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 
 const PLACES = [

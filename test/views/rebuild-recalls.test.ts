@@ -8,10 +8,10 @@ import { type AgentState, initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { BackgroundLots } from "#memory/recall/background-lots.ts";
 import { type LongTermMemoryParts, openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { loadWords } from "#prompt/template.ts";
 import { rebuildPrompt } from "#views/rebuild-prompt.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
+import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 
 type Asked = EventOf<"model-asked"> & RecordedEvent;

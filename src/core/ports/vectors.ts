@@ -11,7 +11,7 @@ export interface EmbeddingPurse {
 }
 
 export interface Embedder {
-  /** Stored with each vector, such as `hash-v2@512`. Vectors of two embedders are never compared. */
+  /** Stored with each vector, such as `words-v1@192`. Vectors of two embedders are never compared. */
   readonly id: string;
   readonly dimensions: number;
   /** False when the embedder sends texts to a server. */

@@ -10,8 +10,8 @@
 import type { Embedder } from "#core/ports/vectors.ts";
 import { hashOf } from "#util/words.ts";
 import { shippedWordTable, type WordTable } from "../words/word-table.ts";
-import { countWords, createWordHasher } from "./hash-embedder.ts";
 import { dot } from "./unit-vector.ts";
+import { countWords, createWordHasher } from "./word-hasher.ts";
 
 /** Increase it with every change of the table or of the weights: vectors of two versions do not compare. */
 const VERSION = "words-v1";

@@ -2,12 +2,12 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { paraphraseSet } from "../../../bench/memory-agent/sets.ts";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
 import { measureQuality } from "../../../bench/memory-quality/measure.ts";
 import { findOnly, fullRecall, toRow } from "../../../bench/memory-quality/own.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 import { plainIndex } from "../../helpers/plain-index.ts";
 import { constantEmbedder, noisyEmbedder } from "../../helpers/poor-embedders.ts";
 

@@ -1,11 +1,11 @@
 /** Embedders of every strength on all traces and chats; fusion.test.ts has the rest. */
 import { expect, it } from "@jest/globals";
 import type { Embedder } from "#core/ports/vectors.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
 import { measureQuality } from "../../../bench/memory-quality/measure.ts";
 import { fullRecall } from "../../../bench/memory-quality/own.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 import { constantEmbedder, noisyEmbedder } from "../../helpers/poor-embedders.ts";
 
 const read = (set: string): Space[] => [

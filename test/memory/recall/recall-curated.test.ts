@@ -3,8 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { fixedEmbedder } from "../../helpers/fixed-embedder.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 import { memoryRows } from "../../helpers/memory-rows.ts";
 
 const live = new AbortController().signal;

@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { LongTermMemory } from "#core/ports/recall.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 import { type MemoryRows, memoryRows } from "../../helpers/memory-rows.ts";
 import { randomNumbers } from "../../helpers/random-vectors.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall, RecallQuery } from "#core/ports/recall.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 
 const live = new AbortController().signal;
 

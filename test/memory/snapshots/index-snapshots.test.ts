@@ -16,10 +16,10 @@ import type { MemoryVersion } from "#core/ports/memory-row.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { IndexSnapshots, SNAPSHOT_FILE } from "#memory/snapshots/index-snapshots.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { sha256 } from "../../contracts/store-builders.ts";
 import { fixedEmbedder } from "../../helpers/fixed-embedder.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 import { memoryRows } from "../../helpers/memory-rows.ts";
 
 const root = mkdtempSync(join(tmpdir(), "goald-snapshots-"));

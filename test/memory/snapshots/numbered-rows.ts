@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 import { memoryRows } from "../../helpers/memory-rows.ts";
 
 interface NumberedOptions {

@@ -17,11 +17,11 @@ import { queryParts } from "#memory/recall/query-parts.ts";
 import { readRecalls } from "#memory/recall/read-rows.ts";
 import { IndexSnapshots, SNAPSHOT_FILE } from "#memory/snapshots/index-snapshots.ts";
 import { OutageReporter } from "#memory/vectors/guarded-embedder.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { stemOf } from "#util/words.ts";
 import { NOTHING, SPEC, said, sha256, stamped } from "../../contracts/store-builders.ts";
 import { AT } from "../../helpers/events.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 import { randomNumbers } from "../../helpers/random-vectors.ts";
 
 const AGENT = "foo";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Embedder } from "#core/ports/vectors.ts";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { openWordTable } from "#memory/words/word-table.ts";
 import { embedderContract } from "../../contracts/embedder.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 
 embedderContract("the offline embedder", () => openWordEmbedder());
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
-import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { wordsOf } from "#util/words.ts";
 import { embedderContract } from "../../contracts/embedder.ts";
 import { fixedEmbedder } from "../../helpers/fixed-embedder.ts";
+import { openHashEmbedder } from "../../helpers/hash-embedder.ts";
 
-embedderContract("the offline embedder", () => openHashEmbedder());
+embedderContract("the embedder of spellings", () => openHashEmbedder());
 embedderContract("the fixed embedder of the tests", () => fixedEmbedder());
 
 const live = new AbortController().signal;
@@ -13,11 +13,7 @@ async function similarity(a: string, b: string): Promise<number> {
   return [...(left ?? [])].reduce((sum, component, at) => sum + component * (right?.[at] ?? 0), 0);
 }
 
-describe("the offline embedder", () => {
-  it("is local, and its id holds its version and dimensions", () => {
-    expect(openHashEmbedder()).toMatchObject({ id: "hash-v2@384", dimensions: 384, local: true });
-  });
-
+describe("the hash of the words of a text", () => {
   it("returns the same vectors as before: changed features need a new version", async () => {
     const [vector] = await openHashEmbedder(16).embed(["Tennis strings, 12 reviews"], live);
     expect([...(vector ?? [])].map((component) => Math.round(component * 1000))).toMatchInlineSnapshot(`

@@ -1,36 +1,18 @@
 /**
- * hash-embedder.ts -- embeds the spelling of words: feature hashing without a model (Weinberger et al. 2009).
+ * word-hasher.ts -- makes vectors of the spelling of words: feature hashing without a model (Weinberger et al. 2009).
  *
  * A stemmed word and its character n-grams of length 3 to 5 are hashed to signed dimensions and summed. Texts with shared
- * words or similar spellings get similar vectors; synonyms do not. It is deterministic and free, and no text leaves the
- * machine.
+ * words or similar spellings get similar vectors; synonyms do not. A changed feature needs a new version of the offline embedder.
  *
  * A word weighs 1 + ln(frequency), so that a repeated word does not dominate. The n-grams of a word together weigh
  * `GRAMS_WEIGHT` times the word. A longer word weighs more, because it is rarer.
  */
-import type { Embedder } from "#core/ports/vectors.ts";
 import { hashOf, stemOf, wordsOf } from "#util/words.ts";
-
-/** Increase it with every change of the features: vectors of two versions do not compare. */
-const VERSION = "hash-v2";
-const HASH_DIMENSIONS = 384;
 
 const GRAMS_WEIGHT = 0.8;
 const STOP_WEIGHT = 0.05;
 /** Words whose features are cached; the cache is emptied when full. */
 const MAX_CACHED_WORDS = 8_192;
-
-export function openHashEmbedder(dimensions: number = HASH_DIMENSIONS): Embedder {
-  const hashWords = createWordHasher(dimensions);
-  return {
-    id: `${VERSION}@${dimensions}`,
-    dimensions,
-    local: true,
-    semantic: false,
-    isInstant: true,
-    embed: async (texts) => texts.map((text) => hashWords(countWords(text))),
-  };
-}
 
 /** Returns a function that makes the unit vector of counted words. */
 export function createWordHasher(dimensions: number): (counts: ReadonlyMap<string, number>) => Float32Array {
@@ -131,7 +113,7 @@ function normalise(vector: Float32Array): Float32Array {
   return vector;
 }
 
-/** English and German words that carry no topic. A change changes vectors: increase the version. */
+/** English and German words that carry no topic. A change changes vectors: increase the version of the offline embedder. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "a about an and are as at be been but by can could did do does for from had has have he her him his how i if in into is it " +
