@@ -71,7 +71,7 @@ async function listRemarks(
 ): Promise<readonly string[]> {
   const { code: action, others } = splitAction(headOf(message.text), "react");
   if (action === null) return [];
-  const functions = new Map(commandsFor(log.state).callable.functions.all.map((each) => [each.name, each]));
+  const functions = new Map(commandsFor(log.state).callable.allFunctions.map((each) => [each.name, each]));
   const { calls, literals } = findUses(action, new Set(functions.keys()));
   const isFirst = !frame.window.some(({ kind }) => kind === "result");
   const shown = [clock.now().toISOString(), ...wordsShown(log, functions)];

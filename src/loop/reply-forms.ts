@@ -75,7 +75,7 @@ const code: FormStrategy = {
 };
 
 function listCalls(set: CommandSet, action: unknown): readonly string[] {
-  const names = set.callable.functions.all.map(({ name }) => name);
+  const names = set.callable.allFunctions.map(({ name }) => name);
   return findUses(String(action), new Set(names)).calls;
 }
 

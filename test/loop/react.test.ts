@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { readPythonFunctions } from "#commands/read-python.ts";
 import { type Command, defineCommand, succeed } from "#core/command.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
@@ -214,6 +215,54 @@ describe("an agent in the form react", () => {
       expect(request(11).join()).not.toContain("48.8566");
       expect(lastResult(12)).toMatch(/Rain at 48\.8566/);
       expect(lastResult(12)).not.toContain("Remark");
+    });
+  });
+
+  describe("that uses Python helpers of the home", () => {
+    const source = [
+      'def find_place(place: str) -> tuple[float, float, str]:\n    """Looks up where a place is."""\n    ...',
+      'def weather_at(latitude: float, longitude: float) -> str:\n    """Weather there."""\n    ...',
+      'def tell(kinds: tuple[str, str, int], text: str = "", station: str = "") -> None:\n    """Tells it."""\n    ...',
+    ].join("\n\n");
+    const modules = [{ file: "a.py", path: "/h/methods/a.py", source, functions: readPythonFunctions(source) }];
+    const PLACE = 'print(find_place("Oslo"))';
+    const shown = (text: string) => () => ({ value: cellValue(text) });
+    const used = async (code: string, cell: CellBehaviour = shown("Rain"), more: object = { modules }) => {
+      const { loop, lastResult } = await makeProseLoop(
+        "react",
+        [act("Search.", SEARCH), act("Where?", PLACE), act("Use it.", code), act("Done.", "stop()")],
+        { ...CELLS, [PLACE]: shown("59.9139, 10.7522, Blindern"), [code]: cell },
+        { commands, goals: ["Print the weather in Oslo"], ...more },
+      );
+      await loop.run();
+      return lastResult(4);
+    };
+
+    it("hears that a value of a helper was repeated wrongly, and nothing of a right one", async () => {
+      expect(await used("print(weather_at(59.9138, 10.7522))")).toContain("Remark: 59.9138: not found in the task");
+      expect(await used("print(weather_at(59.9139, 10.7522))")).not.toContain("Remark");
+      // Control: a function that is not the home's may get any value.
+      expect(await used("print(weather_at(59.9138, 10.7522))", shown("Rain"), {})).not.toContain("Remark");
+    });
+
+    it("hears of a word that it made up, but not when the helper takes words of its own there", async () => {
+      expect(await used('tell((1, 2), "", "Tryvann")')).toContain("Remark: Tryvann: not found");
+      expect(await used('tell((1, 2), "", "Blindern")')).not.toContain("Remark");
+      expect(await used('tell((1, 2), "Tryvann")')).not.toContain("Remark");
+    });
+
+    it("hears that it called two of them", async () => {
+      const both = 'print(weather_at(*find_place("Oslo")[:2]))';
+      expect(await used(both)).toContain("Remark: this action called 2 methods (weather_at, find_place)");
+      expect(await used(both, shown("Rain"), {})).not.toContain("Remark");
+      expect(await used(both, shown("Rain"), { modules, isOneCallOnly: true })).toContain("calls 2 methods");
+    });
+
+    it("hears which helper an unknown method may mean", async () => {
+      const unknown = "print(place_weather(1, 2))";
+      const failed = failedCell({ type: "NameError", message: "no", source: unknown, missingName: "place_weather" });
+      expect(await used(unknown, () => failed)).toMatch(/`weather_at\(latitude[\s\S]*method_search\(/);
+      expect(await used("print(weather_at(1, 2))")).not.toMatch(/`weather_at\(|method_search\(/);
     });
   });
 
