@@ -75,9 +75,8 @@ export function methodsFound(state: AgentState, { names }: EventOf<"methods-foun
 export function countCell(state: AgentState, { frame }: At, name: string, { status, code }: Observation): AgentState {
   if (code === BAD_RESULT) return inFrame(state, frame, (one) => ({ ...one, badResults: one.badResults + 1 }));
   if (!isCellCommand(name) || (status !== "ok" && code !== CELL_FAILED && code !== TOO_DEEP)) return state;
-  const outermost = outermostCommand(state);
-  const counted =
-    outermost && code === TOO_DEEP ? putCall(state, { ...outermost, tooDeep: (outermost.tooDeep ?? 0) + 1 }) : state;
+  const outermost = code === TOO_DEEP ? outermostCommand(state) : undefined;
+  const counted = outermost ? putCall(state, { ...outermost, tooDeep: (outermost.tooDeep ?? 0) + 1 }) : state;
   return inFrame(counted, frame, (one) => ({ ...one, failedCells: status === "ok" ? 0 : one.failedCells + 1 }));
 }
 

@@ -6,7 +6,7 @@
  * during such a time counts further. An orderly end of a process (`call-cut-off`) is not a death.
  */
 import type { EventOf } from "./event.ts";
-import { putCall } from "./fold.ts";
+import { type At, putCall } from "./fold.ts";
 import type { OpenCall } from "./open-call.ts";
 import { type AgentState, INTERRUPTED, openCommand } from "./state.ts";
 
@@ -50,13 +50,9 @@ const MAX_RESETS = 2;
 
 /**
  * The call is over. Its end acquits the agent when goald saw it: an end written by recovery does not show that the process
- * survives this call. The end of a nested call shows only that the command below goes on, so it just resets a count that the
- * next death would complete, and not again and again.
+ * survives this call. That of a nested call shows only that the command below goes on: it resets a count that is nearly full.
  */
-export function afterEnd(
-  state: AgentState,
-  event: EventOf<"command-finished"> & { readonly frame: number },
-): AgentState {
+export function afterEnd(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
   const { callId, frame, observation, reconciled } = event;
   const isSeen = observation.code !== INTERRUPTED && reconciled !== true;
   if (isSeen && frame === 0) return { ...state, ...NO_DEATHS };

@@ -57,8 +57,8 @@ export function joinNames(names: readonly string[], max: number, word = "and"): 
 }
 
 /**
- * The text as a part of a file name; empty without a letter or digit. Those of every script stay, in lower case. Latin letters
- * lose their accents, and all else becomes a hyphen. `limit` is in code points, of up to four bytes.
+ * A part of a file name, of `limit` code points: letters and digits of every script stay, in lower case; Latin letters lose
+ * their accents, and all else becomes a hyphen. Empty when none stay.
  */
 export function slugWords(text: string, limit: number): string {
   const letters = text

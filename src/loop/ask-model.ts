@@ -6,6 +6,7 @@
  * survive a crash. A server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/call-ids.ts";
+import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { ModelSpending, NewEvent } from "#core/event.ts";
 import { type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import type { Move } from "#core/move.ts";
@@ -13,10 +14,10 @@ import type { LanguageModel } from "#core/ports/model.ts";
 import { spendIf } from "#core/spending.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
+import { lastThought } from "#reply/reply-thoughts.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
-import { withClosingWords } from "./closing-words.ts";
 import { type ComposeParts, composeRequest } from "./compose-request.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { openPurse } from "./embedding-purse.ts";
@@ -149,9 +150,11 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
     const problems = [...reading.problems, ...(await suggestForReply(reading, journal.state, parts))];
     return effectless({ events: [{ type: "reply-rejected", step, problems, ...bad }] });
   }
-  const { call, further = [], repaired, thoughts } = reading;
+  const { call: written, further = [], repaired, thoughts } = reading;
   const thought = thoughts.speak || thoughts.text;
-  const calls = [{ call: withClosingWords(call, thought, frame), thought }, ...further];
+  const isBare = written.name === TASK_COMPLETE && String(written.args.reason).trim() === "";
+  const call = isBare ? { ...written, args: { reason: thought || lastThought(frame.window) } } : written;
+  const calls = [{ call, thought }, ...further];
   const leaving = await parts.describeLeaving?.(
     calls.map(({ call }) => call),
     journal,

@@ -1,9 +1,9 @@
 /** do-work.ts -- does the work of one move: prepare, intent, commit, act, record. */
 import type { StagedWrite } from "#core/ports/commit.ts";
+import { type AgentState, openCommand } from "#core/state.ts";
 import { isolateCall } from "./isolate-call.ts";
 import type { Outcome } from "./journal.ts";
 import { mayDefer, type OpenRun } from "./lots.ts";
-import { mayWait } from "./may-wait.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
 
@@ -23,6 +23,14 @@ export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, ente
   };
   const isCommand = move.kind === "execute" || move.kind === "probe";
   return isCommand ? isolateCall(move.callId, journal, parts, act) : act();
+}
+
+/** What is recorded becomes durable before a move that may take long or end the process: a paid reply, what we know about a crash. */
+function mayWait(move: WorkMove, state: AgentState, { rules, remoteRecall }: RunParts): boolean {
+  if (move.kind === "ask") return remoteRecall();
+  if (move.kind !== "execute") return move.kind === "probe";
+  const name = openCommand(state, move.callId)?.call.name ?? "";
+  return move.attempt > 1 || rules.facts(name)?.prepare !== undefined;
 }
 
 const changesMemory = (write: StagedWrite): boolean =>

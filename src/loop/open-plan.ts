@@ -31,7 +31,8 @@ export function openPlan(state: AgentState): PlanBook {
       const found = findTask(plan, id);
       if ("problem" in found) throw new GoaldError("GOALD_PLAN", found.problem);
       const wanted = readState(written);
-      if (wanted === "verified") refuseUnbegun(unbegunBelow(found, id));
+      const unbegun = wanted === "verified" ? unbegunBelow(found, id) : [];
+      if (unbegun.length > 0) throw new GoaldError("GOALD_PLAN", describeUnbegun(unbegun));
       const changed = compareTasks(plan, setTask(plan, id, wanted)).map((change) => change.id);
       const goals = wanted === "verified" ? goalsToCheck(id, state) : [];
       return { state: wanted, from: found.state, changed, goals };
@@ -39,14 +40,11 @@ export function openPlan(state: AgentState): PlanBook {
   };
 }
 
-/** Nobody can have checked the result of a task that was never begun. */
-function refuseUnbegun(unbegun: readonly PlacedTask[]): void {
-  if (unbegun.length === 0) return;
+/** Nobody can have checked the result of a task that was never begun. Names two. */
+function describeUnbegun(unbegun: readonly PlacedTask[]): string {
   const named = unbegun.map(({ id, task }) => `${id} ${JSON.stringify(oneLine(task.goal, 80))}`);
-  const text = `Nothing changed: ${joinNames(named, MAX_NAMED)} below it ${unbegun.length === 1 ? "was" : "were"} never begun.`;
-  throw new GoaldError("GOALD_PLAN", text, { hint: "Do what is left and verify it, or set it to abandoned." });
+  return `Nothing changed: ${joinNames(named, 2)} below it ${unbegun.length === 1 ? "was" : "were"} never begun. Do what is left and verify it, or set it to abandoned.`;
 }
-const MAX_NAMED = 2;
 
 /** Models also write "In progress" and "in-progress". */
 function readState(written: string): TaskState {

@@ -99,19 +99,15 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
         case "placeholder":
           return rejectTemplate(describePlaceholder(name, arranged.name, arranged.value));
         case "args": {
-          const given = withReason(name, arranged.args, schema);
+          const given: Record<string, unknown> = { ...arranged.args };
+          // The last thought then is the reason.
+          if (name === TASK_COMPLETE && schema.properties.reason) given.reason ??= "";
           if (deciding(name)(given)) return { kind: "valid", call: { name, args: given }, thought: arranged.thought };
           return rejectCall(name, ...describeErrors(wording(name), deciding(name).errors, given, name, schema));
         }
       }
     },
   };
-}
-
-/** The command that ends the work needs no reason: the last thought stands in for it (loop/closing-words.ts). */
-function withReason(name: string, args: CommandCall["args"], { properties }: ArgsSchema): CommandCall["args"] {
-  const isMissing = name === TASK_COMPLETE && properties.reason !== undefined && (args.reason ?? null) === null;
-  return isMissing ? { ...args, reason: "" } : { ...args };
 }
 
 interface ArgumentRules extends Pick<ReplyCatalogue, "schemas" | "closed"> {

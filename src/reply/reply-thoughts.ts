@@ -1,6 +1,8 @@
 /** reply-thoughts.ts -- the thoughts in a reply of the log, whatever form it has. */
 import type { Message } from "#core/frame.ts";
+import { headOf } from "#core/text.ts";
 import { parseJson } from "./json.ts";
+import { readWrittenAction, thoughtIn } from "./plan-action.ts";
 import { splitAction } from "./split-action.ts";
 import { createLiveThoughts, findThoughts, NO_THOUGHTS, type ThoughtName, type Thoughts } from "./thoughts.ts";
 
@@ -12,6 +14,16 @@ export function thoughtsInReply(reply: string, form: Message["form"]): Thoughts 
   }
   const object = parseJson(reply.slice(Math.max(0, reply.indexOf("{")), reply.lastIndexOf("}") + 1));
   return object === undefined ? readBeginning(reply) : findThoughts(object);
+}
+
+/** The newest thought of the replies among the messages, which the form `plan` has as an action; empty when there is none. */
+export function lastThought(messages: readonly Message[]): string {
+  const thoughts = messages.map(({ kind, form, text }) => {
+    const action = form === "plan" ? readWrittenAction(headOf(text)) : undefined;
+    const beside = kind === "reply" ? thoughtsInReply(headOf(text), form) : null;
+    return (action && thoughtIn(action)) || beside?.speak || beside?.text || "";
+  });
+  return thoughts.findLast((thought) => thought.trim() !== "") ?? "";
 }
 
 function readBeginning(reply: string): Thoughts {
