@@ -2,6 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { HostEdges } from "#cassette/demo-script.ts";
 import type { Recorder } from "#cassette/recorder.ts";
 import type { Recordings } from "#cassette/recordings.ts";
 import type { Tape } from "#cassette/tape.ts";
@@ -16,7 +17,6 @@ import type { AgentRow, Lease } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { LongestWait, OpenedAgent, PauseReason } from "#host/opened-agent.ts";
-import type { Http } from "#http/http.ts";
 import { readScript } from "#loop/ask-about-script.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import { keepText } from "#loop/remember-turn.ts";
@@ -57,7 +57,7 @@ export interface AgentHost extends LoadedSettings, CellsHost {
   readonly longestWaitMs: LongestWait | undefined;
   /** Parts that all agents of the host share; created at the first call. */
   shared(): Shared;
-  throughHttp(http: Http): Http;
+  readonly edges: HostEdges | undefined;
   /** Reports degraded operation, as a sentence. */
   report(problem: string): void;
 }

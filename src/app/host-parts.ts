@@ -1,14 +1,13 @@
 /** host-parts.ts -- what the caller of a host provides. */
 import type { DaemonStatus } from "#api/schemas.ts";
+import type { HostEdges } from "#cassette/demo-script.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
-import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ObserverParts } from "#host/observer.ts";
 import type { LongestWait } from "#host/opened-agent.ts";
 import type { SupervisorParts } from "#host/supervisor.ts";
-import type { Http } from "#http/http.ts";
 import type { Log } from "#util/log.ts";
 import type { LoadedSettings } from "./agent.ts";
 
@@ -34,10 +33,8 @@ export interface HostParts
   onProblem?(problem: string): void;
   /** Services that replace those of the settings. */
   readonly services?: ServiceStates;
-  /** Wraps the HTTP layer. */
-  throughHttp?(http: Http): Http;
-  /** Replaces the sandbox of this machine. */
-  readonly sandbox?: Sandbox;
+  /** Replaces the parts that reach outside. */
+  readonly edges?: HostEdges;
   /** Replays an agent instead of running it. */
   readonly player?: Tape;
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { DaemonStatus } from "#api/schemas.ts";
 import type { LocalServer, LocalServerOptions } from "#api/server.ts";
 import { foundCage } from "#cage/find-cage.ts";
+import type { HostEdges } from "#cassette/demo-script.ts";
 import { Recordings } from "#cassette/recordings.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { ServiceStates } from "#commands/registry.ts";
@@ -21,7 +22,6 @@ import { Observer } from "#host/observer.ts";
 import type { LongestWait } from "#host/opened-agent.ts";
 import { createProblems, type Problems } from "#host/problems.ts";
 import { Supervisor } from "#host/supervisor.ts";
-import type { Http } from "#http/http.ts";
 import { priceOf } from "#model/prices.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, takeHostLock } from "#store/host-lock.ts";
@@ -64,6 +64,7 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly home: Home;
   readonly store: Store;
   readonly player: Tape | undefined;
+  readonly edges: HostEdges | undefined;
   readonly longestWaitMs: LongestWait | undefined;
   readonly recordings: Recordings;
   readonly supervisor: Supervisor;
@@ -89,6 +90,7 @@ export class Host implements AgentHost, AsyncDisposable {
     this.home = parts.home;
     this.store = opened.store;
     this.player = parts.player;
+    this.edges = parts.edges;
     this.longestWaitMs = parts.longestWaitMs;
     this.settings = parts.settings;
     this.catalogue = opened.catalogue;
@@ -113,7 +115,6 @@ export class Host implements AgentHost, AsyncDisposable {
 
   readonly redact = (text: string): string => this.#redactors.redact(text);
   readonly scrub = (text: string): string => this.#redactors.scrub(text);
-  readonly throughHttp = (http: Http): Http => this.#parts.throughHttp?.(http) ?? http;
   readonly note = (text: string): void => this.#parts.log.info(this.redact(text));
   readonly report = (problem: string): void => {
     this.#problems.tell("", problem);
@@ -127,7 +128,7 @@ export class Host implements AgentHost, AsyncDisposable {
   }
 
   sandbox(): Sandbox {
-    return this.#parts.sandbox ?? this.#sandboxes.open(this);
+    return this.edges?.sandbox ?? this.#sandboxes.open(this);
   }
 
   /** Accepts requests when it resolves. Throws GOALD_DAEMON when it cannot listen. */

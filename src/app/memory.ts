@@ -159,7 +159,8 @@ export function openEmbedder({ home, settings, server, report, embeddings: meter
   }
   const size = models.embeddingDimensions === null ? {} : { dimensions: models.embeddingDimensions };
   const clock = tape?.beside ?? systemClock;
-  const remote = cachedEmbedder(createOpenAIEmbedder({ ...server, model: models.embedding, ...size, meter, clock }));
+  const asked = createOpenAIEmbedder({ ...server, model: models.embedding, ...size, meter, clock });
+  const remote = cachedEmbedder(tape?.ports.embedder(asked) ?? asked);
   return embedder === "openai" ? remote : fallbackEmbedder(remote, offline, fallback);
 }
 

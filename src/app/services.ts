@@ -3,10 +3,12 @@
  *
  * Nothing is loaded or requested before its first use.
  */
+import type { HostEdges } from "#cassette/demo-script.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
-import { type JsonCache, openJsonCache } from "#config/private-file.ts";
+import { openJsonCache } from "#config/private-file.ts";
 import type { Settings } from "#config/settings.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { MethodIndex } from "#core/ports/methods.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
@@ -48,8 +50,8 @@ export interface SharedParts {
   readonly settings: Settings;
   readonly catalogue: Catalogue;
   readonly store: Store;
-  /** Wraps the HTTP layer; the demo uses it to serve a recorded web. */
-  throughHttp(http: Http): Http;
+  /** Replaces the parts that reach outside. */
+  readonly edges: HostEdges | undefined;
   report(problem: string): void;
   /** Logs what is no problem. */
   note?(text: string): void;
@@ -65,13 +67,15 @@ export interface SharedParts {
 
 export function openShared(parts: SharedParts): Shared {
   const { home, settings, store, report, tape } = parts;
-  const open = () => parts.throughHttp(openHttp(settings));
-  const http = tape?.http(open) ?? open();
+  const http = tape?.plays ? NO_NETWORK : (parts.edges?.http ?? openHttp(settings));
   const server = serverOf(settings, http);
   const gate = parts.gate ?? createModelGate(settings.daemon, tape?.beside ?? systemClock);
-  const termsFile = taped(openJsonCache(home.privateFolder, "model-servers.json"), tape);
-  const asking = { ...optionsOf(settings), termsFile, clock: tape?.clock ?? systemClock };
-  const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
+  const openModel = (): LanguageModel => {
+    if (parts.edges) return parts.edges.model;
+    const termsFile = openJsonCache(home.privateFolder, "model-servers.json");
+    return gate.guard(createOpenAIModel({ ...server, ...optionsOf(settings), termsFile, clock: systemClock }));
+  };
+  const model = tape?.ports.model(openModel) ?? openModel();
   const embeddings = openMeter(home, settings, tape);
   const ofMemory = { home, settings, server, store, keeper: store, report, note: parts.note, embeddings };
   const { memory, methods } = openSearchLate({ ...ofMemory, ...(tape ? { tape } : {}) });
@@ -84,7 +88,7 @@ export function openShared(parts: SharedParts): Shared {
     memory,
     methods,
     embeddings,
-    services: openServices({ settings, http, clock: tape?.beside ?? systemClock, scrub }),
+    services: tapedServices(openServices({ settings, http, clock: tape?.beside ?? systemClock, scrub }), tape),
   };
 }
 
@@ -116,17 +120,15 @@ export const openPages = (settings: Settings, scrub: Redact): WebPages | undefin
 
 const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
 
-/** Records the cached facts about model servers, since requests depend on them. */
-const taped = (file: JsonCache, tape: Tape | undefined): JsonCache =>
-  tape
-    ? {
-        read: async () => {
-          const content = await file.read();
-          return tape.value("knowledge of model servers", () => content ?? null);
-        },
-        write: (content) => file.write(content),
-      }
-    : file;
+/** What a replay asks is recorded, so it reaches no network. */
+const NO_NETWORK: Http = {
+  to: () => () => Promise.reject(new GoaldError("GOALD_REPLAY", "A replay sends no request.")),
+  public: () => () => Promise.reject(new GoaldError("GOALD_REPLAY", "A replay sends no request.")),
+};
+
+/** Other services are used by commands whose outcomes are recorded as a whole. */
+const tapedServices = (services: Partial<Services>, tape: Tape | undefined): Partial<Services> =>
+  tape && services.statuses ? { ...services, statuses: tape.ports.statuses(services.statuses) } : services;
 
 /** The model server, which also makes embeddings. */
 function serverOf(settings: Settings, http: Http) {

@@ -1,4 +1,4 @@
-/** body.ts -- encodes and decodes bodies, addresses, headers and errors of a cassette. Encoding redacts secrets. */
+/** body.ts -- encodes and decodes files and errors of a cassette. Encoding redacts secrets. */
 
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
 import type { Outcome } from "#loop/journal.ts";
@@ -34,32 +34,6 @@ function decodeText(bytes: Uint8Array): string | undefined {
 function parsed(text: string): unknown {
   return /^[[{"]/.test(text) ? parseJson(text) : undefined;
 }
-
-const SECRET_PARAMETER = /key|token|secret|sig|password|passwd|pwd|auth|session|credential|code/i;
-
-/** Removes the name and password, and redacts parameters whose names suggest secrets. */
-export function encodeUrl(address: string, redact: Redact): string {
-  const url = new URL(address);
-  url.username = "";
-  url.password = "";
-  for (const name of new Set(url.searchParams.keys()))
-    if (SECRET_PARAMETER.test(name)) url.searchParams.set(name, "redacted");
-  return redact(url.href);
-}
-
-/** The response headers that goald reads. Other headers may identify sessions or accounts and are not recorded. */
-const HEADERS =
-  /^(?:content-type|content-disposition|etag|last-modified|location|retry-after(?:-ms)?|x-should-retry|x-ratelimit-[\w-]+)$/;
-
-export const encodeHeaders = (headers: Headers, redact: Redact): Record<string, string> =>
-  Object.fromEntries(
-    [...headers]
-      .filter(([name]) => HEADERS.test(name))
-      .map(([name, value]) => [
-        name,
-        name === "location" && URL.canParse(value) ? encodeUrl(value, redact) : redact(value),
-      ]),
-  );
 
 const MAX_CAUSES = 8;
 

@@ -36,24 +36,6 @@ const file = {
 const files = listOf(file);
 const typed = listOf(open({ type: text }));
 const errors = listOf(open({ name: text, message: text, code: text, hint: text }, "code", "hint"));
-const response = {
-  anyOf: [
-    open(
-      {
-        status: count,
-        headers: { type: "object", additionalProperties: text },
-        body,
-        url: text,
-        leftOut: count,
-        error: errors,
-      },
-      "url",
-      "leftOut",
-      "error",
-    ),
-    open({ error: errors }),
-  ],
-};
 const change = open({
   path: text,
   operation: text,
@@ -109,18 +91,14 @@ const SCHEMAS: Readonly<Record<Line["type"], object>> = {
     "services",
     "pause",
   ),
-  exchange: open(
-    {
-      agent: text,
-      step: count,
-      attempt: count,
-      ordinal: count,
-      within: text,
-      request: open({ method: text, url: text, sha256: text, body }, "body"),
-      response,
-    },
-    "within",
-  ),
+  answer: open({
+    port: { enum: ["model", "embedder", "statuses"] },
+    step: count,
+    attempt: count,
+    ordinal: count,
+    request: open({ sha256: text }),
+    answer: { anyOf: [{ type: "object", required: ["value"] }, open({ error: errors })] },
+  }),
   inbox: open({ call: count, rows: listOf(open({ key: text, message: open({ type: text }), at: time })) }),
   files: open({ call: count, step: count, files }),
   outcome: open({

@@ -1,19 +1,11 @@
-/** difference.ts -- describes the first difference between a recorded and a new value, in one sentence. */
-import { decodeBody } from "./body.ts";
-import type { Body, ExchangeRequest } from "./format.ts";
+/** difference.ts -- describes the first difference between a recorded and a new request, in one sentence. */
+import type { AnswerLine } from "./format.ts";
 
 const AROUND = 40;
 
-export function differenceOf(recorded: ExchangeRequest, now: ExchangeRequest): string {
-  if (recorded.method !== now.method || recorded.url !== now.url)
-    return `it went to ${recorded.method} ${recorded.url}, and goes to ${now.method} ${now.url}`;
-  if (!recorded.body || !now.body) return "its body is another one, and the recording has no more of it than a hash";
-  const found = firstDifference(jsonOf(recorded.body), jsonOf(now.body), "body");
-  return found ?? "its body is written in another way";
-}
-
-function jsonOf(body: Body): unknown {
-  return "json" in body ? body.json : Buffer.from(decodeBody(body)).toString("utf8");
+export function differenceOf(recorded: AnswerLine["request"], now: AnswerLine["request"]): string {
+  if (!("json" in recorded) || !("json" in now)) return "it is another one, and the recording has only its hash";
+  return firstDifference(recorded.json, now.json, "it") ?? "it is written in another way";
 }
 
 /** Searches depth first, in the order of the members. */

@@ -2,8 +2,8 @@
  * format.ts -- the cassette format: a run as a file that can be read and replayed.
  *
  * The file is NDJSON: one line for each external input, in the order of arrival. The first line is a header; each run
- * of the agent begins with a `session` line. Agent, session, step, attempt and ordinal identify an exchange. A replay
- * accepts it only for a request with the same hash. All texts were redacted before they were written.
+ * of the agent begins with a `session` line. Session, step, attempt and ordinal identify an answer of a port. A replay
+ * gives it only for a request with the same hash. All texts were redacted before they were written.
  */
 import type { GivenSettings } from "#core/agent-settings.ts";
 import type { PauseCode } from "#core/pause-code.ts";
@@ -14,7 +14,7 @@ import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { CellAskLine, CellEndLine } from "./cell-lines.ts";
 
-export const CASSETTE_VERSION = 1;
+export const CASSETTE_VERSION = 2;
 
 /** Exact bytes in the most readable form: a JSON value that prints unchanged, a text, or base64. */
 export type Body = { readonly json: unknown } | { readonly text: string } | { readonly base64: string };
@@ -56,26 +56,8 @@ export interface SessionLine {
   readonly files: readonly FileLine[];
 }
 
-/** Identifies an exchange in a session. */
-export interface ExchangeKey {
-  readonly step: number;
-  /** Attempt of the model call or the command. */
-  readonly attempt: number;
-  /** Counts the requests of that attempt from 1, or those of the call when `within` is set. */
-  readonly ordinal: number;
-  /** Id of the call that sent the request. The replay plays the call's outcome, so this line only informs people. */
-  readonly within?: string;
-}
-
-export interface ExchangeRequest {
-  readonly method: string;
-  /** Secrets in the query are redacted. */
-  readonly url: string;
-  /** Hash of the redacted body. */
-  readonly sha256: string;
-  /** Absent for a long body. */
-  readonly body?: Body;
-}
+/** The ports whose answers come from outside. */
+export type Port = "model" | "embedder" | "statuses";
 
 /** An error and what caused it, outermost first. */
 export type ErrorChain = readonly {
@@ -85,26 +67,23 @@ export type ErrorChain = readonly {
   readonly hint?: string;
 }[];
 
-export interface ExchangeResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Body;
-  /** Address of the response after redirects; absent when it is the requested address. */
-  readonly url?: string;
-  /** Size of a long body in bytes; `body` is then empty, because no replay requests it. */
-  readonly leftOut?: number;
-  /** The error that interrupted the body. */
-  readonly error?: ErrorChain;
-}
-
-export interface ExchangeLine extends ExchangeKey {
-  readonly type: "exchange";
-  readonly agent: string;
-  readonly request: ExchangeRequest;
-  /** An error chain alone means that there was no response. */
-  readonly response: ExchangeResponse | { readonly error: ErrorChain };
-  /** Texts that the request must contain, for the demo server. */
-  readonly shown?: readonly string[];
+/** What a port answered. */
+export interface AnswerLine {
+  readonly type: "answer";
+  readonly port: Port;
+  readonly step: number;
+  /** Attempt of the model call or the command. */
+  readonly attempt: number;
+  /** Counts the answers of that attempt from 1. */
+  readonly ordinal: number;
+  readonly request: {
+    /** Hash of the redacted request as canonical JSON. */
+    readonly sha256: string;
+    /** Absent for a long request. */
+    readonly json?: unknown;
+  };
+  /** An error chain: the port threw. */
+  readonly answer: { readonly value: unknown } | { readonly error: ErrorChain };
 }
 
 /** Messages and resume settings that the agent found at its `call`th read of the inbox. */
@@ -199,7 +178,7 @@ export interface EndLine {
 
 export type Line =
   | SessionLine
-  | ExchangeLine
+  | AnswerLine
   | InboxLine
   | FilesLine
   | OutcomeLine
@@ -229,7 +208,7 @@ export interface Cassette {
 export const stateHash = (state: unknown): string => sha256(canonicalJson(state));
 
 export const ofType = <Type extends Line["type"]>(
-  { lines }: Session,
+  { lines }: Pick<Session, "lines">,
   type: Type,
 ): Extract<Line, { readonly type: Type }>[] =>
   lines.filter((line): line is Extract<Line, { readonly type: Type }> => line.type === type);

@@ -8,21 +8,23 @@ import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
-import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import type { Enter, Work } from "#loop/work.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
+import { type PlayedAnswers, playAnswers, type TapedPorts, tapePorts } from "./answers.ts";
 import { outcomeOf } from "./body.ts";
 import { apply } from "./folder.ts";
 import { ofType, stateHash } from "./format.ts";
 import type { PlayerParts } from "./parts.ts";
 import { isOutside, placeOf } from "./place.ts";
 import { PlayClock, patientClock } from "./play-clock.ts";
-import { type PlayingHttp, playHttp } from "./play-http.ts";
 import { playSandbox } from "./record-cells.ts";
 import type { Tape } from "./tape.ts";
+
+/** What a run does not begin any more when its host drains. */
+const BEGINNINGS: ReadonlySet<string> = new Set(["model-asked", "command-started"]);
 
 /** Thrown at the point where the recorded process was killed. */
 export class CutOff extends Error {
@@ -33,10 +35,11 @@ export class Player implements Tape {
   readonly plays = true;
   readonly clock: PlayClock;
   readonly beside = patientClock();
+  readonly ports: TapedPorts;
   /** Number of events whose content is identical to the recording, and of all events. */
   readonly events = { same: 0, all: 0 };
   readonly #parts: PlayerParts;
-  readonly #http: PlayingHttp;
+  readonly #answers: PlayedAnswers;
   readonly #inbox;
   readonly #files;
   readonly #waits;
@@ -46,7 +49,7 @@ export class Player implements Tape {
   /** Hash of the state by the number of the last event. */
   readonly #states: ReadonlyMap<number, string>;
   readonly #valueCalls = new Map<string, number>();
-  /** Aborted when no model call follows in a session that has an end. */
+  /** Aborted when no model call or command follows in a session that has an end. */
   readonly #draining = new AbortController();
   #miss: GoaldError | undefined;
   #isCut = false;
@@ -73,8 +76,8 @@ export class Player implements Tape {
       this.#requireNoMiss();
       return this.#commits[0]?.clock ?? session.end?.clock ?? [];
     });
-    this.#http = playHttp(
-      ofType(session, "exchange"),
+    this.#answers = playAnswers(
+      ofType(session, "answer"),
       () => this.#place,
       redact,
       (what) => {
@@ -82,6 +85,7 @@ export class Player implements Tape {
         return this.#fail(what);
       },
     );
+    this.ports = tapePorts(this.#answers.ask, async (name) => this.value(name));
   }
 
   /** The first difference from the recording. */
@@ -89,16 +93,12 @@ export class Player implements Tape {
     return this.#miss;
   }
 
-  /** Number of responses returned to the run. */
-  get exchanges(): number {
-    return this.#http.played;
+  /** Number of answers given to the run. */
+  get answers(): number {
+    return this.#answers.played;
   }
 
-  http(): Http {
-    return this.#http;
-  }
-
-  value<T>(name: string, _compute: () => T): T {
+  value<T>(name: string): T {
     const call = (this.#valueCalls.get(name) ?? 0) + 1;
     this.#valueCalls.set(name, call);
     const line = this.#values.findLast((value) => value.name === name && value.call <= call);
@@ -109,7 +109,7 @@ export class Player implements Tape {
     return playSandbox(
       this.#parts.session,
       (what) => this.#fail(what),
-      (...of) => this.value(...of),
+      (name) => this.value(name),
     );
   }
 
@@ -137,7 +137,7 @@ export class Player implements Tape {
   finish(): void {
     this.#requireNoMiss();
     if (this.#otherState) this.#mismatch(this.#otherState);
-    const left = this.#http.left();
+    const left = this.#answers.left();
     if (left) this.#fail(`the recording holds a request that was not made: ${left}`);
     const [row] = this.#inbox.flatMap(({ rows }) => rows);
     if (row) this.#fail(`the recording holds a message that was not received (${row.message.type}, ${row.at})`);
@@ -214,8 +214,8 @@ export class Player implements Tape {
   }
 
   #drainAtEnd(): void {
-    const asksMore = this.#commits.some(({ events }) => events.includes("model-asked"));
-    if (this.#parts.session.end && !asksMore) this.#draining.abort();
+    const goesOn = this.#commits.some(({ events }) => events.some((type) => BEGINNINGS.has(type)));
+    if (this.#parts.session.end && !goesOn) this.#draining.abort();
   }
 
   async #prepare(parts: RunParts, ...[move, journal]: Parameters<RunParts["prepare"]>): Promise<Work> {

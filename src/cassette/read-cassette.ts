@@ -33,8 +33,8 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
     .map((line, at) => parse(line, at + 1, path));
   const header = first as Partial<Header> | undefined;
   if (typeof header?.cassette !== "number") throw noCassette(path, "Its first line does not say that it is one.");
-  if (header.cassette > CASSETTE_VERSION)
-    throw noCassette(path, `It has version ${header.cassette}; this goald reads up to ${CASSETTE_VERSION}.`);
+  if (header.cassette !== CASSETTE_VERSION)
+    throw noCassette(path, `It has version ${header.cassette}; this goald reads version ${CASSETTE_VERSION}.`);
   const sessions: { start: SessionLine; lines: Line[]; end: EndLine | undefined }[] = [];
   for (const [index, line] of (rest as Line[]).entries()) {
     const problem = findLineProblem(line);

@@ -35,7 +35,7 @@ export function recordSandbox(sandbox: Sandbox, recording: CellRecording): Sandb
 }
 
 /** Plays recorded cells without any process. `fail` ends the replay with a difference. */
-export function playSandbox(session: Session, fail: (what: string) => never, value: Value): Sandbox {
+export function playSandbox(session: Pick<Session, "lines">, fail: (what: string) => never, value: Value): Sandbox {
   return {
     run: playCells([...ofType(session, "cell-ask"), ...ofType(session, "cell-end")], fail),
     find: async () => value(LEVEL, () => ({ level: "degraded", reason: "" })),

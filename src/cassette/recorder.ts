@@ -10,25 +10,25 @@ import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
-import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import type { Enter, Work } from "#loop/work.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
+import { recordAnswers, type TapedPorts, tapePorts } from "./answers.ts";
 import { encodeBody } from "./body.ts";
 import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts";
-import { type ExchangeKey, type FileLine, type Line, stateHash } from "./format.ts";
+import { type FileLine, type Line, stateHash } from "./format.ts";
 import type { Begin, RecorderParts } from "./parts.ts";
-import { createOrdinals, isOutside, placeOf } from "./place.ts";
+import { isOutside, placeOf } from "./place.ts";
 import { recordSandbox } from "./record-cells.ts";
-import { RecordingHttp } from "./record-http.ts";
 import type { Tape } from "./tape.ts";
 
 export class Recorder implements Tape {
   readonly plays = false;
   readonly clock: Clock;
   readonly beside: Clock;
+  readonly ports: TapedPorts;
   readonly #parts: RecorderParts;
   #session: { readonly row: AgentRow; readonly folder: Folder } | undefined;
   #seenFiles: Seen = new Map();
@@ -37,10 +37,8 @@ export class Recorder implements Tape {
   #place = { step: 0, attempt: 1 };
   #looks = 0;
   #commands = 0;
-  readonly #nextOrdinal = createOrdinals();
-  /** The current call whose outcome is replayed as a whole; its requests find it here. */
-  readonly #inside = new AsyncLocalStorage<{ readonly callId: string; requests: number } | undefined>();
-  #http: RecordingHttp | undefined;
+  /** True inside a call whose outcome is replayed as a whole: what it asks is not recorded. */
+  readonly #inside = new AsyncLocalStorage<boolean>();
   #readings: number[] = [];
   readonly #delivered = new Set<string>();
   /** Lines that wait for the session line. */
@@ -50,14 +48,16 @@ export class Recorder implements Tape {
   constructor(parts: RecorderParts) {
     this.#parts = parts;
     this.beside = parts.clock;
+    const ask = recordAnswers({
+      redact: parts.redact,
+      place: () => (this.#inside.getStore() ? null : this.#place),
+      write: (line) => this.#write(line),
+    });
+    this.ports = tapePorts(ask, async (name, compute) => {
+      const value = await compute();
+      return this.value(name, () => value);
+    });
     this.clock = { now: () => this.#readClock(), sleep: (ms, signal) => parts.clock.sleep(ms, signal) };
-  }
-
-  http(open: () => Http): Http {
-    const { redact } = this.#parts;
-    const write = (line: Line): void => this.#write(line);
-    this.#http = new RecordingHttp(open(), { redact, nextKey: () => this.#nextKey(), write });
-    return this.#http;
   }
 
   value<T>(name: string, compute: () => T): T {
@@ -121,7 +121,6 @@ export class Recorder implements Tape {
   async end(state: AgentState): Promise<void> {
     const hash = stateHash(state);
     if (this.#lastState !== undefined && hash !== this.#lastState) return;
-    this.#http?.flush();
     const files = this.#session ? await hashAll(this.#session.folder, this.#parts.redact) : {};
     this.#write({ type: "end", head: this.#head, state: hash, clock: this.#takeReadings(), files });
   }
@@ -132,14 +131,6 @@ export class Recorder implements Tape {
   }
 
   readonly #redacted = <T>(value: T): T => JSON.parse(this.#parts.redact(JSON.stringify(value)));
-
-  #nextKey(): ExchangeKey & { readonly agent: string } {
-    const at = { agent: this.#session?.row.id ?? "", ...this.#place };
-    const call = this.#inside.getStore();
-    if (!call) return { ...at, ordinal: this.#nextOrdinal(this.#place) };
-    call.requests++;
-    return { ...at, ordinal: call.requests, within: call.callId };
-  }
 
   #readClock(): Date {
     const now = this.#parts.clock.now();
@@ -169,7 +160,6 @@ export class Recorder implements Tape {
         return rows;
       },
       commit: async (lease, after, commit) => {
-        this.#http?.flush();
         const events = commit.events.map(({ type }) => type);
         const hash = sha256(canonicalJson(commit.events));
         this.#write({ type: "commit", after, events, sha256: hash, clock: this.#takeReadings() });
@@ -216,13 +206,13 @@ export class Recorder implements Tape {
       const readings = this.#readings.length - readBefore;
       const line = { type: "nested", callId, attempt: place.attempt, push: this.#redacted(push), readings } as const;
       if (reachesOut) this.#write(line);
-      const isDone = await this.#inside.run(undefined, () => enter(push));
+      const isDone = await this.#inside.run(false, () => enter(push));
       this.#place = place;
       readBefore = this.#readings.length;
       return isDone;
     };
     const act = () => work.act(enterRecorded);
-    const outcome = reachesOut ? await this.#inside.run({ callId, requests: 0 }, act) : await act();
+    const outcome = reachesOut ? await this.#inside.run(true, act) : await act();
     if (!this.#session || !outcome) return outcome;
     const { folder } = this.#session;
     const before = this.#seenFiles;

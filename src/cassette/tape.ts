@@ -1,19 +1,18 @@
 /**
  * tape.ts -- the interface between a run and its external inputs, for recording and replay.
  *
- * HTTP, the clock, the inbox, external values and the loop's own parts pass through a tape. Any other input would make
- * a replay end in another state.
+ * The ports that answer from outside, the clock, the inbox, external values and the loop's own parts pass through a tape. Any
+ * other input would make a replay end in another state.
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
-import type { Http } from "#http/http.ts";
 import type { RunParts } from "#loop/run-parts.ts";
+import type { TapedPorts } from "./answers.ts";
 
 export interface Tape {
   /** True for a replay, which makes no external requests. */
   readonly plays: boolean;
-  /** Replaces the HTTP layer that `open` creates. A replay never calls `open`. */
-  http(open: () => Http): Http;
+  readonly ports: TapedPorts;
   /** The loop's clock. */
   readonly clock: Clock;
   /** Clock for parts outside the loop, whose times are in no event. */

@@ -8,7 +8,7 @@ export const SUMMARIES: Readonly<Record<VerbName, Pick<Verb, "group" | "summary"
   replay: { group: "Set agents going", summary: "replay a recorded run, offline" },
   test: { group: "Set agents going", summary: "run the agents of files and print their checks" },
   fork: { group: "Set agents going", summary: "create an agent from a past step of another" },
-  demo: { group: "Set agents going", summary: "run a recorded agent: no key, no network" },
+  demo: { group: "Set agents going", summary: "run a scripted agent: no key, no network" },
   ps: { group: "Look at agents", summary: "list agents" },
   attach: { group: "Look at agents", summary: "follow an agent live and answer its questions" },
   show: { group: "Look at agents", summary: "show an agent, or one step of it (--step)" },

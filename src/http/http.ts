@@ -4,7 +4,7 @@
  * `to(origin)` returns a fetch for exactly one origin from the settings. It follows no redirect, because a key would go
  * along. `public()` returns a fetch for any address on the web, but none of this machine or its networks. Both limit
  * the bytes after decompression, the time to the first byte, the silence between two pieces, and optionally the total
- * time. Record and replay wrap both.
+ * time.
  */
 import { GoaldError } from "#core/errors.ts";
 import { limitResponse } from "./bounded.ts";

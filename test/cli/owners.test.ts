@@ -1,11 +1,32 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { chmod, chown, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { VERB_NAMES } from "../../src/cli/registry.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
-const RECORDING = fileURLToPath(new URL("../../config/demo/recording.ndjson", import.meta.url));
+/** A recording of nothing. */
+const RECORDING = join(mkdtempSync(join(tmpdir(), "goald-owners-")), "recording.ndjson");
+writeFileSync(
+  RECORDING,
+  `${[
+    { cassette: 2, goald: "0.1.0" },
+    {
+      ...{
+        type: "session",
+        agent: { id: "t", createdAt: "2026-01-01T00:00:00.000Z" },
+        name: "T",
+        role: "r",
+        goals: ["g"],
+      },
+      ...{ given: {}, epoch: 1, head: 1, settings: {}, catalogue: "", files: [] },
+    },
+    { type: "committed", head: 1, state: "" },
+  ]
+    .map((line) => JSON.stringify(line))
+    .join("\n")}\n`,
+);
 const COMMAND = `import { writeFileSync } from "node:fs";
 writeFileSync(process.env.RAN, "");
 export default { name: "own", label: "Own", summary: "does nothing.", args: { type: "object", properties: {} },
@@ -50,6 +71,7 @@ const FREE = new Set(["doctor", "init", "completion", "complete", "memory", "con
 
 let goald: Goald;
 let ran: string;
+afterAll(() => rmSync(dirname(RECORDING), { recursive: true }));
 beforeAll(async () => {
   goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
   ran = join(goald.cwd, "ran");

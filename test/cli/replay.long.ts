@@ -297,8 +297,8 @@ describe("a recorded demo", () => {
     await using goald = await makeGoald();
     const demo = endedWith(0, await goald.run(["demo", "--record", "demo.ndjson"]));
     const [, state = ""] = /^State: ([0-9a-f]{64})$/m.exec(demo.stdout) ?? [];
-    const exchanges = (await linesIn(recorded(goald, "demo.ndjson"))).filter(({ type }) => type === "exchange");
-    expect(exchanges).toHaveLength(19);
+    const answers = (await linesIn(recorded(goald, "demo.ndjson"))).filter(({ type }) => type === "answer");
+    expect(answers).toHaveLength(14);
     const replayed = endedWith(
       0,
       await goald.run(["replay", recorded(goald, "demo.ndjson"), "--json"], { imports: NO_NETWORK }),

@@ -130,11 +130,8 @@ export const FINDINGS: readonly Defence[] = [
     id: "F7",
     claim: "A recording keeps no key, also when a reply brings it in pieces, and still replays.",
     proofs: [
-      proof(
-        "cassette/redact-stream.test",
-        "holds no form of it, neither in its lines nor in the joined texts of its streams",
-      ),
-      proof("cassette/redact-stream.test", "replays without the keys to the same events and state"),
+      proof("cassette/keys-in-pieces.test", "holds no form of it in its lines"),
+      proof("cassette/keys-in-pieces.test", "replays without the keys to the same events and state"),
     ],
   },
   {

@@ -32,7 +32,7 @@ const GRACE_MS = 5_000;
 const LIMITS = { closeMs: 2_000, flushMs: 500 };
 
 /** Parts that change the host for the demo and for tests of agent files. */
-export interface OwnHostParts extends Pick<HostParts, "services" | "throughHttp" | "sandbox"> {
+export interface OwnHostParts extends Pick<HostParts, "services" | "edges"> {
   /** Its home is temporary: no other process reaches its agents, and no daemon continues them. */
   readonly isIsolated?: boolean;
 }

@@ -61,10 +61,10 @@ export async function playSession(
     requirePlayed(player, stage.failure);
   }
   await host.supervisor.drain(0);
-  const { events, exchanges } = player;
+  const { events, answers } = player;
   return {
     events,
-    requests: exchanges,
+    requests: answers,
     state: await stateOf(store, row),
     files: await hashAll(folder, context.redact),
   };

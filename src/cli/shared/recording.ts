@@ -28,7 +28,7 @@ export async function sayRecorded(path: string, before: number, { output }: CliC
       await systemClock.sleep(LOOK_AGAIN_MS);
       continue;
     }
-    const requests = sessions.slice(before).reduce((sum, session) => sum + ofType(session, "exchange").length, 0);
+    const requests = sessions.slice(before).reduce((sum, session) => sum + ofType(session, "answer").length, 0);
     output.say(clean(`Recorded in ${path}: ${countNoun(requests, "request")}.`));
     output.say(end ? `State: ${end.state}` : "The recording has no end yet: what was cut off is not in it.");
     return;

@@ -1,13 +1,11 @@
 /**
- * demo.ts -- `goald demo`: a recorded agent through the real loop, over real HTTP, writing real files.
+ * demo.ts -- `goald demo`: a scripted agent through the real loop, writing real files.
  */
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isHostHeld } from "#api/host-lock.ts";
-import { readRecording } from "#cassette/demo-recording.ts";
-import { startReplayServer } from "#cassette/demo-server.ts";
-import { throughRecording } from "#cassette/demo-web.ts";
+import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
 import type { Home } from "#config/home.ts";
 import type { SettingFlags } from "#config/load.ts";
 import { EXIT } from "#core/errors.ts";
@@ -24,8 +22,8 @@ import { defineVerb } from "../verb.ts";
 export const verb = defineVerb({
   name: "demo",
   group: "Set agents going",
-  summary: "run a recorded agent: no key, no network",
-  description: "run a recorded agent through the real loop: no key and no network needed",
+  summary: "run a scripted agent: no key, no network",
+  description: "run a scripted agent through the real loop: no key and no network needed",
   examples: ["goald demo", "goald demo --json", "goald demo --record demo.ndjson"],
   options: { record: text("--record <file>", "record all input from outside into this file, for goald replay") },
   exitCodes: RUN_CODES,
@@ -38,30 +36,20 @@ export interface DemoOptions extends GlobalOptions {
 }
 
 export async function demoVerb(options: DemoOptions): Promise<number> {
-  const recording = readRecording(join(ROOT_FOLDER, "config", "demo", "recording.ndjson"));
-  await using server = await startReplayServer(recording.exchanges);
-  const { context, own } = await openFreeContext(options, {
-    "openai.baseUrl": server.baseUrl,
-    "openai.apiKey": "demo-needs-no-key",
-    "search.searxng.baseUrl": server.origin,
-    ...AS_RECORDED,
-  });
+  const script = readDemoScript(join(ROOT_FOLDER, "config", "demo", "script.json"));
+  const { context, own } = await openFreeContext(options, AS_SCRIPTED);
   const { output } = context;
   try {
-    await using session = await inThisProcess(context, {
-      services: SET_UP,
-      throughHttp: (http) => throughRecording(http, server.origin),
-      ...(recording.sandbox ? { sandbox: recording.sandbox } : {}),
-    });
+    await using session = await inThisProcess(context, { services: SET_UP, edges: openEdges(script) });
     const { host, client } = session;
     output.say(
-      "A demo: what the model, the search and the web answer, and what code computes, is a recording, played by a server on this machine. The loop, the reading of pages, the files and the memory are real.",
+      "A demo: what the model, the search and the web answer, and what code computes, is a script. The loop, the reading of pages, the files and the memory are real.",
     );
     const recorded = options.record === undefined ? undefined : host.recordings.create(resolve(options.record));
     const at = new Date().toISOString();
-    const { name, role, goals } = recording;
+    const { name, role, goals } = script;
     const row = await host.store.create({ name, role, goals, approve: "never", stepLimit: 30 }, `demo/${at}`, at);
-    for (const { path, content } of recording.files) {
+    for (const [path, content] of Object.entries(script.files)) {
       const target = join(host.home.workspaceFolder, row.folder, path);
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
@@ -108,12 +96,15 @@ const SET_UP = {
   search: { ready: true },
 } as const;
 
-/** The settings that the recording needs, regardless of the person's settings. */
-const AS_RECORDED = {
-  "models.smart": "recording",
-  "models.fast": "recording",
+/** The settings that the script needs, regardless of the person's settings. */
+const AS_SCRIPTED = {
+  "openai.baseUrl": "https://model.example/v1",
+  "openai.apiKey": "demo-needs-no-key",
+  "search.searxng.baseUrl": "https://search.example",
+  "models.smart": "script",
+  "models.fast": "script",
   "search.providers": "searxng",
-  // The recorded sites are served by this machine and have no robots.txt.
+  // The sites of the script have no robots.txt.
   "web.robots": false,
   embedder: "offline",
   contextTokens: 32_000,

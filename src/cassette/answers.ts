@@ -1,0 +1,178 @@
+/**
+ * answers.ts -- records and plays the answers of the three ports that come from outside: the model, the embedder, and the statuses
+ * of addresses in checks.
+ *
+ * Everything else that reaches outside is recorded as the outcome of its command. Step, attempt and ordinal identify an answer;
+ * a replay gives it only for the same request.
+ */
+import type { AddressStatus } from "#core/goal-check.ts";
+import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
+import { sha256 } from "#store/chain.ts";
+import { canonicalJson } from "#util/canonical-json.ts";
+import type { Redact } from "#util/redact.ts";
+import { decodeError, encodeError } from "./body.ts";
+import { differenceOf } from "./difference.ts";
+import type { AnswerLine, Port } from "./format.ts";
+import { createOrdinals, type Place } from "./place.ts";
+
+/** Asks a port, or takes what it answered. `request` and the answer are plain JSON. */
+export type AskPort = <T>(port: Port, request: unknown, ask: () => Promise<T>) => Promise<T>;
+/** Returns an external value, or the recorded one. It is plain JSON. */
+export type KeepValue = <T>(name: string, compute: () => Promise<T>) => Promise<T>;
+
+/** Longer requests are compared only by hash. */
+const MAX_KEPT_CHARS = 256 * 1024;
+
+export interface AnswersRecording {
+  readonly redact: Redact;
+  /** Null inside a call whose outcome is recorded as a whole. */
+  place(): Place | null;
+  write(line: AnswerLine): void;
+}
+
+export function recordAnswers({ redact, place, write }: AnswersRecording): AskPort {
+  const nextOrdinal = createOrdinals();
+  return async (port, request, ask) => {
+    const at = place();
+    if (!at) return ask();
+    const key = { port, ...at, ordinal: nextOrdinal(at), request: describeRequest(request, redact) };
+    try {
+      const value = await ask();
+      write({ type: "answer", ...key, answer: { value: redactJson(value, redact) } });
+      return value;
+    } catch (error) {
+      write({ type: "answer", ...key, answer: { error: encodeError(error, redact) } });
+      throw error;
+    }
+  };
+}
+
+export interface PlayedAnswers {
+  readonly ask: AskPort;
+  /** Number of answers given. */
+  readonly played: number;
+  /** A recorded request that the run has not made. */
+  left(): string | undefined;
+}
+
+export function playAnswers(
+  lines: readonly AnswerLine[],
+  place: () => Place,
+  redact: Redact,
+  fail: (what: string) => never,
+): PlayedAnswers {
+  const waiting = new Map(lines.map((line) => [keyOf(line), line]));
+  const nextOrdinal = createOrdinals();
+  let played = 0;
+  return {
+    async ask<T>(port: Port, given: unknown): Promise<T> {
+      const at = place();
+      const ordinal = nextOrdinal(at);
+      const line = waiting.get(keyOf({ ...at, ordinal }));
+      if (!line) return fail(`it asks the ${port}, request ${ordinal}, which is not in the recording`);
+      const request = describeRequest(given, redact);
+      if (line.port !== port) return fail(`request ${ordinal} was one to the ${line.port}, and is one to the ${port}`);
+      if (line.request.sha256 !== request.sha256)
+        return fail(`request ${ordinal} differs: ${differenceOf(line.request, request)}`);
+      waiting.delete(keyOf(line));
+      played++;
+      if ("error" in line.answer) throw decodeError(line.answer.error);
+      return line.answer.value as T;
+    },
+    get played() {
+      return played;
+    },
+    left: () => {
+      const [first] = waiting.values();
+      return first && `step ${first.step}, to the ${first.port}`;
+    },
+  };
+}
+
+const keyOf = ({ step, attempt, ordinal }: Place & { readonly ordinal: number }): string =>
+  `${step}/${attempt}/${ordinal}`;
+
+function describeRequest(request: unknown, redact: Redact): AnswerLine["request"] {
+  const json = redactJson(request, redact);
+  const text = canonicalJson(json);
+  return { sha256: sha256(text), ...(text.length <= MAX_KEPT_CHARS ? { json } : {}) };
+}
+
+const redactJson = <T>(value: T, redact: Redact): T => JSON.parse(redact(JSON.stringify(value)));
+
+// ---------------------------------------------------------------- the ports
+
+/** Ports whose answers are recorded or played. */
+export interface TapedPorts {
+  /** Replaces the model that `open` creates. A replay never calls `open`. */
+  model(open: () => LanguageModel): LanguageModel;
+  /** Replaces an embedder that asks a server. A replay never asks it. */
+  embedder(embedder: Embedder): Embedder;
+  /** Replaces what asks for the statuses of addresses. A replay never asks it. */
+  statuses(statuses: AddressStatus): AddressStatus;
+}
+
+export const tapePorts = (ask: AskPort, keep: KeepValue): TapedPorts => ({
+  model: (open) => tapeModel(open, ask, keep),
+  embedder: (embedder) => tapeEmbedder(embedder, ask),
+  statuses: (statuses) => tapeStatuses(statuses, ask),
+});
+
+/** What a server accepts is recorded as a value: requests depend on it. A replay opens no model. */
+function tapeModel(open: () => LanguageModel, ask: AskPort, keep: KeepValue): LanguageModel {
+  let real: LanguageModel | undefined;
+  const model = (): LanguageModel => {
+    real ??= open();
+    return real;
+  };
+  return {
+    async complete(request, signal, onText) {
+      let isLive = false;
+      const answer = await ask<ModelAnswer>("model", request, () => {
+        isLive = true;
+        return model().complete(request, signal, onText);
+      });
+      if (!isLive && answer.kind === "replied") onText?.(answer.text);
+      return answer;
+    },
+    terms: (name) => keep(`terms of ${name}`, async () => model().terms?.(name) ?? PLAIN_TERMS),
+    noteReply: async (...given) => real?.noteReply?.(...given),
+    noteContext: async (...given) => real?.noteContext?.(...given),
+  };
+}
+
+const PLAIN_TERMS = { mode: "plain", contextTokens: null } as const;
+
+/** `embedder`: opens no connection before it is asked. */
+function tapeEmbedder(embedder: Embedder, ask: AskPort): Embedder {
+  let dimensions: number | undefined;
+  const modelOf = (id: string): string => id.slice(0, id.lastIndexOf("@"));
+  return {
+    get id() {
+      return dimensions === undefined ? embedder.id : `${modelOf(embedder.id)}@${dimensions}`;
+    },
+    get dimensions() {
+      return dimensions ?? embedder.dimensions;
+    },
+    local: embedder.local,
+    semantic: embedder.semantic,
+    async embed(texts, signal, purse) {
+      const encoded = await ask<readonly string[]>("embedder", texts, async () =>
+        (await embedder.embed(texts, signal, purse)).map(encodeVector),
+      );
+      const vectors = encoded.map(decodeVector);
+      dimensions = vectors[0]?.length ?? dimensions;
+      return vectors;
+    },
+  };
+}
+
+const encodeVector = ({ buffer, byteOffset, byteLength }: Float32Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+const decodeVector = (text: string): Float32Array =>
+  new Float32Array(new Uint8Array(Buffer.from(text, "base64")).buffer);
+
+const tapeStatuses = (statuses: AddressStatus, ask: AskPort): AddressStatus => ({
+  get: (url, options, signal) => ask("statuses", { url, ...options }, () => statuses.get(url, options, signal)),
+});
