@@ -295,7 +295,9 @@ describe("the demo", () => {
     // The agent searched, read two pages, compared them with its files, and reported the result.
     expect(written).toContain("https://string-lab.example/tests/polyester-spin");
     expect(await goald.read("workspace/foo/notes.md")).toContain("Both sources agree on the order.");
-    const [file = ""] = (await readdir(join(goald.home, "workspace/foo/pages"))).filter((name) => /lab/.test(name));
+    const [file = ""] = (await readdir(join(goald.home, "workspace/foo/pages"))).filter((name) =>
+      /^five-polyester/.test(name),
+    );
     const page = await goald.read(`workspace/foo/pages/${file}`);
     expect(page).toContain("| Solinco Tour Bite 1.25 | 10 | 8 | 81 % |");
     expect(page).not.toMatch(/cookies|Log in|tracker/);
