@@ -9,10 +9,10 @@
 import { GoaldError } from "#core/errors.ts";
 import { limitResponse } from "./bounded.ts";
 import type { PublicOptions } from "./public-door.ts";
-import type { PublicFetch, PublicInit } from "./redirect.ts";
+import type { PublicFetch } from "./redirect.ts";
 import { type HttpLimits, startWatch } from "./watch.ts";
 
-export type { HttpLimits, PublicInit };
+export type { HttpLimits };
 
 export interface Http {
   /**

@@ -12,12 +12,11 @@ import { describeRestored } from "#core/files-restored.ts";
 import type { Frame, Message } from "#core/frame.ts";
 import { frameOfCall } from "#core/frames.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { CellFunction } from "#core/ports/sandbox.ts";
+import type { FoundMethod } from "#core/ports/methods.ts";
 import { openCommand } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
-import { findUses } from "#reply/find-uses.ts";
+import { findUses, isInText } from "#reply/find-uses.ts";
 import { splitAction } from "#reply/split-action.ts";
-import { isInText, listSpecificValues } from "#reply/unseen-values.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 
@@ -72,11 +71,10 @@ async function listRemarks(
   const { code: action, others } = splitAction(headOf(message.text), "react");
   if (action === null) return [];
   const functions = new Map(commandsFor(log.state).callable.allFunctions.map((each) => [each.name, each]));
-  const { calls, literals } = findUses(action, new Set(functions.keys()));
+  const { calls, values } = findUses(action, new Set(functions.keys()));
   const isFirst = !frame.window.some(({ kind }) => kind === "result");
   const shown = [clock.now().toISOString(), ...wordsShown(log, functions)];
-  const specific = listSpecificValues(literals, functions);
-  const unseen = await findUnseen(specific, shown, log, `${callId}.`);
+  const unseen = await findUnseen(values, shown, log, `${callId}.`);
   return [
     ...(status === "ok" && headOf(text).trim() === "" ? [NOTHING_PRINTED] : []),
     ...(code === CELL_FAILED && !headOf(text).includes(SEARCH) ? [MEND_OR_SEARCH] : []),
@@ -98,7 +96,7 @@ const describeUnseen = (values: readonly string[]): string =>
   `Remark: ${values.slice(0, MAX_NAMED).join(", ")}: not found in the task or in an observation. Values must come from there word for word; search for a method that returns them.`;
 
 /** The texts that the model was shown lately: the task, the messages, the methods that were found. */
-function wordsShown({ state }: Log, functions: ReadonlyMap<string, CellFunction>): readonly string[] {
+function wordsShown({ state }: Log, functions: ReadonlyMap<string, FoundMethod>): readonly string[] {
   const found = state.foundMethods.flatMap((name) => functions.get(name) ?? []);
   return [
     state.role,

@@ -4,7 +4,6 @@ import type { RegisteredCommand } from "#commands/registry.ts";
 import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import { isCellCommand } from "#core/cells.ts";
 import type { FoundMethod, MethodText } from "#core/ports/methods.ts";
-import type { CellFunction } from "#core/ports/sandbox.ts";
 
 export const METHOD_SEARCH = "method_search";
 
@@ -12,7 +11,7 @@ export interface CallableMethods {
   /** The commands as functions of Python. */
   readonly functions: CodeFunctions;
   /** What the code of an action may call: commands and Python helpers. */
-  readonly allFunctions: readonly CellFunction[];
+  readonly allFunctions: readonly FoundMethod[];
   /** The listed commands as functions of Python, one a line, without those that run code. */
   listFunctions(): string;
   /** The texts that method search looks through, by the names of commands and of Python functions. One list per object. */
@@ -32,7 +31,7 @@ export function createCallableMethods(
   const helpers = new Map(modules.flatMap(({ functions }) => functions.map((one) => [one.name, one] as const)));
   const shipped = new Set(commands.flatMap(({ name, group }) => (group === "own" ? [] : [name])));
   let functions: CodeFunctions | undefined;
-  let all: readonly CellFunction[] | undefined;
+  let all: readonly FoundMethod[] | undefined;
   let list: string | undefined;
   let texts: readonly MethodText[] | undefined;
 
@@ -60,7 +59,7 @@ export function createCallableMethods(
       return commandFunctions();
     },
     get allFunctions() {
-      all ??= [...commandFunctions().all, ...helpers.values().map(toCellFunction)];
+      all ??= [...commandFunctions().all, ...helpers.values()];
       return all;
     },
     listFunctions,
@@ -76,10 +75,4 @@ export function createCallableMethods(
       return texts;
     },
   };
-}
-
-/** Reads the parameters from the signature, which has types in square brackets, as `list[str]`. */
-function toCellFunction({ name, signature, doc }: FoundMethod): CellFunction {
-  const parameters = signature.replace(/\[[^\]]*\]/g, "").matchAll(/[(,] *\**([\p{L}_]\w*) *(?=[:=,)])/gu);
-  return { name, signature, doc, parameters: [...parameters.map(([, own = ""]) => ({ name: own, isRequired: true }))] };
 }

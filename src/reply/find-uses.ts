@@ -1,135 +1,101 @@
 /**
- * find-uses.ts -- finds in Python which functions an action calls, and which values it writes out.
+ * find-uses.ts -- finds in the Python of an action which functions it calls, and which values the model may have made up.
  *
- * The scan is shallow and looks at one action only. A value that is part of a computation, an index, a key, or an argument of
- * another function is not found: it is rarely one that the model took from its memory.
+ * The scan is shallow, looks at one action only, and favours silence: a wrong remark costs the model a step. A value counts when it
+ * is given to a function, or a number to a name, and is specific: a number that is neither small nor round, or one word with a
+ * digit or a sign of an address. A part of a computation, an index and a key do not count.
  */
-import { type CodeToken, scanPython } from "./scan-code.ts";
-
-export interface LiteralUse {
-  readonly kind: "number" | "string";
-  readonly text: string;
-  /** The function that gets the value; null for a number that is only given a name. */
-  readonly call: string | null;
-  /** Name of the parameter, or its position from 0. */
-  readonly parameter: string | number | null;
-}
 
 export interface CodeUses {
   /** A name for each call in the code, in order. */
   readonly calls: readonly string[];
-  readonly literals: readonly LiteralUse[];
+  /** The specific values, each once. */
+  readonly values: readonly string[];
 }
 
-/** An open bracket. `call`: the function; undefined for a bracket that is not one of a call. */
-interface Bracket {
-  readonly kind: "call" | "group" | "list" | "index" | "braces";
-  readonly call: string | null;
-  position: number;
-  keyword: string | null;
-}
-
-const CLOSING = new Set([")", "]", "}"]);
-/** Signs between which a value stands alone. */
-const BEFORE_VALUE = new Set(["(", "[", "{", ",", "=", ":"]);
-const AFTER_VALUE = new Set([")", "]", "}", ","]);
+const TEXTS =
+  /#[^\n]*|(?<prefix>(?<![\p{L}\p{N}_])[rbuf]{1,2})?(?:(?<long>"""|''')(?<lines>(?:\\[\s\S]|(?!\k<long>)[^\\])*)\k<long>|(?<mark>["'])(?<line>(?:\\[\s\S]|(?!\k<mark>)[^\\\n])*)\k<mark>)/giu;
+const CALL = /(?<![.\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*)[ \t]*\(/gu;
+const NUMBER = String.raw`(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)`;
+/** Between signs, so that it is no part of a computation or a comparison. A text is the number of its value. */
+const VALUE = new RegExp(
+  String.raw`(?<=(?:[(,[{:]|(?<![=!<>])=)\s*[-+]?)(?:(${NUMBER})|"(\d+)")(?=\s*(?:[),\]}]|$))`,
+  "g",
+);
+const INDEX = /(?<=[\p{L}\p{N}_)\]"])\[[^[\]]*\]/gu;
+const NUMBERS_OF_NAMES = new RegExp(
+  String.raw`^[ \t]*[\p{L}_][\p{L}\p{N}_, \t]*=([ \t]*[-+]?${NUMBER}(?:[ \t]*,[ \t]*[-+]?${NUMBER})*)[ \t]*$`,
+  "gmu",
+);
 
 /** `functions`: names of the functions that matter. */
 export function findUses(code: string, functions: ReadonlySet<string>): CodeUses {
-  const tokens = joinLines(scanPython(code));
-  const calls: string[] = [];
-  const literals: LiteralUse[] = [];
-  const open: Bracket[] = [];
-  for (const [index, token] of tokens.entries()) {
-    const { kind, text } = token;
-    if (kind === "number" || kind === "string") {
-      const use = describeUse(token, tokens, index, open, functions);
-      if (use) literals.push(use);
-    } else if (kind === "name") noteKeyword(text, tokens[index + 1], tokens[index + 2], open.at(-1));
-    else if (kind === "sign") {
-      const bracket = openBracket(text, tokens, index);
-      if (bracket) open.push(bracket);
-      if (bracket?.call && functions.has(bracket.call)) calls.push(bracket.call);
-      if (CLOSING.has(text)) open.pop();
-      const inner = open.at(-1);
-      if (text === "," && inner) {
-        inner.position++;
-        inner.keyword = null;
-      }
-    }
-  }
-  return { calls, literals };
-}
-
-/** A line goes on within brackets. */
-function joinLines(tokens: readonly CodeToken[]): readonly CodeToken[] {
-  let depth = 0;
-  return tokens.filter(({ kind, text }) => {
-    if (kind === "sign" && ["(", "[", "{"].includes(text)) depth++;
-    if (kind === "sign" && CLOSING.has(text)) depth = Math.max(0, depth - 1);
-    return kind !== "line-end" || depth === 0;
+  const texts: string[] = [];
+  const plain = code.replace(TEXTS, (...found) => {
+    const { prefix = "", lines, line } = found.at(-1) as Readonly<Record<string, string | undefined>>;
+    const text = lines ?? line;
+    if (text === undefined) return "";
+    const isWhole = !/[bf]/i.test(prefix) || (/f/i.test(prefix) && !/[{}]/.test(text));
+    return isWhole ? `"${texts.push(text.replace(/\\(.)/g, "$1")) - 1}"` : '"-"';
   });
-}
-
-function openBracket(sign: string, tokens: readonly CodeToken[], index: number): Bracket | undefined {
-  const fresh = { position: 0, keyword: null };
-  const before = tokens[index - 1];
-  const isAfterValue =
-    before?.kind === "name" ||
-    before?.kind === "string" ||
-    (before?.kind === "sign" && [")", "]"].includes(before.text));
-  if (sign === "{") return { kind: "braces", call: null, ...fresh };
-  if (sign === "[") return { kind: isAfterValue && !isKeyword(before) ? "index" : "list", call: null, ...fresh };
-  if (sign !== "(") return undefined;
-  if (!isAfterValue || isKeyword(before)) return { kind: "group", call: null, ...fresh };
-  const earlier = tokens[index - 2]?.text;
-  const isOwn = before?.kind === "name" && earlier !== "." && earlier !== "def" && earlier !== "class";
-  return { kind: "call", call: isOwn ? before.text : null, ...fresh };
-}
-
-const KEYWORDS = new Set(
-  "and as assert await del elif else except for from if in is lambda not or raise return while with yield".split(" "),
-);
-const isKeyword = (token: CodeToken | undefined): boolean => token?.kind === "name" && KEYWORDS.has(token.text);
-
-function noteKeyword(
-  name: string,
-  next: CodeToken | undefined,
-  second: CodeToken | undefined,
-  inner: Bracket | undefined,
-): void {
-  if (inner?.kind === "call" && next?.text === "=" && second?.text !== "=") inner.keyword = name;
-}
-
-function describeUse(
-  { kind, text }: CodeToken,
-  tokens: readonly CodeToken[],
-  index: number,
-  open: readonly Bracket[],
-  functions: ReadonlySet<string>,
-): LiteralUse | undefined {
-  if (kind !== "number" && kind !== "string") return undefined;
-  if (!standsAlone(tokens, index) || (kind === "string" && tokens[index + 1]?.text === ":")) return undefined;
-  if (open.at(-1)?.kind === "index") return undefined;
-  const inner = open.findLast((bracket) => bracket.kind === "call");
-  const call = open.findLast((bracket) => bracket.call !== null && functions.has(bracket.call));
-  if (call) return { kind, text, call: call.call, parameter: call.keyword ?? call.position };
-  return kind === "number" && !inner && tokens.some((token) => token.text === "=")
-    ? { kind, text, call: null, parameter: null }
-    : undefined;
-}
-
-/** True for a value that is not an operand. A sign before a number belongs to it. */
-function standsAlone(tokens: readonly CodeToken[], index: number): boolean {
-  const isSigned = tokens[index]?.kind === "number" && ["-", "+"].includes(tokens[index - 1]?.text ?? "");
-  const place = isSigned ? index - 2 : index - 1;
-  const before = tokens[place];
-  const after = tokens[index + 1];
-  const isComparison = before?.text === "=" && ["=", "!", "<", ">"].includes(tokens[place - 1]?.text ?? "");
-  return (
-    before?.kind === "sign" &&
-    BEFORE_VALUE.has(before.text) &&
-    !isComparison &&
-    (after === undefined || after.kind === "line-end" || AFTER_VALUE.has(after.text) || after.text === ":")
+  const calls = [...plain.matchAll(CALL)].filter(
+    ([, name = ""], at, { [at]: found }) =>
+      functions.has(name) && !/\b(?:def|class)[ \t]+$/.test(plain.slice(0, found?.index).slice(-12)),
   );
+  const given = calls.flatMap(({ index, 0: { length } }) => {
+    const inside = readBrackets(plain, index + length - 1).replace(INDEX, "");
+    return [...inside.matchAll(VALUE)].map(([, number, text]) => number ?? texts[Number(text)] ?? "");
+  });
+  const named = [...plain.matchAll(NUMBERS_OF_NAMES)].flatMap(
+    ([, list = ""]) => list.match(new RegExp(NUMBER, "g")) ?? [],
+  );
+  const isSpecific = (value: string): boolean => (isNumber(value) ? isSpecificNumber(value) : isSpecificWord(value));
+  return {
+    calls: calls.map(([, name = ""]) => name),
+    values: [...new Set([...named, ...given].filter(isSpecific))],
+  };
+}
+
+/** The text from the bracket at `start` to the one that closes it. */
+function readBrackets(plain: string, start: number): string {
+  let depth = 0;
+  for (let at = start; at < plain.length; at++) {
+    if ("([{".includes(plain[at] as string)) depth++;
+    else if (")]}".includes(plain[at] as string)) depth--;
+    if (depth === 0) return plain.slice(start, at + 1);
+  }
+  return plain.slice(start);
+}
+
+const isNumber = (value: string): boolean => /^[\d_]*\.?[\d_]*$/.test(value);
+
+/** Numbers of units, such as days of a year or seconds of an hour. */
+const UNIT_NUMBERS: ReadonlySet<number> = new Set([180, 360, 365, 366, 1_024, 3_600, 86_400]);
+const LEAST_INTEGER = 100;
+
+function isSpecificNumber(text: string): boolean {
+  const value = Number(text.replaceAll("_", ""));
+  if (Number.isInteger(value))
+    return value >= LEAST_INTEGER && !/^\d0*$/.test(String(value)) && !UNIT_NUMBERS.has(value);
+  return !Number.isInteger(value * 10) && !Number.isInteger(value * 4);
+}
+
+const FILE_NAME = /^[\w./-]*\w\.(?:md|txt|csv|tsv|json|html?|xml|py|js|pdf|png|jpe?g|svg|gif|webp)$/i;
+
+const isSpecificWord = (text: string): boolean =>
+  /^\S{3,}$/.test(text) && /[\d@#]|\/\//.test(text) && !FILE_NAME.test(text);
+
+/** Whether a text has the value, word for word. Letters may differ in case, numbers in how thousands are set apart. */
+export function isInText(value: string, text: string): boolean {
+  if (!isNumber(value)) return isWordIn(value, text);
+  const number = Number(value.replaceAll("_", ""));
+  const written = [String(number), ...(number < 1 ? [`${Number((number * 100).toFixed(6))}%`] : [])];
+  const plain = text.replace(/(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))/g, "");
+  return written.some((each) => new RegExp(`(?<!\\d)${each.replaceAll(".", "\\.")}(?:\\.?0+)?(?!\\.?\\d)`).test(plain));
+}
+
+function isWordIn(word: string, text: string): boolean {
+  const shown = text.toLowerCase();
+  const small = word.toLowerCase();
+  return shown.includes(small) || shown.includes(small.replace(/^[#@]/, ""));
 }

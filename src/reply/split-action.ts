@@ -8,7 +8,6 @@
  */
 import type { ActionForm } from "#core/frame.ts";
 import { findReasoningEnd } from "./find-objects.ts";
-import { endsInsideText } from "./scan-code.ts";
 
 export interface SplitAction {
   /** The prose before the code, without headings; all of it when there is no code. */
@@ -174,3 +173,26 @@ const dedent = (code: string, indent: string): string =>
         .split("\n")
         .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
         .join("\n");
+
+const TEXTS = /#[^\n]*|"""|'''|(["'])(?:\\[\s\S]|(?!\1)[^\n])*\1?/g;
+
+/** True when Python ends within a text of several lines: what follows is a part of it, even if it looks like a fence. */
+function endsInsideText(code: string): boolean {
+  const pattern = new RegExp(TEXTS);
+  for (let found = pattern.exec(code); found; found = pattern.exec(code)) {
+    const [mark] = found;
+    if (mark !== '"""' && mark !== "'''") continue;
+    const end = findLongEnd(code, pattern.lastIndex, mark);
+    if (end === undefined) return true;
+    pattern.lastIndex = end + mark.length;
+  }
+  return false;
+}
+
+function findLongEnd(code: string, from: number, mark: string): number | undefined {
+  for (let place = from; place < code.length; place++) {
+    if (code[place] === "\\") place++;
+    else if (code.startsWith(mark, place)) return place;
+  }
+  return undefined;
+}
