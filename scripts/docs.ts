@@ -72,7 +72,7 @@ that begins with \`_\` is private. Owners and trust are judged as for \`commands
 
 const OWN_COMMANDS = `## A command of your own
 
-One file in \`<home>/commands/\`, its name the command's name, which default-exports an object. \`goald new command count_words\` writes
+One file in \`<home>/commands/\`, its name the command's name, which default-exports an object. \`goald commands count_words --new\` writes
 one with a test, and both work as they are. A file of a shipped command's name replaces that command.
 
 | field | meaning |

@@ -36,6 +36,10 @@ const FOREIGN: Readonly<Record<string, string>> = {
   feedback: "say",
   continue: "resume",
   unpause: "resume",
+  kill: "stop --now",
+  start: "run",
+  new: "commands NAME --new",
+  "install-service": "help up; docs/service.md has a unit and a plist",
   create: "run",
   remove: "rm",
   delete: "rm",
@@ -55,8 +59,6 @@ export function hintFor(verb: Command, message: string, suggestion: string): str
   const meant = path === "goald" && Object.hasOwn(FOREIGN, word) ? FOREIGN[word] : undefined;
   if (meant !== undefined) return `Did you mean goald ${meant}?`;
   if (suggestion !== "") return suggestion;
-  if (path === "goald start" && message.startsWith("too many arguments"))
-    return "To go on with an agent: goald resume. To set up a new one: goald run";
   return `${path === "goald" ? "See what there is" : "See how it is called"}: ${path} --help`;
 }
 

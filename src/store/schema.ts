@@ -119,7 +119,7 @@ const notUpgraded = (found: number, newest: number): GoaldError =>
     "GOALD_STORE_TOO_OLD",
     `This store has the schema version ${found}; this goald reads version ${newest}.`,
     {
-      hint: "Upgrade it by starting this goald once: goald start",
+      hint: "Upgrade it by starting this goald once: goald up",
     },
   );
 

@@ -300,7 +300,7 @@ describe("a home that cannot be used", () => {
   it("is rejected if it is not writable", async () => {
     const folder = join(goald.cwd, "read-only");
     await mkdir(folder, { mode: 0o555 });
-    for (const call of [RUN, ["new", "command", "count_words"]]) {
+    for (const call of [RUN, ["commands", "count_words", "--new"]]) {
       const ended = await goald.run(["--home", folder, ...call], { shell: WITHOUT_PRIVILEGES });
       expectWords(ended);
       expect(ended.code).toBe(1);

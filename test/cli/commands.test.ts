@@ -97,10 +97,10 @@ describe("goald commands", () => {
   });
 });
 
-describe("goald new command", () => {
+describe("goald commands NAME --new", () => {
   it("writes a command that works unchanged, with a test that passes", async () => {
     await using goald = await makeGoald();
-    const made = JSON.parse(endedWith(0, await goald.ask(["new", "command", "count_words", "--json"])).stdout) as {
+    const made = JSON.parse(endedWith(0, await goald.ask(["commands", "count_words", "--json", "--new"])).stdout) as {
       readonly test: string;
     };
     const { stdout } = await promisify(execFile)(process.execPath, ["--test", "--test-reporter=tap", made.test]);
@@ -111,10 +111,10 @@ describe("goald new command", () => {
   it("overwrites nothing (exit 7), and accepts only valid command names (exit 2)", async () => {
     await using goald = await makeGoald();
     await goald.write("commands/mine.test.ts", "// mine");
-    expect(endedWith(7, await goald.ask(["new", "command", "mine"])).stderr).toContain("was not changed");
+    expect(endedWith(7, await goald.ask(["commands", "mine", "--new"])).stderr).toContain("was not changed");
     expect(await goald.read("commands/mine.test.ts")).toBe("// mine");
     expect(endedWith(0, await goald.ask(["commands", "--json"])).stdout).not.toContain('"mine"');
-    expect(endedWith(2, await goald.ask(["new", "command", "Mine!"])).stderr).toContain("lower-case letters");
-    expect(endedWith(2, await goald.ask(["new", "agent"])).stderr).toContain("unknown command");
+    expect(endedWith(2, await goald.ask(["commands", "Mine!", "--new"])).stderr).toContain("lower-case letters");
+    expect(endedWith(2, await goald.ask(["new", "command", "x"])).stderr).toContain("goald commands NAME --new");
   });
 });

@@ -52,7 +52,7 @@ describe("completion in bash", () => {
 
   it.each([
     ["the beginning of a verb", ["res"], ["restart", "restore", "resume"]],
-    ["a verb after options", ["--home", "/tmp", "--json", "insta"], ["install-service"]],
+    ["a verb after options", ["--home", "/tmp", "--json", "rel"], ["reload"]],
     ["a verb after help", ["help", "unkn"], []],
     ["options of a verb", ["run", "--max"], ["--max-steps", "--max-tokens", "--max-time"]],
     ["options of every verb", ["ps", "--no"], ["--no-color", "--no-input"]],
@@ -63,7 +63,6 @@ describe("completion in bash", () => {
     ["nothing for free text", ["run", "--name", ""], []],
     ["verbs below config", ["config", ""], ["list", "get", "set", "unset", "path"]],
     ["verbs below memory", ["memory", "chef", "un"], ["unpin"]],
-    ["verbs below new", ["new", ""], ["command"]],
     ["shells", ["completion", ""], ["bash", "zsh", "fish"]],
   ])("offers %s: %j", async (_title, words, offered) => {
     expect([...(await complete(...words))].sort()).toEqual([...offered].sort());

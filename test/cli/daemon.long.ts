@@ -372,7 +372,7 @@ describe("a daemon that died", () => {
 });
 
 describe("the daemon's own verbs", () => {
-  it.each(["up", "down", "restart", "status", "reload", "install-service", "doctor"])(
+  it.each(["up", "down", "restart", "status", "reload", "doctor"])(
     "%s shows examples first, and takes --json",
     async (verb) => {
       await using goald = await makeGoald();

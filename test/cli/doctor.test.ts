@@ -129,20 +129,6 @@ describe("goald doctor", () => {
     expect(textOf(report, "store")).toContain("1 agent, ");
   });
 
-  it("finds a service whose Node is gone, and one that differs from goald's", async () => {
-    await using goald = await makeGoald(SERVER);
-    const installed = endedWith(0, await goald.ask(["install-service", "--json"]));
-    const { path } = JSON.parse(installed.stdout) as { path: string };
-    expect(levelOf(await examine(goald, 0), "service")).toEqual(["ok"]);
-    const unit = await readFile(path, "utf8");
-    await writeFile(path, `${unit}# mine\n`);
-    expect(levelOf(await examine(goald, 0), "service")).toEqual(["warning"]);
-    await writeFile(path, unit.replace(/^ExecStart="[^"]*"/m, 'ExecStart="/opt/old %%node/bin/node"'));
-    const report = await examine(goald, 1);
-    expect(textOf(report, "service")).toContain("a Node that is not there: /opt/old %node/bin/node");
-    expect(textOf(report, "service")).toContain("goald install-service --force");
-  });
-
   it("finds a home that is not a folder", async () => {
     await using goald = await makeGoald(SERVER);
     await writeFile(goald.home, "");

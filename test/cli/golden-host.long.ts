@@ -22,7 +22,7 @@ describe("the daemon", () => {
       config set limits.unattendedSteps 60 --json
       reload
       reload --json
-      new command count_words
+      commands count_words --new
       doctor
       doctor --json
       ps
@@ -47,23 +47,6 @@ describe("the daemon", () => {
     front.kill("SIGTERM");
     transcript.add("up --foreground", await front.ended);
     expect(transcript.text).toBe(await frozen("daemon", transcript.text));
-  });
-
-  it("is installed as a service as frozen", async () => {
-    await using home = await openHome();
-    const transcript = openTranscript(home.goald);
-    await transcript.ask(`
-      install-service --print
-      install-service --print --json
-      install-service --uninstall
-      install-service
-      install-service
-      install-service --json
-      doctor
-      install-service --uninstall
-      install-service --uninstall --json
-    `);
-    expect(transcript.text).toBe(await frozen("service", transcript.text));
   });
 
   it("is missed and started again as frozen, when it was killed", async () => {

@@ -60,7 +60,7 @@ describe("the demo", () => {
     expect(transcript.text).toBe(await frozen("demo", transcript.text));
     await using another = await makeGoald();
     const started = openTranscript(another);
-    await started.ask("start");
-    expect(started.text).toBe(`$ goald start${text}`);
+    started.add("", await another.ask([]));
+    expect(started.text).toBe(`$ goald ${text}`);
   });
 });

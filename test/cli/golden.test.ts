@@ -6,7 +6,7 @@ const HELP = {
   "help-start": ["--help", "help", "help help", "--version"],
   "help-run": ["help run", "help resume", "help replay", "help test", "help fork", "help demo", "help start"],
   "help-look": ["help ps", "help attach", "help show", "help report", "help logs", "help events"],
-  "help-steer": ["say", "goals", "plan", "approve", "deny", "trust", "pause", "stop", "kill", "rm"].map(
+  "help-steer": ["say", "goals", "plan", "approve", "deny", "trust", "pause", "stop", "rm"].map(
     (verb) => `help ${verb}`,
   ),
   "help-files": ["help files", "help why", "help diff", "help restore"],
@@ -17,13 +17,12 @@ const HELP = {
       .map((verb) => `help memory ${verb}`),
     "help ingest",
   ],
-  "help-daemon": ["up", "down", "restart", "status", "reload", "install-service"].map((verb) => `help ${verb}`),
+  "help-daemon": ["up", "down", "restart", "status", "reload"].map((verb) => `help ${verb}`),
   "help-home": [
     ...[
       "help init",
       "help commands",
       "help new",
-      "help new command",
       "help completion",
       "completion tcsh",
       "completion fish",
@@ -104,9 +103,9 @@ const USAGE = `
   config nonsense
   config get
   config set temperature
+  commands --new
   new
-  new nonsense
-  new command
+  kill
   help nonsense
   help memory nonsense
   down -t x
@@ -190,11 +189,11 @@ describe("a home without agents", () => {
       init
       init --json
       init <cwd>/other --json
-      new command count_words
-      new command count_words
-      new command roll_dice --json
-      new command 'Count Words'
-      new command read_file --json
+      commands count_words --new
+      commands count_words --new
+      commands roll_dice --new --json
+      commands 'Count Words' --new
+      commands read_file --new --json
     `);
     transcript.note("The example agent:");
     await transcript.ask("run --from <home>/config/example-agent.yaml --continuous");

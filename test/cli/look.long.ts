@@ -281,15 +281,15 @@ describe("during a run", () => {
 });
 
 describe("the demo", () => {
-  it.concurrent("plays a recorded agent with real files and prints the next steps, for goald start without a terminal, npm start and goald demo", async () => {
+  it.concurrent("plays a recorded agent with real files and prints the next steps, for goald without a terminal, npm start and goald demo", async () => {
     // Settings of the machine do not affect the demo.
     await using goald = await makeGoald({
       OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
       OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
     });
-    const { stdout, stderr } = endedWith(0, await goald.run(["start"]));
+    const { stdout, stderr } = endedWith(0, await goald.run([]));
     expect(stderr).toBe("");
-    expect(stdout.split("\n")[0]).toContain("is a recording, played by a server on this machine");
+    expect(stdout.split("\n")[0]).toContain("is a script");
     const written = await goald.read("workspace/foo/recommended_strings.txt");
     expect(written).toContain("1. Solinco Tour Bite");
     // The agent searched, read two pages, compared them with its files, and reported the result.
@@ -323,7 +323,7 @@ describe("the demo", () => {
   it.concurrent("starts for plain goald without a terminal", async () => {
     await using goald = await makeGoald();
     const demo = goald.start([]);
-    await demo.see("is a recording, played by a server on this machine");
+    await demo.see("is a script");
     await demo.see("\nThoughts: ");
     demo.kill("SIGKILL");
     await demo.ended;

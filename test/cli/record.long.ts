@@ -76,7 +76,7 @@ describe("a recorded agent of a daemon", () => {
     home.holdFrom(2);
     endedWith(0, await goald.ask(["resume", "t", "-d", "--approve", "never"]));
     await home.asked(2);
-    endedWith(0, await goald.ask(["kill", "t"]));
+    endedWith(0, await goald.ask(["stop", "t", "--now"]));
     home.release();
     endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(await readFile(recorded(goald), "utf8")).toContain('"pause":{"code":"killed"');

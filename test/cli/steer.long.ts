@@ -146,7 +146,7 @@ describe("an agent in the middle of its work", () => {
     await goald.write("commands/send_letter.ts", letter(effect));
     endedWith(0, await goald.ask([...RUN, "--approve", "never"]));
     await home.until(async () => (await goald.read("workspace/t/sent.txt")) !== undefined, "the letter");
-    const killed = toldBy(await goald.ask(["kill", "t", "--json"]));
+    const killed = toldBy(await goald.ask(["stop", "t", "--now", "--json"]));
     expect(killed).toMatchObject({ agent: { state: "killed" }, note: "Killed." });
     endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(await goald.read("workspace/t/sent.txt")).toBe(sent);
@@ -264,7 +264,7 @@ describe("a verb that controls an agent", () => {
     [["goals", "t", "--set", "\x1b[2J"], 2, /must be text without control characters/, /^$/],
     [["goals", "t", "--rm", "first"], 2, /'first' is invalid/, /--help/],
     [["pause"], 2, /Expected an agent or --all, got neither/, /goald pause foo/],
-    [["kill", "t", "--all"], 2, /Expected an agent or --all, got both/, /goald kill foo/],
+    [["stop", "t", "--all", "--now"], 2, /Expected an agent or --all, got both/, /goald stop --now foo/],
     [["stop", "t", "-t", "soon"], 2, /'soon' is invalid. Expected whole seconds/, /--help/],
     [["approve", "t"], 7, /no pending command: it is completed/, /goald show t/],
     [["approve", "t", "-N", "0"], 2, /'0' is invalid. Expected a whole number from 1/, /--help/],

@@ -121,7 +121,7 @@ const OF_AN_AGENT: readonly (readonly string[])[] = [
   ["goals", "nobody"],
   ["pause", "nobody"],
   ["stop", "nobody"],
-  ["kill", "nobody"],
+  ["stop", "nobody", "--now"],
   ["approve", "nobody"],
   ["deny", "nobody"],
   ["rm", "-f", "nobody"],
@@ -164,7 +164,7 @@ describe("the exit code", () => {
     expect(hint).toBe(`See how it is called: goald ${name} --help`);
   });
 
-  it.concurrent.each(["config", "memory", "new"])("is 2 for %s without a nested verb", async (name) => {
+  it.concurrent.each(["config", "memory"])("is 2 for %s without a nested verb", async (name) => {
     expect(errorOf(endedWith(2, await goald.ask([name, "--json"])))).toMatchObject({
       message: `missing verb after '${name}'`,
       hint: `See how it is called: goald ${name} --help`,
@@ -210,7 +210,8 @@ describe("a verb or word of another program", () => {
   it.concurrent.each([
     [["inspect", "foo"], "Did you mean goald show?"],
     [["help", "tell"], "Did you mean goald say?"],
-    [["start", "foo"], "To go on with an agent: goald resume. To set up a new one: goald run"],
+    [["start", "foo"], "Did you mean goald run?"],
+    [["kill", "foo"], "Did you mean goald stop --now?"],
     [["memory", "foo", "lst"], "Did you mean list?"],
     [["memory", "serach", "foo"], "Did you mean search?"],
     [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],

@@ -1,5 +1,5 @@
 /** doctor-daemon.ts -- checks the daemon, its lock, its socket and its service for `goald doctor`. */
-import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
@@ -9,9 +9,8 @@ import { lockHome } from "#app/own-store.ts";
 import type { Home } from "#config/home.ts";
 import { isSocketOf } from "#config/open-home.ts";
 import { SETTINGS } from "#config/settings.ts";
-import { isGoaldError, toError } from "#core/errors.ts";
+import { toError } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
-import { readService, serviceOf } from "../verbs/install-service.ts";
 import { formatCall } from "./context.ts";
 import { type Finding, fine, problem, warning } from "./doctor-home.ts";
 
@@ -122,31 +121,4 @@ function checkRemains(home: Home): readonly Finding[] {
 function removeUnderLock(home: Home, socket: string): void {
   using _lock = lockHome(home);
   rmSync(socket, { force: true });
-}
-
-export async function checkService(home: Home): Promise<readonly Finding[]> {
-  try {
-    const service = serviceOf(home);
-    const text = await readService(service);
-    if (text === undefined) return [fine("service", "none is installed; for one: goald install-service")];
-    if (text === service.text) return [fine("service", service.path)];
-    const node = nodeOf(text);
-    const replace = "Write it again: goald install-service --force";
-    if (node !== undefined && statSync(node, { throwIfNoEntry: false }) === undefined)
-      return [problem("service", `${service.path} starts a Node that is not there: ${node}`, replace)];
-    return [warning("service", `${service.path} differs from what this goald would write`, replace)];
-  } catch (thrown) {
-    if (isGoaldError(thrown, "GOALD_USAGE")) return [];
-    return [problem("service", toError(thrown).message, "")];
-  }
-}
-
-/** Finds the path of Node in a systemd unit or a launchd agent. */
-function nodeOf(text: string): string | undefined {
-  const quoted = /^ExecStart="((?:[^"\\]|\\.)*)"/m.exec(text)?.[1];
-  if (quoted !== undefined) return quoted.replace(/\\(.)/g, "$1").replaceAll("%%", "%");
-  const plain = /^ExecStart=[-@:+!]*([^\s"]+)/m.exec(text)?.[1];
-  if (plain !== undefined) return plain.replaceAll("%%", "%");
-  const element = /<array>\s*<string>([^<]*)<\/string>/.exec(text)?.[1];
-  return element?.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }

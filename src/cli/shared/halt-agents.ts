@@ -1,4 +1,4 @@
-/** halt-agents.ts -- implements `goald pause`, `goald stop` and `goald kill`, for one agent or all. */
+/** halt-agents.ts -- implements `goald pause` and `goald stop`, for one agent or all. */
 
 import type { Client } from "#api/client.ts";
 import type { ControlResult } from "#api/schemas.ts";
@@ -19,10 +19,12 @@ export interface HaltOptions extends GlobalOptions {
   readonly timeout?: number;
 }
 
+const CALL = { pause: "pause", stop: "stop", kill: "stop --now" } as const;
+
 export async function haltVerb(halt: Halt, name: string | undefined, options: HaltOptions): Promise<number> {
   if (options.all ? name !== undefined : name === undefined)
     throw new GoaldError("GOALD_USAGE", `Expected an agent or --all, got ${name === undefined ? "neither" : "both"}.`, {
-      hint: `Such as: goald ${halt} foo, or: goald ${halt} --all`,
+      hint: `Such as: goald ${CALL[halt]} foo, or: goald ${CALL[halt]} --all`,
     });
   if (name === undefined) return haltAll(halt, options);
   return steering(name, options, async ({ row, state, context, reach }) => {

@@ -8,18 +8,21 @@ import { type CommandLine, describeCommand, listCommands, listMethods, type Meth
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
+import { flag } from "../option.ts";
 import { type GlobalOptions, openContext } from "../shared/context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "commands",
   group: "This home",
-  summary: "list the commands of agents",
+  summary: "list the commands of agents, or create one (--new)",
   description: "list the commands of agents: state, arguments, effect, risk, and which settings are missing",
-  examples: ["goald commands", "goald commands google", "goald commands --json"],
+  examples: ["goald commands", "goald commands google", "goald commands count_words --new", "goald commands --json"],
   arguments: [{ name: "[name]", about: "show this command in full" }],
-  exitCodes: { notFound: "no such command" },
-  run: ([name], options) => commands(name, options),
+  options: { new: flag("--new", "create it for your agents: a file that works as it is, and its test") },
+  exitCodes: { notFound: "no such command", conflict: "a file of that name is there" },
+  run: async ([name], { new: isNew, ...options }) =>
+    isNew ? (await import("../shared/new-command.ts")).newCommand(name ?? "", options) : commands(name, options),
 });
 
 export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
@@ -63,7 +66,7 @@ function tableOf(lines: readonly CommandLine[]): string {
   ].join("\n");
 }
 
-const SEE_ALSO = "Show one in full: goald commands NAME   Create your own: goald new command NAME";
+const SEE_ALSO = "Show one in full: goald commands NAME   Create your own: goald commands NAME --new";
 
 const describeMethods = (methods: readonly MethodLine[]): readonly string[] =>
   methods.length === 0

@@ -22,7 +22,7 @@ import { createRedactor } from "#util/redact.ts";
 import { readVersion } from "../../shipped.ts";
 import { flag } from "../option.ts";
 import { callsHere, findContext, formatCall, type GlobalOptions, isClosed, type Output } from "../shared/context.ts";
-import { checkDaemon, checkService } from "../shared/doctor-daemon.ts";
+import { checkDaemon } from "../shared/doctor-daemon.ts";
 import { checkAside, checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
 import { checkOnline } from "../shared/doctor-online.ts";
 import { defineVerb } from "../verb.ts";
@@ -84,7 +84,6 @@ async function examine(home: Home): Promise<readonly Finding[]> {
     ...(await checkDisk(home)),
     ...(isOpen ? await checkAside(home) : []),
     await checkCage(),
-    ...(await checkService(home)),
   ];
 }
 

@@ -1,12 +1,35 @@
-/** plain.ts -- `goald` without a verb. */
+/**
+ * plain.ts -- `goald` without a verb, and `npm start`: lists agents, on a terminal those at work. Without any, it runs the set-up on
+ * a terminal, and the demo elsewhere.
+ */
 import { RUN_CODES } from "../exit-codes.ts";
+import { formatCall, openContext } from "../shared/context.ts";
+import { withReading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
-import { plain } from "./start.ts";
+import { isGoing, ps } from "./ps.ts";
+import type { RunOptions } from "./run.ts";
 
 export const verb = defineVerb({
   name: "plain",
-  summary: "list agents at work; without any, do what goald start does",
+  summary: "list agents; without any, set one up on a terminal, or run the demo",
   examples: ["goald"],
   exitCodes: RUN_CODES,
   run: (_args, options) => plain(options),
 });
+
+async function plain(options: RunOptions): Promise<number> {
+  const { input, json } = options;
+  const onTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && input !== false && json !== true;
+  const context = await openContext(options);
+  try {
+    const views = await withReading(context, (reading) => reading.agents());
+    if (onTerminal && !views.some(isGoing)) return (await import("./run.ts")).runVerb(undefined, options);
+    if (views.length === 0) return (await import("./demo.ts")).demoVerb(options);
+    const exitCode = await ps(options);
+    const [watch, another] = [formatCall(context.home, "attach", "ID"), formatCall(context.home, "run")];
+    if (onTerminal) context.output.say(`\nWatch one: ${watch}   Set up another: ${another}   All verbs: goald --help`);
+    return exitCode;
+  } finally {
+    context.output.close();
+  }
+}

@@ -9,15 +9,17 @@ export const verb = defineVerb({
   name: "stop",
   group: "Steer agents",
   summary: "stop an agent after its step, with a report",
-  description: "let an agent finish its step and write its report, and wait for that",
-  examples: ["goald stop foo", "goald stop foo -t 120", "goald stop --all"],
+  description:
+    "let an agent finish its step and write its report, and wait for that; with --now stop in the middle of the step",
+  examples: ["goald stop foo", "goald stop foo -t 120", "goald stop foo --now", "goald stop --all"],
   arguments: [ANY_AGENT],
   options: {
     all: flag("--all", "stop every agent that is not done"),
+    now: flag("--now", "stop at once, in the middle of the step; goald resume continues from there"),
     timeout: { ...value("-t, --timeout <seconds>", "cut the step off after this many seconds", seconds), default: 30 },
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
-  run: ([agent], options) => haltVerb("stop", agent, options),
+  run: ([agent], { now, ...options }) => haltVerb(now ? "kill" : "stop", agent, options),
 });
 
 function seconds(given: string): number {

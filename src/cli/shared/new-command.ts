@@ -1,4 +1,4 @@
-/** new-command.ts -- `goald new command`: writes a command that works without changes, and its test. */
+/** new-command.ts -- `goald commands NAME --new`: writes a command that works without changes, and its test. */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { loadRegistryOf } from "#app/catalogue.ts";
@@ -8,26 +8,15 @@ import { openFolder } from "#config/open-home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
-import { quoteForShell } from "../shared/own-calls.ts";
-import { defineVerb } from "../verb.ts";
-
-export const verb = defineVerb({
-  name: "new command",
-  summary: "create a command for your agents",
-  description: "create a command for your agents: a file that works as it stands, and its test",
-  examples: ["goald new command count_words"],
-  arguments: [{ name: "<name>", about: "lower-case letters, digits and underscores" }],
-  exitCodes: { conflict: "a file of that name is there" },
-  run: ([name = ""], options) => newCommand(name, options),
-});
+import { formatCall, type GlobalOptions, openContext } from "./context.ts";
+import { quoteForShell } from "./own-calls.ts";
 
 export async function newCommand(name: string, options: GlobalOptions): Promise<number> {
   if (!COMMAND_NAME.test(name))
     throw new GoaldError(
       "GOALD_USAGE",
       `Expected a name of lower-case letters, digits and underscores that begins with a letter, got ${JSON.stringify(name)}.`,
-      { hint: "Such as: goald new command count_words" },
+      { hint: "Such as: goald commands count_words --new" },
     );
   const { home, output } = await openContext({ ...options, revives: false });
   try {
