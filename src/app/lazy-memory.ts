@@ -28,7 +28,7 @@ export function openSearchLate(parts: MemoryParts): {
 
 /** True for settings with which a search may send requests. Without a key and a server, `auto` is offline. */
 const isRemote = (settings: MemoryParts["settings"]): boolean =>
-  !/^(?:offline|transformers)$/.test(settings.embedder) && !(settings.embedder === "auto" && !hasServer(settings));
+  settings.embedder !== "offline" && !(settings.embedder === "auto" && !hasServer(settings));
 
 const VECTOR_FILE = "method-vectors.json";
 const MAX_VECTOR_BYTES = 32 * 1024 * 1024;

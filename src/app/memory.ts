@@ -1,5 +1,4 @@
 /** memory.ts -- assembles long-term memory: the embedder that makes vectors, and the index that searches them. */
-import { resolve } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import { hasServer, type Settings } from "#config/settings.ts";
@@ -16,7 +15,6 @@ import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
 import { chooseIndex } from "#memory/vectors/choose-index.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
-import { createTransformersEmbedder } from "#memory/vectors/transformers-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
@@ -144,19 +142,14 @@ function openRemote({ settings, server, keeper, report, tape }: MemoryParts): Pi
   });
 }
 
-type EmbedderParts = Pick<MemoryParts, "home" | "settings" | "server" | "report" | "embeddings" | "tape">;
+type EmbedderParts = Pick<MemoryParts, "settings" | "server" | "report" | "embeddings" | "tape">;
 
 /** Chooses a server's embedder if one is set, else the offline embedder. Reports a fallback once. */
-export function openEmbedder({ home, settings, server, report, embeddings: meter, tape }: EmbedderParts): Embedder {
-  const { embedder, embedderPath, models } = settings;
+export function openEmbedder({ settings, server, report, embeddings: meter, tape }: EmbedderParts): Embedder {
+  const { embedder, models } = settings;
   const offline = openWordEmbedder();
   if (embedder === "offline" || (embedder === "auto" && !hasServer(settings))) return offline;
   const fallback = (reason: string): void => report(`Memory works offline: ${reason}`);
-  if (embedder === "transformers") {
-    const path = resolve(home.root, embedderPath ?? "");
-    const local = createTransformersEmbedder({ path, folders: [home.root, ...globalFolders()] });
-    return fallbackEmbedder(cachedEmbedder(local), offline, fallback);
-  }
   const size = models.embeddingDimensions === null ? {} : { dimensions: models.embeddingDimensions };
   const clock = tape?.beside ?? systemClock;
   const asked = createOpenAIEmbedder({ ...server, model: models.embedding, ...size, meter, clock });
@@ -167,7 +160,7 @@ export function openEmbedder({ home, settings, server, report, embeddings: meter
 /** Returns the embedder named by stored vectors, if the configured server can provide it. */
 function earlierEmbedder(id: string, { settings, server }: MemoryParts, meter: EmbeddingMeter): Embedder | undefined {
   const [, model, size] = /^([^\s#]+)@([1-9]\d*)$/.exec(id) ?? [];
-  const isOurs = model === undefined || model.startsWith("transformers:") || /^(?:hash|words)-v\d+$/.test(model);
+  const isOurs = model === undefined || /^(?:hash|words)-v\d+$/.test(model);
   if (isOurs || settings.embedder === "offline") return undefined;
   return cachedEmbedder(
     createOpenAIEmbedder({
@@ -183,10 +176,3 @@ function earlierEmbedder(id: string, { settings, server }: MemoryParts, meter: E
 
 /** Models that accept a `dimensions` parameter. Other models would reject it. */
 const CHOOSES_SIZE = /(?:^|\/)text-embedding-3/;
-
-/** The folders of global npm packages: of this Node installation and of the environment's prefix. */
-function globalFolders(): readonly string[] {
-  const { NPM_CONFIG_PREFIX, npm_config_prefix } = process.env;
-  const prefixes = [NPM_CONFIG_PREFIX, npm_config_prefix, resolve(process.execPath, "../..")];
-  return prefixes.flatMap((prefix) => (prefix ? [resolve(prefix, "lib")] : []));
-}

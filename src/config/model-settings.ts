@@ -2,7 +2,6 @@
 import {
   anyNumber,
   choice,
-  filePath,
   modelName,
   optional,
   type SettingRow,
@@ -117,15 +116,9 @@ export const MODEL_SETTINGS = [
   {
     name: "embedder",
     environment: ["GOALD_EMBEDDER"],
-    ...choice("auto", "openai", "offline", "transformers"),
+    ...choice("auto", "openai", "offline"),
     meaning:
-      "Source of vectors: `openai` uses the model server, `offline` a table of word vectors that comes with goald, `transformers` a local model run by @huggingface/transformers, `auto` the model server if it has embeddings, else `offline`.",
-  },
-  {
-    name: "embedderPath",
-    environment: ["GOALD_EMBEDDER_PATH"],
-    ...filePath,
-    meaning: "Folder of the `transformers` model (config.json, tokenizer, onnx), relative to the home.",
+      "Source of vectors: `openai` uses the model server, `offline` a table of word vectors that comes with goald, `auto` the model server if it has embeddings, else `offline`.",
   },
   {
     name: "embeddings.tokensPerMinute",
