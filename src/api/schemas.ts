@@ -193,10 +193,6 @@ export const DaemonStatus = open({
   eventLoopDelayMs: described(open({ p50: amount, p99: amount, max: amount }), "Of the last minute."),
   rssBytes: count,
   modelServers: listOf(ModelServer),
-  embeddings: described(
-    open({ model: text, tokens: count, tokensPerDay: nullable(count), usd: nullable(amount) }),
-    "Use today (UTC) by all agents; null dollars: no known price.",
-  ),
   cage: nullable(open({ level: oneOf("strict", "degraded", "off"), reason: text, advice: text })),
   sandbox: described(
     open({

@@ -22,7 +22,6 @@ import { Observer } from "#host/observer.ts";
 import type { LongestWait } from "#host/opened-agent.ts";
 import { createProblems, type Problems } from "#host/problems.ts";
 import { Supervisor } from "#host/supervisor.ts";
-import { priceOf } from "#model/prices.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, takeHostLock } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
@@ -217,14 +216,12 @@ export class Host implements AgentHost, AsyncDisposable {
   }
 
   #describe(agents: DaemonStatus["agents"]): DaemonStatus {
-    const { gate, embeddings } = this.shared();
-    const { daemon, openai, models } = this.settings;
-    const price = priceOf(models.embedding, openai.baseUrl, this.catalogue.prices);
+    const { gate } = this.shared();
+    const { daemon, openai } = this.settings;
     return describeHost({
       ...{ version: readVersion(), role: this.#parts.role, startedAt: this.#opened.startedAt, home: this.home.root },
       ...{ agents, stopping: this.isStopping, followers: this.#server?.followers ?? 0, problems: this.#problems.all },
       modelServer: { origin: new URL(openai.baseUrl).origin, limit: daemon.concurrency, gate },
-      embeddings: { model: models.embedding, taken: embeddings.read(), pricePerMillion: price?.input },
       ...{ delay: this.#meter.read(), cage: foundCage() },
       sandbox: describeSandbox(this.services.cells, this.level.finding),
     });

@@ -16,7 +16,6 @@ import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
 import { chooseIndex } from "#memory/vectors/choose-index.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
-import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { systemClock } from "#util/clock.ts";
 import { indexRoot } from "./memory-folders.ts";
@@ -33,15 +32,13 @@ export interface MemoryParts {
   readonly report: (problem: string) => void;
   /** Logs what is no problem, such as a cache that is made again. */
   readonly note?: ((text: string) => void) | undefined;
-  /** Limits and counts the tokens of embeddings. */
-  readonly embeddings: EmbeddingMeter;
   readonly tape?: Tape;
   /** The store for indexes and uploads. When absent, memory is read-only and uploads nothing. */
   readonly keeper?: Keeper;
 }
 
 export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder(parts)): RecallingMemory {
-  const { settings, store, keeper, report, embeddings, tape } = parts;
+  const { settings, store, keeper, report, tape } = parts;
   // A recorded run uses no clock, because a replay takes no time.
   const clock = tape ? {} : { clock: systemClock };
   const pinecone = openRemote(parts);
@@ -55,7 +52,7 @@ export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder
   const lots = new BackgroundLots();
   const current = openLongTermMemory({ ...own, lots });
   const openEarlier = (id: string): RecallingMemory | undefined => {
-    const earlier = earlierEmbedder(id, parts, embeddings);
+    const earlier = earlierEmbedder(id, parts);
     // Saves no vectors: another process may already have written new ones for shared memories.
     const reader: LongTermMemoryParts["store"] = {
       memories: (namespace, after, limit) => store.memories(namespace, after, limit),
@@ -142,23 +139,23 @@ function openRemote({ settings, server, keeper, report, tape }: MemoryParts): Pi
   });
 }
 
-type EmbedderParts = Pick<MemoryParts, "settings" | "server" | "report" | "embeddings" | "tape">;
+type EmbedderParts = Pick<MemoryParts, "settings" | "server" | "report" | "tape">;
 
 /** Chooses a server's embedder if one is set, else the offline embedder. Reports a fallback once. */
-export function openEmbedder({ settings, server, report, embeddings: meter, tape }: EmbedderParts): Embedder {
+export function openEmbedder({ settings, server, report, tape }: EmbedderParts): Embedder {
   const { embedder, models } = settings;
   const offline = openWordEmbedder();
   if (embedder === "offline" || (embedder === "auto" && !hasServer(settings))) return offline;
   const fallback = (reason: string): void => report(`Memory works offline: ${reason}`);
   const size = models.embeddingDimensions === null ? {} : { dimensions: models.embeddingDimensions };
   const clock = tape?.beside ?? systemClock;
-  const asked = createOpenAIEmbedder({ ...server, model: models.embedding, ...size, meter, clock });
+  const asked = createOpenAIEmbedder({ ...server, model: models.embedding, ...size, clock });
   const remote = cachedEmbedder(tape?.ports.embedder(asked) ?? asked);
   return embedder === "openai" ? remote : fallbackEmbedder(remote, offline, fallback);
 }
 
 /** Returns the embedder named by stored vectors, if the configured server can provide it. */
-function earlierEmbedder(id: string, { settings, server }: MemoryParts, meter: EmbeddingMeter): Embedder | undefined {
+function earlierEmbedder(id: string, { settings, server }: MemoryParts): Embedder | undefined {
   const [, model, size] = /^([^\s#]+)@([1-9]\d*)$/.exec(id) ?? [];
   const isOurs = model === undefined || /^(?:hash|words)-v\d+$/.test(model);
   if (isOurs || settings.embedder === "offline") return undefined;
@@ -168,7 +165,6 @@ function earlierEmbedder(id: string, { settings, server }: MemoryParts, meter: E
       model,
       dimensions: Number(size),
       asksDimensions: CHOOSES_SIZE.test(model),
-      meter,
       clock: systemClock,
     }),
   );

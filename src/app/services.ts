@@ -17,7 +17,6 @@ import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { ServerCheck } from "#model/check-server.ts";
-import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
 import type { LocalServer } from "#model/local-servers.ts";
 import type { OpenAIImagesSettings } from "#model/openai-images.ts";
@@ -40,7 +39,6 @@ export interface Shared {
   readonly gate: ModelGate;
   readonly memory: RecallingMemory;
   readonly methods: MethodIndex;
-  readonly embeddings: Pick<EmbeddingMeter, "read">;
   /** Services that do not depend on the agent. */
   readonly services: Partial<Services>;
 }
@@ -76,8 +74,7 @@ export function openShared(parts: SharedParts): Shared {
     return gate.guard(createOpenAIModel({ ...server, ...optionsOf(settings), termsFile, clock: systemClock }));
   };
   const model = tape?.ports.model(openModel) ?? openModel();
-  const embeddings = openMeter(home, settings, tape);
-  const ofMemory = { home, settings, server, store, keeper: store, report, note: parts.note, embeddings };
+  const ofMemory = { home, settings, server, store, keeper: store, report, note: parts.note };
   const { memory, methods } = openSearchLate({ ...ofMemory, ...(tape ? { tape } : {}) });
   // A recording holds the same redacted texts as the log.
   const scrub = tape ? parts.redact : parts.scrub;
@@ -87,18 +84,9 @@ export function openShared(parts: SharedParts): Shared {
     model,
     memory,
     methods,
-    embeddings,
     services: tapedServices(openServices({ settings, http, clock: tape?.beside ?? systemClock, scrub }), tape),
   };
 }
-
-const openMeter = ({ privateFolder }: Home, { embeddings }: Settings, tape?: Tape): EmbeddingMeter =>
-  createEmbeddingMeter({
-    ...embeddings,
-    clock: systemClock,
-    file: openJsonCache(privateFolder, "embeddings.json"),
-    ...(tape ? { through: (name, compute) => tape.value(name, compute) } : {}),
-  });
 
 /** Opens long-term memory for a person's search. It recalls as agents do, from a read-only store. */
 export function openRecall(
@@ -111,7 +99,7 @@ export function openRecall(
   const rows = { memories: memories.bind(reader), memory: memory.bind(reader), memoryVersion: version.bind(reader) };
   const store = { ...rows, saveVectors: async () => undefined };
   const server = serverOf(settings, openHttp(settings));
-  return openMemoryLate({ home, settings, server, store, report, embeddings: openMeter(home, settings) });
+  return openMemoryLate({ home, settings, server, store, report });
 }
 
 /** Opens web pages for a person; undefined when this home is not set up for it. */

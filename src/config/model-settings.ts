@@ -121,21 +121,6 @@ export const MODEL_SETTINGS = [
       "Source of vectors: `openai` uses the model server, `offline` a table of word vectors that comes with goald, `auto` the model server if it has embeddings, else `offline`.",
   },
   {
-    name: "embeddings.tokensPerMinute",
-    environment: ["GOALD_EMBEDDING_TOKENS_PER_MINUTE"],
-    ...optional(wholeNumber(1_000, 1_000_000_000_000)),
-    meaning: "Maximum tokens to embed per minute, over all agents.",
-    whenUnset: "no limit",
-  },
-  {
-    name: "embeddings.tokensPerDay",
-    environment: ["GOALD_EMBEDDING_TOKENS_PER_DAY"],
-    ...optional(wholeNumber(1_000, 1_000_000_000_000)),
-    meaning:
-      "Maximum tokens to embed per day (UTC), over all agents. Beyond it, recall ranks memories by shared words.",
-    whenUnset: "no limit",
-  },
-  {
     name: "memory.keepMegabytes",
     environment: ["GOALD_MEMORY_KEEP_MEGABYTES"],
     ...wholeNumber(0, 1_000_000),

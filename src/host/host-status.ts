@@ -1,4 +1,4 @@
-/** host-status.ts -- reports a host's process, event loop, model server, embeddings and problems. */
+/** host-status.ts -- reports a host's process, event loop, model server and problems. */
 import { PROTOCOL_VERSION } from "#api/control.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 
@@ -21,17 +21,10 @@ export interface HostFacts extends Pick<DaemonStatus, Known> {
     readonly limit: number;
     readonly gate: { readonly active: number; readonly queued: number; readonly closedUntil: Date | null };
   };
-  readonly embeddings: {
-    readonly model: string;
-    readonly taken: { readonly tokens: number; readonly tokensPerDay: number | null };
-    /** US dollars; undefined when the price is not known. */
-    readonly pricePerMillion: number | undefined;
-  };
 }
 
-export function describeHost({ delay, modelServer, embeddings, ...known }: HostFacts): DaemonStatus {
+export function describeHost({ delay, modelServer, ...known }: HostFacts): DaemonStatus {
   const { gate, ...server } = modelServer;
-  const { model, taken, pricePerMillion } = embeddings;
   const { version, role, startedAt, home, agents, problems, stopping, followers, cage, sandbox } = known;
   return {
     ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, role, startedAt, home, agents },
@@ -45,11 +38,6 @@ export function describeHost({ delay, modelServer, embeddings, ...known }: HostF
         closedUntil: gate.closedUntil?.toISOString() ?? null,
       },
     ],
-    embeddings: {
-      model,
-      ...taken,
-      usd: pricePerMillion === undefined ? null : (taken.tokens * pricePerMillion) / 1_000_000,
-    },
     ...{ problems, stopping, followers, cage, sandbox },
   };
 }

@@ -8,7 +8,7 @@
 import { commandCallId } from "#core/call-ids.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { ModelSpending, NewEvent } from "#core/event.ts";
-import { type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
+import { type LimitReached, limitExceededBy } from "#core/limits.ts";
 import type { Move } from "#core/move.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import { spendIf } from "#core/spending.ts";
@@ -20,24 +20,19 @@ import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
 import { type ComposeParts, composeRequest } from "./compose-request.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
-import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
 import { type MethodParts, suggestForReply } from "./method-search.ts";
 import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room } from "./reply-cap.ts";
-import { replied, reserve, spentOnCut } from "./reply-cost.ts";
+import { countEmbeddings, type Pricing, replied, reserve, spentOnCut } from "./reply-cost.ts";
 import { formOf } from "./reply-forms.ts";
 import { effectless, type Work } from "./work.ts";
 
-export interface AskParts extends Room, ComposeParts, MethodParts {
+export interface AskParts extends Room, ComposeParts, MethodParts, Pricing {
   readonly model: LanguageModel;
   /** Model of agents without a model of their own. */
   readonly modelName: string;
   /** Model used when an agent's own model fails permanently. */
   readonly fallbackModel?: string | null;
-  /** Price of a model. When it is unknown, an agent with a budget sends no request. */
-  readonly priceOf?: (model: string) => Price | undefined;
-  /** Model of the server's embeddings, for their price. */
-  readonly embeddingModel?: string;
   /** Sizes for a given model. Default: those of `modelName`. */
   readonly roomOf?: (model: string) => Room;
   /** Receives the reply's text as it arrives, for display only. */
@@ -59,10 +54,11 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const hopeless = limitExceededBy({ model, tokens: 0, usd: price ? 0 : null }, state);
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
-  const purse = openPurse(parts.agentId, leftOf(state, NOTHING), embeddingPrice(parts));
+  const embeddings = countEmbeddings(parts);
   const room = fitRoom(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, attached, formatTokens } = await composeRequest(step, state, { ...parts, purse }, room, terms);
-  const spent = purse.spent();
+  const counting = { ...parts, countTokens: embeddings.countTokens };
+  const { prompt, mode, attached, formatTokens } = await composeRequest(step, state, counting, room, terms);
+  const spent = embeddings.spent();
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -117,9 +113,6 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     },
   };
 }
-
-const embeddingPrice = ({ memory, embeddingModel, priceOf }: AskParts): Price | undefined =>
-  memory.remote && embeddingModel ? priceOf?.(embeddingModel) : undefined;
 
 /** The agent's own model, or the fallback during its time. */
 function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskParts): string {

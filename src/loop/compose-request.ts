@@ -5,7 +5,7 @@ import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory } from "#core/ports/recall.ts";
-import type { EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { CountTokens } from "#core/ports/vectors.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource } from "#core/provenance.ts";
 import { type AgentState, activeFrame, formOfFrame } from "#core/state.ts";
@@ -38,7 +38,7 @@ export interface ComposeParts {
   readonly signal: AbortSignal;
 }
 
-type PayingParts = ComposeParts & { readonly purse: EmbeddingPurse };
+type PayingParts = ComposeParts & { readonly countTokens: CountTokens };
 
 /** Uses a schema only when its tokens fit into the context window. Tools are the commands: without them there are none. */
 export async function composeRequest(
@@ -90,7 +90,7 @@ async function composePrompt(
       count: parts.recallCount,
       floor: parts.recallFloor ?? 0,
       excludeSteps: new Set(shown.map(({ step }) => step)),
-      purse: parts.purse,
+      countTokens: parts.countTokens,
     },
     parts.signal,
   );

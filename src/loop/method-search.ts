@@ -7,7 +7,7 @@
 import { describeFunction } from "#commands/stubs.ts";
 import { isActionForm, isCellCommand } from "#core/cells.ts";
 import type { MethodIndex, MethodSearch } from "#core/ports/methods.ts";
-import type { EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { CountTokens } from "#core/ports/vectors.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
 import type { ParsedReply } from "#reply/parsed-reply.ts";
 import type { CommandsFor } from "./command-set.ts";
@@ -22,18 +22,18 @@ const MAX_FOUND = 6;
 const MAX_SUGGESTED = 3;
 const MAX_NAME_CHARS = 200;
 
-/** `purse`: see `MethodQuery`. */
+/** `countTokens`: see `MethodQuery`. */
 export function openMethodSearch(
   state: AgentState,
   { commandsFor, methods }: MethodParts,
-  purse?: EmbeddingPurse,
+  countTokens?: CountTokens,
 ): MethodSearch {
   return {
     async find(description, signal) {
       const { callable } = commandsFor(state);
       const finds = searchedBy(state);
       const query = { description, count: MAX_FOUND, isAllowed: (name: string) => finds(callable.isUnlisted(name)) };
-      const names = await methods?.search(callable.texts, purse ? { ...query, purse } : query, signal);
+      const names = await methods?.search(callable.texts, countTokens ? { ...query, countTokens } : query, signal);
       return callable.describe(names ?? []);
     },
   };

@@ -4,10 +4,11 @@ import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
 import { type Allowance, bothAllowed, bothSpent, leftOf, NOTHING, within } from "./allowance.ts";
-import { type EmbeddingParts, openPaidSearch } from "./buy-search.ts";
 import { type MediaParts, mediaAllowance, openMedia, PAID_SERVICES } from "./media.ts";
+import { type MethodParts, openMethodSearch } from "./method-search.ts";
+import { countEmbeddings, type Pricing } from "./reply-cost.ts";
 
-export type PurchaseParts = AdviceParts & MediaParts & EmbeddingParts;
+export type PurchaseParts = AdviceParts & MediaParts & MethodParts & Pricing;
 
 export interface Purchases {
   /** Maximum cost, durable before the first request. */
@@ -24,7 +25,7 @@ export function openPurchases(
   state: AgentState,
   parts: PurchaseParts,
 ): Purchases | undefined {
-  if (needs.includes("methods")) return openPaidSearch(state, parts);
+  if (needs.includes("methods")) return parts.methods?.remote ? openPaidSearch(state, parts) : undefined;
   const media = PAID_SERVICES.filter((name) => needs.includes(name));
   const isAdvised = needs.includes("advisor");
   if (media.length === 0 && !isAdvised) return undefined;
@@ -37,4 +38,10 @@ export function openPurchases(
     services: { ...bought.services, ...(advice ? { advisor: advice.advisor } : {}) },
     spent: () => bothSpent(advice?.spent(), bought.spent()),
   };
+}
+
+/** Reserves nothing: the vectors of all methods cost cents, and are kept. */
+function openPaidSearch(state: AgentState, parts: MethodParts & Pricing): Purchases {
+  const { countTokens, spent } = countEmbeddings(parts);
+  return { reserved: NOTHING, services: { methods: openMethodSearch(state, parts, countTokens) }, spent };
 }

@@ -1,12 +1,41 @@
-/** reply-cost.ts -- what a model call may cost, what it has cost, and the events of its reply. Pure. */
+/** reply-cost.ts -- what a model call and its embeddings may cost, what they have cost, and the events of its reply. Pure. */
 import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
+import type { CountTokens } from "#core/ports/vectors.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { isOnlyReasoning } from "#reply/find-objects.ts";
 import { describeCutReasoning } from "#reply/problems.ts";
 
 type Reply = Extract<ModelAnswer, { kind: "replied" }>;
+
+export interface Pricing {
+  /** Price of a model. When it is unknown, an agent with a budget sends no request. */
+  readonly priceOf?: (model: string) => Price | undefined;
+  /** Model of the server's embeddings, for their price. */
+  readonly embeddingModel?: string;
+}
+
+/** Counts embeddings after they were made: the agent pauses at its limits afterwards. Without a known price only tokens count. */
+export function countEmbeddings({ embeddingModel, priceOf }: Pricing): {
+  readonly countTokens: CountTokens;
+  /** Undefined when nothing was bought. */
+  spent(): ModelSpending | undefined;
+} {
+  const price = embeddingModel ? priceOf?.(embeddingModel) : undefined;
+  let inputTokens = 0;
+  return {
+    countTokens(tokens) {
+      inputTokens += tokens;
+    },
+    spent() {
+      if (inputTokens === 0) return undefined;
+      const usage = { inputTokens, outputTokens: 0, cachedTokens: 0, estimated: false };
+      // An embedding is not a call of the model: `modelCalls` counts replies.
+      return { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 0 };
+    },
+  };
+}
 
 /** Spending on a reply that was cut off because it exceeded its maximum. */
 export function spentOnCut(

@@ -9,11 +9,10 @@
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
 import { parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { type AskedServer, createFailure } from "./asked.ts";
-import type { EmbeddingMeter } from "./embedding-meter.ts";
 import { explainFailure } from "./failure.ts";
 import { createSender, formatBaseUrl, type ModelServer, type SendRequest } from "./model-server.ts";
 import { readVectors, VectorProblem } from "./vectors.ts";
@@ -26,8 +25,6 @@ export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | 
   readonly asksDimensions?: boolean;
   /** Timeout of one batch. Defaults to 2 minutes. */
   readonly timeoutMs?: number;
-  /** Limits and counts tokens. Without it, there is no limit. */
-  readonly meter?: Pick<EmbeddingMeter, "take" | "settle">;
   /** Needed to wait for pauses. */
   readonly clock?: Pick<Clock, "sleep">;
 }
@@ -69,9 +66,9 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
     },
     local: false,
     semantic: true,
-    async embed(texts, signal, purse) {
+    async embed(texts, signal, countTokens) {
       const vectors: Float32Array[] = [];
-      for (const batch of splitIntoBatches(texts)) vectors.push(...(await embedBatch(batch, signal, purse)));
+      for (const batch of splitIntoBatches(texts)) vectors.push(...(await embedBatch(batch, signal, countTokens)));
       return vectors;
     },
   };
@@ -79,18 +76,17 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
   async function embedBatch(
     texts: readonly string[],
     signal: AbortSignal,
-    purse?: EmbeddingPurse,
+    countTokens?: CountTokens,
   ): Promise<readonly Float32Array[]> {
     for (let pauses = 0; ; ) {
       signal.throwIfAborted();
       try {
         const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
-        const vectors = await requestVectors(send, settings, { input, dimensions, signal, purse });
+        const vectors = await requestVectors(send, settings, { input, dimensions, signal, countTokens });
         dimensions = vectors[0]?.length ?? dimensions;
         return vectors;
       } catch (error) {
         signal.throwIfAborted();
-        if (isGoaldError(error, "GOALD_LIMIT")) throw error;
         const failure =
           error instanceof VectorProblem ? explainVectorProblem(error, asked) : explainFailure(error, asked);
         const tooLong = failure.code === "context-overflow" && limitIndex < TEXT_CHARS.length - 1;
@@ -112,34 +108,30 @@ interface Batch {
   /** Expected dimensions, 0 for any. */
   readonly dimensions: number;
   readonly signal: AbortSignal;
-  readonly purse: EmbeddingPurse | undefined;
+  readonly countTokens: CountTokens | undefined;
 }
 
-/** Sends one batch, and counts it. */
+/** Sends one batch, and counts what it took: the figure of the server, else an estimate. */
 async function requestVectors(
   send: SendRequest,
   settings: OpenAIEmbedderSettings,
-  { input, dimensions, signal, purse }: Batch,
+  { input, dimensions, signal, countTokens }: Batch,
 ): Promise<readonly Float32Array[]> {
   const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
-  purse?.take(tokens);
-  let charged = 0;
+  const size =
+    settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
+  const body = { model: settings.model, input, encoding_format: "base64", ...size };
+  let charged = tokens;
   try {
-    await settings.meter?.take(tokens);
-    const size =
-      settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
-    const body = { model: settings.model, input, encoding_format: "base64", ...size };
-    charged = tokens;
     const response = await send("/embeddings", body, signal);
     const answer = parseJson(await response.text());
     charged = readUsedTokens(answer) ?? tokens;
-    settings.meter?.settle(tokens, charged);
     return readVectors(answer, input.length, dimensions);
   } catch (error) {
     if (charged === tokens && isUncharged(error)) charged = 0;
     throw error;
   } finally {
-    purse?.settle(tokens, charged);
+    if (charged > 0) countTokens?.(charged);
   }
 }
 

@@ -3,8 +3,6 @@ import { openMemoryLate } from "#app/lazy-memory.ts";
 import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
-import { createEmbeddingMeter } from "#model/embedding-meter.ts";
-import { systemClock } from "#util/clock.ts";
 
 const ROW = {
   id: "a/1",
@@ -15,7 +13,6 @@ const ROW = {
   text: "Paris has rain.",
   at: "2026-11-20T10:00:00.000Z",
 };
-const FILE = { read: async () => undefined, write: async () => undefined };
 const QUERY = { agent: "a", texts: ["rain"], count: 5, excludeSteps: new Set<number>() };
 
 const SERVER = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
@@ -43,7 +40,6 @@ async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, s
       saveVectors: async () => undefined,
     },
     report: () => undefined,
-    embeddings: createEmbeddingMeter({ ...settings.embeddings, clock: systemClock, file: FILE }),
   });
   return { memory, requests: () => requests, readings: () => readings };
 }

@@ -4,7 +4,6 @@ import { openMemory } from "#app/memory.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load.ts";
-import { createEmbeddingMeter } from "#model/embedding-meter.ts";
 import { systemClock } from "#util/clock.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
@@ -12,7 +11,6 @@ import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 
 const ROWS = 200;
-const FILE = { read: async () => undefined, write: async () => undefined };
 let close: (() => Promise<void>) | undefined;
 afterEach(() => close?.());
 
@@ -31,7 +29,6 @@ async function countEmbedded(tape?: Tape): Promise<number> {
       settings,
       server: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "", http: { to: () => fetch } },
       ...{ store, keeper: store, report: () => undefined },
-      embeddings: createEmbeddingMeter({ ...settings.embeddings, clock: systemClock, file: FILE }),
       ...(tape ? { tape } : {}),
     },
     embedder,

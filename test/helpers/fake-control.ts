@@ -217,7 +217,6 @@ const statusOf = (waiting: number): DaemonStatus => ({
   eventLoopDelayMs: { p50: 1, p99: 2.5, max: 9 },
   rssBytes: 80_000_000,
   modelServers: [{ origin: "http://127.0.0.1:11434", limit: 4, active: 0, queued: 0, closedUntil: null }],
-  embeddings: { model: "text-embedding-3-small", tokens: 12_000, tokensPerDay: 20_000_000, usd: 0.00024 },
   cage: { level: "degraded", reason: "bubblewrap is not installed.", advice: "Install bubblewrap." },
   sandbox: { ready: true, level: "degraded", reason: "bubblewrap is not installed." },
   followers: 0,

@@ -181,7 +181,6 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         eventLoopDelayMs: { p50: 0, p99: 0, max: 0 },
         rssBytes: 1,
         modelServers: [],
-        embeddings: { model: "none", tokens: 0, tokensPerDay: null, usd: 0 },
         cage: null,
         sandbox: { ready: false, level: null, reason: "It is off." },
         followers: 0,

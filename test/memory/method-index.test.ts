@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import { createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import type { MethodQuery, MethodText } from "#core/ports/methods.ts";
-import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { openWordTable } from "#memory/words/word-table.ts";
@@ -11,7 +11,7 @@ import { describeMany, isSeedMethod, REACT_METHODS } from "../helpers/react-meth
 import { PARAPHRASES } from "./method-paraphrases.ts";
 
 const { signal } = new AbortController();
-const FREE: EmbeddingPurse = { take: () => undefined, settle: () => undefined, isShort: false };
+const countTokens: CountTokens = () => undefined;
 const open = (embedder: Embedder) => createMethodIndex({ embedder, report: (problem) => problems.push(problem) });
 const offline = () => open(openWordEmbedder());
 const problems: string[] = [];
@@ -188,7 +188,7 @@ describe("a search with a server's embedder", () => {
     const { embedder, requests } = topicEmbedder();
     const methods = open(embedder);
     expect(methods.remote).toBe(true);
-    const query = { description, count: 3, purse: FREE };
+    const query = { description, count: 3, countTokens };
     const found = await methods.search(fifteen, query, signal);
     expect(found.toSorted()).toEqual(["list_slack_channels", "send_slack_image", "send_slack_message"]);
     expect(requests.map(({ length }) => length)).toEqual([1, 15]);
@@ -207,7 +207,7 @@ describe("a search with a server's embedder", () => {
         content = written;
       },
     };
-    const query = { description, count: 3, purse: FREE };
+    const query = { description, count: 3, countTokens };
     const searchAgain = async (methods: readonly MethodText[], id = "topics@5") => {
       const { embedder, requests } = topicEmbedder({ id });
       const found = await createMethodIndex({ embedder, cache, report: fail }).search(methods, query, signal);
@@ -228,62 +228,42 @@ describe("a search with a server's embedder", () => {
     }
   });
 
-  it("keeps what it bought before the agent's limits ended the purchase", async () => {
+  it("keeps what it bought before the server failed", async () => {
     const crowd = Array.from({ length: 200 }, (_, at) => ({
       name: `weather_${at}`,
       text: `method ${at} for the weather`,
     }));
     const { embedder, requests } = topicEmbedder();
     let left = 100;
-    const paying: Embedder = {
+    const failing: Embedder = {
       ...embedder,
-      embed: async (texts, given, purse) => {
-        purse?.take(texts.length);
+      embed: async (texts, given) => {
+        left -= texts.length;
+        if (left < 0) throw new Error("HTTP 500");
         return embedder.embed(texts, given);
       },
     };
-    const purse = {
-      ...FREE,
-      get isShort() {
-        return left < 0;
-      },
-      take: (tokens: number) => {
-        left -= tokens;
-        if (left < 0) throw new Error("nothing left");
-      },
-    };
-    const methods = open(paying);
-    expect(await methods.search(crowd, { description: "weather 7", count: 1, purse }, signal)).toEqual(["weather_7"]);
+    const methods = open(failing);
+    const query = { description: "weather 7", count: 1, countTokens };
+    expect(await methods.search(crowd, query, signal)).toEqual(["weather_7"]);
     expect(requests.map(({ length }) => length)).toEqual([1, 96]);
-    await methods.search(crowd, { description: "weather 7", count: 1, purse: FREE }, signal);
+    left = 1_000;
+    // The first search after a failure sends nothing.
+    for (let search = 0; search < 2; search++) await methods.search(crowd, query, signal);
     expect(requests.slice(2).map(({ length }) => length)).toEqual([1, 96, 8]);
   });
 
-  it("sends nothing without a purse", async () => {
+  it("sends nothing when nobody counts the tokens", async () => {
     const { embedder, requests } = topicEmbedder();
     await open(embedder).search(fifteen, { description: "Send a Discord message", count: 3 }, signal);
     expect(requests).toEqual([]);
   });
 
-  it("uses words when the server does not answer, or when the agent cannot pay", async () => {
+  it("uses words when the server does not answer", async () => {
     const failing = topicEmbedder({ embed: () => Promise.reject(new Error("no such server")) }).embedder;
-    const query = { description: "Send a Discord message", count: 3, purse: FREE };
+    const query = { description: "Send a Discord message", count: 3, countTokens };
     expect(await open(failing).search(fifteen, query, signal)).toEqual(EXAMPLE);
     expect(problems.at(-1)).toMatch(/no such server/);
-    const short = topicEmbedder({
-      embed: async (texts, _signal, purse) => {
-        purse?.take(texts.length);
-        return [];
-      },
-    }).embedder;
-    const purse = {
-      ...FREE,
-      isShort: true,
-      take: () => {
-        throw new Error("nothing left");
-      },
-    };
-    expect(await open(short).search(fifteen, { ...query, purse }, signal)).toEqual(EXAMPLE);
   });
 
   it("compares no vectors of two embedders, when the server's is replaced by the local one", async () => {
@@ -300,7 +280,7 @@ describe("a search with a server's embedder", () => {
         return made;
       },
     };
-    const found = await open(changing).search(fifteen, { description, count: 3, purse: FREE }, signal);
+    const found = await open(changing).search(fifteen, { description, count: 3, countTokens }, signal);
     expect(found).toEqual(await find(description, fifteen, { count: 3 }));
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder, isEmbeddingUnavailable, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { base64Of, timeoutMsFor } from "../helpers/openai-answers.ts";
@@ -255,22 +255,15 @@ describe("the OpenAI embedder", () => {
     expect(inputs().map(({ length }) => length)).toEqual([14, 14, 12]);
   });
 
-  it("reserves tokens at its meter, and settles the server's figure", async () => {
-    const told: unknown[] = [];
-    const meter = {
-      take: async (tokens: number) => void told.push(["take", tokens]),
-      settle: (estimated: number, tokens: number) => void told.push(["settle", estimated, tokens]),
-    };
-    const said = { ...(list([[1, 0]]) as { body: object }).body, usage: { prompt_tokens: 3, total_tokens: 3 } };
-    const { embedder } = await start({ embeddings: () => ({ status: 200, body: said }) }, { meter });
-    await embedder.embed(["123456789"], live);
-    expect(told).toEqual([
-      ["take", 3],
-      ["settle", 3, 3],
-    ]);
-    const spent = new GoaldError("GOALD_LIMIT", "used up");
-    const refusing = await start({}, { meter: { ...meter, take: () => Promise.reject(spent) } });
-    expect(await refusal(refusing.embedder.embed(["a"], live))).toBe(spent);
-    expect(refusing.server.requests).toEqual([]);
+  it.each([
+    ["the server's figure", 200, { usage: { prompt_tokens: 7, total_tokens: 7 } }, [7]],
+    ["an estimate for a server that reports none", 200, {}, [3]],
+    ["nothing for a request that was turned away", 401, {}, []],
+  ])("counts %s", async (_title, status, more, expected) => {
+    const counts: number[] = [];
+    const body = { ...(list([[1, 0]]) as { body: object }).body, ...more };
+    const { embedder } = await start({ embeddings: () => ({ status, body }) });
+    await embedder.embed(["123456789"], live, (tokens) => void counts.push(tokens)).catch(() => undefined);
+    expect(counts).toEqual(expected);
   });
 });

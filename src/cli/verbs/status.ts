@@ -93,8 +93,6 @@ function describe(told: ShownStatus, socket: string): string {
     ["event loop", `delay p50 ${ms(delay.p50)}, p99 ${ms(delay.p99)}, max ${ms(delay.max)} in the last minute`],
     ["memory", `${Math.round(told.rssBytes / MEBIBYTE)} MB`],
     ...told.modelServers.map((server) => ["model server", describeServer(server)] as const),
-    // Daemons of earlier versions do not have this field.
-    ...(told.embeddings ? [["embeddings", describeEmbeddings(told.embeddings)] as const] : []),
     ["cage", [`${told.cage.level}.`, told.cage.reason, told.cage.advice].join(" ").trim()],
     ...(told.sandbox ? [["sandbox", sandboxInWords(told.sandbox)] as const] : []),
     ...told.problems.map((problem) => ["problem", problem] as const),
@@ -106,12 +104,6 @@ function describe(told: ShownStatus, socket: string): string {
 function describeServer({ origin, active, limit, queued, closedUntil }: DaemonStatus["modelServers"][number]): string {
   const closed = closedUntil === null ? "" : `; no calls until ${closedUntil}, as the server asked`;
   return `${origin}: ${active} of at most ${limit} calls under way, ${queued} queued${closed}`;
-}
-
-function describeEmbeddings({ model, tokens, tokensPerDay, usd }: DaemonStatus["embeddings"]): string {
-  const limit = tokensPerDay === null ? "" : ` of at most ${tokensPerDay}`;
-  const cost = usd === null ? "" : `, ${Number(usd.toFixed(4))} US dollars`;
-  return `${model}: ${tokens}${limit} tokens today${cost}`;
 }
 
 const ms = (value: number): string => `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} ms`;

@@ -1,5 +1,5 @@
 /** methods.ts -- search among the functions that code can call. */
-import type { EmbeddingPurse } from "./vectors.ts";
+import type { CountTokens } from "./vectors.ts";
 
 export interface MethodText {
   readonly name: string;
@@ -17,12 +17,12 @@ export interface MethodQuery {
   isAllowed?(name: string): boolean;
   /** True: the description is a name that does not exist, and only methods that it may mean are found. */
   readonly isName?: boolean;
-  /** Pays for a server's embeddings. Absent: nothing is sent, and words and offline vectors decide. */
-  readonly purse?: EmbeddingPurse;
+  /** Counts what a server's embeddings take. Absent: nothing is sent, and words and offline vectors decide. */
+  readonly countTokens?: CountTokens;
 }
 
 export interface MethodIndex {
-  /** True when a search with a purse may send requests. */
+  /** True when a search with `countTokens` may send requests. */
   readonly remote: boolean;
   /**
    * Names of the methods that fit, best first: at least three if so many are allowed. Never fails: without an embedder it uses

@@ -1,7 +1,7 @@
 /** recall.ts -- queries to long-term memory, their results, and what a prompt shows of them. */
 import type { OutsideSource } from "../provenance.ts";
 import type { ClosedFact, MemoryKind, Trust } from "./memory-row.ts";
-import type { EmbeddingPurse } from "./vectors.ts";
+import type { CountTokens } from "./vectors.ts";
 
 /** First character of a stretch of a row's text, and the one after its last, in UTF-16 units. */
 export type TextRange = readonly [from: number, to: number];
@@ -65,8 +65,8 @@ export interface RecallQuery {
   readonly floor?: number;
   /** Steps that the prompt already shows; never recalled. */
   readonly excludeSteps: ReadonlySet<number>;
-  /** Pays for a server's embeddings. Absent: they are limited by the host alone. */
-  readonly purse?: EmbeddingPurse;
+  /** Absent: nobody counts what a server's embeddings take. */
+  readonly countTokens?: CountTokens;
 }
 
 export interface LongTermMemory {

@@ -1,14 +1,8 @@
 /** vectors.ts -- embedders and vector indexes. */
 import type { MemoryRow } from "./memory-row.ts";
 
-/** Limits and counts what the embeddings of one agent cost. */
-export interface EmbeddingPurse {
-  /** Reserves estimated tokens. Throws GOALD_LIMIT, and sets `isShort`, when the agent's limits leave too little. */
-  take(tokens: number): void;
-  /** Corrects a reservation of `estimated` tokens to the actual `tokens`; 0 when the server does not charge. */
-  settle(estimated: number, tokens: number): void;
-  readonly isShort: boolean;
-}
+/** Called with the tokens that a server has charged for embeddings. */
+export type CountTokens = (tokens: number) => void;
 
 export interface Embedder {
   /** Stored with each vector, such as `words-v1@192`. Vectors of two embedders are never compared. */
@@ -20,8 +14,8 @@ export interface Embedder {
   readonly semantic: boolean;
   /** True when a vector costs no request and about 0.1 ms: such vectors are not saved in the store. Default: false. */
   readonly isInstant?: boolean;
-  /** Unit vectors, one per text, in order. Rejects when the server is unavailable, or `purse` cannot pay for it. */
-  embed(texts: readonly string[], signal: AbortSignal, purse?: EmbeddingPurse): Promise<readonly Float32Array[]>;
+  /** Unit vectors, one per text, in order. Rejects when the server is unavailable. */
+  embed(texts: readonly string[], signal: AbortSignal, countTokens?: CountTokens): Promise<readonly Float32Array[]>;
 }
 
 /** A row found by a search. Higher scores are better. */

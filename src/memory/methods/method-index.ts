@@ -7,10 +7,10 @@
  *
  * An instant embedder is asked for every list anew, and the offline one takes the place of a server that sends nothing.
  * Vectors are made at the first search and kept by text, so that a changed home pays only for what changed. Those that were
- * bought before the agent's limits or the server ended the purchase are kept too.
+ * made before the server failed are kept too.
  */
 import type { MethodIndex, MethodQuery, MethodText } from "#core/ports/methods.ts";
-import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
 import { clip } from "#core/text.ts";
 import { KeyedQueue } from "#util/keyed-queue.ts";
 import { wordsOf } from "#util/words.ts";
@@ -74,12 +74,12 @@ class VectoredMethods implements MethodIndex {
 
   async search(methods: readonly MethodText[], query: MethodQuery, signal: AbortSignal): Promise<readonly string[]> {
     const description = clip(query.description, MAX_DESCRIPTION_CHARS);
-    const { count, isAllowed = () => true, isName, purse } = query;
+    const { count, isAllowed = () => true, isName, countTokens } = query;
     const mayMean = isName ? this.#namesOf(methods).matcherFor(description) : () => true;
     const slots = [...methods.keys()].filter((slot) => isAllowed((methods[slot] as MethodText).name) && mayMean(slot));
     if (slots.length === 0 || wordsOf(description).length === 0) return [];
     const byWords = sharesOfBest(this.#scoreWords(methods, description), slots);
-    const byMeaning = sharesOfBest(await this.#scoreVectors(methods, description, signal, purse), slots);
+    const byMeaning = sharesOfBest(await this.#scoreVectors(methods, description, signal, countTokens), slots);
     const scored = slots.map((slot, at) => {
       const { name, isOwn = false } = methods[slot] as MethodText;
       return {
@@ -114,10 +114,10 @@ class VectoredMethods implements MethodIndex {
     methods: readonly MethodText[],
     description: string,
     signal: AbortSignal,
-    purse: EmbeddingPurse | undefined,
+    countTokens: CountTokens | undefined,
   ): Promise<Float64Array> {
-    const isOffline = this.#embedder.isInstant || (!this.#embedder.local && purse === undefined);
-    const buys = () => this.#compareBought(methods, description, signal, purse);
+    const isOffline = this.#embedder.isInstant || (!this.#embedder.local && countTokens === undefined);
+    const buys = () => this.#compareBought(methods, description, signal, countTokens);
     const bought = isOffline ? undefined : await this.#turns.run("", buys);
     return bought ?? this.#compareOffline(methods, description, signal).catch(() => new Float64Array(methods.length));
   }
@@ -136,9 +136,9 @@ class VectoredMethods implements MethodIndex {
     methods: readonly MethodText[],
     description: string,
     signal: AbortSignal,
-    purse: EmbeddingPurse | undefined,
+    countTokens: CountTokens | undefined,
   ): Promise<Float64Array | undefined> {
-    const [target] = (await this.#guarded.embed([description], signal, purse)) ?? [];
+    const [target] = (await this.#guarded.embed([description], signal, countTokens)) ?? [];
     if (!target || this.#embedder.isInstant) return undefined;
     const { id } = this.#embedder;
     await this.#kept.open(id);
@@ -146,7 +146,7 @@ class VectoredMethods implements MethodIndex {
     const missing = [...texts].filter((text) => !this.#kept.has(text));
     for (let from = 0; from < missing.length; from += BATCH) {
       const batch = missing.slice(from, from + BATCH);
-      const made = await this.#guarded.embed(batch, signal, purse);
+      const made = await this.#guarded.embed(batch, signal, countTokens);
       if (!made || this.#embedder.id !== id) break;
       for (const [at, text] of batch.entries()) if (made[at]) this.#kept.set(text, made[at]);
     }

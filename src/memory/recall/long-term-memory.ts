@@ -27,7 +27,7 @@ import { MemoryLoader } from "./load-memory.ts";
 import { LoadedMemories } from "./loaded-memories.ts";
 import { queryParts } from "./query-parts.ts";
 import { readRecalls } from "./read-rows.ts";
-import { type PaidCall, RowEmbedder } from "./row-embedder.ts";
+import { type EmbeddingCall, RowEmbedder } from "./row-embedder.ts";
 
 export interface LongTermMemoryParts {
   readonly store: Pick<Store, "memories" | "memory" | "saveVectors">;
@@ -165,12 +165,12 @@ class StoredMemory implements RecallingMemory {
   async #recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const parts = queryParts(query);
     const texts = heavyParts(parts).map(({ text }) => text);
-    const paid = { agent: query.agent, signal, purse: query.purse };
-    this.#rowEmbedder.chargeCarried(query);
+    const call = { agent: query.agent, signal, countTokens: query.countTokens };
+    this.#rowEmbedder.countOwed(query);
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
     this.#memories.startUse(query.agent, namespaces);
     const memories: AgentMemory[] = [];
-    for (const name of namespaces) memories.push(await this.#changes.run(name, () => this.#prepare(name, texts, paid)));
+    for (const name of namespaces) memories.push(await this.#changes.run(name, () => this.#prepare(name, texts, call)));
     // The first search of a process also compiles its code, so other work runs before and after it.
     await setImmediate();
     for (const name of namespaces) void this.#changes.run(name, () => this.#saveIndex(name, false));
@@ -189,13 +189,13 @@ class StoredMemory implements RecallingMemory {
   }
 
   /** Returns the memory with all rows read and, with a semantic embedder, the vectors that one request brings. */
-  async #prepare(namespace: string, texts: readonly string[], paid: PaidCall): Promise<AgentMemory> {
+  async #prepare(namespace: string, texts: readonly string[], call: EmbeddingCall): Promise<AgentMemory> {
     let memory = await this.#readRows(namespace);
     if (!this.#embedder.semantic) return memory;
-    await this.#rowEmbedder.embed(memory, texts, paid);
+    await this.#rowEmbedder.embed(memory, texts, call);
     if (memory.vectors.embedder !== this.#embedder.id) {
       memory = await this.#readRows(namespace);
-      if (this.#embedder.semantic) await this.#rowEmbedder.embed(memory, texts, paid);
+      if (this.#embedder.semantic) await this.#rowEmbedder.embed(memory, texts, call);
     }
     await this.#save(memory, false);
     return memory;

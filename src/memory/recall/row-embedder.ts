@@ -3,10 +3,9 @@
  */
 import { setImmediate } from "node:timers/promises";
 import type { RecallQuery } from "#core/ports/recall.ts";
-import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
 import type { GuardedEmbedder } from "../vectors/guarded-embedder.ts";
 import type { BackgroundLots } from "./background-lots.ts";
-import { CarriedPurse } from "./carried-purse.ts";
 import { hasPending, readBatch, takeLot } from "./embedding-batch.ts";
 import type { AgentMemory } from "./find-recalls.ts";
 
@@ -24,46 +23,46 @@ export interface RowEmbedderParts {
   save(memory: AgentMemory): Promise<void>;
 }
 
-export interface PaidCall {
+export interface EmbeddingCall {
   readonly agent: string;
   readonly signal: AbortSignal;
-  readonly purse: EmbeddingPurse | undefined;
+  readonly countTokens: CountTokens | undefined;
 }
 
 export class RowEmbedder {
   readonly #parts: RowEmbedderParts;
-  /** By agent: pays for the vectors that its recalls start to make in the background. */
-  readonly #carried = new Map<string, CarriedPurse>();
+  /** By agent: tokens of the background, which its next recall counts. */
+  readonly #owed = new Map<string, number>();
 
   constructor(parts: RowEmbedderParts) {
     this.#parts = parts;
   }
 
-  /** Call it at the start of a recall: its purse is charged for the vectors that the agent's earlier recalls had made. */
-  chargeCarried({ agent, purse }: RecallQuery): void {
-    if (!this.#parts.lots) return;
-    const carried = this.#carried.get(agent) ?? new CarriedPurse();
-    this.#carried.set(agent, carried);
-    carried.renew(purse);
+  /** Call it at the start of a recall: counts what the background took since the agent's last one. */
+  countOwed({ agent, countTokens }: RecallQuery): void {
+    const owed = this.#owed.get(agent);
+    if (owed === undefined || !countTokens) return;
+    this.#owed.delete(agent);
+    countTokens(owed);
   }
 
   /** Embeds the query and the newest rows in one request, the others in the background; an instant embedder embeds all at once. */
-  async embed(memory: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
+  async embed(memory: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<void> {
     const { embedder, lots } = this.#parts;
     const { rows, vectors } = memory;
-    while (await this.#embedBatch(memory, texts, paid)) {
+    while (await this.#embedBatch(memory, texts, call)) {
       if (!embedder.isInstant) {
         if (vectors.pendingSlots(1).length > 0)
-          lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, this.#carried.get(paid.agent)));
+          lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, call.agent));
         return;
       }
-      if (!hasPending(vectors) || paid.signal.aborted) return;
+      if (!hasPending(vectors) || call.signal.aborted) return;
       await setImmediate();
     }
   }
 
   /** Embeds the query's new texts and the newest rows without a vector in one request. Returns false if it made no vectors. */
-  async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<boolean> {
+  async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<boolean> {
     const newTexts = texts.filter((text) => !vectors.hasText(text));
     const { slots, texts: rowTexts } = await readBatch(
       rows,
@@ -73,7 +72,7 @@ export class RowEmbedder {
     );
     if (newTexts.length + slots.length === 0) return false;
     const embedded = [...newTexts, ...rowTexts.filter((text) => text !== "")];
-    const made = await this.#parts.guarded.embed(embedded, paid.signal, paid.purse);
+    const made = await this.#parts.guarded.embed(embedded, call.signal, call.countTokens);
     if (!made || vectors.embedder !== this.#parts.embedder.id) return false;
     for (const [position, text] of newTexts.entries()) {
       const vector = made[position];
@@ -84,14 +83,15 @@ export class RowEmbedder {
   }
 
   /** Returns whether more vectors can be made. Recalls go on during the request. */
-  async #makeLot(memory: AgentMemory, signal: AbortSignal, purse: EmbeddingPurse | undefined): Promise<boolean> {
+  async #makeLot(memory: AgentMemory, signal: AbortSignal, agent: string): Promise<boolean> {
     const { rows, vectors } = memory;
     const { namespace } = rows;
     const isOpen = () => this.#parts.isOpen(memory) && vectors.embedder === this.#parts.embedder.id;
     const lot = await this.#parts.changeAlone(namespace, async () => (isOpen() ? takeLot(rows, vectors) : undefined));
     if (!lot || lot.slots.length === 0) return false;
     const texts = lot.texts.filter((text) => text !== "");
-    const made = texts.length === 0 ? [] : await this.#parts.guarded.embed(texts, signal, purse);
+    const owe = (tokens: number) => void this.#owed.set(agent, tokens + (this.#owed.get(agent) ?? 0));
+    const made = texts.length === 0 ? [] : await this.#parts.guarded.embed(texts, signal, owe);
     return this.#parts.changeAlone(namespace, async () => {
       if (!made || !isOpen()) {
         vectors.putBack(lot.slots);
@@ -104,7 +104,7 @@ export class RowEmbedder {
   }
 
   release(agent: string): void {
-    this.#carried.delete(agent);
+    this.#owed.delete(agent);
   }
 
   async close(): Promise<void> {

@@ -48,7 +48,7 @@ export function cachedEmbedder(embedder: Embedder, maxNumbers: number = MAX_NUMB
     get isInstant() {
       return embedder.isInstant ?? false;
     },
-    async embed(texts, signal, purse) {
+    async embed(texts, signal, countTokens) {
       const hashes = texts.map((text) => hash("sha1", text, "base64"));
       const known = new Map<string, Float32Array>();
       for (const textHash of hashes) {
@@ -59,9 +59,9 @@ export function cachedEmbedder(embedder: Embedder, maxNumbers: number = MAX_NUMB
         hashes.flatMap((one, at) => (known.has(one) ? [] : [[one, texts[at] as string] as const])),
       );
       const before = embedder.id;
-      const made = missing.size === 0 ? [] : await embedder.embed([...missing.values()], signal, purse);
+      const made = missing.size === 0 ? [] : await embedder.embed([...missing.values()], signal, countTokens);
       // The embedder changed its id: cached vectors of the earlier id do not compare.
-      if (embedder.id !== before && known.size > 0) return embedder.embed(texts, signal, purse);
+      if (embedder.id !== before && known.size > 0) return embedder.embed(texts, signal, countTokens);
       for (const [at, one] of [...missing.keys()].entries()) {
         const vector = made[at];
         if (!vector) continue;

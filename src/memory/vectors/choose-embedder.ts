@@ -10,7 +10,7 @@
  * never after it. Other calls wait for it, so the properties describe the vectors when `embed` resolves.
  */
 import { toError } from "#core/errors.ts";
-import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
 
 /** Calls `onFallback` once, with the reason, when it selects the local embedder. */
 export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback: (reason: string) => void): Embedder {
@@ -20,11 +20,11 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
   async function embedFirst(
     texts: readonly string[],
     signal: AbortSignal,
-    purse?: EmbeddingPurse,
+    countTokens?: CountTokens,
   ): Promise<readonly Float32Array[]> {
-    if (chosen) return chosen.embed(texts, signal, purse);
+    if (chosen) return chosen.embed(texts, signal, countTokens);
     try {
-      const vectors = await primary.embed(texts, signal, purse);
+      const vectors = await primary.embed(texts, signal, countTokens);
       chosen = primary;
       return vectors;
     } catch (error) {
@@ -51,9 +51,9 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
     get isInstant() {
       return (chosen ?? primary).isInstant ?? false;
     },
-    embed(texts, signal, purse) {
-      if (chosen) return chosen.embed(texts, signal, purse);
-      const turn = first.then(() => embedFirst(texts, signal, purse));
+    embed(texts, signal, countTokens) {
+      if (chosen) return chosen.embed(texts, signal, countTokens);
+      const turn = first.then(() => embedFirst(texts, signal, countTokens));
       first = turn.catch(() => undefined);
       return turn;
     },

@@ -7,7 +7,7 @@
  */
 import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
 import { dot } from "./unit-vector.ts";
 
 const MAX_SKIPPED_CALLS = 64;
@@ -20,7 +20,6 @@ export class GuardedEmbedder {
   readonly #meanwhile: string;
   readonly #outages: OutageReporter;
   readonly #unusable: OutageReporter;
-  readonly #limits: OutageReporter;
   #failures = 0;
   #callsToSkip = 0;
   #notBeforeMs = 0;
@@ -39,14 +38,13 @@ export class GuardedEmbedder {
     this.#clock = clock;
     this.#outages = new OutageReporter(report);
     this.#unusable = new OutageReporter(report);
-    this.#limits = new OutageReporter(report);
   }
 
   /** Returns one vector per text, null for an unusable one; undefined when the embedder is unavailable now. */
   async embed(
     texts: readonly string[],
     signal: AbortSignal,
-    purse?: EmbeddingPurse,
+    countTokens?: CountTokens,
   ): Promise<readonly (Float32Array | null)[] | undefined> {
     if (signal.aborted) return undefined;
     if (this.#callsToSkip > 0) {
@@ -55,7 +53,7 @@ export class GuardedEmbedder {
     }
     if (this.#isWaiting()) return undefined;
     try {
-      const answer = await requestVectors(this.#embedder, texts, { signal, timeoutMs: this.#timeoutMs, purse });
+      const answer = await requestVectors(this.#embedder, texts, { signal, timeoutMs: this.#timeoutMs, countTokens });
       const vectors = checkVectors(answer, texts.length, this.#embedder);
       const unusable = vectors.filter((vector) => vector === null).length;
       if (unusable > 0)
@@ -63,13 +61,10 @@ export class GuardedEmbedder {
           `${unusable} of ${vectors.length} vectors of ${this.#embedder.id} are unusable; those texts are found by words alone.`,
         );
       this.#outages.recovered();
-      this.#limits.recovered();
       this.#failures = 0;
       return vectors;
     } catch (error) {
-      // One agent's limits say nothing about the server.
-      if (purse?.isShort) this.#limits.failed(`${this.#meanwhile}: ${toError(error).message}`);
-      else if (!signal.aborted) this.#backOff(toError(error));
+      if (!signal.aborted) this.#backOff(toError(error));
       return undefined;
     }
   }
@@ -117,8 +112,8 @@ async function requestVectors(
   {
     signal,
     timeoutMs,
-    purse,
-  }: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly purse: EmbeddingPurse | undefined },
+    countTokens,
+  }: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly countTokens: CountTokens | undefined },
 ): Promise<readonly Float32Array[]> {
   if (embedder.isInstant) return embedder.embed(texts, signal);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -126,7 +121,7 @@ async function requestVectors(
   const stop = () => reject(limited.reason);
   limited.addEventListener("abort", stop, { once: true });
   try {
-    return await Promise.race([embedder.embed(texts, limited, purse), aborted]);
+    return await Promise.race([embedder.embed(texts, limited, countTokens), aborted]);
   } finally {
     limited.removeEventListener("abort", stop);
   }

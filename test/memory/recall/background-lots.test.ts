@@ -1,6 +1,5 @@
 /** Vectors that a recall's request has no room for are made in the background. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { EmbeddingPurse } from "#core/ports/vectors.ts";
 import { BackgroundLots } from "#memory/recall/background-lots.ts";
 import { type LongTermMemoryParts, openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { type FixedEmbedder, fixedEmbedder } from "../../helpers/fixed-embedder.ts";
@@ -42,21 +41,6 @@ async function until(isSo: () => boolean): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
-/** A purse with room for so many texts; a text costs one token. */
-function purseOf(room: number) {
-  const purse = {
-    taken: 0,
-    isShort: false,
-    take(tokens: number) {
-      purse.isShort = purse.taken + tokens > room;
-      if (purse.isShort) throw new Error("The limits leave too little.");
-      purse.taken += tokens;
-    },
-    settle: () => undefined,
-  };
-  return purse satisfies EmbeddingPurse;
-}
-
 describe("vectors that a recall has no room for", () => {
   it("are made in the background after one recall, each once, and each lot is saved", async () => {
     const store = filled(400);
@@ -149,24 +133,24 @@ describe("vectors that a recall has no room for", () => {
     expect([savedIn(store), embedder.requests.length]).toEqual([96 + 32, 3]);
   });
 
-  it("are limited by the purse of the last recall, and charged to that of the next", async () => {
+  it("are counted with the agent's next recall that counts", async () => {
     const store = filled(400);
     const embedder = fixedEmbedder();
-    const paid: FixedEmbedder = {
+    const counting: FixedEmbedder = {
       ...embedder,
-      async embed(texts, signal, purse) {
-        purse?.take(texts.length);
+      async embed(texts, signal, countTokens) {
+        countTokens?.(texts.length);
         return embedder.embed(texts, signal);
       },
     };
-    const { memory, reports } = open(store, { embedder: paid });
-    const [first, second] = [purseOf(97 + 70), purseOf(1_000)];
-    await memory.recall({ ...asking(), purse: first }, live);
-    await until(() => reports.length === 1);
-    expect(savedIn(store)).toBe(96 + 64);
-    expect(first.taken).toBe(97 + 64);
-    await memory.recall({ ...asking(), purse: second }, live);
+    const { memory } = open(store, { embedder: counting });
+    const counts: number[] = [];
+    const countTokens = (tokens: number) => void counts.push(tokens);
+    await memory.recall({ ...asking(), countTokens }, live);
     await until(() => savedIn(store) === 400);
-    expect(second.taken).toBe(64 + 240);
+    expect(counts).toEqual([97]);
+    await memory.recall(asking(["a person's search"]), live);
+    await memory.recall({ ...asking(), countTokens }, live);
+    expect(counts).toEqual([97, 304]);
   });
 });
