@@ -6,8 +6,7 @@ import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
 import { BackgroundLots } from "#memory/recall/background-lots.ts";
-import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
-import { type LongTermMemoryParts, openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { PineconeMemory } from "#memory/remote/pinecone.ts";
 import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
@@ -20,8 +19,7 @@ import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai
 import { systemClock } from "#util/clock.ts";
 import { indexRoot } from "./memory-folders.ts";
 
-type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "remoteForgotten" | "saveRemoteRows"> &
-  ChangedEmbedderParts["store"];
+type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "remoteForgotten" | "saveRemoteRows">;
 
 export interface MemoryParts {
   readonly home: Home;
@@ -49,20 +47,8 @@ export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder
   const own = { store, embedder, openIndex, report, keptBytes, snapshots, ...clock };
   // Recorded and replayed runs do no background work: its timing would change what they recall.
   if (!keeper || tape) return openLongTermMemory(own);
-  const lots = new BackgroundLots();
-  const current = openLongTermMemory({ ...own, lots });
-  const openEarlier = (id: string): RecallingMemory | undefined => {
-    const earlier = earlierEmbedder(id, parts);
-    // Saves no vectors: another process may already have written new ones for shared memories.
-    const reader: LongTermMemoryParts["store"] = {
-      memories: (namespace, after, limit) => store.memories(namespace, after, limit),
-      memory: (namespace, id) => store.memory(namespace, id),
-      saveVectors: async () => undefined,
-    };
-    return earlier && openLongTermMemory({ store: reader, embedder: earlier, report, ...clock });
-  };
-  const changed = openChangedEmbedder({ store: keeper, embedder, current, openEarlier, report, lots, ...clock });
-  return pinecone ? withRemote(changed, pinecone, embedder, keeper) : changed;
+  const memory = openLongTermMemory({ ...own, lots: new BackgroundLots() });
+  return pinecone ? withRemote(memory, pinecone, embedder, keeper) : memory;
 }
 
 /** Deletes remote memories that were forgotten or of removed agents, at the start and when a memory is released. Waits for pending uploads at the end, up to `SEND_MS`. */
@@ -153,22 +139,3 @@ export function openEmbedder({ settings, server, report, tape }: EmbedderParts):
   const remote = cachedEmbedder(tape?.ports.embedder(asked) ?? asked);
   return embedder === "openai" ? remote : fallbackEmbedder(remote, offline, fallback);
 }
-
-/** Returns the embedder named by stored vectors, if the configured server can provide it. */
-function earlierEmbedder(id: string, { settings, server }: MemoryParts): Embedder | undefined {
-  const [, model, size] = /^([^\s#]+)@([1-9]\d*)$/.exec(id) ?? [];
-  const isOurs = model === undefined || /^(?:hash|words)-v\d+$/.test(model);
-  if (isOurs || settings.embedder === "offline") return undefined;
-  return cachedEmbedder(
-    createOpenAIEmbedder({
-      ...server,
-      model,
-      dimensions: Number(size),
-      asksDimensions: CHOOSES_SIZE.test(model),
-      clock: systemClock,
-    }),
-  );
-}
-
-/** Models that accept a `dimensions` parameter. Other models would reject it. */
-const CHOOSES_SIZE = /(?:^|\/)text-embedding-3/;

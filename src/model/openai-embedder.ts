@@ -21,8 +21,6 @@ export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | 
   readonly model: string;
   /** Requested from the server and required of its answers. Without it, the first answer decides. */
   readonly dimensions?: number;
-  /** False to require the dimensions without requesting them. */
-  readonly asksDimensions?: boolean;
   /** Timeout of one batch. Defaults to 2 minutes. */
   readonly timeoutMs?: number;
   /** Needed to wait for pauses. */
@@ -118,8 +116,7 @@ async function requestVectors(
   { input, dimensions, signal, countTokens }: Batch,
 ): Promise<readonly Float32Array[]> {
   const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
-  const size =
-    settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
+  const size = settings.dimensions === undefined ? {} : { dimensions: settings.dimensions };
   const body = { model: settings.model, input, encoding_format: "base64", ...size };
   let charged = tokens;
   try {

@@ -75,7 +75,6 @@ function changeQueries(database: DatabaseSync) {
          forgotten = ?3, change = ${NEXT_CHANGE} WHERE no = ?2`,
     ),
     show: prepare(database, `UPDATE memory SET superseded_by = NULL, change = ${NEXT_CHANGE} WHERE no = ?2`),
-    dropNextVectors: prepare(database, "DELETE FROM next_vector WHERE memory_no = ?"),
   };
 }
 
@@ -112,7 +111,6 @@ function openChanges(
     const same = copies === true && row.forgotten === null ? sameRows.find(agentNo, no) : NOTHING_SAME;
     for (const erased of [row, ...same.copies]) {
       queries.forget.run(agentNo, erased.no, by);
-      queries.dropNextVectors.run(erased.no);
       showHidden(agentNo, erased.name);
     }
     const entry = { op: "forget", id: name, by } as const;

@@ -17,7 +17,6 @@ import { emptyWal, openForWriting, prepare } from "./connection.ts";
 import { openNewestFact } from "./facts.ts";
 import { wrapStoreErrors } from "./failure.ts";
 import { openNamespaces } from "./memory-rows.ts";
-import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { SqliteReader } from "./reader.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime, toMemoryRow } from "./rows.ts";
@@ -118,7 +117,6 @@ export class SqliteStore extends SqliteReader implements Store {
   readonly #queries: ReturnType<typeof storeQueries>;
   readonly #writer: StoreWriter;
   readonly #remote: RemoteJournal;
-  readonly #nextVectors: NextVectors;
   readonly #namespaceNo: (namespace: string) => number;
   readonly #newestFact: ReturnType<typeof openNewestFact>;
 
@@ -127,7 +125,6 @@ export class SqliteStore extends SqliteReader implements Store {
     this.#queries = storeQueries(database);
     this.#writer = writer;
     this.#remote = openRemoteJournal(database);
-    this.#nextVectors = openNextVectors(database);
     this.#namespaceNo = openNamespaces(database);
     this.#newestFact = openNewestFact(database);
   }
@@ -181,22 +178,6 @@ export class SqliteStore extends SqliteReader implements Store {
     at: string,
   ): Promise<readonly MemoryChanged[]> {
     return this.#writer.write("curate", namespace, changes, key, at);
-  }
-
-  async vectorCounts(namespace: string): Promise<ReadonlyMap<string, number>> {
-    return wrapStoreErrors(this.path, () => this.#nextVectors.counts(namespace));
-  }
-
-  async nextVectorIds(namespace: string, embedder: string): Promise<readonly string[]> {
-    return wrapStoreErrors(this.path, () => this.#nextVectors.ids(namespace, embedder));
-  }
-
-  saveNextVectors(namespace: string, embedder: string, vectors: Vectors): Promise<void> {
-    return this.#writer.write("saveNextVectors", namespace, embedder, vectors);
-  }
-
-  adoptNextVectors(namespace: string, embedder: string): Promise<void> {
-    return this.#writer.write("adoptNextVectors", namespace, embedder);
   }
 
   async remoteNamespaces(index: string): Promise<readonly string[]> {

@@ -161,13 +161,6 @@ CREATE INDEX memory_key ON memory (agent_no, key, change) WHERE key IS NOT NULL;
 CREATE INDEX memory_piece ON memory (agent_no, source) WHERE kind = 'piece' AND superseded_by IS NULL AND forgotten IS NULL;
 CREATE INDEX memory_fact ON memory (agent_no, fact_key, trust) WHERE fact_key IS NOT NULL;
 
-CREATE TABLE next_vector (                  -- see next-vectors.ts
-  memory_no INTEGER NOT NULL REFERENCES memory (no) ON DELETE CASCADE,
-  embedder  TEXT NOT NULL,
-  vector    BLOB NOT NULL,                  -- float32, little endian
-  PRIMARY KEY (memory_no, embedder)
-) STRICT;
-
 CREATE TABLE curation (                     -- changes of a namespace by people, in a hash chain of their own
   agent_no INTEGER NOT NULL,
   no       INTEGER NOT NULL,

@@ -21,7 +21,6 @@ import { openForks } from "./fork.ts";
 import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
 import { openMemoryByName, openNamespaces, throwNoMemory } from "./memory-rows.ts";
-import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { openProjectionWriter, type SaveProjection } from "./projections.ts";
 import { openReferences } from "./references.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
@@ -43,8 +42,6 @@ export interface Writes {
   deliver(agent: string, key: string, message: InboxMessage, at: string): boolean;
   saveVectors(namespace: string, embedder: string, vectors: Vectors): void;
   curate(namespace: string, changes: readonly MemoryChange[], key: string, at: string): readonly MemoryChanged[];
-  saveNextVectors: NextVectors["save"];
-  adoptNextVectors: NextVectors["adopt"];
   saveRemoteRows: RemoteJournal["save"];
   saveProjection: SaveProjection;
   remove(agent: string): void;
@@ -124,7 +121,6 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
   );
   const byName = openMemoryByName<{ readonly no: number }>(database, "no");
   const namespaceNo = openNamespaces(database);
-  const nextVectors = openNextVectors(database);
   const requireAgent = (id: string): AgentRecord => find.get(id) ?? throwNoAgent(id);
 
   return {
@@ -153,9 +149,6 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
     },
 
     curate: openCurations(database),
-
-    saveNextVectors: nextVectors.save,
-    adoptNextVectors: nextVectors.adopt,
     saveRemoteRows: openRemoteJournal(database).save,
     saveProjection: openProjectionWriter(database),
     remove: openRemove(database, note),

@@ -74,13 +74,11 @@ export function sameRowContract(name: string, make: () => Promise<Store>): void 
       await leave(WRONG, WRONG, "The code of that gate is 7731.", WRONG);
       await curate(correction("foo/2", { copies: false }));
       await store.saveVectors("foo", "e@1", [{ id: "foo/5", vector: Float32Array.of(1) }]);
-      await store.saveNextVectors("foo", "n@1", [{ id: "foo/5", vector: Float32Array.of(1) }]);
       expect(await curate(forget("foo/3"))).toEqual([
         { id: "foo/3", isNew: true, copies: ["foo/5", "foo/2"], alike: ["foo/4"] },
       ]);
       const gone = { text: "", vector: null, embedder: null, forgotten: "person" };
       for (const id of ["foo/2", "foo/3", "foo/5"]) expect(await store.memory("foo", id)).toMatchObject(gone);
-      expect(await store.nextVectorIds("foo", "n@1")).toEqual([]);
       expect(await live()).toEqual(["4", "+1"]);
     });
 

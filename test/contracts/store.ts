@@ -24,7 +24,6 @@ import { commitContract } from "./store-commits.ts";
 import { curationContract } from "./store-curations.ts";
 import { forkContract } from "./store-forks.ts";
 import { memoryContract } from "./store-memories.ts";
-import { nextVectorsContract } from "./store-next-vectors.ts";
 import { pieceContract } from "./store-pieces.ts";
 import { projectionContract } from "./store-projections.ts";
 import { remoteContract } from "./store-remote.ts";
@@ -39,7 +38,6 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
   curationContract(name, make);
   sameRowContract(name, make);
   remoteContract(name, make);
-  nextVectorsContract(name, make);
   removalContract(name, make);
   projectionContract(name, make);
   forkContract(name, make);

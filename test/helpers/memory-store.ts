@@ -41,8 +41,6 @@ import {
   write,
 } from "./memory-store-units.ts";
 
-type Vectors = Parameters<Store["saveVectors"]>[2];
-
 export class MemoryStore implements Store {
   /** All stored commits, oldest first. */
   readonly commits: Commit[] = [];
@@ -55,7 +53,6 @@ export class MemoryStore implements Store {
     blobs: new Map(),
   };
   /** Vectors by namespace and embedder, then by id. */
-  readonly #next = new Map<string, Map<string, Float32Array>>();
   /** Rows by index and namespace, then by id. */
   readonly #remote = new Map<string, Map<string, Map<string, RemoteRow>>>();
   #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
@@ -192,41 +189,6 @@ export class MemoryStore implements Store {
       space.curated.set(key, changed);
       return changed;
     });
-  }
-
-  async vectorCounts(namespace: string): Promise<ReadonlyMap<string, number>> {
-    const embedders = this.#space(namespace).memories.flatMap(({ embedder }) => embedder ?? []);
-    return new Map(
-      Map.groupBy(embedders, (id) => id)
-        .entries()
-        .map(([id, rows]) => [id, rows.length]),
-    );
-  }
-
-  async nextVectorIds(namespace: string, embedder: string): Promise<readonly string[]> {
-    this.#space(namespace);
-    const rows = new Map(this.#space(namespace).memories.map((row) => [row.id, row]));
-    const ids = [...(this.#next.get(`${namespace} ${embedder}`)?.keys() ?? [])];
-    return ids.filter((id) => rows.get(id)?.forgotten === null).sort();
-  }
-
-  async saveNextVectors(namespace: string, embedder: string, vectors: Vectors): Promise<void> {
-    const key = `${namespace} ${embedder}`;
-    const known = new Set(this.#space(namespace).memories.map(({ id }) => id));
-    const kept = new Map(this.#next.get(key));
-    for (const { id, vector } of vectors) if (known.has(id)) kept.set(id, new Float32Array(vector));
-    this.#next.set(key, kept);
-  }
-
-  async adoptNextVectors(namespace: string, embedder: string): Promise<void> {
-    const ids = await this.nextVectorIds(namespace, embedder);
-    const kept = this.#next.get(`${namespace} ${embedder}`) ?? new Map<string, Float32Array>();
-    await this.saveVectors(
-      namespace,
-      embedder,
-      ids.map((id) => ({ id, vector: kept.get(id) as Float32Array })),
-    );
-    for (const key of [...this.#next.keys()]) if (key.startsWith(`${namespace} `)) this.#next.delete(key);
   }
 
   async remoteNamespaces(index: string): Promise<readonly string[]> {

@@ -28,8 +28,6 @@ const PIECE = "Turn left twice behind the oaks.";
 const SECRET = `The code of the ${"very ".repeat(1_200)} gate is 7731`;
 const PLAIN = "The bakery opens at eight.";
 const embedder = fixedEmbedder({ dimensions: 2_000 });
-/** A vector of another embedder, which no other row has. */
-const NEXT = Float32Array.from({ length: 300 }, (_, at) => Math.sin(at + 0.25));
 
 const bytesOf = (vector: Float32Array): Buffer => Buffer.from(vector.slice().buffer);
 /** The components of a vector that are not zero, as they are in a row of vectors. */
@@ -44,7 +42,6 @@ const PLACES: readonly (readonly [name: string, files: string, bytes: Buffer])[]
   ["its piece", STORE, Buffer.from(PIECE)],
   ["its vector", STORE, vectorOf(SECRET)],
   ["the vector of its piece", STORE, vectorOf(PIECE)],
-  ["its vector of the next embedder", STORE, bytesOf(NEXT)],
   ["its vector in an index file", INDEX, vectorOf(SECRET)],
   ["the vector of its piece in an index file", INDEX, vectorOf(PIECE)],
   [WORDS, INDEX, Buffer.from("7731", "utf16le")],
@@ -103,7 +100,6 @@ describe.each([
     });
     const memory = openMemory();
     expect((await recall(memory))[0]?.text).toBe(SECRET);
-    await store.saveNextVectors("foo", "next@300", [{ id: "foo/4", vector: NEXT }]);
     expect(found()).toEqual(ALL);
 
     const change = changesOf(store, fakeClock(), (namespace) => removeMemoryOf(home, namespace, memory));

@@ -147,7 +147,7 @@ describe("rows of an agent", () => {
           .prepare(`EXPLAIN QUERY PLAN ${sql}`)
           .all()
           .filter(({ detail }) =>
-            /^SCAN (event|memory|row|file_version|blob|inbox|next|next_vector|reference|other)$/.test(String(detail)),
+            /^SCAN (event|memory|row|file_version|blob|inbox|next|reference|other)$/.test(String(detail)),
           )
           .map(({ detail }) => `${detail}: ${sql}`),
       );

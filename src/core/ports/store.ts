@@ -90,18 +90,6 @@ export interface Store {
     embedder: string,
     vectors: readonly { readonly id: string; readonly vector: Float32Array }[],
   ): Promise<void>;
-  /** Number of vectors in a namespace by embedder. */
-  vectorCounts(namespace: string): Promise<ReadonlyMap<string, number>>;
-  /** Ids of the rows that already have a vector of the next embedder. */
-  nextVectorIds(namespace: string, embedder: string): Promise<readonly string[]>;
-  /** Saves vectors of the next embedder; skips missing and forgotten rows. Durable when resolved. */
-  saveNextVectors(
-    namespace: string,
-    embedder: string,
-    vectors: readonly { readonly id: string; readonly vector: Float32Array }[],
-  ): Promise<void>;
-  /** Replaces all vectors in use with those of the next embedder in one transaction, and discards other pending ones. */
-  adoptNextVectors(namespace: string, embedder: string): Promise<void>;
   /** Namespaces that may have rows in this remote index, including those of removed agents. */
   remoteNamespaces(index: string): Promise<readonly string[]>;
   /** A page of the rows that may exist there, with id > `after`, ordered by id; fewer than `limit` means the end. */

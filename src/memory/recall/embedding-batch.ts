@@ -19,7 +19,7 @@ export interface EmbeddingBatch {
 }
 
 /** Returns the part of a row's text that is embedded. */
-export const embeddedTextOf = (row: MemoryRow): string => clip(contentOf(row), MAX_ROW_CHARS);
+const embeddedTextOf = (row: MemoryRow): string => clip(contentOf(row), MAX_ROW_CHARS);
 
 /**
  * Reads the rows to be embedded with the texts of a query: the newest without a vector. An instant embedder embeds all, the

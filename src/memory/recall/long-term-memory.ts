@@ -62,7 +62,7 @@ export interface RecallingMemory extends LongTermMemory {
 }
 
 /** Default time limit of a request. */
-export const EMBED_TIMEOUT_MS = 20_000;
+const EMBED_TIMEOUT_MS = 20_000;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 

@@ -17,22 +17,14 @@ export class GuardedEmbedder {
   readonly #embedder: Embedder;
   readonly #timeoutMs: number;
   readonly #clock: Pick<Clock, "now"> | undefined;
-  readonly #meanwhile: string;
   readonly #outages: OutageReporter;
   readonly #unusable: OutageReporter;
   #failures = 0;
   #callsToSkip = 0;
   #notBeforeMs = 0;
 
-  /** Recorded runs pass no clock: a replay takes no time, so only calls are counted. Reports of an outage begin with `meanwhile`. */
-  constructor(
-    embedder: Embedder,
-    timeoutMs: number,
-    report: (problem: string) => void,
-    clock?: Pick<Clock, "now">,
-    meanwhile = "Memory is searched by shared words",
-  ) {
-    this.#meanwhile = meanwhile;
+  /** Recorded runs pass no clock: a replay takes no time, so only calls are counted. */
+  constructor(embedder: Embedder, timeoutMs: number, report: (problem: string) => void, clock?: Pick<Clock, "now">) {
     this.#embedder = embedder;
     this.#timeoutMs = timeoutMs;
     this.#clock = clock;
@@ -77,7 +69,7 @@ export class GuardedEmbedder {
   }
 
   #backOff(error: Error): void {
-    this.#outages.failed(`${this.#meanwhile} for now: ${error.message}`);
+    this.#outages.failed(`Memory is searched by shared words for now: ${error.message}`);
     this.#callsToSkip = Math.min(2 ** this.#failures, MAX_SKIPPED_CALLS);
     this.#failures++;
     const { afterMs } = error as { readonly afterMs?: unknown };

@@ -153,4 +153,24 @@ describe("vectors that a recall has no room for", () => {
     await memory.recall({ ...asking(), countTokens }, live);
     expect(counts).toEqual([97, 304]);
   });
+
+  it("replace those of another embedder, which are compared with nothing, while words answer", async () => {
+    const store = filled(200);
+    const before = open(store, { embedder: fixedEmbedder({ id: "old@64" }) });
+    await before.memory.recall(asking(), live);
+    await until(() => savedIn(store) === 200);
+    await before.memory.close();
+    const embedder = fixedEmbedder({ id: "new@64" });
+    // Its axes are in another order.
+    embedder.vectorOf("zero one two three four five six seven eight nine");
+    const { memory } = open(store, { embedder });
+    expect((await memory.recall(asking(), live))[0]?.text).toBe(PLANTED);
+    const madeBy = (id: string) => store.rows.get("foo")?.filter((row) => row.embedder === id).length ?? 0;
+    await until(() => madeBy("new@64") === 200);
+    expect(embedder.requests.map(({ length }) => length)).toEqual([97, 32, 32, 32, 8]);
+    expect(
+      store.rows.get("foo")?.every(({ text, vector }) => vector?.every((n, at) => n === embedder.vectorOf(text)[at])),
+    ).toBe(true);
+    expect((await memory.recall(asking(), live))[0]?.text).toBe(PLANTED);
+  });
 });

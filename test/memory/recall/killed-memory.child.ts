@@ -2,8 +2,8 @@
  * killed-memory.child.ts -- a process that remembers, forgets and embeds until it is killed.
  *
  * `outbox FILE URL` commits rows, forgets every fifth and recalls, which sends to Pinecone. `finish FILE URL` sends the rest.
- * `change FILE NAME [WHERE STEP TIME]` uses the embedder NAME and recalls until it made every vector, or until it dies
- * `before`, `during` or `after` the TIMEth `save` of new vectors or their `adopt`ion. It prints a line for each durable
+ * `change FILE NAME [WHERE TIME]` uses the embedder NAME and recalls until it made every vector, or until it dies
+ * `before`, `during` or `after` the TIMEth saving of vectors. It prints a line for each durable
  * change, and one before it forgets a row.
  */
 import { spawn } from "node:child_process";
@@ -14,8 +14,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { createHttp } from "#http/http.ts";
 import { BackgroundLots } from "#memory/recall/background-lots.ts";
-import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
-import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
+import { type LongTermMemoryParts, openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { PineconeMemory } from "#memory/remote/pinecone.ts";
 import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
@@ -34,7 +33,7 @@ const store = await openSqliteStore(path);
 const report = (problem: string): void => console.log(`said ${problem}`);
 const query = (text: string) => ({ agent: "foo", texts: [text], count: 3, excludeSteps: new Set<number>() });
 
-if (mode === "change") await change(store, dying(store, process.argv.slice(5)), namedEmbedder(target));
+if (mode === "change") await change(store, process.argv.slice(5), namedEmbedder(target));
 else await remember(store, mode === "finish");
 await store.close();
 
@@ -71,23 +70,16 @@ async function remember(store: Store, isLast: boolean): Promise<void> {
   }
 }
 
-/** The store for the change of embedders, which kills the process at the requested moment. */
-function dying(store: Store, [where, step, time = "1"]: readonly string[]): ChangedEmbedderParts["store"] {
+/** Saves vectors, and kills the process at the requested moment. */
+function dying(store: Store, [where, time = "1"]: readonly string[]): Store["saveVectors"] {
   let times = 0;
-  const around = async (name: string, work: () => Promise<void>): Promise<void> => {
-    if (name !== step || ++times !== Number(time)) return await work();
+  return async (...all) => {
+    if (where === undefined || ++times !== Number(time)) return await store.saveVectors(...all);
     if (where === "before") await die();
     // The signal comes at once, while the work is under way or just done.
     if (where === "during") spawn("kill", ["-KILL", String(process.pid)], { stdio: "ignore" });
-    await work();
+    await store.saveVectors(...all);
     await (where === "during" ? sleep(60_000) : die());
-  };
-  return {
-    memories: (...all) => store.memories(...all),
-    vectorCounts: (agent) => store.vectorCounts(agent),
-    nextVectorIds: (...all) => store.nextVectorIds(...all),
-    saveNextVectors: (...all) => around("save", () => store.saveNextVectors(...all)),
-    adoptNextVectors: (...all) => around("adopt", () => store.adoptNextVectors(...all)),
   };
 }
 
@@ -97,19 +89,17 @@ async function die(): Promise<never> {
   throw new Error("This process should be dead.");
 }
 
-async function change(store: Store, changing: ChangedEmbedderParts["store"], embedder: Embedder): Promise<void> {
-  const open = (by: Embedder) => openLongTermMemory({ store, embedder: by, report });
-  const memory = openChangedEmbedder({
-    store: changing,
-    embedder,
-    current: open(embedder),
-    openEarlier: (id) => open(namedEmbedder(id.slice(0, id.indexOf("@")))),
-    report,
-    lots: new BackgroundLots(1),
-  });
+async function change(store: Store, moment: readonly string[], embedder: Embedder): Promise<void> {
+  const rows: LongTermMemoryParts["store"] = {
+    memories: (...all) => store.memories(...all),
+    memory: (...all) => store.memory(...all),
+    saveVectors: dying(store, moment),
+  };
+  const memory = openLongTermMemory({ store: rows, embedder, report, lots: new BackgroundLots(1) });
+  const isMade = async () =>
+    (await store.memories("foo", 0, 100_000)).filter(isLive).every((row) => row.embedder === embedder.id);
   console.log("kept nothing");
-  const rows = (await store.memories("foo", 0, 100_000)).filter(isLive).length;
-  for (let count = 0; count < rows; count = (await store.vectorCounts("foo")).get(embedder.id) ?? 0) {
+  while (!(await isMade())) {
     const found = await memory.recall(query("fact 30 about thing"), live);
     if (found.length === 0) console.log("said nothing was found");
     await sleep(5);

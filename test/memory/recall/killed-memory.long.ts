@@ -122,20 +122,17 @@ describe("killed memory", () => {
     "has every vector complete and of its named embedder, at whatever point a change of embedders was killed",
     async () => {
       const path = join(folder, "change.db");
-      // More batches of 32 than all rounds of one change save.
-      await fill(path, namedEmbedder("one"), 32 * (3 * (ROUNDS / 2) + 1));
+      // More lots of 32 than all rounds of one change save.
+      await fill(path, namedEmbedder("one"), 32 * (5 * (ROUNDS / 2) + 1));
       let before = "one";
       for (const name of ["two", "three"]) {
         for (let round = 0; round < ROUNDS / 2; round++) {
           const where = WHERE[round % WHERE.length] as string;
-          const time = String(1 + Math.floor(next() * 3));
-          await runAndDie(["change", path, name, where, "save", time]);
-          expect(await checkVectors(path)).toEqual([before]);
+          await runAndDie(["change", path, name, where, String(1 + Math.floor(next() * 3))]);
+          expect([before, name]).toEqual(expect.arrayContaining([...(await checkVectors(path))]));
         }
-        await runAndDie(["change", path, name, "before", "adopt"]);
-        expect(await checkVectors(path)).toEqual([before]);
-        await runAndDie(["change", path, name, name === "two" ? "during" : "after", "adopt"]);
-        expect([[before], [name]]).toContainEqual(await checkVectors(path));
+        expect(await checkVectors(path)).toContain(name);
+        expect(await checkVectors(path)).toContain(before);
         expect((await run(["change", path, name])).at(-1)).toBe("finished");
         expect(await checkVectors(path)).toEqual([name]);
         before = name;
