@@ -51,7 +51,7 @@ export class LexicalIndex {
   #halfScores = new Float32Array(256);
   readonly #sums = new ScoreSums();
 
-  /** Without `meanings` rows are found by shared words and spellings alone. */
+  /** Without `meanings` rows are found by shared words alone. */
   constructor(settings: LexicalSettings = LEXICAL_SETTINGS, meanings?: WordMeanings) {
     this.#settings = settings;
     this.#terms = new TermIndex(settings, meanings);

@@ -4,8 +4,6 @@ export interface LexicalSettings {
   readonly window: readonly (readonly [distance: number, weight: number])[];
   /** Mean row length, in words, up to which the window counts in full. It counts proportionally less in longer rows. */
   readonly windowWords: number;
-  /** Weight of a term that is only spelled like a word of the query: questions and answers use different forms. */
-  readonly similarTermWeight: number;
   /** Weight of a term that only means something like a word of the query. */
   readonly relatedTermWeight: number;
   /**
@@ -27,7 +25,6 @@ export const LEXICAL_SETTINGS: LexicalSettings = {
     [-3, 0.2],
   ],
   windowWords: 14,
-  similarTermWeight: 0.5,
   relatedTermWeight: 0.55,
   saturation: 2,
   lengthNormalisation: 0.3,

@@ -8,7 +8,6 @@
 import { keepNewest } from "#util/newest.ts";
 import { hashOf } from "#util/words.ts";
 import { grown } from "./number-lists.ts";
-import { MAX_COMPARED_TERMS, type SimilarTerm } from "./similar-terms.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** The vectors of words, which have places. */
@@ -20,18 +19,26 @@ export interface WordMeanings {
   cosine(place: number, other: number): number;
 }
 
+interface RelatedTerm {
+  readonly term: number;
+  /** The cosine of the vectors of both words, 0 to 1. */
+  readonly similarity: number;
+}
+
 const MIN_COSINE = 0.5;
 /** Related terms per word. With 1 fewer questions about the traces of test/data/memory find their row: R@10 0.83, not 0.85. */
 const MAX_RELATED = 5;
+/** Later terms are not compared, so that a log full of random names stays cheap. */
+const MAX_COMPARED_TERMS = 60_000;
 /** Signs that may differ, of 100. Of unrelated words about 50 do. */
 const MAX_OTHER_SIGNS = 42;
 const SIGN_BITS = 32;
 /** The words of one query, of up to fifteen short texts, fit in: most come again at the next step. */
 const MAX_CACHED_WORDS = 512;
-const NONE: readonly SimilarTerm[] = [];
+const NONE: readonly RelatedTerm[] = [];
 
 interface CachedTerms {
-  related: readonly SimilarTerm[];
+  related: readonly RelatedTerm[];
   /** Known terms that the word was compared with. */
   compared: number;
 }
@@ -62,7 +69,7 @@ export class RelatedTerms {
   }
 
   /** Returns the terms that mean something like the word at this place, without its `own` term, most related first. */
-  find(place: number, own: number): readonly SimilarTerm[] {
+  find(place: number, own: number): readonly RelatedTerm[] {
     this.#readNewTerms();
     const cached = this.#cached.get(place) ?? { related: NONE, compared: 0 };
     if (cached.compared < this.#knownCount) {
@@ -95,9 +102,9 @@ export class RelatedTerms {
     }
   }
 
-  #compare(place: number, from: number): readonly SimilarTerm[] {
+  #compare(place: number, from: number): readonly RelatedTerm[] {
     const signs = this.#signsOf(place);
-    const found: SimilarTerm[] = [];
+    const found: RelatedTerm[] = [];
     for (let at = from; at < this.#knownCount; at++) {
       if (this.#countOtherSigns(signs, at) > MAX_OTHER_SIGNS) continue;
       const similarity = this.#meanings.cosine(place, this.#places[at] as number);

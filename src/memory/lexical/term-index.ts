@@ -6,8 +6,8 @@ import { RelatedTerms, type WordMeanings } from "./related-terms.ts";
 import { isStopWord } from "./stop-words.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
-/** Longest text, in words, that also matches terms of similar spelling: in a short question each spelling matters. */
-const MAX_WORDS_WITH_SIMILAR = 32;
+/** Longest text, in words, that also matches terms of related meaning: a short question may have none of the answer's words. */
+const MAX_WORDS_WITH_RELATED = 32;
 /** Bound of term numbers and row counts: two such numbers fit exactly into one double. */
 const MAX_TERMS = 2 ** 26;
 
@@ -96,7 +96,7 @@ export class TermIndex {
     return rarest;
   }
 
-  /** Lists the terms of a text in `#matched` with their `#weights`, for a short text also similar ones. Returns their number. */
+  /** Lists the terms of a text in `#matched` with their `#weights`, for a short text also related ones. Returns their number. */
   #matchAll(words: readonly string[]): number {
     const terms = this.vocabulary.findTerms(words);
     let count = 0;
@@ -104,18 +104,7 @@ export class TermIndex {
       const term = terms[at] as number;
       if (term >= 0 && (this.#documentFrequencies[term] as number) > 0) count = this.#match(term, 1, count);
     }
-    if (words.length > MAX_WORDS_WITH_SIMILAR) return count;
-    return this.#matchRelated(words, terms, this.#matchSimilar(words, terms, count));
-  }
-
-  #matchSimilar(words: readonly string[], terms: Int32Array, matched: number): number {
-    const { similarTermWeight } = this.#settings;
-    let count = matched;
-    for (let at = 0; at < words.length; at++)
-      for (const { term, similarity } of this.vocabulary.findSimilar(words[at] as string, terms[at] as number))
-        if ((this.#documentFrequencies[term] as number) > 0)
-          count = this.#match(term, similarTermWeight * similarity, count);
-    return count;
+    return words.length > MAX_WORDS_WITH_RELATED ? count : this.#matchRelated(words, terms, count);
   }
 
   /** Skips a text whose words mostly have no meaning: it is code or in another language. */

@@ -1,14 +1,13 @@
 /**
- * vocabulary.ts -- numbers the words of an index as terms and finds terms of similar spelling.
+ * vocabulary.ts -- numbers the words of an index as terms.
  *
- * Words of one stem are one term; stop words are terms too, which no search finds. Words that stemming does not unite (`decide` and `decision`, parts of a German
- * compound, typing errors) may be similar (similar-terms.ts).
+ * Words of one stem are one term; stop words are terms too, which no search finds. Words that stemming does not unite, such as the
+ * parts of a German compound, are different terms.
  */
 import { hashOf, stemOf } from "#util/words.ts";
 import type { Columns } from "../snapshots/columns.ts";
 import { grown } from "./number-lists.ts";
 import { NO_ITEM } from "./number-map.ts";
-import { type SimilarTerm, SimilarTerms } from "./similar-terms.ts";
 import { isStopWord, STOP_WORD_COUNT, stopWordNumber } from "./stop-words.ts";
 import { WordList } from "./word-list.ts";
 import { hashLetters, hashNumber } from "./word-set.ts";
@@ -17,7 +16,6 @@ import { hashLetters, hashNumber } from "./word-set.ts";
 const MAX_CACHED_FORMS = 16_384;
 const STOP = -1;
 const UNKNOWN = -2;
-const NONE: readonly SimilarTerm[] = [];
 
 /** The distinct terms of a text in the order of their first words, and how often each occurs. */
 export interface CountedTerms {
@@ -48,7 +46,6 @@ export class Vocabulary {
   #counted = new Uint32Array(64);
   #frequencies = new Uint32Array(64);
   readonly #lookups = new WeakMap<readonly string[], TermLookup>();
-  readonly #similar = new SimilarTerms();
 
   get size(): number {
     return this.#stems.count;
@@ -56,7 +53,6 @@ export class Vocabulary {
 
   exchange(columns: Columns): void {
     this.#stems.exchange(columns.part("stems"));
-    this.#similar.exchange(columns.part("similar"));
     this.#termsOfStopWords = columns.array("termsOfStopWords", this.#termsOfStopWords);
     this.#letterHashes = columns.array("letterHashes", this.#letterHashes);
     this.#numberHashes = columns.array("numberHashes", this.#numberHashes);
@@ -146,11 +142,6 @@ export class Vocabulary {
     return this.#stems.at(term);
   }
 
-  /** Returns the terms spelled like a word, without its own. `term` must be the result of `findTerm`. Adds nothing. */
-  findSimilar(form: string, term: number): readonly SimilarTerm[] {
-    return term === UNKNOWN ? this.#similar.find(stemOf(form)) : term === STOP ? NONE : this.#similar.of(term);
-  }
-
   #cache(form: string, term: number): void {
     // Most numbers come once, and would fill the cache.
     if (/\d/.test(form)) return;
@@ -164,7 +155,6 @@ export class Vocabulary {
     if (known !== NO_ITEM) return known;
     const term = this.#addTerm(stem, false);
     this.#formHashes[term] = hashOf(form);
-    this.#similar.add(term, stem);
     return term;
   }
 

@@ -19,9 +19,9 @@ import type { QueryPart } from "./query-parts.ts";
 import { SeriesNumbers } from "./series-numbers.ts";
 
 const NO_ROW = -1;
-/** Main memory of each distinct word of a row, and of each term with its similar ones: measured with 1,000 to 50,000 rows. */
+/** Main memory of each distinct word of a row, and of each term: measured with 1,000 to 50,000 rows. */
 const BYTES_PER_WORD = 2.5;
-const BYTES_PER_TERM = 550;
+const BYTES_PER_TERM = 350;
 
 export class DuplicateGroups {
   /** Its slots are groups. */

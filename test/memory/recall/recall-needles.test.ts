@@ -22,7 +22,7 @@ const NEEDLES: readonly (readonly [title: string, fact: string, question: string
   [
     "German",
     "Der Schlüssel für den Bürokeller hängt hinter der Garderobe.",
-    "Wo war noch der Schluessel vom Keller des Büros?",
+    "Wo war noch der Schlüssel, den ich hinter die Garderobe hängte?",
   ],
   ["Chinese", "仓库的备用钥匙放在蓝色花盆下面。", "备用钥匙放在哪里？"],
   ["Japanese", "東京支社の請求書は毎月二十日に締め切られます。", "請求書の締め切りはいつですか"],

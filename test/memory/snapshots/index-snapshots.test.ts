@@ -235,8 +235,8 @@ describe("a snapshot", () => {
     const length = bytes.readUInt32LE(bytes.length - 36);
     const { identity, sha256: columns, values } = JSON.parse(bytes.subarray(-36 - length, -36).toString());
     expect([identity.format, sha256(columns + JSON.stringify(values))]).toEqual([
-      1,
-      "a5c355ff6b7c8780cd331ffca7d6da258165d657edfe574d40bd1b4f9a8363db",
+      2,
+      "2c8712d42925c5b33985d6006ecc5a55ac6542231c4e30e55bd15ca6587abc8c",
     ]);
   });
 });
