@@ -108,7 +108,7 @@ export class LexicalIndex {
   /**
    * Returns a function that searches for one text: its best `limit` rows, best first, the newer of equals first, without
    * excluded rows and rows that share no word. Valid until the next search. A text that is never asked for costs
-   * nothing; the cost of one is bounded, rarest words first. Document frequencies include `others`.
+   * nothing; the cost of one is bounded: its own words are read first, the rarest first. Document frequencies include `others`.
    */
   search(
     texts: readonly (readonly string[])[],

@@ -12,7 +12,7 @@ export interface LexicalSettings {
    */
   readonly saturation: number;
   readonly lengthNormalisation: number;
-  /** Terms of a text that are searched, the rarest first. */
+  /** Terms of a text that are searched: its own words before related ones, the rarest first. */
   readonly maxTerms: number;
 }
 

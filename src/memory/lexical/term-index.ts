@@ -76,35 +76,40 @@ export class TermIndex {
         this.#documentFrequencies[term] = (this.#documentFrequencies[term] as number) - 1;
   }
 
-  /** Returns the terms that a text is searched by, rarest first. `words` must be distinct. */
+  /**
+   * Returns the terms that a text is searched by: those of its own words, rarest first, then those of related meaning, rarest first.
+   * `words` must be distinct.
+   */
   weighTerms(words: readonly string[]): readonly WeightedTerm[] {
     if (this.#weights.length < this.vocabulary.size) this.#weights = grown(this.#weights, this.vocabulary.size);
-    const count = this.#matchAll(words);
+    const terms = this.vocabulary.findTerms(words);
+    const own = this.#matchOwn(terms);
+    const count = words.length > MAX_WORDS_WITH_RELATED ? own : this.#matchRelated(words, terms, own);
     const keys = new Float64Array(count);
     for (let at = 0; at < count; at++) {
       const term = this.#matched[at] as number;
       keys[at] = (this.#documentFrequencies[term] as number) * MAX_TERMS + term;
     }
     // Numeric keys sort without a comparison function, which would be slow.
-    keys.sort();
-    const rarest: WeightedTerm[] = [];
+    keys.subarray(0, own).sort();
+    keys.subarray(own).sort();
+    const chosen: WeightedTerm[] = [];
     for (let at = 0; at < count; at++) {
       const term = termOfKey(keys[at] as number);
-      if (at < this.#settings.maxTerms) rarest.push({ term, weight: this.#weights[term] as number });
+      if (at < this.#settings.maxTerms) chosen.push({ term, weight: this.#weights[term] as number });
       this.#weights[term] = 0;
     }
-    return rarest;
+    return chosen;
   }
 
-  /** Lists the terms of a text in `#matched` with their `#weights`, for a short text also related ones. Returns their number. */
-  #matchAll(words: readonly string[]): number {
-    const terms = this.vocabulary.findTerms(words);
+  /** Lists the own terms of a text in `#matched` with their `#weights`. Returns their number. */
+  #matchOwn(terms: Int32Array): number {
     let count = 0;
     for (let at = 0; at < terms.length; at++) {
       const term = terms[at] as number;
       if (term >= 0 && (this.#documentFrequencies[term] as number) > 0) count = this.#match(term, 1, count);
     }
-    return words.length > MAX_WORDS_WITH_RELATED ? count : this.#matchRelated(words, terms, count);
+    return count;
   }
 
   /** Skips a text whose words mostly have no meaning: it is code or in another language. */

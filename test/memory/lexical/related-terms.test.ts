@@ -83,4 +83,31 @@ describe("a search by words of related meaning", () => {
     expect(find("xqzzyv qwvvkk doctor")).not.toContain(0);
     expect(find("xqzzyv doctor")).toContain(0);
   });
+
+  describe("reads the words of the question first", () => {
+    const QUESTION = ["doctor", "lawyer", "teacher", "farmer"];
+    function findsPhysician(query: readonly string[], settings = LEXICAL_SETTINGS): boolean {
+      const index = new LexicalIndex({ ...settings, window: [] }, shippedWordTable());
+      const add = (slot: number, words: readonly string[]) =>
+        index.add(slot, index.vocabulary.countTerms(words), "foo");
+      add(0, ["physician"]);
+      for (let slot = 1; slot <= 4_096; slot++) add(slot, QUESTION);
+      return index
+        .search(
+          [query],
+          5_000,
+        )(0)
+        .some(({ slot }) => slot === 0);
+    }
+
+    it("and others with the postings that are left, of 16,384", () => {
+      expect(findsPhysician(QUESTION)).toBe(false);
+      expect(findsPhysician(QUESTION.slice(0, 3))).toBe(true);
+    });
+
+    it("and others among as many terms as are left", () => {
+      expect(findsPhysician(["doctor"], { ...LEXICAL_SETTINGS, maxTerms: 1 })).toBe(false);
+      expect(findsPhysician(["doctor"], { ...LEXICAL_SETTINGS, maxTerms: 2 })).toBe(true);
+    });
+  });
 });
