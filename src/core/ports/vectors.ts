@@ -32,8 +32,8 @@ export interface VectorIndex {
   remove(slot: number): Promise<void>;
   /** Returns the unit vector of a slot, valid until the next change. */
   vectorOf(slot: number): Float32Array | undefined;
-  /** Returns the cosine of a slot's vector and a unit vector. */
-  scoreOf(slot: number, unit: Float32Array): number | undefined;
+  /** Returns the dot product of a slot's unit vector with another vector: the cosine if that is a unit vector. */
+  scoreOf(slot: number, vector: Float32Array): number | undefined;
   /** The `count` nearest by cosine, best first; fewer when there are fewer. */
   search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]>;
   /** Releases all resources, and saves to disk what is expensive to rebuild. The index cannot be used afterwards. */

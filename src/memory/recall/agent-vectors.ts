@@ -11,7 +11,7 @@ import { roundVector } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";
 import { type CachedSearch, type EmbeddedText, insertSorted, withoutExcluded } from "./embedded-text.ts";
 import type { NearRows } from "./fuse-scores.ts";
-import { measureBackground, type VectorBackground } from "./vector-background.ts";
+import { measureMean, type VectorMean } from "./vector-mean.ts";
 
 const SAVE_EVERY_ROWS = 16;
 /** Bounds the unsaved vectors while saving keeps failing. */
@@ -38,7 +38,7 @@ export class AgentVectors {
   /** Slots of the newest vectors of the index. */
   readonly #recent: number[] = [];
   #dimensions = 0;
-  #measured: { readonly state: string; readonly background: VectorBackground | undefined } | undefined;
+  #measured: { readonly state: string; readonly mean: VectorMean | undefined } | undefined;
   /** Number of vectors ever added to the index. */
   #added = 0;
   #unsaved: { readonly id: string; readonly vector: Float32Array }[] = [];
@@ -59,25 +59,13 @@ export class AgentVectors {
     return this.#index.size;
   }
 
-  /** How near the rows are to each other; undefined while they are too few. Measured when the vectors have doubled or are complete. */
-  background(rows: AgentRows): VectorBackground | undefined {
+  /** The mean of the rows; undefined while they are too few. Measured when the vectors have doubled or are complete. */
+  mean(rows: AgentRows): VectorMean | undefined {
     const doublings = Math.floor(Math.log2(Math.max(1, this.#index.size)));
     const state = `${doublings} ${this.#pending.length + this.#taken.length === 0}`;
-    if (this.#measured?.state !== state) {
-      const background = measureBackground(rows.size, (slot) => {
-        const vector = this.#index.vectorOf(slot);
-        if (!vector) return undefined;
-        const row = rows.at(slot);
-        return {
-          vector,
-          get words() {
-            return row.words;
-          },
-        };
-      });
-      this.#measured = { state, background };
-    }
-    return this.#measured.background;
+    if (this.#measured?.state !== state)
+      this.#measured = { state, mean: measureMean(rows.size, (slot) => this.#index.vectorOf(slot)) };
+    return this.#measured.mean;
   }
 
   /** Indexes the stored vectors of this embedder. The other slots become pending; pieces apart, unless the embedder is instant. */
@@ -154,27 +142,25 @@ export class AgentVectors {
   }
 
   /**
-   * Returns at most `limit` rows that are near to an added text, compared with a background, without the excluded ones. Undefined
-   * when the text has no vector, or one like the mean of all rows.
+   * Returns at most `limit` rows that are near to an added text, less the mean of all rows, without the excluded ones. Undefined when the
+   * text has no vector, or one like the mean.
    */
   async findNear(
     text: string,
     limit: number,
     excluded: ReadonlySet<number>,
-    background: VectorBackground,
+    mean: VectorMean,
   ): Promise<NearRows | undefined> {
     const embedded = this.#texts.get(text);
     if (!embedded) return undefined;
-    if (embedded.background !== background) {
-      const query = background.centre(embedded.vector);
+    if (embedded.mean !== mean) {
+      const query = mean.centre(embedded.vector);
       if (!query) return undefined;
-      Object.assign(embedded, { query, background, measure: background.compare(query) });
+      Object.assign(embedded, { query, mean, measure: mean.compare(query) });
       delete embedded.cached;
     }
-    const closenessOf = (slot: number): number => {
-      const vector = this.#index.vectorOf(slot);
-      return (vector && embedded.measure?.(vector)) ?? 0;
-    };
+    const closenessOf = (slot: number): number =>
+      embedded.measure?.((vector) => this.#index.scoreOf(slot, vector)) ?? 0;
     const hits = await this.findNearest(text, limit, excluded);
     return { slots: hits.map(({ slot }) => slot), closenessOf };
   }

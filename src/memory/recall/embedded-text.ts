@@ -1,13 +1,13 @@
 /** embedded-text.ts -- a text of a query with its vector and its last search. */
 import type { ScoredSlot } from "#core/ports/vectors.ts";
-import type { MeasureCloseness, VectorBackground } from "./vector-background.ts";
+import type { MeasureCloseness, VectorMean } from "./vector-mean.ts";
 
 /** A text of the query with its vector and its last search result. */
 export interface EmbeddedText {
   readonly vector: Float32Array;
   /** The vector that is searched for. */
   query: Float32Array;
-  background?: VectorBackground;
+  mean?: VectorMean;
   measure?: MeasureCloseness;
   cached?: CachedSearch;
 }

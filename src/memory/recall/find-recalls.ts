@@ -191,21 +191,21 @@ const searchWords = ({ rows, excluded, others }: SearchedMemory, parts: readonly
     others.map((other) => other.rows.groups),
   );
 
-/** Returns the rows near to each part, compared with the background of the largest memory; undefined without vectors. */
+/** Returns the rows near to each part, less the mean of the largest memory; undefined without vectors. */
 async function compareVectors(
   memories: readonly SearchedMemory[],
   parts: readonly QueryPart[],
   maxHits: number,
 ): Promise<(part: number) => NearRows | undefined> {
   const largest = memories.reduce((most, memory) => (memory.vectors.size > most.vectors.size ? memory : most));
-  const background = largest.vectors.background(largest.rows);
+  const mean = largest.vectors.mean(largest.rows);
   const near = new Map<number, NearRows>();
   const heavy = new Set(heavyParts(parts));
   const compare = async (at: number, part: QueryPart): Promise<void> => {
-    if (!background || !heavy.has(part)) return;
+    if (!mean || !heavy.has(part)) return;
     const found = new Map<SearchedMemory, NearRows>();
     for (const memory of memories) {
-      const rows = await memory.vectors.findNear(part.text, maxHits, memory.excluded, background);
+      const rows = await memory.vectors.findNear(part.text, maxHits, memory.excluded, mean);
       if (rows) found.set(memory, rows);
     }
     if (found.size === 0) return;

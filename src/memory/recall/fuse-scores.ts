@@ -2,8 +2,8 @@
  * fuse-scores.ts -- fuses the hits of words and of vectors for one part of a query into one ranking, by their scores.
  *
  * score = 0.7 x coverage x words + 0.3 x closeness. The words' scores are scaled to their range, best 1 and last 0, as in the
- * convex combination of Bruch, Gai and Ingber (2023), which beats reciprocal rank fusion; closeness is measured against the background of the
- * agent's rows (vector-background.ts). Coverage is the share of the query's words, weighed by rarity, that one of the best
+ * convex combination of Bruch, Gai and Ingber (2023), which beats reciprocal rank fusion; closeness is twice the cosine after the
+ * mean of the agent's rows was subtracted (vector-mean.ts). Coverage is the share of the query's words, weighed by rarity, that one of the best
  * rows holds: a question in other words shares little with any row, and its best row by words is chance.
  *
  * Words and vectors are fused part by part, so that a row which is near one text and shares words with another does not outrank the answer

@@ -7,7 +7,7 @@
 import type { IndexScope } from "#core/ports/vectors.ts";
 import type { BestOf } from "#util/best-of.ts";
 import { QUERY_LIMIT, ROW_LIMIT, rowsPerBlock, type ScanMemory, strideOf, toScanQuery } from "./int8-scan.ts";
-import { dot, dotFinely, fromBytes, fromFineBytes, quantise, quantiseFinely } from "./unit-vector.ts";
+import { dotFinely, dotOfBytes, fromBytes, fromFineBytes, quantise, quantiseFinely } from "./unit-vector.ts";
 
 interface RowBlock {
   readonly address: number;
@@ -73,10 +73,10 @@ export class RowBlocks {
     return fromFineBytes(bytes, own, this.#scales(address)[row] as number);
   }
 
-  /** Returns the cosine of a row and a unit vector. */
+  /** Returns the dot product of a row's unit vector with another vector: the cosine if that is a unit vector. */
   scoreAt(number: number, unit: Float32Array): number {
     const { row, start, rests, address } = this.#placeOf(number);
-    if (!rests) return dot(unit, this.vectorAt(number));
+    if (!rests) return dotOfBytes(unit, this.#memory.bytes(), start);
     const scale = this.#scales(address)[row] as number;
     return dotFinely(unit, this.#memory.bytes(), start, rests, row * this.#dimensions) * scale;
   }

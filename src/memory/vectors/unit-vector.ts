@@ -118,6 +118,18 @@ export function toBytes(vector: Float32Array): Int8Array {
   return bytes;
 }
 
+/** Returns the dot product of `vector` with the unit vector of a row of 8-bit numbers, which must not be all zero. */
+export function dotOfBytes(vector: Float32Array, bytes: Int8Array, start: number): number {
+  let sum = 0;
+  let squared = 0;
+  for (let at = 0; at < vector.length; at++) {
+    const byte = bytes[start + at] as number;
+    sum += byte * (vector[at] as number);
+    squared += byte * byte;
+  }
+  return sum / Math.sqrt(squared);
+}
+
 /** Returns `unit` with the unit vector of a row of 8-bit numbers, which must not be all zero. */
 export function fromBytes(bytes: Int8Array, unit = new Float32Array(bytes.length)): Float32Array {
   let squared = 0;

@@ -1,45 +1,42 @@
 /** Words and vectors are fused so that a good embedder finds what words cannot; fusion.long.ts measures it on whole memories. */
 import { describe, expect, it } from "@jest/globals";
-import type { Embedder } from "#core/ports/vectors.ts";
-import { createWordSet } from "#memory/lexical/word-set.ts";
 import { fuseScores } from "#memory/recall/fuse-scores.ts";
-import { measureBackground } from "#memory/recall/vector-background.ts";
-import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
-import { wordsOf } from "#util/words.ts";
-import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
-import { constantEmbedder, noisyEmbedder } from "../../helpers/poor-embedders.ts";
+import { measureMean } from "#memory/recall/vector-mean.ts";
+import { dot, meanOf } from "#memory/vectors/unit-vector.ts";
 
-const live = new AbortController().signal;
-const read = (set: string): Space[] => [
-  ...toSpaces(
-    readLines<Doc>(`test/data/memory/${set}-docs.jsonl`),
-    readLines<Query>(`test/data/memory/${set}-queries.jsonl`),
-  ).values(),
-];
-/** poor-embedders.long.ts asks about all traces. */
-const traces = read("agent").slice(0, 2);
+describe("the closeness of a row to a query", () => {
+  const unit = (degrees: number) =>
+    Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180));
+  const rows = [0, 30, 60, 90].map(unit);
+  const mean = measureMean(rows.length, (slot) => rows[slot]);
+  function closenessOf(row: Float32Array | undefined, query = unit(90)): number | undefined {
+    const centred = mean?.centre(query);
+    return centred && mean?.compare(centred)((vector) => row && dot(row, vector));
+  }
 
-describe("the strength of an embedder", () => {
-  const strengthOf = async (embedder: Embedder) => {
-    const texts = traces[0]?.docs.map(({ text }) => text) ?? [];
-    const vectors = await embedder.embed(texts, live);
-    const rowOf = (slot: number) => {
-      const [vector, text] = [vectors[slot], texts[slot]];
-      return vector && text !== undefined ? { vector, words: createWordSet(wordsOf(text)) } : undefined;
-    };
-    return measureBackground(texts.length, rowOf)?.strength ?? Number.NaN;
-  };
+  it("is twice their cosine less the mean of the rows, and never below 0", () => {
+    const middle = meanOf(rows, 2);
+    const [query, row] = [rows[3], rows[2]].map((vector) =>
+      vector?.map((component, at) => component - (middle[at] ?? 0)),
+    );
+    const cosine =
+      dot(query as Float32Array, row as Float32Array) / Math.hypot(...(query ?? [])) / Math.hypot(...(row ?? []));
+    expect(cosine).toBeGreaterThan(0.4);
+    expect(closenessOf(rows[2])).toBeCloseTo(2 * cosine, 5);
+    expect(closenessOf(rows[3])).toBeCloseTo(2, 5);
+    expect(closenessOf(rows[0])).toBe(0);
+  });
 
-  it("is about 0 for a random and for a constant one, and high for the table", async () => {
-    expect(Math.abs(await strengthOf(noisyEmbedder(Number.POSITIVE_INFINITY)))).toBeLessThan(0.1);
-    expect(Math.abs(await strengthOf(constantEmbedder()))).toBeLessThan(0.1);
-    expect(await strengthOf(openWordEmbedder())).toBeGreaterThan(0.5);
+  it("is 0 for a row without a vector, and for one like the mean", () => {
+    expect(closenessOf(undefined)).toBe(0);
+    const same = measureMean(4, () => unit(10));
+    expect(same?.compare(unit(90))((vector) => dot(unit(10), vector))).toBe(0);
+    expect(same?.centre(unit(10))).toBeUndefined();
   });
 
   it("is unknown with fewer than four vectors", () => {
-    const row = { vector: Float32Array.of(1, 0), words: createWordSet([]) };
-    expect(measureBackground(100, (slot) => (slot < 3 ? row : undefined))).toBeUndefined();
-    expect(measureBackground(100, (slot) => (slot > 90 ? row : undefined))).toBeDefined();
+    expect(measureMean(100, (slot) => (slot < 3 ? unit(0) : undefined))).toBeUndefined();
+    expect(measureMean(100, (slot) => (slot > 90 ? unit(0) : undefined))).toBeDefined();
   });
 });
 
