@@ -13,7 +13,7 @@ import { canonicalJson } from "#util/canonical-json.ts";
 import type { Redact } from "#util/redact.ts";
 import { decodeError, encodeError } from "./body.ts";
 import { differenceOf } from "./difference.ts";
-import type { AnswerLine, Port } from "./format.ts";
+import type { AnswerLine, ErrorChain, Port } from "./format.ts";
 import { createOrdinals, type Place } from "./place.ts";
 
 /** Asks a port, or takes what it answered. `request` and the answer are plain JSON. */
@@ -157,16 +157,35 @@ function tapeEmbedder(embedder: Embedder, ask: AskPort): Embedder {
     },
     local: embedder.local,
     semantic: embedder.semantic,
-    async embed(texts, signal, purse) {
-      const encoded = await ask<readonly string[]>("embedder", texts, async () =>
-        (await embedder.embed(texts, signal, purse)).map(encodeVector),
-      );
-      const vectors = encoded.map(decodeVector);
+    async embed(texts, signal, countTokens) {
+      let failure: unknown;
+      const answer = await ask<EmbedderAnswer>("embedder", texts, async () => {
+        let tokens = 0;
+        const count = (charged: number): void => {
+          tokens += charged;
+        };
+        try {
+          const vectors = await embedder.embed(texts, signal, count);
+          return { tokens, vectors: vectors.map(encodeVector) };
+        } catch (thrown) {
+          failure = thrown;
+          return { tokens, error: encodeError(thrown, (text) => text) };
+        }
+      });
+      if (answer.tokens > 0) countTokens?.(answer.tokens);
+      if ("error" in answer) throw failure ?? decodeError(answer.error);
+      const vectors = answer.vectors.map(decodeVector);
       dimensions = vectors[0]?.length ?? dimensions;
       return vectors;
     },
   };
 }
+
+/** A server may charge for an answer that cannot be used. */
+type EmbedderAnswer = { readonly tokens: number } & (
+  | { readonly vectors: readonly string[] }
+  | { readonly error: ErrorChain }
+);
 
 const encodeVector = ({ buffer, byteOffset, byteLength }: Float32Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString("base64");

@@ -95,7 +95,8 @@ describe("what an embedder answers", () => {
     dimensions: 0,
     local: false,
     semantic: true,
-    embed: async (texts) => {
+    embed: async (texts, _signal, countTokens) => {
+      countTokens?.(7);
       if (fails) throw new GoaldError("GOALD_HTTP_REFUSED", `No embeddings for ${SECRET}.`);
       return texts.map((text) => Float32Array.of(text.length, 0.1, -1e-9));
     },
@@ -109,10 +110,12 @@ describe("what an embedder answers", () => {
     expect([played.id, played.dimensions]).toEqual(["e@3", 3]);
   });
 
-  it("may be a failure, which is played with its code", async () => {
+  it("may be a failure, which is played with its code and its cost", async () => {
     const lines = await record((ask) => tapeEmbedder(embedder(true), ask).embed(["one"], signal));
-    const again = tapeEmbedder(embedder(), play(lines).ask).embed(["one"], signal);
+    const counted: number[] = [];
+    const again = tapeEmbedder(embedder(), play(lines).ask).embed(["one"], signal, (tokens) => counted.push(tokens));
     await expect(again).rejects.toMatchObject({ code: "GOALD_HTTP_REFUSED", message: "No embeddings for [secret]." });
+    expect(counted).toEqual([7]);
   });
 });
 
