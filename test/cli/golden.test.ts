@@ -19,14 +19,7 @@ const HELP = {
   ],
   "help-daemon": ["up", "down", "restart", "status", "reload"].map((verb) => `help ${verb}`),
   "help-home": [
-    ...[
-      "help init",
-      "help commands",
-      "help new",
-      "help completion",
-      "completion tcsh",
-      "completion fish",
-    ],
+    ...["help init", "help commands", "help new", "help completion", "completion tcsh", "completion fish"],
     ..."list get set unset path".split(" ").map((verb) => `help config ${verb}`),
     ...["help config", "help doctor", "help verify"],
   ],
