@@ -208,7 +208,7 @@ const ROOMS: readonly Room[] = [
     "#cassette/.+",
     "#config/.+",
     "#commands/(describe|list|validate)\\.ts",
-    "#host/(background-agents|fork-agent|restore-files)\\.ts",
+    "#host/(background-agents|fork-agent)\\.ts",
     "#views/.+",
     "node:crypto",
     "#workspace/local-workspace\\.ts",

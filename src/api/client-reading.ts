@@ -10,8 +10,8 @@ export type CallHost = (
   answerMs?: number,
 ) => Promise<unknown>;
 
-/** Timeout for methods that read a whole log or search it. */
-const LONG_MS = 120_000;
+/** Timeout for methods that read a whole log or history, or search it. */
+export const LONG_MS = 120_000;
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
@@ -33,8 +33,7 @@ export function createReadingClient(call: CallHost): Reading {
     file: (name, path, step) => get(addressOf(name, "files", path), { step }),
     fileStory: (name, path) => get(addressOf(name, "files", path, "story"), {}, LONG_MS),
     diff: (name, { paths, ...range }) => get(addressOf(name, "diff"), { ...range, path: paths }, LONG_MS),
-    restorePlan: (name, step, paths) =>
-      get(addressOf(name, "restore-plan"), step === null ? { undo: true } : { step, path: paths }, LONG_MS),
+    restorePlan: (name, step, paths) => get(addressOf(name, "restore-plan"), { step, path: paths }, LONG_MS),
     report: (name) => get(addressOf(name, "report"), {}, LONG_MS),
     ...memoryClient(get),
     verify: (name) => get(name === null ? "/v1/verify" : addressOf(name, "verify"), {}, LONG_MS),

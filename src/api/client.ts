@@ -6,7 +6,8 @@
  */
 import type { MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { addressOf, type CallHost, createReadingClient } from "./client-reading.ts";
+import type { RestorePlan } from "#views/restore-plan.ts";
+import { addressOf, type CallHost, createReadingClient, LONG_MS } from "./client-reading.ts";
 import type { Control } from "./control.ts";
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import type { Reading } from "./reading.ts";
@@ -69,6 +70,7 @@ function createControlClient(call: CallHost): ControlClient {
         Client["remove"]
       >,
     fork: (name, how) => call("POST", addressOf(name, "fork"), how) as Promise<ForkedAgent>,
+    restore: (name, request) => call("POST", addressOf(name, "restore"), request, LONG_MS) as Promise<RestorePlan>,
     changeMemory: async (name, changes, key) => {
       const reply = await call("POST", addressOf(name, "memory"), { changes, key });
       return (reply as { readonly changed: readonly MemoryChanged[] }).changed;

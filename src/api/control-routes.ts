@@ -1,5 +1,6 @@
 /** control-routes.ts -- the HTTP routes of `Control`. */
 import { AgentView } from "#views/agent-view.ts";
+import { RestorePlan, RestoreRequest } from "#views/restore-plan.ts";
 import { MemoryChanged, MemoryChanges } from "./memory-schemas.ts";
 import { PlanEdited, PlanEdits } from "./plan-schemas.ts";
 import { defineRoute, type Route } from "./route.ts";
@@ -83,6 +84,17 @@ const LIFE_ROUTES: readonly Route[] = [
       reply: schemas.ForkedAgent,
     },
     ({ control }, { params, body }) => control.fork(params.agent, body),
+  ),
+  defineRoute(
+    {
+      method: "POST",
+      path: "/v1/agents/:agent/restore",
+      operation: "restore",
+      summary: "Restores an agent's files to their versions after a step; the agent must not be at work.",
+      body: RestoreRequest,
+      reply: RestorePlan,
+    },
+    ({ control }, { params, body }) => control.restore(params.agent, body),
   ),
   defineRoute(
     {

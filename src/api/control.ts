@@ -9,6 +9,7 @@ import type { AgentSettings } from "#core/agent-settings.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView } from "#views/agent-view.ts";
+import type { RestorePlan, RestoreRequest } from "#views/restore-plan.ts";
 import type { LiveText } from "./live-text.ts";
 import type { PlanEdited, PlanEdits } from "./plan-schemas.ts";
 import type {
@@ -62,6 +63,11 @@ export interface Control {
   remove(name: string, how: { readonly force: boolean; readonly files: boolean }): Promise<Removed>;
   /** Creates a paused agent with this one's state after a step. Throws GOALD_NOT_FOUND for an unknown step. */
   fork(name: string, how: ForkRequest): Promise<ForkedAgent>;
+  /**
+   * Restores files to their versions after a step; a person's edits become versions first. Clones are named and not touched.
+   * Throws GOALD_NOT_FOUND for an unknown step or path, and GOALD_CONFLICT for an agent at work.
+   */
+  restore(name: string, request: RestoreRequest): Promise<RestorePlan>;
   /** Changes an agent's memory, or the shared memory of the home (`shared`). Behaves as `Store.curate`. */
   changeMemory(name: string, changes: readonly MemoryChange[], key: string): Promise<readonly MemoryChanged[]>;
   /** Returns committed events after `after`, oldest first, at most `limit`. Works until the host is closed. */

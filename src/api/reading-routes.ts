@@ -1,6 +1,5 @@
 /** reading-routes.ts -- the HTTP routes of `Reading`. */
-import { GoaldError } from "#core/errors.ts";
-import { closed, described, flag, listOf, open } from "#util/schema.ts";
+import { closed, listOf, open } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
 import { DiffView } from "#views/agent-diff.ts";
 import { AgentView } from "#views/agent-view.ts";
@@ -189,22 +188,11 @@ const FILE_ROUTES: readonly Route[] = [
       method: "GET",
       path: "/v1/agents/:agent/restore-plan",
       operation: "restorePlan",
-      summary: "Shows what restoring files to their versions after a step would change, or taking that back (`undo`).",
-      query: closed(
-        { step: PARAMS.step, undo: described(flag, "Instead of `step`."), path: paths },
-        "step",
-        "undo",
-        "path",
-      ),
+      summary: "Shows what restoring files to their versions after a step would change.",
+      query: closed({ step: PARAMS.step, path: paths }, "path"),
       reply: RestorePlan,
     },
-    ({ reading }, { params, query: { step, undo, path = [] } }) => {
-      if ((step === undefined) === (undo !== true))
-        throw new GoaldError("GOALD_USAGE", "Expected either step or undo=true.", {
-          hint: "See GET /v1/openapi.json.",
-        });
-      return reading.restorePlan(params.agent, step ?? null, path);
-    },
+    ({ reading }, { params, query: { step, path = [] } }) => reading.restorePlan(params.agent, step, path),
   ),
 ];
 

@@ -59,8 +59,8 @@ export interface Reading {
   fileStory(name: string, path: string): Promise<FileStory>;
   /** Throws GOALD_USAGE for steps in the wrong order. */
   diff(name: string, request: DiffRequest): Promise<DiffView>;
-  /** Returns the changes that `goald restore` would make. `step`: null to take the newest restoration back. */
-  restorePlan(name: string, step: number | null, paths: readonly string[]): Promise<RestorePlan>;
+  /** Returns the changes that `Control.restore` would make. */
+  restorePlan(name: string, step: number, paths: readonly string[]): Promise<RestorePlan>;
   report(name: string): Promise<ReportFacts>;
   memories(place: MemoryPlace, filter: MemoryFilter): Promise<MemoryList>;
   /** Returns all rows in the order of their last change. Fewer than `limit` rows means the end. */

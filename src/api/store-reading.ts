@@ -8,7 +8,6 @@ import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Recall } from "#core/ports/recall.ts";
-import type { SetAside } from "#core/ports/set-aside.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { createTurns } from "#util/turns.ts";
@@ -35,8 +34,6 @@ export interface ReadingParts extends StepParts {
   /** Returns one view per row, with the facts that only the host has. Shows an unreadable log as `damaged`. */
   viewAgents(rows: readonly AgentRow[]): Promise<readonly AgentView[]>;
   readonly openWorkspace: (folder: string) => Pick<Workspace, "stat" | "read" | "list">;
-  /** The folders that restorations took out of the agent's folder. */
-  openAside(row: AgentRow): Pick<SetAside, "canMove" | "kindOf" | "find" | "readRestoration">;
   /** Recalls from this namespace and the shared one, best first. `count`: null for the number in the settings. */
   recall(namespace: string, query: string, count: number | null): Promise<readonly Recall[]>;
 }
@@ -84,13 +81,9 @@ export function createStoreReading(parts: ReadingParts): Reading {
     restorePlan: async (name, step, paths) => {
       const { planRestore, summarizePlan } = await import("#views/restore-plan.ts");
       const row = await find(name);
-      const folder = folderOf(row, parts);
-      const { openWorkspace } = parts;
-      const plan = await planRestore(
-        { step, paths },
-        { row, reader, folder, openWorkspace, aside: parts.openAside(row) },
-      );
-      return summarizePlan(plan, { agent: row.id, workspace: folder });
+      const workspace = folderOf(row, parts);
+      const plan = await planRestore(row, { step, paths }, { reader, workspace: parts.openWorkspace(workspace) });
+      return summarizePlan(plan, { agent: row.id, step, workspace });
     },
     report: async (name) => reportOn(await find(name), parts),
     memories: (place, filter) => listMemories(place, filter, reader),

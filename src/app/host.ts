@@ -22,10 +22,12 @@ import { Observer } from "#host/observer.ts";
 import type { LongestWait } from "#host/opened-agent.ts";
 import { createProblems, type Problems } from "#host/problems.ts";
 import { Supervisor } from "#host/supervisor.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, takeHostLock } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import { stallLimit } from "#views/agent-view.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { readVersion } from "../shipped.ts";
 import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
 import { type Catalogue, findServiceStates, loadCatalogue } from "./catalogue.ts";
@@ -211,7 +213,8 @@ export class Host implements AgentHost, AsyncDisposable {
       openWorkspace: (row) => openAgentFolder(home, row),
       removeFolder: (row) => removeAgentFolder(home, row),
       removeMemory: (agent) => removeMemoryOf(home, agent, this.#shared?.memory),
-      removeAside: async (agent) => (await import("./set-aside.ts")).removeAsideOf(home, agent),
+      openFolder: openLocalWorkspace,
+      remember: (before, event, agent) => rememberStep(before, event, agent),
     });
   }
 

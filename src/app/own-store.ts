@@ -1,4 +1,4 @@
-/** own-store.ts -- opens the store of a home for changes by this process. Without a host, it takes the home's lock. */
+/** own-store.ts -- opens the store of a home without a host for changes by this process. */
 import type { Home } from "#config/home.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
@@ -32,10 +32,6 @@ export async function acceptLossOf(home: Paths): Promise<readonly string[]> {
     lock.release();
   }
 }
-
-/** For changes while a host runs, but not this agent. The agent's lease protects its log. */
-export const openSharedStore = async ({ database }: Pick<Home, "database">): Promise<OwnStore> =>
-  ownStore(await openSqliteStore(database));
 
 export const lockHome = ({ lock }: Pick<Home, "lock">): HostLock =>
   holdHostLock(lock, {

@@ -25,7 +25,6 @@ import type { StepParts } from "#views/whole-step.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import type { AgentHost } from "./agent.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { openAside } from "./set-aside.ts";
 
 export interface HomeReading extends Reading, AsyncDisposable {}
 
@@ -50,7 +49,6 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
     workspaceFolder: home.workspaceFolder,
     viewAgents: (rows) => viewFromOutside(rows, reader, { home, settings, report: options.report }),
     openWorkspace: (folder) => openLocalWorkspace(folder),
-    openAside: (row) => openAside(home, row),
     ...stepParts(loadOnce, () => settings),
     recall: (namespace, query, count) => {
       const asked = recallQuery(namespace, query, count ?? settings.recall.count);
@@ -83,7 +81,6 @@ export function createHostReading(host: ReadableHost): Reading {
       return shown;
     },
     openWorkspace: (folder) => openLocalWorkspace(folder),
-    openAside: (row) => openAside(home, row),
     ...stepParts(
       async () => host.catalogue,
       () => host.settings,

@@ -3,16 +3,13 @@ import type { At } from "./fold.ts";
 import { withMessageForAll } from "./fold.ts";
 import type { AgentState } from "./state.ts";
 
-/** `lost`: a folder that could not be put back. */
-export type RestoredChange = "written" | "removed" | "put-back" | "taken-away" | "lost";
-
-/** A person restored files of the agent, or took such a restoration back. */
+/** A person restored files of the agent. */
 export interface FilesRestored {
   readonly type: "files-restored";
-  /** The files are as they were after this step; null when the newest restoration was taken back. */
-  readonly toStep: number | null;
+  /** The files are as they were after this step. */
+  readonly toStep: number;
   /** The first ones, up to MAX_CHANGES. */
-  readonly changes: readonly { readonly path: string; readonly change: RestoredChange }[];
+  readonly changes: readonly { readonly path: string; readonly change: "written" | "removed" }[];
   /** Number of further changes. */
   readonly more: number;
 }
@@ -26,19 +23,10 @@ export function filesRestored(state: AgentState, event: FilesRestored & At): Age
   return withMessageForAll({ ...state, grantedApprovals: 0, refusals: 0 }, event, message);
 }
 
-const SAYS: Readonly<Record<RestoredChange, string>> = {
-  written: "Rewritten",
-  removed: "Removed",
-  "put-back": "Folders put back",
-  "taken-away": "Folders taken away",
-  lost: "Folders that could not be put back",
-};
+const SAYS = { written: "Rewritten", removed: "Removed" } as const;
 
 export function describeRestored({ toStep, changes, more }: Omit<FilesRestored, "type">): string {
-  const head =
-    toStep === null
-      ? "A person took back the newest restoration of files in your folder."
-      : `A person put files in your folder back as they were after step ${toStep}.`;
+  const head = `A person put files in your folder back as they were after step ${toStep}.`;
   const lists = Object.entries(SAYS).flatMap(([change, word]) => {
     const paths = changes.filter((entry) => entry.change === change).map(({ path }) => path);
     return paths.length === 0 ? [] : [`${word}: ${paths.join(", ")}.`];

@@ -88,6 +88,13 @@ export class AgentRunner {
     return this.#enqueue(() => this.#pauseNow({ code, reason }));
   }
 
+  /** Does this work while the agent is idle; no run begins meanwhile. */
+  async hold<T>(work: () => Promise<T>): Promise<T> {
+    const done = Promise.withResolvers<T>();
+    await this.#enqueue(async () => work().then(done.resolve, done.reject));
+    return done.promise;
+  }
+
   /** Cancels the timer: the agent no longer wakes by itself. */
   release(): void {
     this.#timer?.abort();

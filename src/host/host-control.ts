@@ -23,6 +23,7 @@ import { GoOnControl, type GoOnParts } from "./go-on.ts";
 import { HaltControl } from "./halt-agent.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
 import { requireApproval } from "./pending-approval.ts";
+import type { RestoreParts } from "./restore-files.ts";
 import { requireNoChildren, tellRemoval } from "./subagent-effects.ts";
 import { trustOf } from "./trust-words.ts";
 
@@ -53,8 +54,9 @@ export interface HostControlParts extends HostViewParts {
   removeFolder(row: AgentRow): Promise<void>;
   /** Drops a namespace's memory from main memory, and removes its index files. */
   removeMemory(agent: string): Promise<void>;
-  /** Removes the folders of a removed agent that restorations set aside. */
-  removeAside(agent: string): Promise<void>;
+  /** Opens a folder whose files are restored. */
+  readonly openFolder: RestoreParts["openFolder"];
+  readonly remember: RestoreParts["remember"];
 }
 
 export class HostControl implements Control {
@@ -171,7 +173,6 @@ export class HostControl implements Control {
     this.#views.forget(row.id);
     recordings.forget(row.id);
     await this.#parts.removeMemory(row.id);
-    await this.#parts.removeAside(row.id);
     if (how.files) await this.#parts.removeFolder(row);
     return { id: row.id, workspace };
   }
@@ -180,6 +181,12 @@ export class HostControl implements Control {
     const { forkAgent } = await import("./fork-agent.ts");
     const { row, files } = await forkAgent(await findAgent(this.#parts.store, name), how, this.#parts);
     return { ...(await this.#views.view(row)), events: row.head, files };
+  }
+
+  async restore(name: string, request: Parameters<Control["restore"]>[1]): ReturnType<Control["restore"]> {
+    const { restoreAtRest } = await import("./restore-files.ts");
+    const { row } = await this.#views.find(name);
+    return restoreAtRest(row, await this.#views.view(row), request, this.#parts);
   }
 
   async page(name: string, after: number, limit: number) {

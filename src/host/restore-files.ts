@@ -1,10 +1,9 @@
 /**
- * restore-files.ts -- restores an agent's files and placed folders to their state after a step, or takes the newest restoration
- * back.
+ * restore-files.ts -- restores an agent's files to their versions after a step.
  *
  * The history comes first: one commit stores the files that a person edited, and the versions that the restoration leads to.
- * Then folders are moved and files are written. After a crash in between, the next call first does the rest, up to the
- * committed versions, and nothing else when it is the same call. It claims the agent's lease, so the agent must not be running.
+ * Then the files are written. After a crash in between, the same call writes the rest. It claims the agent's lease, so the
+ * agent must not be running.
  */
 import { hash } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
@@ -12,209 +11,81 @@ import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import { type FilesRestored, MAX_CHANGES } from "#core/files-restored.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Commit, CommittedFile } from "#core/ports/commit.ts";
+import type { CommittedFile } from "#core/ports/commit.ts";
 import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
-import type { NotedRestoration, SetAside } from "#core/ports/set-aside.ts";
 import type { Store } from "#core/ports/store.ts";
-import type { OpenWorkspace } from "#core/ports/workspace.ts";
+import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import { outsideOf } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { foldLog } from "#views/load-agent.ts";
-import { historiesOf } from "#views/restore-content.ts";
-import type { PlannedFolder } from "#views/restore-folders.ts";
-import { type PlannedFile, planRestore, type RestorePlan, summarizePlan, type WholePlan } from "#views/restore-plan.ts";
-import { findInterrupted, isRepeated, type RestoreRequest, type RestoreTarget } from "#views/restore-target.ts";
-import { RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
-import { applyRestoration } from "./apply-restoration.ts";
+import {
+  type PlannedFile,
+  planRestore,
+  type RestorePlan,
+  type RestoreRequest,
+  summarizePlan,
+  type WholePlan,
+} from "#views/restore-plan.ts";
+import { DROPPED, holdsFileContent, isPutBack, RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
+import type { Supervisor } from "./supervisor.ts";
 
 export interface RestoreParts {
   readonly store: Pick<Store, "claim" | "load" | "files" | "blob" | "commit" | "lastFileVersion">;
   readonly clock: Pick<Clock, "now">;
-  readonly openWorkspace: OpenWorkspace;
-  readonly aside: SetAside;
-  /** Absolute path of the agent's folder. */
-  readonly folder: string;
-  /** Folders that were set aside earlier are discarded, the oldest first, when all have more bytes. */
-  readonly asideBytes: number;
+  readonly openFolder: OpenWorkspace;
   remember(before: AgentState, event: RecordedEvent, agent: string): Promise<readonly NewMemory[]>;
 }
 
-export interface Restored extends RestorePlan {
-  /** Paths of folders that were discarded to save space. */
-  readonly discarded: readonly string[];
+/** Throws GOALD_CONFLICT for an agent at work, GOALD_NOT_FOUND for an unknown step or path, and GOALD_FILE. */
+export async function restoreAtRest(
+  row: AgentRow,
+  { state, workspace }: Pick<AgentView, "state" | "workspace">,
+  request: RestoreRequest,
+  parts: RestoreParts & { readonly supervisor: Pick<Supervisor, "hold"> },
+): Promise<RestorePlan> {
+  if (state === "running" || state.startsWith("waiting"))
+    throw new GoaldError("GOALD_CONFLICT", `${row.id} is ${state}: its files cannot be restored now.`, {
+      hint: `Pause it first: goald pause ${row.id}. To see what would change: --dry-run`,
+    });
+  return parts.supervisor.hold(row.id, () => restoreFiles(row, workspace, request, parts));
 }
 
-/**
- * `isForced`: takes a restoration back although somebody changed its files since. Throws GOALD_NOT_FOUND for an unknown step
- * or path, GOALD_CONFLICT for such files, and GOALD_FILE.
- */
+/** `folder`: absolute path of the agent's folder. */
 export async function restoreFiles(
   row: AgentRow,
-  request: RestoreRequest & { readonly isForced?: boolean },
+  folder: string,
+  request: RestoreRequest,
   parts: RestoreParts,
-): Promise<Restored> {
-  const { store, aside } = parts;
-  const interrupted = findInterrupted(await store.files(row.id), await aside.readRestoration());
-  if (!interrupted || isRepeated(request, interrupted)) return restoreOnce(row, request, parts);
-  const completed = await restoreOnce(row, interrupted, parts);
-  const restored = await restoreOnce(row, request, parts);
-  return { ...restored, discarded: [...completed.discarded, ...restored.discarded] };
-}
-
-async function restoreOnce(
-  row: AgentRow,
-  request: RestoreRequest & { readonly isForced?: boolean },
-  parts: RestoreParts,
-): Promise<Restored> {
-  const { store, folder, openWorkspace, aside, clock, asideBytes } = parts;
-  const plan = await planRestore(request, { row, reader: store, folder, openWorkspace, aside });
-  if (plan.changedSince.length > 0 && request.isForced !== true) throw changedSince(row.id, plan.changedSince);
-  const callId = plan.target.completes ?? `${RESTORE_CALL}${clock.now().toISOString()}`;
-  const at = new Date(callId.slice(RESTORE_CALL.length));
-  await commitRestoration(row, plan, { ...request, callId }, parts);
-  const workspace = openWorkspace(folder);
-  await applyRestoration(plan, { workspace, aside, at }).catch((thrown) => {
+): Promise<RestorePlan> {
+  const { store, openFolder } = parts;
+  const workspace = openFolder(folder);
+  const plan = await planRestore(row, request, { reader: store, workspace });
+  await commitRestoration(row.id, folder, request.step, plan, parts);
+  await applyPlan(plan, workspace).catch((thrown) => {
     throw isGoaldError(thrown) ? unfinished(thrown) : thrown;
   });
-  await aside.noteRestoration(null);
-  const gone = new Set(await aside.trim(asideBytes, at));
-  const discarded = gone.size === 0 ? [] : [...gone].map((key) => pathOfKey(key, plan));
-  return { ...summarizePlan(plan, { agent: row.id, workspace: folder }), discarded };
+  return summarizePlan(plan, { agent: row.id, step: request.step, workspace: folder });
 }
 
-/** A folder of another path has no name here. */
-const pathOfKey = (key: string, { folders }: WholePlan): string =>
-  folders.find((entry) => entry.key === key)?.path ?? "a folder that was taken away earlier";
-
-async function commitRestoration(
-  { id }: AgentRow,
-  plan: WholePlan,
-  { callId, step, paths }: NotedRestoration,
-  { store, aside, clock, openWorkspace, folder, remember }: RestoreParts,
-): Promise<void> {
-  const versions = await store.files(id);
-  const edited = await findEdits(plan, versions, {
-    store,
-    open: (onChange) => openWorkspace(folder, onChange, { lastVersion: (path) => store.lastFileVersion(id, path) }),
-  });
-  const isEdited = (path: string): boolean => edited.some((change) => change.path === path);
-  const isNewCall = plan.target.completes === null;
-  const folders = plan.folders.filter(({ isNew }) => isNew);
-  const written = plan.files.filter(
-    ({ isNew, path, action }) => isNew || (action !== "keep" && (isNewCall || isEdited(path))),
-  );
-  const changes: readonly Omit<CommittedFile, "step">[] = [
-    ...edited.map((change) => ({ ...change, callId })),
-    ...folders.filter(({ stays }) => !stays).map(({ path }) => ({ ...deletionOf(path), callId })),
-    ...folders
-      .filter(({ stays }) => stays)
-      .map((entry) => ({ ...placingOf(entry), callId: `${callId}/${entry.placedBy}` })),
-    ...written.map((file) => ({ ...changeOf(file), callId })),
-  ];
-  if (changes.length === 0) return;
-  const lease = await store.claim(id);
-  const { head, state } = await foldLog(store, { id });
-  const files: Commit["files"] = changes.map((change) => ({ ...change, step: state.step }));
-  const at = clock.now().toISOString();
-  const event: RecordedEvent = { v: EVENT_VERSION, frame: 0, seq: head + 1, at, ...recordOf(plan, written) };
-  const memories = await remember(state, event, id);
-  const nothing = { consumed: [], blobs: [], staged: [] };
-  if (isNewCall) await aside.noteRestoration({ callId, step, paths });
-  await store.commit(lease, head, { ...nothing, events: [event], files, memories });
+/** Files go first, because one may be where a folder is needed. */
+async function applyPlan({ files }: WholePlan, workspace: Workspace): Promise<void> {
+  for (const { path, action } of files) if (action === "remove") await named(path, () => workspace.remove(path));
+  for (const { path, action, content } of files)
+    if (action === "write" && content !== null) await named(path, () => workspace.write(path, content));
 }
 
-/** Informs the agent that its memories of these files are out of date. */
-function recordOf({ target, folders }: WholePlan, written: readonly PlannedFile[]): FilesRestored {
-  const says = { place: "put-back", "take-away": "taken-away", cannot: "lost" } as const;
-  const changes: FilesRestored["changes"] = [
-    ...folders.flatMap(({ path, action }) => (action === "keep" ? [] : [{ path, change: says[action] }])),
-    ...written.map(({ path, content }) => ({ path, change: content === null ? "removed" : "written" }) as const),
-  ];
-  const shown = changes.slice(0, MAX_CHANGES);
-  return { type: "files-restored", toStep: target.step, changes: shown, more: changes.length - shown.length };
-}
-
-/** A file that a person edited or restored keeps the sources of its version. */
-type MarkedChange = FileChange & Pick<FileVersion, "outside">;
-
-const deletionOf = (path: string): MarkedChange => ({
-  ...{ path, operation: "delete", bytes: 0, sha256: null, content: null },
-});
-
-const placingOf = ({ path, outside = [] }: PlannedFolder): MarkedChange => ({
-  ...{ path, operation: "place", bytes: 0, sha256: null, content: null },
-  ...outsideOf(outside),
-});
-
-function changeOf({ path, content, outside = [] }: PlannedFile): MarkedChange {
-  if (content === null) return deletionOf(path);
-  return { path, operation: "write", bytes: content.length, sha256: sha256(content), content, ...outsideOf(outside) };
-}
-
-const sha256 = (content: Uint8Array): string => hash("sha256", content, "hex");
-
-interface EditParts {
-  readonly store: Pick<Store, "blob">;
-  open(onChange: (change: FileChange) => void): ReturnType<OpenWorkspace>;
-}
-
-/**
- * Contents that the restoration replaces and that the history does not have. Compares whole versions, because the last entry
- * may be an appended piece.
- */
-async function findEdits(
-  plan: WholePlan,
-  versions: readonly FileVersion[],
-  { store, open }: EditParts,
-): Promise<readonly MarkedChange[]> {
-  const found: FileChange[] = [];
-  const workspace = open((change) => found.push(change));
-  for (const { path, action, bytesNow } of plan.files)
-    if (action !== "keep" && bytesNow !== null) await preserve(path, plan, workspace);
-  for (const path of plan.cleared) await workspace.preserve(path);
-  const edited = new Map<string, MarkedChange>();
-  const histories = new Map(historiesOf(versions).map((history) => [history.path, history.marks]));
-  for (const change of found) {
-    const own = (histories.get(change.path) ?? []).filter(({ path }) => path === change.path);
-    const { outside = [] } = own.at(-1) ?? {};
-    if (!(await isKnown(change, own, plan.target, store)))
-      edited.set(change.path, { ...change, ...outsideOf(outside) });
+async function named(path: string, act: () => Promise<unknown>): Promise<void> {
+  try {
+    await act();
+  } catch (thrown) {
+    if (!isGoaldError(thrown)) throw thrown;
+    throw new GoaldError(thrown.code, `${path} could not be restored: ${thrown.message}`, {
+      hint: thrown.hint,
+      cause: thrown,
+    });
   }
-  return [...edited.values()];
-}
-
-/** A file that is too large to be kept is moved with its folder, so nothing of it is lost. */
-async function preserve(path: string, { folders }: WholePlan, workspace: ReturnType<OpenWorkspace>): Promise<void> {
-  const isMoved = folders.some((entry) => entry.action === "take-away" && path.startsWith(`${entry.path}/`));
-  await workspace.preserve(path).catch((thrown) => {
-    if (!isMoved || !isGoaldError(thrown)) throw thrown;
-  });
-}
-
-/** An interrupted restoration may have left any earlier version, of which nothing is lost. */
-async function isKnown(
-  { sha256: found }: FileChange,
-  own: readonly FileVersion[],
-  { completes }: RestoreTarget,
-  store: Pick<Store, "blob">,
-): Promise<boolean> {
-  if (completes !== null && own.some((version) => version.sha256 === found)) return true;
-  const last = await restoreVersion(own, store);
-  return last !== null && sha256(last) === found;
-}
-
-const MAX_NAMED = 10;
-
-function changedSince(agent: string, paths: readonly string[]): GoaldError {
-  const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
-  return new GoaldError(
-    "GOALD_CONFLICT",
-    `Changed since the newest restoration of ${agent}: ${paths.slice(0, MAX_NAMED).join(", ")}${more}. Nothing was done.`,
-    {
-      hint: `To take it back nevertheless: goald restore ${agent} --undo --force. The present files stay in the history.`,
-    },
-  );
 }
 
 const unfinished = (thrown: GoaldError): GoaldError =>
@@ -222,3 +93,82 @@ const unfinished = (thrown: GoaldError): GoaldError =>
     hint: `${thrown.hint} Nothing is lost: the same call does the rest.`.trim(),
     cause: thrown,
   });
+
+async function commitRestoration(
+  id: string,
+  folder: string,
+  toStep: number,
+  plan: WholePlan,
+  { store, clock, openFolder, remember }: RestoreParts,
+): Promise<void> {
+  const found: FileChange[] = [];
+  const lastVersion = (path: string) => store.lastFileVersion(id, path);
+  const workspace = openFolder(folder, (change) => found.push(change), { lastVersion });
+  const edited = await findEdits(plan, workspace, found, store);
+  const isEdited = ({ path }: PlannedFile): boolean => edited.some((change) => change.path === path);
+  const written = plan.files.filter((file) => file.isNew || isEdited(file));
+  if (written.length === 0) return;
+  const at = clock.now().toISOString();
+  const callId = `${RESTORE_CALL}${at}`;
+  const lease = await store.claim(id);
+  const { head, state } = await foldLog(store, { id });
+  const record = recordOf(toStep, written);
+  const event: RecordedEvent = { v: EVENT_VERSION, frame: 0, seq: head + 1, at, ...record };
+  const edits = edited.map((edit) => ({ ...edit, callId: `${callId}${toStep === state.step ? DROPPED : ""}` }));
+  const restored = written.map((file) => ({ ...changeOf(file), callId }));
+  const files = [...edits, ...restored].map((change) => ({ ...change, step: state.step }));
+  const memories = await remember(state, event, id);
+  await store.commit(lease, head, { events: [event], files, memories, consumed: [], blobs: [], staged: [] });
+}
+
+/** A file that a person edited or restored keeps the sources of its version. */
+type MarkedChange = Omit<CommittedFile, "callId" | "step">;
+
+/** Contents that the restoration replaces and that the history does not have. Fills `found` by `workspace`. */
+async function findEdits(
+  { files, versions }: WholePlan,
+  workspace: Pick<Workspace, "preserve">,
+  found: readonly FileChange[],
+  store: Pick<Store, "blob">,
+): Promise<readonly MarkedChange[]> {
+  for (const { path, action, bytesNow } of files)
+    if (action !== "keep" && bytesNow !== null) await workspace.preserve(path);
+  const edited: MarkedChange[] = [];
+  for (const change of found) {
+    const own = versions.filter(({ path, operation }) => path === change.path && operation !== "trust");
+    const { outside = [] } = own.at(-1) ?? {};
+    if (!(await isKnown(change, own, store))) edited.push({ ...change, ...outsideOf(outside) });
+  }
+  return edited;
+}
+
+/** An interrupted restoration leaves the version before it, of which nothing is lost. */
+async function isKnown(
+  { sha256: found }: FileChange,
+  versions: readonly FileVersion[],
+  store: Pick<Store, "blob">,
+): Promise<boolean> {
+  const own = versions.filter((version) => holdsFileContent(version) || version.operation === "delete");
+  for (let end = own.length; end > 0; end--) {
+    const content = await restoreVersion(own.slice(0, end), store);
+    if (content !== null && sha256(content) === found) return true;
+    const last = own[end - 1];
+    if (!last || !isPutBack(last)) return false;
+  }
+  return false;
+}
+
+/** Informs the agent that its memories of these files are out of date. */
+function recordOf(toStep: number, written: readonly PlannedFile[]): FilesRestored {
+  const changes = written
+    .slice(0, MAX_CHANGES)
+    .map(({ path, content }) => ({ path, change: content === null ? "removed" : "written" }) as const);
+  return { type: "files-restored", toStep, changes, more: written.length - changes.length };
+}
+
+function changeOf({ path, content, outside = [] }: PlannedFile): MarkedChange {
+  if (content === null) return { path, operation: "delete", bytes: 0, sha256: null, content: null };
+  return { path, operation: "write", bytes: content.length, sha256: sha256(content), content, ...outsideOf(outside) };
+}
+
+const sha256 = (content: Uint8Array): string => hash("sha256", content, "hex");

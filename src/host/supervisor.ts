@@ -4,7 +4,7 @@
  * A host continues background agents by itself; agents of a terminal wait for a person. A failure of one agent does not
  * affect the others.
  */
-import { isGoaldError, toError } from "#core/errors.ts";
+import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/pause-code.ts";
 import type { Store } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
@@ -176,6 +176,13 @@ export class Supervisor {
   /** Pauses an agent as soon as it is idle. */
   pause(id: string, code: PauseCode, reason: string): Promise<void> {
     return this.#runnerOf(id).pause(code, reason);
+  }
+
+  /** Does this work while the agent does not run. Throws GOALD_CONFLICT for one that runs or waits for a time. */
+  async hold<T>(id: string, work: () => Promise<T>): Promise<T> {
+    if (this.#runners.has(id))
+      throw new GoaldError("GOALD_CONFLICT", `${id} is at work.`, { hint: `Pause it first: goald pause ${id}` });
+    return this.#runnerOf(id).hold(work);
   }
 
   /** Discards a removed agent and cuts off its current run. */

@@ -1,25 +1,21 @@
 /**
- * restore-plan.ts -- plans the changes that restore an agent's files and placed folders to their state after a step, or to that
- * before the newest restoration. Changes nothing.
+ * restore-plan.ts -- plans the changes that restore an agent's files to their versions after a step. Changes nothing.
  *
- * Covers only files in the history and folders that were placed as a whole; other files, goald's own and those of sub-agents
- * stay as they are.
+ * Covers files in the history; other files, goald's own and those of sub-agents stay as they are. The history does not have the
+ * content of a folder that came as a whole, such as a clone, so nothing in one is touched that is there now or was there then.
  */
-import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
-import type { SetAside } from "#core/ports/set-aside.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { type OutsideSource, outsideOf } from "#core/provenance.ts";
-import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
+import { splitSubagentPath } from "#core/subagents/folder.ts";
+import { closed, count, described, flag, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { requireKnown } from "./agent-diff.ts";
 import { stateOf } from "./load-agent.ts";
 import { requireTaken } from "./require-taken.ts";
-import { contentAt, type FileHistory, historiesOf } from "./restore-content.ts";
-import { type PlannedFolder, planFolders } from "./restore-folders.ts";
-import { findInterrupted, parentsOf, type RestoreRequest, type RestoreTarget, targetOf } from "./restore-target.ts";
-import { holdsFileContent, restorationOf } from "./restore-version.ts";
+import { holdsFileContent, isChosen, restoreVersion, upToStep } from "./restore-version.ts";
 
 export interface PlannedFile {
   readonly path: string;
@@ -31,64 +27,52 @@ export interface PlannedFile {
   readonly outside?: readonly OutsideSource[];
   /** Size now; null for no file. */
   readonly bytesNow: number | null;
-  /** The history does not have this change yet. */
+  /** The newest version in the history has another content. */
   readonly isNew: boolean;
 }
 
-export interface WholePlan {
-  readonly target: RestoreTarget;
-  /** Sorted by path. */
-  readonly folders: readonly PlannedFolder[];
+export interface WholePlan extends Pick<RestorePlan, "lastStep" | "clones"> {
   /** Sorted by path. */
   readonly files: readonly PlannedFile[];
-  /** Files that are removed first, to make room for folders that come back. */
-  readonly cleared: readonly string[];
-  /** Paths that somebody changed since the restoration that is to be taken back. Empty for an interrupted one, which is completed first. */
-  readonly changedSince: readonly string[];
+  readonly versions: readonly FileVersion[];
 }
 
 export interface PlanParts {
-  readonly row: Pick<AgentRow, "id" | "createdAt">;
   readonly reader: Pick<StoreReader, "load" | "files" | "blob">;
-  /** Absolute path of the agent's folder. */
-  readonly folder: string;
-  readonly openWorkspace: (folder: string) => Pick<Workspace, "stat" | "read" | "list">;
-  readonly aside: Pick<SetAside, "canMove" | "kindOf" | "find" | "readRestoration">;
+  readonly workspace: Pick<Workspace, "stat" | "read">;
 }
 
 /** More bytes are not held in memory at once. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** The history keeps no larger file. One that is in a folder that comes back stays, because nothing else has it. */
-const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
  * Throws GOALD_NOT_FOUND for an unknown step or path, GOALD_FILE_TOO_LARGE for more than 256 MB, and a workspace error for a
  * path that is no longer a regular file.
  */
-export async function planRestore(request: RestoreRequest, parts: PlanParts): Promise<WholePlan> {
-  const { row, reader, folder, openWorkspace, aside } = parts;
-  const versions = await reader.files(row.id);
-  if (request.step !== null) requireTaken(request.step, (await stateOf(reader, row)).step, row.id);
-  requireKnown(request.paths, versions, row.id);
-  const interrupted = findInterrupted(versions, await aside.readRestoration());
-  const target = targetOf(request, versions, row.id, interrupted);
-  const workspace = openWorkspace(folder);
-  const folders = await planFolders(versions, target, { row, aside, workspace });
-  const there = folders.filter(({ isHere, stays }) => isHere || stays);
-  const of = { target, versions: new Set(versions), moves: Map.groupBy(there, ({ path }) => path) };
-  const [files, cleared]: [PlannedFile[], string[]] = [[], []];
-  const changed = new Set(folders.filter((entry) => isMovedSince(entry, versions, target)).map(({ path }) => path));
+export async function planRestore(
+  { id }: Pick<AgentRow, "id">,
+  { step, paths = [] }: RestoreRequest,
+  { reader, workspace }: PlanParts,
+): Promise<WholePlan> {
+  const versions = await reader.files(id);
+  const { step: lastStep } = await stateOf(reader, { id });
+  requireTaken(step, lastStep, id);
+  requireKnown(paths, versions, id);
+  const kept = new Set(upToStep(versions, step));
+  const clones = await findClones(versions, kept, workspace);
+  const files: PlannedFile[] = [];
   let bytes = 0;
-  for (const history of historiesOf(versions).filter(({ path }) => target.covers(path))) {
-    const planned = await planFile(history, of, { ...parts, workspace });
-    if (planned.isInWay) cleared.push(history.path);
-    if (planned.isChangedSince) changed.add(history.path);
-    if (!planned.file) continue;
-    files.push(planned.file);
-    bytes += (planned.file.content?.length ?? 0) + (planned.file.bytesNow ?? 0);
+  for (const history of historiesOf(versions)) {
+    const { path } = history;
+    if (!isOwnPath(path) || !isChosen(path, paths) || clones.some((clone) => touches(path, clone.path))) continue;
+    const file = await planFile(history, kept, { reader, workspace });
+    files.push(file);
+    bytes += (file.content?.length ?? 0) + (file.bytesNow ?? 0);
     if (bytes > MAX_BYTES) throw tooManyBytes();
   }
-  return { target, folders, files, cleared, changedSince: interrupted ? [] : [...changed].sort() };
+  const isNamed = ({ path }: { readonly path: string }): boolean =>
+    isOwnPath(path) && (isChosen(path, paths) || paths.some((chosen) => touches(chosen, path)));
+  return { lastStep, files, clones: clones.filter(isNamed), versions };
 }
 
 const tooManyBytes = (): GoaldError =>
@@ -96,112 +80,115 @@ const tooManyBytes = (): GoaldError =>
     hint: "Restore some of the files or folders first, then the others.",
   });
 
-interface FileTarget {
-  readonly target: RestoreTarget;
-  readonly versions: ReadonlySet<FileVersion>;
-  readonly moves: ReadonlyMap<string, readonly PlannedFolder[]>;
+/** goald's own files and the folders of sub-agents, which have histories of their own, stay as they are. */
+const isOwnPath = (path: string): boolean => !path.startsWith("_goald/") && splitSubagentPath(path) === undefined;
+
+/** Whether a change of one path would change the other, which is a folder. */
+const touches = (path: string, folder: string): boolean => isChosen(path, [folder]) || isChosen(folder, [path]);
+
+/** The folders that came as a whole and that are there now, or were there after the step. Sorted by path. */
+async function findClones(
+  versions: readonly FileVersion[],
+  kept: ReadonlySet<FileVersion>,
+  workspace: PlanParts["workspace"],
+): Promise<RestorePlan["clones"]> {
+  const placed = new Set(versions.filter(({ operation }) => operation === "place").map(({ path }) => path));
+  const clones: { readonly path: string; readonly isThere: boolean }[] = [];
+  for (const path of [...placed].sort()) {
+    const own = versions.filter((version) => version.path === path);
+    const isThere = isPlaced(own) && (await isFolder(path, workspace));
+    if (isThere || isPlaced(own.filter((version) => kept.has(version)))) clones.push({ path, isThere });
+  }
+  return clones;
 }
-interface FileParts extends PlanParts {
-  readonly workspace: Pick<Workspace, "stat" | "read">;
+
+const isPlaced = (versions: readonly FileVersion[]): boolean =>
+  versions.findLast(({ operation }) => operation !== "trust")?.operation === "place";
+
+/** Also true for anything else that is neither a plain file nor nothing, such as a link. */
+const isFolder = (path: string, workspace: PlanParts["workspace"]): Promise<boolean> =>
+  workspace.stat(path).then(
+    () => false,
+    () => true,
+  );
+
+interface FileHistory {
+  readonly path: string;
+  /** Versions of the file, and the placing of folders above it, oldest first. */
+  readonly marks: readonly FileVersion[];
 }
-interface FilePlan {
-  /** Undefined for a file that stays as it is, or comes and goes with its folder. */
-  readonly file?: PlannedFile;
-  readonly isInWay: boolean;
-  readonly isChangedSince: boolean;
+
+/** Histories of all files that have ever had content, sorted by path. */
+function historiesOf(versions: readonly FileVersion[]): readonly FileHistory[] {
+  const paths = new Set(versions.filter(holdsFileContent).map(({ path }) => path));
+  const places = versions.filter(({ operation }) => operation === "place");
+  const byPath = Map.groupBy(versions, ({ path }) => path);
+  const order = new Map(versions.map((version, index) => [version, index]));
+  return [...paths].sort().map((path) => {
+    const own = (byPath.get(path) ?? []).filter(({ operation }) => operation !== "place" && operation !== "trust");
+    const above = places.filter((place) => path.startsWith(`${place.path}/`));
+    const marks = [...own, ...above].sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
+    return { path, marks };
+  });
 }
 
 async function planFile(
   history: FileHistory,
-  { target, versions, moves }: FileTarget,
-  { reader, workspace, openWorkspace }: FileParts,
-): Promise<FilePlan> {
-  const { path } = history;
-  const above = [path, ...parentsOf(path)].find((parent) => moves.has(parent));
-  const entries = (above !== undefined && moves.get(above)) || [];
-  const has = (action: PlannedFolder["action"]) => entries.find((entry) => entry.action === action);
-  const [leaving, coming] = [has("take-away"), has("place")];
-  if (entries.length > 0 && has("cannot")?.isHere) return { isInWay: false, isChangedSince: false };
-  const isMoved = leaving !== undefined || coming !== undefined;
-  const now = await lookAt(path, workspace, isMoved);
-  const isInWay = coming !== undefined && leaving === undefined && now !== null;
-  const inside = coming ? path.slice(coming.path.length + 1) : "";
-  const there = coming?.kept != null && inside !== "" ? await lookAt(inside, openWorkspace(coming.kept), true) : null;
-  if (there !== null && there.bytes > MAX_KEPT_BYTES) return { isInWay, isChangedSince: false };
-  const asMoved = { content: (await there?.read()) ?? null, outside: coming?.outside ?? [] };
-  const earlier = await contentAt(history, target.kept, reader);
-  const wanted = earlier ?? (isMoved ? asMoved : undefined);
-  if (!wanted) return { isInWay, isChangedSince: false };
-  const { content, outside } = wanted;
-  const known = await contentAt(history, versions, reader);
-  const isSame = (await holds(now, content)) && (await holds(isMoved ? there : now, content));
+  kept: ReadonlySet<FileVersion>,
+  { reader, workspace }: PlanParts,
+): Promise<PlannedFile> {
+  const { path, marks } = history;
+  const { content, outside } = await contentAt(history, kept, reader);
+  const known = await contentAt(history, new Set(marks), reader);
+  const now = await workspace.stat(path);
+  const isSame =
+    content === null || now?.bytes !== content.length
+      ? now === undefined && content === null
+      : isEqual(await workspace.read(path), content);
   const action = isSame ? "keep" : content === null ? "remove" : "write";
-  const isNewMove = [leaving, coming].some((entry) => entry?.isNew);
-  const isWithFolder = isNewMove && (content !== null || there !== null);
-  const isOther = known ? !isEqual(known.content, content) : earlier !== undefined && content !== null;
-  const isNew = isWithFolder || isOther;
-  const file = { path, action, content, bytesNow: now?.bytes ?? null, isNew, ...outsideOf(outside) } as const;
-  const isKnown = await holds(now, known?.content ?? null);
-  return { file, isInWay, isChangedSince: !isSame && isChanged(history, target, isKnown) };
+  const isNew = !isEqual(known.content, content);
+  return { path, action, content, bytesNow: now?.bytes ?? null, isNew, ...outsideOf(outside) };
 }
 
-/** A file on the disk, which may be too large to be read. */
-interface SeenFile {
-  readonly bytes: number;
-  read(): Promise<Uint8Array>;
+interface KnownContent {
+  /** Null for no file. */
+  readonly content: Uint8Array | null;
+  readonly outside: readonly OutsideSource[];
 }
 
-/** `isMoved`: the file comes or goes with its folder, so an entry that is not a plain file is no obstacle. */
-async function lookAt(
-  path: string,
-  workspace: Pick<Workspace, "stat" | "read">,
-  isMoved: boolean,
-): Promise<SeenFile | null> {
-  try {
-    const found = await workspace.stat(path);
-    return found ? { bytes: found.bytes, read: () => workspace.read(path) } : null;
-  } catch (error) {
-    if (isMoved && isGoaldError(error)) return null;
-    throw error;
-  }
-}
-
-/** `content`: null for no file. */
-async function holds(seen: SeenFile | null, content: Uint8Array | null): Promise<boolean> {
-  if (seen === null || content === null) return seen === content;
-  return seen.bytes === content.length && isEqual(await seen.read(), content);
+/** A file that was found before its first change had that content earlier, unless it came with a placed folder since. */
+async function contentAt(
+  { path, marks }: FileHistory,
+  kept: ReadonlySet<FileVersion>,
+  reader: Pick<StoreReader, "blob">,
+): Promise<KnownContent> {
+  const own = marks.filter((mark) => mark.path === path && kept.has(mark));
+  const next = marks.find((mark) => !kept.has(mark));
+  const counted = own.length === 0 && next?.operation === "found" ? [next] : own;
+  return { content: await restoreVersion(counted, reader), outside: counted.at(-1)?.outside ?? [] };
 }
 
 const isEqual = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
   one === null || other === null ? one === other : Buffer.from(one).equals(other);
 
-/** Whether somebody changed the file since the restoration that is taken back. `isKnown`: it is as the history says. */
-function isChanged({ path, marks }: FileHistory, target: RestoreTarget, isKnown: boolean): boolean {
-  const { undone, kept } = target;
-  if (!undone) return false;
-  const last = marks.findLast((mark) => mark.path === path);
-  if (!last || kept.has(last)) return false;
-  return restorationOf(last) !== restorationOf(undone) || !isKnown;
-}
+// ---------------------------------------------------------------- what a person and a program send and read of it
 
-function isMovedSince(
-  { path, action }: PlannedFolder,
-  versions: readonly FileVersion[],
-  { undone, kept }: RestoreTarget,
-): boolean {
-  if (!undone || action === "keep") return false;
-  const last = versions.findLast((version) => version.path === path && !holdsFileContent(version));
-  return last !== undefined && !kept.has(last) && restorationOf(last) !== restorationOf(undone);
-}
-
-// ---------------------------------------------------------------- what a person and a program read of it
+export const RestoreRequest = closed(
+  {
+    step: described(count, "The files get their versions after this step; 0 is before the first."),
+    paths: described(
+      listOf<string>({ type: "string", minLength: 1, maxLength: 4_096 }, { maxItems: 1_000 }),
+      "Files, or folders with all files below; absent or empty: all.",
+    ),
+  },
+  "paths",
+);
+export type RestoreRequest = Static<typeof RestoreRequest>;
 
 export const RestorePlan = open({
   agent: text,
-  step: described(
-    nullable(count),
-    "The files get their versions after this step; 0 is before the first. Null when the newest restoration is taken back.",
-  ),
+  step: count,
+  lastStep: described(count, "The last step of the agent, whose files can be restored in the same way."),
   workspace: described(text, "Absolute path of the agent's folder."),
   files: listOf(
     open({
@@ -211,36 +198,32 @@ export const RestorePlan = open({
       bytes: described(nullable(count), "After the restoration; null for no file."),
     }),
   ),
-  folders: described(
+  clones: described(
     listOf(
       open({
         path: text,
-        action: described(
-          oneOf("place", "take-away", "keep", "cannot"),
-          "place: it comes back. take-away: it is moved aside. cannot: it stays as it is now.",
-        ),
-        reason: described(text, "Why it cannot be restored; empty otherwise."),
+        isThere: described(flag, "False for one that was there after the step and is not there now."),
       }),
     ),
-    "Folders that came as a whole, such as clones.",
-  ),
-  changedSince: described(
-    listOf(text),
-    "Paths that somebody changed since the restoration that is taken back. It needs `--force` then.",
+    "Folders that came as a whole, such as clones. They are not restored, and nothing in them is touched.",
   ),
 });
 export type RestorePlan = Static<typeof RestorePlan>;
 
 /** The plan without the contents. */
 export const summarizePlan = (
-  { files, folders, target, changedSince }: WholePlan,
-  of: Pick<RestorePlan, "agent" | "workspace">,
+  { files, clones, lastStep }: WholePlan,
+  { agent, step, workspace }: Pick<RestorePlan, "agent" | "step" | "workspace">,
 ): RestorePlan => ({
-  ...{ agent: of.agent, step: target.step, workspace: of.workspace },
+  agent,
+  step,
+  lastStep,
+  workspace,
   files: files.map(({ path, action, content, bytesNow }) => ({
-    ...{ path, action, bytesNow },
+    path,
+    action,
+    bytesNow,
     bytes: content?.length ?? null,
   })),
-  folders: folders.map(({ path, action, reason }) => ({ path, action, reason })),
-  changedSince,
+  clones,
 });

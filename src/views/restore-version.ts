@@ -65,8 +65,8 @@ export function byPath<T extends Pick<FileVersion, "path" | "operation">>(
 }
 
 /**
- * The versions up to the end of a step as the agent left it. Ends before the first file that a person restored after that step,
- * so that restoring the latest step undoes a restoration.
+ * The versions up to the end of a step as the agent left it, with a person's edits since. Ends before the first file that a person
+ * restored after that step, so that restoring the latest step undoes a restoration.
  */
 export function upToStep<T extends Pick<FileVersion, "step" | "operation" | "callId">>(
   versions: readonly T[],
@@ -76,13 +76,13 @@ export function upToStep<T extends Pick<FileVersion, "step" | "operation" | "cal
   return end === -1 ? versions : versions.slice(0, end);
 }
 
-/** False for a folder that came or went as a whole, and for a deletion. */
+/** False for a folder that came as a whole, and for a deletion. */
 export const holdsFileContent = ({ operation }: Pick<FileVersion, "operation">): boolean =>
   operation === "write" || operation === "append" || operation === "found";
 
-/** Whether a restoration made this change. The edits of a person that it found before are not part of it. */
+/** Whether a restoration made this change or dropped this edit. Other edits that it found belong to the last step. */
 export const isPutBack = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
-  operation !== "found" && callId.startsWith(RESTORE_CALL);
+  callId.startsWith(RESTORE_CALL) && (operation !== "found" || callId.endsWith(DROPPED));
 
 /** Whether a path is one of `chosen` or below one; an empty list means all paths. */
 export const isChosen = (path: string, chosen: readonly string[]): boolean =>
@@ -92,17 +92,8 @@ export const isChosen = (path: string, chosen: readonly string[]): boolean =>
 export const isByPerson = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
   operation === "found" || operation === "trust" || callId.startsWith(RESTORE_CALL);
 
-/**
- * Prefix of the call ids of `goald restore`; the time follows, which identifies the restoration. For a folder that it puts back,
- * a slash and the call that placed the folder first follow.
- */
+/** Prefix of the call ids of `goald restore`; the time follows, which identifies the restoration. */
 export const RESTORE_CALL = "restore/";
 
-/** The restoration that a change belongs to. */
-export const restorationOf = ({ callId }: Pick<FileVersion, "callId">): string => callId.split("/", 2).join("/");
-
-/** The call that placed a folder first. */
-export function placingCallOf({ callId }: Pick<FileVersion, "callId">): string {
-  if (!callId.startsWith(RESTORE_CALL)) return callId;
-  return callId.split("/").slice(2).join("/");
-}
+/** End of the call id of a person's edit that a restoration to the last step replaced: the edit does not belong to that step. */
+export const DROPPED = "/dropped";

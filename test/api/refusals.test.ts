@@ -167,7 +167,7 @@ describe("an invalid request", () => {
     ["a number given twice", 400, "GET", "/v1/agents/t/events?after=1&after=2", undefined],
     ["a negative number", 400, "GET", "/v1/agents/t/events?after=-1", undefined],
     ["a restoration to no step", 400, "GET", "/v1/agents/t/restore-plan", undefined],
-    ["a restoration to a step and back", 400, "GET", "/v1/agents/t/restore-plan?step=1&undo=true", undefined],
+    ["a restoration of files without a step", 400, "POST", "/v1/agents/t/restore", { paths: ["a.md"] }],
     ["a page size of zero", 400, "GET", "/v1/agents/t/events?limit=0", undefined],
     ["a page size that is too large", 400, "GET", "/v1/agents/t/events?limit=1001", undefined],
     ["a name that is too long", 400, "GET", `/v1/agents/${"x".repeat(81)}`, undefined],

@@ -96,6 +96,8 @@ describe("a route", () => {
     ["POST", "/v1/agents/t/approval", ANSWER, "answer", ["t", ANSWER]],
     ["POST", "/v1/agents/t/trust", { what: "files", paths: ["r"] }, "trust", ["t", { what: "files", paths: ["r"] }]],
     ["POST", "/v1/agents/t/fork", { step: 1, key: "k" }, "fork", ["t", { step: 1, key: "k" }]],
+    ["POST", "/v1/agents/t/restore", { step: 0 }, "restore", ["t", { step: 0 }]],
+    ["POST", "/v1/agents/t/restore", { step: 1, paths: ["a"] }, "restore", ["t", { step: 1, paths: ["a"] }]],
     ["POST", "/v1/agents/t/memory", { changes: CHANGES, key: "k" }, "changeMemory", ["t", CHANGES, "k"]],
     ["GET", "/v1/agents/t/details", undefined, "details", ["t"]],
     ["GET", "/v1/agents/t/state", undefined, "state", ["t"]],
@@ -121,7 +123,7 @@ describe("a route", () => {
       ["t", { from: 1, to: 2, paths: ["a", "b"] }],
     ],
     ["GET", "/v1/agents/t/restore-plan?step=1&path=a", undefined, "restorePlan", ["t", 1, ["a"]]],
-    ["GET", "/v1/agents/t/restore-plan?undo=true", undefined, "restorePlan", ["t", null, []]],
+    ["GET", "/v1/agents/t/restore-plan?step=0", undefined, "restorePlan", ["t", 0, []]],
     ["GET", "/v1/agents/t/memory", undefined, "memories", [{ name: "t", shared: false }, { limit: 50 }]],
     [
       "GET",

@@ -118,6 +118,7 @@ describe("agents that have worked", () => {
       report baker
     `);
     expect(transcript.text).toBe(await frozen("restore", transcript.text));
+    await goald.ask(["down"]);
     const forks = openTranscript(goald);
     await forks.ask(`
       fork baker --step 2

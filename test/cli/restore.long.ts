@@ -1,82 +1,100 @@
-import { appendFile } from "node:fs/promises";
+import { appendFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { endedWith, errorOf, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
-import { append, numberedModel, write } from "../helpers/numbered-model.ts";
-import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { problemsOfView } from "../helpers/view-schemas.ts";
-import { makeWorkedHome, type WorkedHome } from "../helpers/worked-home.ts";
+import { describe, expect, it } from "@jest/globals";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { makeRepository } from "../helpers/git-repository.ts";
+import { startGitServer } from "../helpers/git-server.ts";
+import { endedWith, errorOf, type Goald, jsonOf } from "../helpers/goald.ts";
+import { append, write } from "../helpers/numbered-model.ts";
 
-const HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url));
+const COMMIT_HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url));
+const RENAME_HOOK = fileURLToPath(new URL("../helpers/kill-at-rename.child.ts", import.meta.url));
+const RUN = ["run", "--name", "Foo", "--role", "r", "-g", "Work", "--continuous"];
 
-let home: WorkedHome;
-let goald: Goald;
-beforeAll(async () => {
-  const calls = [
-    write("notes/a.md", "one\ntwo\n"),
-    { name: "read_file", args: { file: "notes/a.md" } },
-    append("b\n", "b.txt"),
-    append("2\n", "notes/a.md"),
-  ];
-  home = await makeWorkedHome("Foo Bar", calls);
-  goald = home.goald;
-});
-afterAll(async () => home[Symbol.asyncDispose]());
+const FILES = ["notes/a.md", "b.txt", "c.txt"];
+const textsOf = (goald: Goald): Promise<readonly (string | undefined)[]> =>
+  Promise.all(FILES.map((path) => goald.read(join("workspace/foo", path))));
 
-describe("goald restore", () => {
-  const text = (path: string) => goald.read(join("workspace/foo-bar", path));
+async function countEdits(goald: Goald): Promise<number> {
+  const { versions } = jsonOf<{ versions: { operation: string }[] }>(await goald.ask(["files", "foo", "--json"]));
+  return versions.filter(({ operation }) => operation === "found").length;
+}
 
-  it.each(["1:before", "1:after", "2:before", "2:after"])(
-    "loses nothing when it is killed at a commit (%s): the same call finishes it, and it can be undone",
-    async (at) => {
-      endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"]));
-      await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), `${at}\n`);
-      const edited = await text("b.txt");
-      const killed = await goald.run(["restore", "foo-bar", "--step", "1"], {
-        imports: [HOOK],
-        env: { KILL_AT_COMMIT: at },
-      });
-      expect(killed.signal).toBe("SIGKILL");
-      // The files change after the last commit.
-      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
-      endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "1"]));
-      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([undefined, "one\ntwo\n"]);
-      endedWith(0, await goald.ask(["restore", "foo-bar", "--undo"]));
-      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
-      expect(endedWith(0, await goald.ask(["verify"])).stdout).toMatch(/: sound\.\n$/);
-    },
-  );
-
-  it("refuses to take back what somebody changed since, and does it with --force", async () => {
-    endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "1"]));
-    await appendFile(join(goald.home, "workspace/foo-bar/notes/a.md"), "mine\n");
-    const planned = jsonOf(await goald.ask(["restore", "foo-bar", "--undo", "--dry-run", "--json"]));
-    expect(problemsOfView("restore", planned)).toBe("");
-    expect(planned).toMatchObject({ step: null, changedSince: ["notes/a.md"] });
-    expect(endedWith(7, await goald.ask(["restore", "foo-bar", "--undo"])).stderr).toContain("notes/a.md");
-    endedWith(0, await goald.ask(["restore", "foo-bar", "--undo", "--force"]));
-    expect(await text("notes/a.md")).toBe("one\ntwo\n2\n");
+describe("goald restore whose daemon is killed with kill -9", () => {
+  it.each([
+    ["commit", "KILL_AT_COMMIT", COMMIT_HOOK],
+    ["write of a file", "KILL_AT_RENAME", RENAME_HOOK],
+  ])("at each %s is completed by the same call, and keeps a person's edit once", async (_at, name, hook) => {
+    await using home = await makeDaemonHome([
+      write("notes/a.md", "one\n"),
+      write("c.txt", "c\n"),
+      append("b\n", "b.txt"),
+      append("2\n", "notes/a.md"),
+      write("c.txt", "cc\n"),
+    ]);
+    const { goald } = home;
+    endedWith(0, await goald.ask(RUN));
+    let [rounds, kills] = [0, 0];
+    for (let at = 1, isKilled = true; isKilled; at++) {
+      isKilled = false;
+      for (const when of ["before", "after"]) {
+        await appendFile(join(goald.home, "workspace/foo/b.txt"), `${at} ${when}\n`);
+        const daemon = goald.start(["up", "--foreground"], { imports: [hook], env: { [name]: `${at}:${when}` } });
+        await daemon.see("The daemon is ready").catch(() => undefined);
+        const first = await goald.ask(["restore", "foo", "--step", "2"]);
+        if (first.code === 0) daemon.kill("SIGTERM");
+        isKilled ||= (await daemon.ended).signal === "SIGKILL";
+        endedWith(0, await goald.ask(["restore", "foo", "--step", "2"]));
+        expect(await textsOf(goald)).toEqual(["one\n", undefined, "c\n"]);
+        expect(await countEdits(goald)).toBe(++rounds);
+        endedWith(0, await goald.ask(["restore", "foo", "--step", "6"]));
+        expect(await textsOf(goald)).toEqual(["one\n2\n", "b\n1 before\n", "cc\n"]);
+        endedWith(0, await goald.ask(["down"]));
+      }
+      kills += isKilled ? 1 : 0;
+    }
+    expect(kills).toBeGreaterThan(0);
+    expect(endedWith(0, await goald.ask(["verify"])).stdout).toMatch(/: sound\.\n$/);
   });
+});
 
-  it("refuses an agent at work, and changes nothing of it", async () => {
-    const { promise: hold, resolve: release } = Promise.withResolvers<void>();
-    const think = numberedModel([write("a.txt", "1"), write("a.txt", "2")]);
-    await using busy = await startOpenAIServer({
-      reply: async (request, index) => {
-        if (index === 2) await hold;
-        return think(request);
-      },
-      embeddings: null,
-    });
-    await using other = await makeGoald({ OPENAI_BASE_URL: busy.baseUrl, GOALD_EMBEDDER: "offline" });
-    const running = other.start(["run", "--name", "T", "--role", "r", "-g", "g", "--continuous", "--json"]);
-    await running.see('"callId":"m3"');
-    const refused = errorOf(endedWith(7, await other.ask(["restore", "t", "--step", "1", "--json"])));
-    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald pause t") });
-    endedWith(0, await other.ask(["restore", "t", "--step", "1", "--dry-run"]));
-    release();
+describe("goald restore of an agent at work", () => {
+  it("is refused and changes nothing, and its plan is shown", async () => {
+    await using home = await makeDaemonHome([write("a.txt", "1"), write("a.txt", "2")]);
+    const { goald } = home;
+    home.holdFrom(3);
+    const running = goald.start([...RUN, "--json"]);
+    await home.asked(3);
+    const refused = errorOf(endedWith(7, await goald.ask(["restore", "foo", "--step", "1", "--json"])));
+    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald pause foo") });
+    endedWith(0, await goald.ask(["restore", "foo", "--step", "1", "--dry-run"]));
+    home.release();
     endedWith(0, await running.ended);
-    expect(await other.read("workspace/t/a.txt")).toBe("2");
+    expect(await goald.read("workspace/foo/a.txt")).toBe("2");
+  });
+});
+
+describe("goald restore with a clone of a git server", () => {
+  it("names it, leaves it as it is, and restores the other files", async () => {
+    const root = await mkdtemp(join(tmpdir(), "goald-restore-clone-"));
+    makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
+    await using git = await startGitServer({ root });
+    const args = { repository_url: `${git.origin}/plain.git`, clone_path: "repositories/plain" };
+    const calls = [write("notes.md", "one"), { name: "clone_repository", args }, write("notes.md", "two")];
+    await using home = await makeDaemonHome(calls, { env: { GOALD_GIT_ALLOW: git.origin } });
+    const { goald } = home;
+    endedWith(0, await goald.run(RUN));
+    const { stdout } = endedWith(0, await goald.ask(["restore", "foo", "--step", "1"]));
+    expect(stdout).toContain("not touched  repositories/plain/  ");
+    expect(await goald.read("workspace/foo/notes.md")).toBe("one");
+    expect(await goald.read("workspace/foo/repositories/plain/README.md")).toBe("# Plain\n");
+    endedWith(0, await goald.ask(["restore", "foo", "--step", "4"]));
+    expect(await goald.read("workspace/foo/notes.md")).toBe("two");
+    await rm(join(goald.home, "workspace/foo/repositories"), { recursive: true });
+    const { stdout: later } = endedWith(0, await goald.ask(["restore", "foo", "--step", "2"]));
+    expect(later).toContain("not restored  repositories/plain/  ");
+    await rm(root, { recursive: true });
   });
 });

@@ -175,6 +175,7 @@ export function bodyFor(path: string): { readonly body?: unknown } {
     approval: { verdict: "approved" },
     trust: { what: "all" },
     fork: { step: 0, name: "Forked", key: "k" },
+    restore: { step: 0 },
     memory: { changes: [{ op: "add", kind: "note", text: "x", importance: 1, trust: "person" }], key: "k" },
   };
   return end in bodies ? { body: bodies[end] } : {};

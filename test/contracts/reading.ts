@@ -187,11 +187,11 @@ export function describeReading(name: string, open: OpenReading): void {
           code: "GOALD_USAGE",
         });
         expect(await reading.restorePlan("worker", 1, [path])).toEqual({
-          ...{ agent: "worker", step: 1, workspace: "/home/workspace/worker" },
+          ...{ agent: "worker", step: 1, lastStep: 4, workspace: "/home/workspace/worker" },
           files: [{ path, action: "write", bytesNow: 8, bytes: 4 }],
-          ...{ folders: [], changedSince: [] },
+          clones: [],
         });
-        await expect(reading.restorePlan("worker", null, [])).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+        await expect(reading.restorePlan("worker", 99, [])).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
       }));
 
     it("reports on an agent, and checks what is stored", async () =>

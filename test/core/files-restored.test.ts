@@ -10,8 +10,7 @@ const restored: FilesRestored = {
   toStep: 3,
   changes: [
     { path: "notes.md", change: "written" },
-    { path: "plain", change: "taken-away" },
-    { path: "other", change: "lost" },
+    { path: "other.md", change: "removed" },
   ],
   more: 0,
 };
@@ -24,11 +23,9 @@ describe("a restoration of files", () => {
     const state = replay(log(created(), ...wholeStep(1), restored));
     expect(activeFrame(state).window.at(-1)).toMatchObject({
       ...{ kind: "feedback", from: "goald", source: "goald" },
-      text: "A person put files in your folder back as they were after step 3. Rewritten: notes.md. Folders taken away: plain. Folders that could not be put back: other. Your plan is unchanged. Look at these files before you rely on them.",
+      text: "A person put files in your folder back as they were after step 3. Rewritten: notes.md. Removed: other.md. Your plan is unchanged. Look at these files before you rely on them.",
     });
-    expect(describeRestored({ ...restored, toStep: null, more: 7 })).toMatch(
-      /^A person took back the newest restoration .* And 7 more\. /,
-    );
+    expect(describeRestored({ ...restored, more: 7 })).toContain("Removed: other.md. And 7 more. Your");
   });
 
   it("changes neither the plan nor the turn, and ends approvals that were given ahead", () => {

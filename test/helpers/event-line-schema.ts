@@ -213,10 +213,10 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "message-received": { required: { from: string, text } },
   "files-restored": {
     required: {
-      ...{ toStep: { anyOf: [count, { type: "null" }] }, more: count },
+      ...{ toStep: count, more: count },
       changes: {
         type: "array",
-        items: closed({ path: string, change: { enum: ["written", "removed", "put-back", "taken-away", "lost"] } }),
+        items: closed({ path: string, change: { enum: ["written", "removed"] } }),
       },
     },
   },

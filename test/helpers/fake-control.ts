@@ -12,7 +12,8 @@ import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { createLiveText } from "#host/live-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { fakeReading } from "./fake-reading.ts";
+import { RestorePlan } from "#views/restore-plan.ts";
+import { fakeReading, sampleOf } from "./fake-reading.ts";
 
 export interface FakeControl extends Control, Reading {
   /** All calls in order, except `page`. */
@@ -140,6 +141,11 @@ export function makeFakeControl(): FakeControl {
       const { log } = find(name);
       const id = add(how.name ?? find(name).view.name, log.length);
       return { ...find(id).view, events: log.length, files: 0 };
+    },
+    restore: async (name, request) => {
+      await enter("restore", name, request);
+      find(name);
+      return sampleOf(RestorePlan);
     },
     changeMemory: async (name, changes, key) => {
       await enter("changeMemory", name, changes, key);

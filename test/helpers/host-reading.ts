@@ -6,7 +6,6 @@ import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { viewDamaged } from "#views/agent-view.ts";
 import type { TestHost, World } from "./host.ts";
-import { MemorySetAside } from "./memory-set-aside.ts";
 import { MemoryWorkspace } from "./memory-workspace.ts";
 import { shippedRegistry, shippedWords } from "./shipped.ts";
 
@@ -27,7 +26,6 @@ export async function readingOf({ store, clock, files }: World, { control }: Tes
         ),
       ),
     openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
-    openAside: () => new MemorySetAside(),
     promptParts: async () => ({
       commandsFor,
       words,

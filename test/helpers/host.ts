@@ -4,6 +4,7 @@
  * The store outlives a host: `begin` opens another host on it, as after a crash or a restart.
  */
 
+import { basename } from "node:path";
 import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
 import { createChecks } from "#app/checks.ts";
 import type { ServiceStates } from "#commands/registry.ts";
@@ -189,7 +190,9 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       reload: async () => [],
       shutdown: (graceMs) => void goingDown.push(graceMs),
       removeMemory: async () => undefined,
-      removeAside: async () => undefined,
+      openFolder: (folder, onChange, options) =>
+        new MemoryWorkspace({ files: files.get(basename(folder)) ?? new Map(), onChange, ...options }),
+      remember: rememberStep,
       removeFolder: async ({ folder }) => void removedFolders.push(folder),
     });
     const quiet = async (): Promise<void> => {

@@ -7,13 +7,12 @@ import type { Command } from "#core/command.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
+import type { OutsideSource } from "#core/provenance.ts";
 import { STATE_VERSION } from "#core/state.ts";
-import { type Restored, type RestoreParts, restoreFiles } from "#host/restore-files.ts";
+import { type RestoreParts, restoreFiles } from "#host/restore-files.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
-import { planRestore } from "#views/restore-plan.ts";
-import type { RestoreRequest } from "#views/restore-target.ts";
+import { planRestore, type RestorePlan, type RestoreRequest } from "#views/restore-plan.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { openSetAside } from "#workspace/set-aside.ts";
 import deleteFile from "../../commands/delete_file.ts";
 import moveFile from "../../commands/move_file.ts";
 import writeToFile from "../../commands/write_to_file.ts";
@@ -23,8 +22,6 @@ import { AT, asked, finished } from "./events.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { PowerCut, type When } from "./power-cut.ts";
 
-const FROM_GIT = { outside: [{ from: "web", name: "git.example.org" }] } as const;
-
 /** The files of a clone, by path. */
 export type CloneFiles = Readonly<Record<string, string>>;
 
@@ -32,8 +29,6 @@ export class RestoredAgent implements AsyncDisposable {
   readonly store = new MemoryStore();
   readonly root: string;
   readonly folder: string;
-  readonly outside: string;
-  asideBytes = 1_000_000;
   /** Before or after which of its changes a restoration loses its power; undefined for none. */
   cut: { readonly at: number; readonly when: When } | undefined;
   #seconds = 0;
@@ -43,7 +38,6 @@ export class RestoredAgent implements AsyncDisposable {
   private constructor(root: string) {
     this.root = root;
     this.folder = join(root, "workspace/foo");
-    this.outside = join(root, ".goald/aside/foo");
   }
 
   static async make(): Promise<RestoredAgent> {
@@ -62,8 +56,8 @@ export class RestoredAgent implements AsyncDisposable {
     return this.#steps;
   }
 
-  /** Makes one step of the agent. Returns its number. */
-  async step(act: (workspace: Workspace) => Promise<unknown>): Promise<number> {
+  /** Makes one step of the agent, whose changes hold words of `outside`. Returns its number. */
+  async step(act: (workspace: Workspace) => Promise<unknown>, outside?: readonly OutsideSource[]): Promise<number> {
     const { store, row } = this;
     const changes: FileChange[] = [];
     const step = ++this.#steps;
@@ -76,7 +70,7 @@ export class RestoredAgent implements AsyncDisposable {
     const { head } = await store.load(row.id, STATE_VERSION);
     const lease = await store.claim(row.id);
     const of = { step, callId: `c${step}` };
-    const files = changes.map((change) => ({ ...change, ...of, ...(change.operation === "place" ? FROM_GIT : {}) }));
+    const files = changes.map((change) => ({ ...change, ...of, ...(outside ? { outside } : {}) }));
     await store.commit(lease, head, { ...NOTHING, events: stamped(head + 1, asked(step), finished(step)), files });
     return step;
   }
@@ -100,22 +94,18 @@ export class RestoredAgent implements AsyncDisposable {
   /** A person's edit, which goald does not see. */
   put = (path: string, text: string): void => putFile(join(this.folder, path), text);
 
-  restore(step: number | null, options: { paths?: readonly string[]; isForced?: boolean } = {}): Promise<Restored> {
-    return restoreFiles(this.row, { step, paths: [], ...options }, this.parts());
+  restore(step: number, paths: readonly string[] = []): Promise<RestorePlan> {
+    return restoreFiles(this.row, this.folder, { step, paths }, this.#parts());
   }
 
-  undo = (isForced = false): Promise<Restored> => this.restore(null, { isForced });
-
-  parts(): RestoreParts {
-    const { store, folder, asideBytes } = this;
+  #parts(): RestoreParts {
     const now = new Date(Date.parse(AT) + ++this.#seconds * 1_000_000);
     const cut = this.#cutter();
-    const openWorkspace: RestoreParts["openWorkspace"] = (...given) =>
-      cut(openLocalWorkspace(...given), "write", "remove");
     return {
-      store: cut(store, "commit"),
-      aside: cut(openSetAside(folder, this.outside), "take", "putBack", "removeEmpty", "noteRestoration"),
-      ...{ folder, asideBytes, clock: { now: () => now }, openWorkspace, remember: rememberStep },
+      store: cut(this.store, "commit"),
+      clock: { now: () => now },
+      openFolder: (...given) => cut(openLocalWorkspace(...given), "write", "remove"),
+      remember: rememberStep,
     };
   }
 
@@ -142,11 +132,21 @@ export class RestoredAgent implements AsyncDisposable {
 
   plan(request: RestoreRequest) {
     const { store, row, folder } = this;
-    const aside = openSetAside(folder, this.outside);
-    return planRestore(request, { row, reader: store, folder, openWorkspace: openLocalWorkspace, aside });
+    return planRestore(row, request, { reader: store, workspace: openLocalWorkspace(folder) });
   }
 
   look = (): Readonly<Record<string, string>> => readTree(this.folder);
+
+  /** Changes of each kind in the history, as `operation path bytes`. */
+  async history(): Promise<readonly string[]> {
+    const versions = await this.store.files(this.row.id);
+    return versions.map(({ operation, path, bytes }) => `${operation} ${path} ${bytes}`);
+  }
+
+  /** Number of restorations in the log. */
+  async restorations(): Promise<number> {
+    return (await this.store.read(this.row.id, 0, 1_000)).filter(({ type }) => type === "files-restored").length;
+  }
 
   [Symbol.asyncDispose](): Promise<void> {
     return rm(this.root, { recursive: true });
@@ -158,8 +158,8 @@ function putFile(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-/** Contents of all files by path; links as `-> target`, empty folders as `/`. */
-export const readTree = (root: string): Readonly<Record<string, string>> => Object.fromEntries(listTree(root, ""));
+/** Contents of all files by path; links as `-> target`. Leaves out empty folders. */
+const readTree = (root: string): Readonly<Record<string, string>> => Object.fromEntries(listTree(root, ""));
 
 function listTree(root: string, inside: string): readonly (readonly [string, string])[] {
   return readdirSync(join(root, inside))
@@ -169,7 +169,6 @@ function listTree(root: string, inside: string): readonly (readonly [string, str
       const stats = lstatSync(join(root, path));
       if (stats.isSymbolicLink()) return [[path, `-> ${readlinkSync(join(root, path))}`] as const];
       if (!stats.isDirectory()) return [[path, readFileSync(join(root, path), "utf8")] as const];
-      const inner = listTree(root, path);
-      return inner.length === 0 ? [[path, "/"] as const] : inner;
+      return listTree(root, path);
     });
 }

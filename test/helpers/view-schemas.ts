@@ -226,9 +226,8 @@ const SCHEMAS = {
     ),
   }),
   restore: closed({
-    ...{ agent: string, step: orNull(count), dryRun: bool, workspace: absolute },
-    ...{ changedSince: list(string), discarded: list(string) },
-    folders: list(closed({ path: string, action: { enum: ["place", "take-away", "keep", "cannot"] }, reason: string })),
+    ...{ agent: string, step: count, lastStep: count, dryRun: bool, workspace: absolute },
+    clones: list(closed({ path: string, isThere: bool })),
     files: list(
       closed({
         ...{ path: string, action: { enum: ["write", "remove", "keep"] } },

@@ -4,6 +4,6 @@ import { acts, liveThrough } from "../helpers/restore-rounds.ts";
 import { cases } from "../helpers/rounds.ts";
 
 describe("random steps, edits, clones and restorations", () => {
-  it("lead to the folder as it was after the step, back by an undo, and there again by one more", () =>
+  it("lead to the files as they were after the step, touch no clone that stands there, and lose no edit", () =>
     fc.assert(fc.asyncProperty(acts, liveThrough), { seed: 23, numRuns: cases(15) }));
 });

@@ -7,11 +7,9 @@
 import type { Stats } from "node:fs";
 import { access, chmod, constants, lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { measureAside } from "#app/set-aside.ts";
 import type { Home } from "#config/home.ts";
 import { findOwnerFaults, type OwnerFault } from "#config/owners.ts";
 import { settingsPath } from "#config/settings-file.ts";
-import { countNoun, formatSize } from "#core/text.ts";
 
 export interface Finding {
   readonly check: string;
@@ -50,15 +48,6 @@ export async function checkHome(home: Home, uid: number | undefined): Promise<re
 }
 
 const closed = (): Finding => fine("permissions", "nobody else can read what is private, or write what goald obeys");
-
-/** Space that restorations use; the removal of the agent frees it. */
-export async function checkAside(home: Home): Promise<readonly Finding[]> {
-  const aside = [...(await measureAside(home))];
-  return aside.map(([agent, { folders, bytes }]) => {
-    const text = `${countNoun(folders, "folder")} (${formatSize(bytes)}) of ${agent}, taken away by goald restore`;
-    return fine("set aside", text);
-  });
-}
 
 async function checkPermissions(home: Home, uid: number): Promise<readonly Finding[]> {
   const { envFile, privateFolder, logFolder } = home;

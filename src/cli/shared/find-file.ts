@@ -4,6 +4,8 @@ import { relative, resolve, sep } from "node:path";
 import type { Reading } from "#api/reading.ts";
 import type { Home } from "#config/home.ts";
 import { GoaldError } from "#core/errors.ts";
+import type { CliContext } from "./context.ts";
+import { withReading } from "./reading.ts";
 
 export interface FoundFile {
   /** Id of the agent. */
@@ -11,6 +13,13 @@ export interface FoundFile {
   /** Path relative to the agent's folder, as in the history. */
   readonly path: string;
 }
+
+/** Returns the paths of an agent's files, relative to its folder. */
+export const findPaths = (agent: string, files: readonly string[], context: CliContext): Promise<readonly string[]> =>
+  withReading(context, async (reading) => {
+    const found = files.map((file) => findFile(agent, file, reading, context.home));
+    return (await Promise.all(found)).map(({ path }) => path);
+  });
 
 type Agents = Pick<Reading, "agents" | "agent">;
 

@@ -23,7 +23,7 @@ import { readVersion } from "../../shipped.ts";
 import { flag } from "../option.ts";
 import { callsHere, findContext, formatCall, type GlobalOptions, isClosed, type Output } from "../shared/context.ts";
 import { checkDaemon } from "../shared/doctor-daemon.ts";
-import { checkAside, checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
+import { checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
 import { checkOnline } from "../shared/doctor-online.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -82,7 +82,6 @@ async function examine(home: Home): Promise<readonly Finding[]> {
     ...(isSafe ? [await checkCatalogue(home)] : []),
     ...(isOpen ? await checkStore(home) : []),
     ...(await checkDisk(home)),
-    ...(isOpen ? await checkAside(home) : []),
     await checkCage(),
   ];
 }

@@ -5,9 +5,8 @@ import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { GoaldError } from "#core/errors.ts";
 import { HOST_CODES } from "../exit-codes.ts";
 import { AGENT } from "../option.ts";
-import type { CliContext, GlobalOptions } from "../shared/context.ts";
-import { findFile } from "../shared/find-file.ts";
-import { withReading } from "../shared/reading.ts";
+import type { GlobalOptions } from "../shared/context.ts";
+import { findPaths } from "../shared/find-file.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -31,7 +30,7 @@ export async function trust(name: string, what: readonly string[], options: Glob
   if (isAll && what.length > 1)
     throw new GoaldError("GOALD_USAGE", "Expected files or `all`, got both.", { hint: "A file of that name: ./all" });
   return steering(name, options, async ({ row, context, reach }) => {
-    const paths = isAll ? [] : await resolvePaths(row.id, what, context);
+    const paths = isAll ? [] : await findPaths(row.id, what, context);
     const client = await reach();
     const trusted = await client.trust(row.id, isAll ? { what: "all" } : { what: "files", paths });
     const agent = await viewWhenHeard(client, trusted.agent);
@@ -39,12 +38,6 @@ export async function trust(name: string, what: readonly string[], options: Glob
     return tellDone({ agent, note: describeTrusted(trusted) }, context, { trusted: entries, received });
   });
 }
-
-const resolvePaths = (agent: string, files: readonly string[], context: CliContext): Promise<readonly string[]> =>
-  withReading(context, async (reading) => {
-    const found = files.map((file) => findFile(agent, file, reading, context.home));
-    return (await Promise.all(found)).map(({ path }) => path);
-  });
 
 function describeTrusted({ trusted, received }: Trusted): string {
   const lines = trusted.map(({ path, outside }) => {
