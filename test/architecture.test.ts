@@ -200,7 +200,7 @@ const ROOMS: readonly Room[] = [
     CORE,
     UTIL,
     FILES,
-    "(\\.\\.|#cli)/((completion|verbs|shared|terminal)/)?[\\w-]+\\.ts",
+    "(\\.\\.|#cli)/((verbs|shared|terminal)/)?[\\w-]+\\.ts",
     "\\.\\./\\.\\./shipped\\.ts",
     "#api/.+",
     "#app/.+",
@@ -214,7 +214,6 @@ const ROOMS: readonly Room[] = [
     "#workspace/local-workspace\\.ts",
     "commander",
   ),
-  room("src/cli/completion/*.ts", "\\.\\./verb\\.ts"),
   withTypes(
     room("src/cli/*.ts", CORE, "#util/nearest-name\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
     "#cli/shared/context\\.ts",

@@ -61,5 +61,5 @@ export const SUMMARIES: Readonly<Record<VerbName, Pick<Verb, "group" | "summary"
   completion: { group: "This home", summary: "print shell completion (bash, zsh, fish)" },
   plain: { summary: "list agents; without any, set one up on a terminal, or run the demo" },
   daemon: { summary: "run the daemon in this process; started by other verbs" },
-  complete: { summary: "print the agents that begin with a text; for completion scripts" },
+  complete: { summary: "print what may stand at the cursor of a command line; for shells" },
 };

@@ -1,12 +1,13 @@
 /**
  * verb.ts -- the declaration of a verb of the command line.
  *
- * Each file of verbs/ exports one `verb`. The parser, the help, the shell completion and docs/verbs.md use these
+ * Each file of verbs/ exports one `verb`. The parser, the help, `complete` and docs/verbs.md use these
  * declarations.
  */
 
 import type { GlobalOptions } from "#cli/shared/context.ts";
 import type { EXIT } from "#core/errors.ts";
+import type { VerbName } from "./registry.ts";
 
 export type Group =
   | "Set agents going"
@@ -44,7 +45,8 @@ type ValueOf<O> = O extends { readonly choices: readonly (infer C)[] } ? C : O e
 /** The declared options as `run` receives them. */
 export type OptionValues<O> = GlobalOptions & { readonly [Key in keyof O]?: ValueOf<O[Key]> };
 
-export type LoadVerbs = () => Promise<readonly Verb[]>;
+/** Loads the verbs of these names, as the list of verbs has them. */
+export type LoadVerbs = (names: readonly VerbName[]) => Promise<readonly Verb[]>;
 
 export interface Verb<O = Options> {
   /** `run`, or `config set` for a verb below another one. */
@@ -61,7 +63,7 @@ export interface Verb<O = Options> {
   readonly options?: O;
   /** Exit codes besides the common 0, 1 and 2, or their special meanings for this verb. */
   readonly exitCodes?: ExitCodes;
-  /** Resolves to the exit code. `loadVerbs` loads all verbs. Absent: the verb only groups its sub-verbs. */
+  /** Resolves to the exit code. Absent: the verb only groups its sub-verbs. */
   run?(args: readonly string[], options: OptionValues<O>, loadVerbs: LoadVerbs): Promise<number>;
 }
 

@@ -1,40 +1,121 @@
-/** complete.ts -- `goald complete agents`: lists agents for completion scripts. Starts no daemon, never fails. */
-
-import { listAgentNames } from "#app/reading.ts";
+/** complete.ts -- `goald complete`: prints what may stand at the cursor of a command line, for shells. Starts no daemon, never fails. */
 import { printLine } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { findContext, type GlobalOptions } from "../shared/context.ts";
-import { defineVerb } from "../verb.ts";
+import type { VerbName } from "../registry.ts";
+import { SUMMARIES } from "../summaries.ts";
+import { defineVerb, type LoadVerbs, type Verb, type VerbOption } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "complete",
-  summary: "print the agents that begin with a text; for completion scripts",
-  examples: ["goald complete agents fo"],
-  arguments: [
-    { name: "<what>", about: "what to complete", choices: ["agents"] },
-    { name: "[begin]", about: "what is typed so far" },
-  ],
-  run: async ([, begin = ""], options) => {
-    for (const line of await agentsThatBegin(begin, options).catch(() => [])) printLine(line);
+  summary: "print what may stand at the cursor of a command line; for shells",
+  examples: ["goald complete -- run --ap"],
+  arguments: [{ name: "[words...]", about: "the words after goald; the last is the one at the cursor" }],
+  run: async (words, { home }, loadVerbs) => {
+    for (const [value, about] of await findCandidates(words, home, loadVerbs).catch(() => []))
+      printLine(about === "" ? value : `${value}\t${about}`);
     return EXIT.ok;
   },
 });
 
-/** Returns matching ids, each with a tab and its name. Returns matching names when no id matches. */
-async function agentsThatBegin(begin: string, options: GlobalOptions): Promise<readonly string[]> {
-  const { home, output } = await findContext({ ...options, input: false });
-  try {
-    const rows = await listAgentNames(home);
-    const byId = rows.filter(({ id }) => id.startsWith(begin));
-    if (byId.length > 0) return byId.map(({ id, name }) => `${id}\t${oneLineOf(name)}`);
-    const names = rows.map(({ name }) => oneLineOf(name)).filter((name) => isBegin(begin, name));
-    return [...new Set(names)];
-  } finally {
-    output.close();
+const VERB_NAMES = Object.keys(SUMMARIES) as readonly VerbName[];
+
+type Candidate = readonly [value: string, about: string];
+type KnownOption = Pick<VerbOption, "flags" | "about" | "choices">;
+
+const GLOBAL_OPTIONS: readonly KnownOption[] = [
+  { flags: "--home <folder>", about: "use this home" },
+  { flags: "--json", about: "print JSON" },
+  { flags: "--no-color", about: "print without colour" },
+  { flags: "--no-input", about: "never ask questions" },
+  { flags: "-h, --help", about: "print help" },
+];
+const HELP: Candidate = ["help", "explain a verb"];
+
+async function findCandidates(
+  words: readonly string[],
+  home: string | undefined,
+  loadVerbs: LoadVerbs,
+): Promise<readonly Candidate[]> {
+  const line = await readLine(words.slice(0, -1), loadVerbs);
+  const current = words.at(-1) ?? "";
+  const agents = () => findAgents(current, line.home ?? home);
+  const beginning = (all: readonly Candidate[]) => all.filter(([value]) => value.startsWith(current));
+  if (line.open) {
+    if (line.open.flags.includes("<agent>")) return agents();
+    return beginning((line.open.choices ?? []).map((choice) => [choice, ""] as const));
   }
+  if (current.startsWith("-"))
+    return beginning([...(line.verb ? optionsOf(line.verb) : []), ...GLOBAL_OPTIONS].flatMap(namesOf));
+  const [first = "", ...more] = line.given;
+  if (first === "" || (first === "help" && more.length === 0)) return beginning([...verbsBelow(""), HELP]);
+  const below = verbsBelow(first);
+  // `memory` takes its agent before the verb.
+  if (first === "memory") return more.length === 0 ? agents() : beginning(more.length === 1 ? below : []);
+  if (more.length > 0) return [];
+  if (below.length > 0) return beginning(below);
+  const [argument] = line.verb?.arguments ?? [];
+  if (argument?.choices) return beginning(argument.choices.map((choice) => [choice, ""] as const));
+  return argument && (/agent/.test(argument.name) || /agent\//.test(argument.about)) ? agents() : [];
 }
 
-const isBegin = (begin: string, name: string): boolean => name.toLowerCase().startsWith(begin.toLowerCase());
+interface ReadLine {
+  /** Words that are neither options nor their values. */
+  readonly given: readonly string[];
+  readonly verb: Verb | undefined;
+  /** The option whose value is at the cursor. */
+  readonly open: KnownOption | undefined;
+  readonly home: string | undefined;
+}
+
+async function readLine(words: readonly string[], loadVerbs: LoadVerbs): Promise<ReadLine> {
+  const first = words.find((word, at) => !word.startsWith("-") && words[at - 1] !== "--home");
+  const verbs = await loadVerbs(VERB_NAMES.filter((name) => name === first || name.startsWith(`${first} `)));
+  const known = [...verbs.flatMap(optionsOf), ...GLOBAL_OPTIONS];
+  const given: string[] = [];
+  let open: KnownOption | undefined;
+  let home: string | undefined;
+  for (const word of words) {
+    if (open) {
+      if (open.flags.startsWith("--home")) home = word;
+      open = undefined;
+    } else if (word.startsWith("-"))
+      open = known.find((option) => option.flags.includes("<") && namesOf(option).some(([name]) => name === word));
+    else given.push(word);
+  }
+  const second = given[0] === "memory" ? given[2] : given[1];
+  const verb = verbs.find(({ name }) => name === `${first} ${second}`) ?? verbs.find(({ name }) => name === first);
+  return { given, verb, open, home };
+}
+
+const optionsOf = ({ options = {} }: Verb): readonly KnownOption[] => Object.values(options);
+
+/** `-a` and `--all`. */
+const namesOf = ({ flags, about }: KnownOption): readonly Candidate[] =>
+  (flags.match(/(?<=^|[ ,])--?[\w-]+/g) ?? []).map((name) => [name, about] as const);
+
+/** `""`: the verbs of `goald --help`. */
+const verbsBelow = (parent: string): readonly Candidate[] =>
+  VERB_NAMES.filter((name) =>
+    parent === "" ? !name.includes(" ") && SUMMARIES[name].group !== undefined : name.startsWith(`${parent} `),
+  ).map((name) => [name.slice(parent === "" ? 0 : parent.length + 1), SUMMARIES[name].summary] as const);
+
+/** Ids with their names, or names when no id matches. */
+async function findAgents(begin: string, home: string | undefined): Promise<readonly Candidate[]> {
+  const [{ listAgentNames }, { findContext }] = await Promise.all([
+    import("#app/reading.ts"),
+    import("../shared/context.ts"),
+  ]);
+  const context = await findContext({ ...(home === undefined ? {} : { home }), input: false });
+  try {
+    const rows = (await listAgentNames(context.home)).map(({ id, name }) => [id, oneLineOf(name)] as const);
+    const byId = rows.filter(([id]) => id.startsWith(begin));
+    if (byId.length > 0) return byId;
+    const names = rows.map(([, name]) => name).filter((name) => name.toLowerCase().startsWith(begin.toLowerCase()));
+    return [...new Set(names)].map((name) => [name, ""] as const);
+  } finally {
+    context.output.close();
+  }
+}
 
 const oneLineOf = (name: string): string => clean(name).replace(/\s+/g, " ");

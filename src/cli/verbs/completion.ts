@@ -1,13 +1,36 @@
-/** completion.ts -- `goald completion`: prints the completion script of a shell. */
+/** completion.ts -- `goald completion`: prints the completion script of a shell. It asks `goald complete` at each Tab. */
 import { printLine } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
-import { bashScript } from "../completion/bash.ts";
-import { describeVerbs } from "../completion/describe-verbs.ts";
-import { fishScript } from "../completion/fish.ts";
-import { zshScript } from "../completion/zsh.ts";
 import { defineVerb } from "../verb.ts";
 
-const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
+const SCRIPTS = {
+  bash: `# bash completion for goald
+_goald() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("$(printf '%q' "\${line%%$'\\t'*}")")
+  done < <("$1" complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
+}
+complete -o default -F _goald goald`,
+  zsh: `#compdef goald
+# zsh completion for goald
+_goald() {
+  local -a values
+  values=(\${(f)"$("\${words[1]}" complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null </dev/null)"})
+  if (( ! $#values )); then _files; return; fi
+  values=(\${values//:/\\\\:})
+  values=(\${values//$'\\t'/:})
+  _describe goald values
+}
+if [[ \${funcstack[1]} == _goald ]]; then _goald "$@"; else compdef _goald goald; fi`,
+  fish: `# fish completion for goald
+function __goald_complete
+    set -l tokens (commandline -opc) (commandline -ct)
+    $tokens[1] complete -- $tokens[2..-1] 2>/dev/null </dev/null
+end
+complete -c goald -a '(__goald_complete)'`,
+} as const;
 
 export const verb = defineVerb({
   name: "completion",
@@ -20,9 +43,9 @@ export const verb = defineVerb({
     "goald completion fish > ~/.config/fish/completions/goald.fish",
   ],
   arguments: [{ name: "<shell>", about: "the shell", choices: ["bash", "zsh", "fish"] }],
-  run: async ([shell], { json }, loadVerbs) => {
-    const script = SCRIPTS[shell as keyof typeof SCRIPTS](describeVerbs(await loadVerbs()));
-    printLine(json ? JSON.stringify({ shell, script }) : script.trimEnd());
+  run: async ([shell], { json }) => {
+    const script = SCRIPTS[shell as keyof typeof SCRIPTS];
+    printLine(json ? JSON.stringify({ shell, script }) : script);
     return EXIT.ok;
   },
 });
