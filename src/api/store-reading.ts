@@ -127,13 +127,6 @@ async function listWaiting(reader: ReadingParts["reader"]): Promise<readonly Wai
 }
 
 async function reportOn(row: AgentRow, parts: ReadingParts) {
-  const { state } = await viewAgent(row, parts);
-  const folder = folderOf(row, parts);
-  const { gatherReport } = await import("#views/gather-report.ts");
-  return gatherReport(row, { store: parts.reader, folder, hosted: state !== "interrupted", breathe: breather() });
+  const { gatherReport } = await import("#views/report-facts.ts");
+  return gatherReport(row, parts.reader, () => viewAgent(row, parts));
 }
-
-const breather = (): (() => Promise<unknown>) => {
-  const turn = createTurns();
-  return async () => turn();
-};

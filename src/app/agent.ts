@@ -224,11 +224,11 @@ async function beginRecording(recorder: Recorder, host: AgentHost, of: Recorded)
 }
 
 /** Writes the report into the agent's folder when the agent does not run. */
-async function updateReport({ store, redact }: AgentHost, lease: Lease, folder: string): Promise<void> {
+async function updateReport({ home, store, redact }: AgentHost, lease: Lease, folder: string): Promise<void> {
   const { writeReport } = await import("#host/write-report.ts");
   const row = await store.agent(lease.agent);
   const workspace = openLocalWorkspace(folder, undefined, { own: true });
-  if (row) await writeReport(row, { store, lease, hosted: false, workspace, redact });
+  if (row) await writeReport(row, { store, workspaceFolder: home.workspaceFolder, workspace, redact });
 }
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {

@@ -1,7 +1,9 @@
 /** agent-details.ts -- one agent in full, as `goald show` prints it, loaded from a store. */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
+import type { AgentState } from "#core/state.ts";
 import { count, described, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
 import { AgentView, agentMembers } from "./agent-view.ts";
 import { CheckView, viewChecks } from "./check-view.ts";
@@ -14,7 +16,7 @@ import { Lost, usageMembers } from "./parts.ts";
 import { TrustGiven, trustedFiles } from "./trusted-words.ts";
 import { loadWaiting, WaitingView } from "./waiting.ts";
 
-export const AgentDetails = open({
+export const stateMembers = {
   ...agentMembers,
   role: text,
   goals: listOf(text),
@@ -23,10 +25,13 @@ export const AgentDetails = open({
   usage: open({ ...usageMembers, modelCalls: count }),
   lost: Lost,
   limits: listOf(LimitLeft),
-  lastThought: text,
   files: listOf(LatestFile),
-  agents: described(listOf(AgentView), "The agents that it started."),
   next: NextStep,
+};
+export const AgentDetails = open({
+  ...stateMembers,
+  lastThought: text,
+  agents: described(listOf(AgentView), "The agents that it started."),
   trusted: described(listOf(TrustGiven), "What a person trusts of the words from outside, each since its time."),
   waiting: described(nullable(WaitingView), "The approval or answer that it waits for; null for none."),
 });
@@ -48,18 +53,25 @@ export async function loadDetails(
   const [view] = await viewAgents([row]);
   if (!view) throw new Error(`no view of ${row.id}`);
   const versions = await reader.files(row.id);
+  return {
+    ...describeState(view, state, versions, now),
+    lastThought: await lastThoughtOf(row, reader),
+    agents: await viewAgents((await reader.agents()).filter(({ parent }) => parent === row.id)),
+    trusted: [...(await loadTrustInAll(row.id, state.trustedSeq, reader)), ...trustedFiles(versions)],
+    waiting: await loadWaiting(row, reader),
+  };
+}
+
+/** What the state says of an agent, with the files of these versions. */
+export function describeState(view: AgentView, state: AgentState, versions: readonly FileVersion[], now: Date) {
   const { role, goals, settings, usage, lost } = state;
   return {
     ...view,
     ...{ role, goals, settings, usage, lost },
     checks: viewChecks(state),
     limits: limitsLeft(state, now),
-    lastThought: await lastThoughtOf(row, reader),
     files: latestFiles(versions),
-    agents: await viewAgents((await reader.agents()).filter(({ parent }) => parent === row.id)),
-    next: nextStepOf(row.id, state, view.state),
-    trusted: [...(await loadTrustInAll(row.id, state.trustedSeq, reader)), ...trustedFiles(versions)],
-    waiting: await loadWaiting(row, reader),
+    next: nextStepOf(view.id, state, view.state),
   };
 }
 

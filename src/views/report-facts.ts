@@ -1,9 +1,13 @@
 /**
- * report-facts.ts -- the facts of a report, from an agent's state and the fold of its log. Pure.
+ * report-facts.ts -- the facts of a report: the agent's details, and what its newest events say of files, sources and failures.
  *
- * Bounded for any length of log (report-fold.ts). Reads no clock, so one log always gives one report.
+ * Looks at the same number of events at any age of the agent, and reads no clock, so one log always gives one report.
  */
+import type { RecordedEvent } from "#core/event.ts";
+import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import {
   amount,
@@ -19,140 +23,122 @@ import {
   text,
   time,
 } from "#util/schema.ts";
-import { standingOf } from "./agent-view.ts";
-import { CheckView, viewChecks } from "./check-view.ts";
-import { LimitLeft, limitsLeft } from "./limits-left.ts";
-import { findNamedFiles } from "./named-files.ts";
-import { NextStep, nextStepOf } from "./next-step.ts";
-import { Lost, ReceivedView, usageMembers } from "./parts.ts";
-import { REPORT_LIMITS, ReportFile, type ReportFold } from "./report-fold.ts";
-import { sourceMembers } from "./sources.ts";
-import { Trouble } from "./troubles.ts";
+import { describeState, stateMembers } from "./agent-details.ts";
+import type { AgentView } from "./agent-view.ts";
+import { foldLog } from "./load-agent.ts";
+import { type OpenCall, openCallOf, type Source, sourceIn, sourceMembers } from "./sources.ts";
+import { Trouble, troubleIn } from "./troubles.ts";
 
-const ReportCost = open({
-  steps: count,
-  modelCalls: count,
-  ...usageMembers,
-  usd: amount,
-  unpricedCalls: described(count, "Replies of models without a known price."),
-  lost: Lost,
+const TAIL_EVENTS = 500;
+/** The most entries of each list: about as many as the rendered report has room for. */
+const MOST = { sources: 100, troubles: 12, turns: 10 } as const;
+
+export const ReportFacts = open({
+  ...stateMembers,
+  closing: described(nullable(text), "What the agent reported when it finished; null until then."),
+  since: described(count, `Files and all that follows are of the events after this one: the newest ${TAIL_EVENTS}.`),
+  lastThought: text,
+  turns: described(listOf(open({ turn: ordinal, at: time, reason: text })), "Finished turns, the newest last."),
+  sources: described(listOf(open({ ...sourceMembers, times: ordinal })), "The newest last."),
+  troubles: described(recordOf(count), "Number of failures by kind."),
+  lastTroubles: listOf(Trouble),
+  hasUnpriced: described(flag, "Some replies are of models without a known price."),
   helpers: described(
     open({ agents: count, steps: count, tokens: count, usd: amount }),
     "Spent by sub-agents as of their last reports, in addition.",
   ),
-  modelMs: count,
-  commandMs: count,
-});
-
-export const ReportFacts = open({
-  id: text,
-  name: text,
-  role: text,
-  workspace: described(text, "Absolute path of the agent's folder."),
-  standing: text,
-  next: described(NextStep, "In goald's own words."),
-  pauseReason: described(nullable(text), "In the words of whoever paused the agent."),
-  received: described(listOf(ReceivedView), "Outside words that it has read since its last clean state, oldest first."),
-  goals: listOf(open({ goal: text, named: described(listOf(text), "Existing files that the goal names.") })),
-  checks: described(listOf(CheckView), "Checks of the goals, with their newest results."),
-  closing: described(
-    nullable(open({ text, named: listOf(text) })),
-    "What the agent reported when it finished; null until then.",
-  ),
-  lastThought: text,
-  turns: described(
-    listOf(open({ turn: ordinal, at: time, reason: text })),
-    "The newest finished turns, the newest last.",
-  ),
-  files: described(listOf(ReportFile), `The last changed existing files, at most ${REPORT_LIMITS.files}, by path.`),
-  moreFiles: described(flag, "True when older files are left out of `files`."),
-  deleted: described(count, `Number of deleted files, counted up to ${REPORT_LIMITS.deleted}.`),
-  sources: listOf(open({ ...sourceMembers, times: ordinal })),
-  sourceCount: count,
-  troubles: described(recordOf(count), "Number of failures by kind."),
-  lastTroubles: listOf(Trouble),
-  commands: described(recordOf(count), "Number of calls by command."),
-  cost: ReportCost,
-  limits: listOf(LimitLeft),
-  createdAt: time,
   lastEventAt: time,
   events: count,
 });
 export type ReportFacts = Static<typeof ReportFacts>;
 
-export interface ReportFactsOf {
-  readonly row: Pick<AgentRow, "id" | "name" | "createdAt">;
-  readonly workspace: string;
-  /** A host runs the agent, or will wake it. */
-  readonly hosted: boolean;
-  /** The agent's state after the last event of the fold. */
-  readonly state: AgentState;
-  readonly fold: ReportFold;
+export async function gatherReport(
+  row: AgentRow,
+  store: Pick<StoreReader, "load" | "read" | "files">,
+  viewOf: (state: AgentState) => AgentView | Promise<AgentView>,
+): Promise<ReportFacts> {
+  const { head, state } = await foldLog(store, row);
+  const since = Math.max(0, head - TAIL_EVENTS);
+  const events = await store.read(row.id, since, head - since);
+  return reportFacts(await viewOf(state), state, { since, events, versions: await store.files(row.id, since) });
 }
 
-export function reportFacts(of: ReportFactsOf): ReportFacts {
-  const { state, fold } = of;
-  const files = fold.files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  const { lastThought, turns, moreFiles, sources, sourceCount, troubles, lastTroubles } = fold;
-  return {
-    ...standingFacts(of, files),
-    lastThought,
-    turns,
-    files,
-    moreFiles,
-    deleted: fold.deleted.length,
-    commands: Object.fromEntries(fold.commands.map(({ name, times }) => [name, times])),
-    ...{ sources, sourceCount, troubles, lastTroubles },
-    cost: costOf(state, fold),
-    limits: limitsLeft(state, new Date(fold.at)),
-    events: fold.seq,
-    lastEventAt: fold.at,
-  };
+/** The newest events, and the versions of files that came with them, oldest first. */
+export interface LogTail {
+  /** Number of the event before them. */
+  readonly since: number;
+  readonly events: readonly RecordedEvent[];
+  readonly versions: readonly FileVersion[];
 }
 
-type StandingFacts = Pick<
-  ReportFacts,
-  | "id"
-  | "name"
-  | "role"
-  | "workspace"
-  | "standing"
-  | "next"
-  | "pauseReason"
-  | "received"
-  | "goals"
-  | "checks"
-  | "closing"
-  | "createdAt"
->;
-
-function standingFacts({ row, workspace, hosted, state }: ReportFactsOf, files: readonly ReportFile[]): StandingFacts {
-  const names = files.map(({ path }) => path);
+export function reportFacts(view: AgentView, state: AgentState, { since, events, versions }: LogTail): ReportFacts {
   const { phase } = activeFrame(state);
-  const words = standingOf(state, hosted);
+  const lastEventAt = events.at(-1)?.at ?? view.createdAt;
+  const files = versions.filter(({ operation }) => operation !== "trust");
   return {
-    id: row.id,
-    name: state.name || row.name,
-    role: state.role,
-    workspace,
-    standing: words,
-    next: nextStepOf(row.id, state, words),
-    pauseReason: state.paused?.reason ?? null,
-    received: state.received,
-    goals: state.goals.map((goal) => ({ goal, named: findNamedFiles(goal, names) })),
-    checks: viewChecks(state),
-    closing: phase.kind === "resting" ? { text: phase.reason, named: findNamedFiles(phase.reason, names) } : null,
-    createdAt: row.createdAt,
+    ...describeState(view, state, files, new Date(lastEventAt)),
+    closing: phase.kind === "resting" ? phase.reason : null,
+    since,
+    turns: readTurns(events, state.turn),
+    ...readTail(events, state.step),
+    hasUnpriced: events.some(isUnpriced),
+    helpers: helpersOf(state),
+    lastEventAt,
+    events: since + events.length,
   };
 }
 
-function costOf(state: AgentState, { unpricedCalls, modelMs, commandMs }: ReportFold): ReportFacts["cost"] {
-  const { step: steps, costUsd: usd, lost } = state;
-  return { steps, ...state.usage, usd, lost, helpers: helpersSpent(state), unpricedCalls, modelMs, commandMs };
+type Tail = Pick<ReportFacts, "lastThought" | "sources" | "troubles" | "lastTroubles">;
+
+/** Calls of checks are no work of the agent. `step`: that of events of which none has one. */
+function readTail(events: readonly RecordedEvent[], lastStep: number): Tail {
+  const calls = new Map<string, OpenCall>();
+  const sources = new Map<string, Source & { readonly times: number }>();
+  const all: Trouble[] = [];
+  const first = events.find((event) => "step" in event);
+  let step = first ? first.step - 1 : lastStep;
+  let lastThought = "";
+  for (const event of events) {
+    if ("step" in event) step = event.step;
+    if (event.type === "command-requested") {
+      calls.set(event.callId, openCallOf(event.callId, event.call));
+      lastThought = event.thought || lastThought;
+    }
+    const call = "callId" in event ? calls.get(event.callId) : undefined;
+    if (call && CHECK_COMMANDS.has(call.name)) continue;
+    const trouble = troubleIn(event, call);
+    if (trouble) all.push(trouble);
+    const source = sourceIn(event, call, step);
+    if (!source) continue;
+    const key = JSON.stringify([source.command, source.what]);
+    const times = (sources.get(key)?.times ?? 0) + 1;
+    sources.delete(key);
+    sources.set(key, { ...source, times });
+  }
+  const troubles: Record<string, number> = {};
+  for (const { kind } of all) troubles[kind] = (troubles[kind] ?? 0) + 1;
+  const newest = [...sources.values()].slice(-MOST.sources);
+  return { lastThought, sources: newest, troubles, lastTroubles: all.slice(-MOST.troubles) };
+}
+
+/** `turn`: the number of the turn at the end. */
+function readTurns(events: readonly RecordedEvent[], turn: number): ReportFacts["turns"] {
+  const turns: ReportFacts["turns"][number][] = [];
+  let number = turn;
+  for (const event of events.toReversed()) {
+    if (event.type === "turn-started") number = event.turn - 1;
+    if (event.type === "turn-finished") turns.unshift({ turn: number, at: event.at, reason: event.reason });
+  }
+  return turns.slice(-MOST.turns);
+}
+
+function isUnpriced(event: RecordedEvent): boolean {
+  if (event.type === "model-replied") return typeof event.costUsd !== "number";
+  return (event.type === "command-waiting" || event.type === "command-finished") && event.spent?.costUsd === null;
 }
 
 /** Counts what sub-agents have reported, not what is reserved for them. */
-function helpersSpent({ children, endedSpent }: AgentState): ReportFacts["cost"]["helpers"] {
+function helpersOf({ children, endedSpent }: AgentState): ReportFacts["helpers"] {
   const spent = [endedSpent, ...Object.values(children).map((child) => child.spent)];
   const sum = (name: keyof typeof endedSpent) => spent.reduce((total, each) => total + each[name], 0);
   return { agents: spent.length - 1, steps: sum("steps"), tokens: sum("tokens"), usd: sum("usd") };

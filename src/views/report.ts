@@ -6,17 +6,17 @@
  */
 import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { countNoun } from "#core/text.ts";
+import { describeCheckView } from "./check-view.ts";
 import { describeLimit, dollars } from "./limits-left.ts";
-import { code, codeList, fitLines, inline } from "./markdown.ts";
+import { code, codeList, fitLines, inline, quote } from "./markdown.ts";
+import { findNamedFiles } from "./named-files.ts";
 import type { ReportFacts } from "./report-facts.ts";
-import { REPORT_LIMITS, type ReportFile } from "./report-fold.ts";
-import { renderGoals } from "./report-goals.ts";
 import type { Trouble } from "./troubles.ts";
 
 type Source = ReportFacts["sources"][number];
 
 /** Bytes per list. The whole report stays below 64 KB. */
-const SHARE = { files: 20_000, sources: 12_000, troubles: 10_000 } as const;
+const SHARE = { turns: 5_000, checks: 8_000, files: 20_000, sources: 12_000, troubles: 10_000 } as const;
 
 /** Heading of the last part, which contains only goald's own words. */
 export const NEXT_HEADING = "## What to do next";
@@ -35,82 +35,99 @@ export function renderReport(facts: ReportFacts): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-function renderOpening({
-  name,
-  id,
-  role,
-  standing,
-  next,
-  pauseReason,
-  received,
-  cost,
-  createdAt,
-  lastEventAt,
-}: ReportFacts): string {
+function renderOpening(facts: ReportFacts): string {
+  const { name, id, role, state, next, reason, received, step, since, events, createdAt, lastEventAt } = facts;
   const lines = [
     `${inline(name, 100)} (${code(id, 100)}) is ${inline(role, 600) || "an agent without a role"}.`,
     "",
-    `- State: **${inline(standing, 60)}**. ${next.why}`,
-    ...(pauseReason ? [`- Reason: ${inline(pauseReason, 600)}`] : []),
+    `- State: **${inline(state, 60)}**. ${next.why}`,
+    ...(reason ? [`- Reason: ${inline(reason, 600)}`] : []),
     ...(received.length > 0 ? [`- Outside words: ${inline(describeReceived(received, 5), 600)}`] : []),
-    `- ${countNoun(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
+    `- ${countNoun(step, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
+    ...(since > 0 ? [`- Files, sources, failures and turns below are those of its last ${events - since} events`] : []),
   ];
   return lines.join("\n");
 }
 
-function renderFiles(facts: ReportFacts): string {
-  const { id, files, moreFiles, workspace, deleted } = facts;
-  if (files.length === 0) return explainNoFiles(facts);
-  const gone = deleted > 0 ? ` ${countDeleted(deleted, "other ")} deleted.` : "";
-  const count = countNoun(files.length, "file");
-  const listed = moreFiles
-    ? `The last changed ${count} in ${code(workspace, 1_000)}; all files: ${code(`goald files ${id}`, 300)}.`
-    : `${count} in ${code(workspace, 1_000)}.`;
-  const head = `${listed}${gone}`;
-  return `${head}\n\n${fitLines(files.map(fileLine), SHARE.files, "files")}`;
-}
-
-/** Deleted files are counted up to a limit. */
-const countDeleted = (deleted: number, which: string): string =>
-  deleted < REPORT_LIMITS.deleted
-    ? `${countNoun(deleted, `${which}file`)} ${deleted === 1 ? "was" : "were"}`
-    : `At least ${deleted} ${which}files were`;
-
-function fileLine({ path, bytes, step, at, by, command }: ReportFile): string {
-  const who = by === "person" ? "changed by a person, found" : `by ${command ? code(command, 60) : "the agent"}`;
-  return `- ${code(path, 900)}: ${countNoun(bytes, "byte")}, ${who} in step ${step}, ${at}`;
-}
-
-/** Explains an empty folder as far as the log allows. */
-function explainNoFiles({ workspace, deleted, cost, commands, troubles, lastTroubles }: ReportFacts): string {
-  const lines = [`The folder ${code(workspace, 1_000)} contains no file of this agent.`];
-  const asked = Object.entries(commands).sort(([, a], [, b]) => b - a);
-  const failed = (troubles.failed ?? 0) + (troubles.denied ?? 0) + (troubles.unknown ?? 0) + (troubles.cancelled ?? 0);
-  if (deleted > 0)
-    lines.push(`${countNoun(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted.`);
-  else if (cost.steps === 0) lines.push("It has not taken a step yet.");
-  else if (asked.length === 0)
-    lines.push(
-      `In ${countNoun(cost.steps, "step")} none of the model's replies could be parsed as a command, so nothing was run.`,
+function renderGoals(facts: ReportFacts): string {
+  const { goals, checks, closing, lastThought, turns, files } = facts;
+  const listed = goals.map((goal, index) => renderGoal(goal, index, facts));
+  const ofAll = renderChecks(null, "", facts);
+  const lines = [
+    listed.length > 0 ? listed.join("\n") : "It has no goals.",
+    ...(ofAll === "" ? [] : [`Checks of all goals together:\n\n${ofAll}`]),
+    ...(checks.length > 0 ? ["The checks run when the agent reports its goals as reached."] : []),
+    ...describeUnchecked(facts),
+  ];
+  if (closing !== null) {
+    const named = findNamedFiles(
+      closing,
+      files.map(({ path }) => path),
     );
-  else {
-    const list = asked
-      .slice(0, 10)
-      .map(([name, times]) => `${code(name, 60)} ${times === 1 ? "once" : `${times} times`}`);
-    lines.push(`It requested ${list.join(", ")}; none of these calls wrote a file.`);
+    lines.push(`### Its closing words\n\n${quote(closing, 4_000)}`);
+    lines.push(
+      named.length > 0 ? `These words name existing files: ${codeList(named)}.` : `These words name ${noFile(facts)}.`,
+    );
+  } else if (lastThought !== "") lines.push(`### Its last thought\n\n${quote(lastThought, 1_000)}`);
+  const earlier = closing !== null ? turns.slice(0, -1) : turns;
+  if (earlier.length > 0) {
+    const rows = earlier.map(({ turn, at, reason }) => `- Turn ${turn}, ${at}: ${inline(reason, 400)}`);
+    lines.push(`### Earlier turns\n\n${fitLines(rows, SHARE.turns, "turns")}`);
   }
-  if (failed > 0 && deleted === 0) {
-    const last = lastTroubles.findLast(({ kind }) => kind === "failed" || kind === "denied" || kind === "unknown");
-    const reason = last ? ` The last reason: ${inline(last.reason, 300)}` : "";
-    lines.push(`${countNoun(failed, "command")} failed or ${failed === 1 ? "was" : "were"} denied.${reason}`);
-  }
-  return lines.join(" ");
+  return lines.join("\n\n");
 }
 
-function renderSources({ sources, sourceCount }: ReportFacts): string {
+function renderGoal(goal: string, index: number, facts: ReportFacts): string {
+  const steps = new Map(facts.files.map(({ path, step }) => [path, step]));
+  const found = findNamedFiles(goal, [...steps.keys()]).map((path) => `${code(path, 300)} (step ${steps.get(path)})`);
+  const evidence = `it names ${found.length > 0 ? found.join(", ") : noFile(facts)}`;
+  const checks = renderChecks(index, "   ", facts);
+  return `${index + 1}. ${inline(goal, 1_000)}\n   - Evidence: ${evidence}${checks === "" ? "" : `\n${checks}`}`;
+}
+
+/** Older files are not looked at. */
+const noFile = ({ since }: ReportFacts): string =>
+  since > 0 ? "no file of the last changed ones" : "no existing file";
+
+function renderChecks(goal: number | null, indent: string, { goals, checks }: ReportFacts): string {
+  const rows = checks
+    .filter((check) => check.goal === goal)
+    .map((check) => `${indent}- Check ${inline(describeCheckView(check), 600)}`);
+  return fitLines(rows, SHARE.checks / (goals.length + 1), "checks", indent);
+}
+
+/** goald judges goals only by the checks that a person gave. */
+function describeUnchecked({ goals, checks }: ReportFacts): readonly string[] {
+  const isCovered = (index: number): boolean => checks.some(({ goal }) => goal === null || goal === index);
+  const numbers = goals.flatMap((_goal, index) => (isCovered(index) ? [] : [`${index + 1}`]));
+  if (numbers.length === 0) return [];
+  const look = "check the files and the agent's own words.";
+  if (checks.length === 0) return [`goald does not judge whether a goal is reached: ${look}`];
+  const [which, what] =
+    numbers.length === 1
+      ? [`Goal ${numbers[0]} has no check`, "it is reached"]
+      : [`Goals ${numbers.join(", ")} have no checks`, "they are reached"];
+  return [`${which}, so goald does not judge whether ${what}: ${look}`];
+}
+
+function renderFiles({ id, files, since, workspace, step }: ReportFacts): string {
+  const all = `all files: ${code(`goald files ${id}`, 300)}.`;
+  const folder = code(workspace, 1_000);
+  if (files.length === 0)
+    return since > 0
+      ? `No file in ${folder} changed; ${all}`
+      : `The folder ${folder} contains no file of this agent.${step === 0 ? " It has not taken a step yet." : ""}`;
+  const count = countNoun(files.length, "file");
+  const listed = since > 0 ? `The last changed ${count} in ${folder}; ${all}` : `${count} in ${folder}.`;
+  return `${listed}\n\n${fitLines(files.map(fileLine), SHARE.files, "files")}`;
+}
+
+const fileLine = ({ path, bytes, step, at, by }: ReportFacts["files"][number]): string =>
+  `- ${code(path, 900)}: ${countNoun(bytes, "byte")}, ${by === "person" ? "changed by a person, found" : "by the agent"} in step ${step}, ${at}`;
+
+function renderSources({ sources }: ReportFacts): string {
   if (sources.length === 0) return "It read no files, pages or messages.";
-  const rows = sources.toReversed().map(sourceLine);
-  return `Read ${sourceCount === 1 ? "once" : `${sourceCount} times`}; the newest first.\n\n${fitLines(rows, SHARE.sources, "sources")}`;
+  return `The newest first:\n\n${fitLines(sources.toReversed().map(sourceLine), SHARE.sources, "sources")}`;
 }
 
 function sourceLine({ kind, what, command, step, at, times, outside, kept, answer }: Source): string {
@@ -125,7 +142,7 @@ function sourceLine({ kind, what, command, step, at, times, outside, kept, answe
 
 function renderTroubles({ troubles, lastTroubles }: ReportFacts): string {
   const counts = Object.entries(troubles);
-  if (counts.length === 0) return "None in the log.";
+  if (counts.length === 0) return "None.";
   const sums = counts.map(([kind, times]) => `${COUNTED[kind as Trouble["kind"]]}: ${times}`);
   const rows = lastTroubles.toReversed().map(({ kind, step, at, what, reason }) => {
     const about = what === "" ? "" : ` ${code(what, 200)}`;
@@ -145,32 +162,22 @@ const COUNTED: Readonly<Record<Trouble["kind"], string>> = {
   repeated: "Warnings about repeated commands",
 };
 
-function renderCost({ cost, limits }: ReportFacts): string {
-  const { steps, modelCalls, inputTokens, outputTokens, cachedTokens, estimated, usd, unpricedCalls, lost, helpers } =
-    cost;
-  const about = estimated ? "about " : "";
+function renderCost({ step, usage, costUsd, hasUnpriced, lost, helpers, limits }: ReportFacts): string {
+  const { modelCalls, inputTokens, outputTokens, cachedTokens, estimated } = usage;
   const cached = cachedTokens > 0 ? ` (${cachedTokens} of them cached)` : "";
-  const unpriced =
-    unpricedCalls > 0
-      ? `, without ${countNoun(unpricedCalls, "reply", "replies")} of models that have no known price`
-      : "";
-  const money =
-    unpricedCalls > 0 && usd === 0 ? "Cost unknown: the model has no known price" : `${dollars(usd)}${unpriced}`;
+  const unpriced = hasUnpriced ? ", without replies of models that have no known price" : "";
+  const isUnknown = hasUnpriced && costUsd === 0;
+  const inAddition = `${countNoun(helpers.steps, "step")}, ${helpers.tokens} tokens, ${dollars(helpers.usd)}`;
   const lines = [
-    `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "request")} to the model`,
-    `- ${about}${inputTokens} tokens in${cached}, ${outputTokens} out`,
-    `- ${money}`,
-    ...(helpers.agents > 0 || helpers.steps > 0
-      ? [
-          `- In addition, its sub-agents: ${countNoun(helpers.steps, "step")}, ${helpers.tokens} tokens, ${dollars(helpers.usd)}`,
-        ]
-      : []),
+    `- ${countNoun(step, "step")}, ${countNoun(modelCalls, "request")} to the model`,
+    `- ${estimated ? "about " : ""}${inputTokens} tokens in${cached}, ${outputTokens} out`,
+    `- ${isUnknown ? "Cost unknown: the model has no known price" : `${dollars(costUsd)}${unpriced}`}`,
+    ...(helpers.agents > 0 || helpers.steps > 0 ? [`- In addition, its sub-agents: ${inAddition}`] : []),
     ...(lost.tokens > 0
       ? [
           `- Possibly charged in addition, for calls without a known end: up to ${lost.tokens} tokens, ${dollars(lost.usd)}`,
         ]
       : []),
-    `- ${formatSeconds(cost.modelMs)} waiting for the model, ${formatSeconds(cost.commandMs)} in commands`,
     ...limits.map((limit) => `- Limit: ${describeLimit(limit)}`),
   ];
   return lines.join("\n");
@@ -184,5 +191,3 @@ function renderNextSteps({ id, next, workspace }: ReportFacts): string {
   ];
   return `${lines.join("\n")}\n\nIts folder: ${code(workspace, 1_000)}`;
 }
-
-const formatSeconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { type Host, openHost } from "#app/host.ts";
@@ -54,19 +53,16 @@ describe("a wake", () => {
     const young = await rowsOfWake(host, ids.young);
     const old = await rowsOfWake(host, ids.old);
     expect(old).toEqual(young);
-    expect(young.load + young.read + young.files + young.memories).toBeLessThan(100);
+    expect(young.load + young.files + young.memories).toBeLessThan(100);
+    // The report looks at 500 events.
+    expect(young.read).toBeLessThan(600);
   });
 
-  it("would read all of it without the kept memory and the saved fold (negative control)", async () => {
+  it("would read all of the memory if that were not kept (negative control)", async () => {
     await using host = await open(0);
     for (const id of [ids.young, ids.old]) await wake(host, id);
-    const database = new DatabaseSync((await homeIn(root)).database);
-    expect(database.prepare("DELETE FROM projection").run().changes).toBe(2);
-    database.close();
     const rows = await rowsOfWake(host, ids.old);
     expect(rows.memories).toBeGreaterThan(OLD);
-    expect(rows.read).toBeGreaterThan(6 * OLD);
-    expect(rows.files).toBe(OLD / 10);
   });
 });
 

@@ -49,7 +49,7 @@ describe("an agent that has finished", () => {
   it("has its facts as JSON", async () => {
     const facts = jsonOf(await goald.ask(["report", "foo", "--json"]));
     expect(problemsOfView("report", facts)).toBe("");
-    expect(facts).toMatchObject({ id: "foo", standing: "completed", troubles: { failed: 12, "bad reply": 1 } });
+    expect(facts).toMatchObject({ id: "foo", state: "completed", troubles: { failed: 12, "bad reply": 1 } });
   });
 
   it("shows the exact prompt of any step", async () => {

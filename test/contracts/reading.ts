@@ -197,7 +197,7 @@ export function describeReading(name: string, open: OpenReading): void {
     it("reports on an agent, and checks what is stored", async () =>
       withReading(async (reading) => {
         expect(await reading.report("worker")).toMatchObject({
-          ...{ id: "worker", standing: "waiting: person", commands: { write_to_file: 2, append_to_file: 1 } },
+          ...{ id: "worker", state: "waiting: person", since: 0 },
         });
         const whole = await reading.verify(null);
         expect([whole.agents, whole.problems]).toEqual([2, []]);

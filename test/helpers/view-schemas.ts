@@ -78,6 +78,13 @@ const task = closed({
   subtasks: list({ $ref: "#/$defs/task" }),
 });
 
+const state = {
+  ...view,
+  ...{ role: string, goals: strings, checks, settings: { type: "object" }, limits, lost },
+  usage: closed({ ...usage, modelCalls: count }),
+  files: list(closed({ path: string, operation, step: count, bytes: count, at: time, by: byWhom, changes: positive })),
+};
+
 const SCHEMAS = {
   plan: {
     $defs: { task },
@@ -87,17 +94,7 @@ const SCHEMAS = {
     }),
   },
   ps: closed({ agents: list(closed(view)) }),
-  show: closed({
-    ...view,
-    ...{ role: string, goals: strings, checks, settings: { type: "object" }, limits, lost, lastThought: string },
-    usage: closed({ ...usage, modelCalls: count }),
-    waiting,
-    trusted,
-    agents: list(closed(view)),
-    files: list(
-      closed({ path: string, operation, step: count, bytes: count, at: time, by: byWhom, changes: positive }),
-    ),
-  }),
+  show: closed({ ...state, lastThought: string, waiting, trusted, agents: list(closed(view)) }),
   step: closed({
     ...{ agent: string, name: string, step: positive, turn: positive, startedAt: time, endedAt: time, goals: strings },
     attempts: list(
@@ -157,33 +154,14 @@ const SCHEMAS = {
     files: list(fileVersion),
   }),
   report: closed({
-    ...{ id: string, name: string, role: string, workspace: absolute, standing: string, pauseReason: orNull(string) },
+    ...state,
     next: closed({ why: string, todo: list(closed({ text: string, command: string })) }),
-    received,
-    goals: list(closed({ goal: string, named: strings })),
-    checks,
-    closing: orNull(closed({ text: string, named: strings })),
-    lastThought: string,
+    ...{ closing: orNull(string), since: count, lastThought: string, hasUnpriced: bool, lastEventAt: time },
     turns: list(closed({ turn: positive, at: time, reason: string })),
-    files: list(closed({ path: string, bytes: count, step: count, at: time, by: byWhom, command: orNull(string) })),
-    moreFiles: bool,
-    deleted: count,
     sources: list(closed({ ...source, times: positive })),
-    sourceCount: count,
     troubles: { type: "object", additionalProperties: positive },
     lastTroubles: list(closed({ kind: string, step: count, at: time, what: string, reason: string })),
-    commands: { type: "object", additionalProperties: positive },
-    cost: closed({
-      ...{ steps: count, modelCalls: count, ...usage, usd: number, unpricedCalls: count, lost },
-      ...{
-        helpers: closed({ agents: count, steps: count, tokens: count, usd: number }),
-        modelMs: count,
-        commandMs: count,
-      },
-    }),
-    limits,
-    createdAt: time,
-    lastEventAt: time,
+    helpers: closed({ agents: count, steps: count, tokens: count, usd: number }),
     events: positive,
   }),
   test: closed({

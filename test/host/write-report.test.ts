@@ -6,14 +6,13 @@ import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 async function finishedLoop() {
   const loop = await makeLoop({ script: [reply("write_to_file", { file: "a.md", text: "abc" }), done("See a.md.")] });
   await loop.run();
-  const lease = await loop.store.claim(loop.row.id);
-  const { store } = loop;
+  const parts = { store: loop.store, workspaceFolder: "/nowhere/workspace" };
   const changes: string[] = [];
   const open = (own: boolean) =>
     new MemoryWorkspace({ files: loop.files, own, onChange: ({ path }) => changes.push(path) });
   const write = (redact?: (text: string) => string) =>
-    writeReport(loop.row, { store, lease, hosted: false, workspace: open(true), ...(redact ? { redact } : {}) });
-  return { loop, lease, changes, open, write };
+    writeReport(loop.row, { ...parts, workspace: open(true), ...(redact ? { redact } : {}) });
+  return { loop, parts, changes, open, write };
 }
 
 describe("the report in an agent's folder", () => {
@@ -41,8 +40,9 @@ describe("the report in an agent's folder", () => {
   });
 
   it("is rejected when it is written through the workspace of commands", async () => {
-    const { loop, lease, open } = await finishedLoop();
-    const parts = { store: loop.store, lease, hosted: false, workspace: open(false) };
-    await expect(writeReport(loop.row, parts)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    const { loop, parts, open } = await finishedLoop();
+    await expect(writeReport(loop.row, { ...parts, workspace: open(false) })).rejects.toMatchObject({
+      code: "GOALD_PATH_REFUSED",
+    });
   });
 });

@@ -5,9 +5,8 @@ import { replay } from "#core/evolve.ts";
 import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/check-view.ts";
 import { renderReport } from "#views/report.ts";
-import { reportFacts } from "#views/report-facts.ts";
-import { AT, asked, log, replied, requested } from "../helpers/events.ts";
-import { foldReport } from "../helpers/report-fold.ts";
+import { asked, log, replied, requested } from "../helpers/events.ts";
+import { factsOf } from "../helpers/report-of.ts";
 
 const file = (path: string, goal: number | null = null): GoalCheck => ({ goal, test: { kind: "file", path } });
 const given = (goals: readonly string[], ...checks: readonly GoalCheck[]): NewEvent => ({
@@ -19,13 +18,7 @@ const checked = (...results: readonly (readonly [check: number, isPassed: boolea
 });
 const step: readonly NewEvent[] = [asked(1), replied(1), requested("task_complete", 1)];
 
-function reportOf(...events: readonly NewEvent[]): string {
-  const logged = log(...events);
-  const row = { id: "foo", name: "Foo", createdAt: AT };
-  return renderReport(
-    reportFacts({ row, workspace: "/w/foo", hosted: false, state: replay(logged), fold: foldReport(logged, []) }),
-  );
-}
+const reportOf = (...events: readonly NewEvent[]): string => renderReport(factsOf(log(...events)));
 const JUDGES = "goald does not judge whether";
 
 describe("the report of goals with checks", () => {

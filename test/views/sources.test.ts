@@ -1,15 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { NewEvent } from "#core/event.ts";
-import { replay } from "#core/evolve.ts";
 import { traceVersions } from "#views/file-story.ts";
 import { describeFileStory } from "#views/file-story-text.ts";
 import { renderReport } from "#views/report.ts";
-import { reportFacts } from "#views/report-facts.ts";
 import { createSourceReader, type Source } from "#views/sources.ts";
-import { AT, asked, created, finished, log, observed, replied, requested } from "../helpers/events.ts";
+import { asked, created, finished, log, observed, replied, requested } from "../helpers/events.ts";
 import { historyOf } from "../helpers/file-history.ts";
-import { foldReport } from "../helpers/report-fold.ts";
+import { factsOf } from "../helpers/report-of.ts";
 
 const stepOf = (
   step: number,
@@ -57,12 +55,7 @@ async function storyOf(events: readonly NewEvent[], ...writes: readonly number[]
   return describeFileStory({ ...story, versions: told.map((version) => ({ ...version, thoughts: null })) });
 }
 
-function reportOf(given: readonly NewEvent[]): string {
-  const events = log(created(), ...given);
-  const row = { id: "foo", name: "Foo", createdAt: AT };
-  const of = { row, workspace: "/w/foo", hosted: false, state: replay(events), fold: foldReport(events, []) };
-  return renderReport(reportFacts(of));
-}
+const reportOf = (given: readonly NewEvent[]): string => renderReport(factsOf(log(created(), ...given)));
 
 describe("the sources of an agent", () => {
   it("contain the page that it read, with its host, and where it is kept", () => {
