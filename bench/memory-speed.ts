@@ -6,9 +6,6 @@
  *
  * Figures are CPU time, medians of the rounds. A missed target is printed and does not fail the bench.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { measureGraph } from "./memory-speed/graph.ts";
 import { cpuOf } from "./memory-speed/meter.ts";
@@ -23,14 +20,7 @@ const ROUNDS = 5;
 const WARM_UP = 20;
 
 await measureExact();
-if (process.argv.includes("--large")) {
-  const folder = mkdtempSync(join(tmpdir(), "goald-bench-"));
-  try {
-    await measureGraph(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+if (process.argv.includes("--large")) await measureGraph();
 
 async function measureExact(): Promise<void> {
   const all = mixture(ROWS, QUERIES, DIMENSIONS);

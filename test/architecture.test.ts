@@ -64,8 +64,8 @@ const ROOMS: readonly Room[] = [
     "node:crypto",
     "node:module",
   ),
-  room("src/memory/vectors/graph-{child,keeper,messages,rules}.ts", CORE, "node:child_process", "node:path"),
-  room("src/memory/vectors/graph{,-files,-process}.ts", CORE, FILES, "hnswlib-node", "node:crypto", "node:module"),
+  room("src/memory/vectors/graph-{child,keeper}.ts", CORE, "node:child_process", "node:path"),
+  room("src/memory/vectors/graph{,-process}.ts", CORE, "hnswlib-node", "node:os"),
   room(
     "src/memory/remote/*.ts",
     CORE,

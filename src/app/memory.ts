@@ -86,15 +86,12 @@ const SEND_MS = 2_000;
 
 /**
  * Recorded and replayed runs use exact search, so that both find the same memories. A read-only reader uses exact
- * search too: one query is not worth building and storing a graph.
+ * search too: one query is not worth building a graph.
  */
-function openIndexes(
-  { home, settings, report, tape, keeper }: MemoryParts,
-  pinecone: PineconeMemory | undefined,
-): OpenIndex {
+function openIndexes({ settings, report, tape, keeper }: MemoryParts, pinecone: PineconeMemory | undefined): OpenIndex {
   const { memoryBackend: wanted } = settings;
   const backend = tape || !keeper ? "exact" : wanted === "pinecone" ? "local" : wanted;
-  const atHome = chooseIndex(backend, { folder: indexRoot(home), report });
+  const atHome = chooseIndex(backend, report);
   return pinecone ? (scope, rows) => pinecone.open({ ...scope, rows, local: atHome(scope, rows) }) : atHome;
 }
 

@@ -24,23 +24,23 @@ class CountedIndex extends ExactIndex {
 
 export function openSettledGraph(
   dimensions: number,
-  given: Partial<Omit<GraphKeeperOptions, "scope">> & { readonly folder?: string; readonly waits?: boolean } = {},
+  given: Partial<GraphKeeperOptions> & { readonly waits?: boolean } = {},
 ): SettledGraph {
   const reports: string[] = [];
   const exact = new CountedIndex(dimensions);
-  const { folder = null, waits = true, ...options } = given;
-  const scope = { namespace: "foo", embedder: `test@${dimensions}`, dimensions, folder };
+  const { waits = true, ...options } = given;
   const keeper = new GraphKeeper({
-    scope,
+    dimensions,
     fromRows: 1,
     rows: exact,
     report: (problem) => reports.push(problem),
     searchLimitMs: 10_000,
-    restartMs: 10,
     ...options,
   });
   const index = new HnswIndex(exact, keeper, dimensions);
   const settled = async () => {
+    // The first search starts the process.
+    if (index.size > 0 && keeper.pid === undefined) await keeper.search(new Float32Array(dimensions), 1);
     for (let waited = 0; index.size > 0 && !(keeper.isReady && [...keeper.unsent()].length === 0); waited++) {
       if (waited > 4_000) throw new Error(`The graph has ${[...keeper.unsent()].length} rows to go; ${reports}`);
       await sleep(5);

@@ -2,14 +2,12 @@
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { removeMemoryOf } from "#app/memory-folders.ts";
 import type { Store } from "#core/ports/store.ts";
 import { changesOf } from "#host/change-memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
-import { openGraphIndexes } from "#memory/vectors/choose-index.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { toUnit } from "#memory/vectors/unit-vector.ts";
 import { openGroupStore } from "#store/group-store.ts";
@@ -18,7 +16,6 @@ import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-build
 import { AT } from "../helpers/events.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "goald-forgotten-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -42,8 +39,6 @@ const PLACES: readonly (readonly [name: string, files: string, bytes: Buffer])[]
   ["its piece", STORE, Buffer.from(PIECE)],
   ["its vector", STORE, vectorOf(SECRET)],
   ["the vector of its piece", STORE, vectorOf(PIECE)],
-  ["its vector in an index file", INDEX, vectorOf(SECRET)],
-  ["the vector of its piece in an index file", INDEX, vectorOf(PIECE)],
   [WORDS, INDEX, Buffer.from("7731", "utf16le")],
 ];
 const ALL = PLACES.map(([name]) => name);
@@ -70,7 +65,6 @@ async function makeHome(name: string, open: (path: string) => Promise<Store>) {
   const openMemory = () =>
     openLongTermMemory({
       ...{ store, embedder, report: (problem) => expect(problem).toBe("") },
-      openIndex: openGraphIndexes({ folder: join(home.privateFolder, "memory"), report: () => undefined }, () => 1),
       snapshots: new IndexSnapshots({
         ...{ store, note: (text) => expect(text).toBe(""), isWriter: true, leastRows: 1 },
         folderOf: (namespace) => memoryFolder(join(home.privateFolder, "memory"), namespace),
@@ -88,16 +82,9 @@ describe.each([
   it("leaves no copy in the store, its WAL or the index files, while the memory is loaded", async () => {
     const { home, store, openMemory } = await makeHome(name, open);
     const found = () => placesIn(home.privateFolder);
-    // The graph is made in the background.
-    let pauseMs = 100;
-    await waitUntil("the graph is saved", async () => {
-      const saved = openMemory();
-      await recall(saved);
-      await sleep(pauseMs);
-      pauseMs *= 2;
-      await saved.close();
-      return found().includes("its vector in an index file");
-    });
+    const saved = openMemory();
+    await recall(saved);
+    await saved.close();
     const memory = openMemory();
     expect((await recall(memory))[0]?.text).toBe(SECRET);
     expect(found()).toEqual(ALL);
@@ -110,7 +97,7 @@ describe.each([
     await store.close();
     expect(found()).toEqual([]);
     // The search would find what is left in a file of the store or of an index (control).
-    for (const file of ["goald.db-left", "memory/left.graph"]) {
+    for (const file of ["goald.db-left", "memory/left.snapshot"]) {
       const path = join(home.privateFolder, file);
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, Buffer.concat(PLACES.map(([, , bytes]) => bytes)));

@@ -36,7 +36,7 @@ export interface VectorIndex {
   scoreOf(slot: number, vector: Float32Array): number | undefined;
   /** The `count` nearest by cosine, best first; fewer when there are fewer. */
   search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]>;
-  /** Releases all resources, and saves to disk what is expensive to rebuild. The index cannot be used afterwards. */
+  /** Releases all resources. The index cannot be used afterwards. */
   close(): Promise<void>;
 }
 

@@ -2,26 +2,24 @@
  * graph-child.ts -- starts the process of a graph and sends it requests.
  *
  * When a request exceeds its time limit or the process dies, the request is rejected and the process is gone for good;
- * the owner starts another. The process never keeps the daemon alive. It gets no environment, one folder, and no
+ * the owner starts another. The process never keeps the daemon alive. It gets no environment, and no
  * input or output but the channel.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { GraphRequestName, GraphRequests } from "./graph-messages.ts";
-import type { FromGraph, ToGraph } from "./graph-process.ts";
+import type { FromGraph, GraphRequestName, GraphRequests, ToGraph } from "./graph-process.ts";
 
 /** `.ts` in a checkout, `.js` in the published package, as this file. */
 const PROGRAM = new URL(`./graph-process${extname(import.meta.url)}`, import.meta.url);
 /** Further requests are rejected at once. */
 const MAX_PENDING = 32;
 const STOP_MS = 2_000;
-/** Reading a graph of 100,000 vectors takes a second, writing it two, a batch of changes 0.1 s. */
+/** A batch of changes takes 0.1 s. */
 const LIMITS_MS: Readonly<Record<GraphRequestName, number>> = {
   open: 120_000,
   change: 60_000,
   search: 250,
-  save: 300_000,
 };
 
 interface PendingRequest {

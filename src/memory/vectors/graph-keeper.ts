@@ -1,42 +1,43 @@
 /**
- * graph-keeper.ts -- keeps the graph of one index running and up to date: starts its process, sends changes, has it saved,
- * restarts it when it dies, and gives up after the third death.
+ * graph-keeper.ts -- keeps the graph of one index up to date: starts its process at the first search of enough rows, sends it all
+ * rows and then the changes, and gives up after the second death.
  *
  * `search` answers only when the graph has all rows but a few (`unsent`), which the caller compares itself.
  */
 import { toError } from "#core/errors.ts";
 import { GraphChild } from "./graph-child.ts";
-import type { GraphCounts, GraphScope } from "./graph-messages.ts";
-import { centreOf, EMPTY_COUNTS, hasTooManyDead, isSaveDue } from "./graph-rules.ts";
+import type { GraphCounts } from "./graph-process.ts";
+import { meanOf } from "./unit-vector.ts";
 import { UnsentRows, type VectorRows } from "./unsent-rows.ts";
 
 /** Rows that a caller compares one by one in less time than a scan takes. */
 const MAX_UNSENT = 1_024;
-const MAX_DEATHS = 3;
+const MAX_DEATHS = 2;
 /** Consecutive late answers after which the process counts as hung. */
 const MAX_LATE_ANSWERS = 3;
-/** Time limit of the save in `close`. */
-const LAST_SAVE_MS = 20_000;
+/** Share of dead vectors above which the graph is rebuilt. */
+const MAX_DEAD_SHARE = 0.25;
+const MIN_DEAD = 256;
+/** Rows whose mean is the centre of a new graph, and fewest rows that have one: the mean of fewer is like one of them. */
+const CENTRE_ROWS = 1_024;
+const MIN_CENTRE_ROWS = 256;
+
 export interface GraphKeeperOptions {
-  readonly scope: GraphScope;
+  readonly dimensions: number;
   /** Number of rows from which a graph is used. */
   readonly fromRows: number;
   readonly rows: VectorRows;
-  /** Called once per kind of problem: the library is missing, the graph is given up, it cannot be saved. */
+  /** Called when the library is missing and when the graph is given up. */
   readonly report: (problem: string) => void;
   /** Time limit of a search, after which the caller searches itself. Default: 250 ms. */
   readonly searchLimitMs?: number;
-  /** Delay of a restart; ten times as long after the second death. Default: 1 s. */
-  readonly restartMs?: number;
-  /** Time without a search or change after which the process ends until the next one. Default: 5 minutes. */
-  readonly idleMs?: number;
 }
 
 /**
- * idle: no process until the next search or change; opening and filling: not all rows are sent yet; ready: searches use
- * the graph; broken: the process died and restarts after a delay; off: the graph is given up.
+ * idle: no process until the next search; opening and filling: not all rows are sent yet; ready: searches use the graph;
+ * off: the graph is given up.
  */
-type GraphPhase = "idle" | "opening" | "filling" | "ready" | "broken" | "off";
+type GraphPhase = "idle" | "opening" | "filling" | "ready" | "off";
 
 export class GraphKeeper {
   readonly #options: GraphKeeperOptions;
@@ -45,16 +46,8 @@ export class GraphKeeper {
   readonly #unsent = new UnsentRows();
   /** The task under way; there is never a second one. */
   #work: Promise<void> | undefined;
-  #openFrom: "saved" | "empty" | "discarded" = "saved";
   #deaths = 0;
   #lateAnswers = 0;
-  #counts: GraphCounts = EMPTY_COUNTS;
-  /** After a search all rows are known to be added, so vectors without a slot are dead for good. */
-  #wasSearched = false;
-  #isClosing = false;
-  #idle: NodeJS.Timeout | undefined;
-  #restart: NodeJS.Timeout | undefined;
-  readonly #reported = new Set<string>();
 
   constructor(options: GraphKeeperOptions) {
     this.#options = options;
@@ -77,14 +70,14 @@ export class GraphKeeper {
 
   /** Notes that a slot was added, changed or removed. */
   note(slot: number): void {
-    if (this.#phase === "opening" || this.#phase === "filling" || this.#phase === "ready") this.#unsent.note(slot);
-    this.#wake();
+    if (!this.#child) return;
+    this.#unsent.note(slot);
+    this.#startWork();
   }
 
   /** Returns the slots of the nearest vectors; undefined when the graph is unavailable. */
   async search(unit: Float32Array, count: number): Promise<Uint32Array | undefined> {
-    this.#wasSearched = true;
-    this.#wake();
+    if (this.#phase === "idle" && this.#options.rows.size >= this.#options.fromRows) this.#start();
     if (!this.isReady || !this.#child) return undefined;
     try {
       const found = await this.#child.request("search", { query: unit, count }, this.#options.searchLimitMs);
@@ -97,33 +90,10 @@ export class GraphKeeper {
     }
   }
 
-  /** Saves the changes and ends the process. */
+  /** Ends the process. */
   async close(): Promise<void> {
-    this.#isClosing = true;
-    clearTimeout(this.#restart);
-    if (this.#phase === "opening") await this.#stopChild();
+    await this.#stopChild();
     await this.#work;
-    await this.#save(LAST_SAVE_MS);
-    await this.#stopChild("off");
-  }
-
-  /** Starts pending work, if any. */
-  #wake(): void {
-    if (this.#isClosing || this.#phase === "off" || this.#phase === "broken") return;
-    if (this.#phase === "idle") {
-      if (this.#options.rows.size < this.#options.fromRows) return;
-      this.#start();
-    }
-    this.#idle?.refresh();
-    this.#startTask(() => this.#catchUp());
-  }
-
-  /** Runs one task at a time, then pending work. */
-  #startTask(act: () => Promise<void>): void {
-    this.#work ??= act().finally(() => {
-      this.#work = undefined;
-      if (this.#phase === "opening" || this.#unsent.hasWaiting) this.#wake();
-    });
   }
 
   #start(): void {
@@ -131,22 +101,24 @@ export class GraphKeeper {
     this.#child = child;
     this.#phase = "opening";
     this.#lateAnswers = 0;
-    this.#idle = setTimeout(() => this.#endIdle(), this.#options.idleMs ?? 300_000).unref();
+    this.#startWork();
+  }
+
+  #startWork(): void {
+    this.#work ??= this.#catchUp().finally(() => {
+      this.#work = undefined;
+      if (this.#phase === "opening" || this.#unsent.hasWaiting) this.#startWork();
+    });
   }
 
   /** Runs until the graph has all rows. Kills a process that fails in any way; `#handleDeath` follows. */
   async #catchUp(): Promise<void> {
-    const { scope } = this.#options;
-    while (this.#child && !this.#isClosing) {
+    while (this.#child) {
       const child = this.#child;
       try {
         if (this.#phase === "opening") await this.#open(child);
-        else if (scope.folder !== null && isSaveDue(this.#counts, this.#phase === "filling")) await this.#save();
         else if (this.#unsent.hasWaiting) await this.#send(child);
-        else if (this.#wasSearched && hasTooManyDead(this.#counts)) {
-          this.#openFrom = "empty";
-          this.#phase = "opening";
-        } else {
+        else {
           this.#phase = "ready";
           return;
         }
@@ -158,87 +130,59 @@ export class GraphKeeper {
   }
 
   async #open(child: GraphChild): Promise<void> {
-    const from = this.#openFrom;
+    const { rows, dimensions, report } = this.#options;
     try {
-      const { scope, rows } = this.#options;
-      const { problem } = await child.request("open", { ...scope, from, centre: centreOf(rows, scope.dimensions) });
-      if (problem) this.#options.report(`A saved memory index was deleted and is rebuilt: ${problem}`);
+      await child.request("open", { centre: centreOf(rows, dimensions) });
     } catch (error) {
       if (!child.isMissing) throw error;
-      await this.#stopChild("off");
-      this.#reportOnce(`Memory searches without hnswlib-node, which cannot be loaded: ${toError(error).message}`);
+      await this.#stopChild();
+      report(`Memory searches without hnswlib-node, which cannot be loaded: ${toError(error).message}`);
       return;
     }
-    this.#openFrom = "saved";
-    this.#counts = EMPTY_COUNTS;
-    this.#wasSearched = false;
-    this.#unsent.noteAll(this.#options.rows.slots());
+    if (child !== this.#child) return;
+    this.#unsent.noteAll(rows.slots());
     this.#phase = "filling";
   }
 
   async #send(child: GraphChild): Promise<void> {
-    const { rows, scope } = this.#options;
-    this.#counts = await child.request("change", this.#unsent.takeBatch(rows, scope.dimensions));
+    const { rows, dimensions } = this.#options;
+    const counts = await child.request("change", this.#unsent.takeBatch(rows, dimensions));
     this.#unsent.markSent();
+    if (child === this.#child && hasTooManyDead(counts)) this.#phase = "opening";
   }
 
-  /** The process answers no other request meanwhile. */
-  async #save(limitMs?: number): Promise<void> {
-    if (this.#counts.unsaved === 0) return;
-    const phase = this.#phase;
-    if (phase === "ready") this.#phase = "filling";
-    this.#counts = { ...this.#counts, unsaved: 0 };
-    try {
-      await this.#child?.request("save", null, limitMs);
-    } catch (error) {
-      this.#reportOnce(`The memory index could not be saved and will be rebuilt: ${toError(error).message}`);
-    }
-    if (this.#phase === "filling") this.#phase = phase;
-  }
-
-  #endIdle(): void {
-    if (this.#work || this.#phase !== "ready") {
-      this.#idle?.refresh();
-      return;
-    }
-    this.#startTask(() => this.#save().then(() => this.#stopChild()));
-  }
-
-  async #stopChild(phase: "idle" | "off" = "idle"): Promise<void> {
+  async #stopChild(): Promise<void> {
     const child = this.#child;
-    this.#forgetChild();
-    this.#phase = phase;
+    this.#forgetChild("off");
     await child?.stop();
   }
 
   #handleDeath(child: GraphChild): void {
     if (child !== this.#child) return;
     this.#deaths++;
-    // The saved graph may have caused the death.
-    if (this.#phase === "opening" || this.#deaths > 1) this.#openFrom = "discarded";
-    this.#forgetChild();
-    this.#phase = this.#deaths < MAX_DEATHS ? "broken" : "off";
-    if (this.#phase === "off") {
-      this.#reportOnce(`The process of a memory index died ${this.#deaths} times; memory uses exact search instead.`);
-      return;
-    }
-    const waitMs = (this.#options.restartMs ?? 1_000) * 10 ** (this.#deaths - 1);
-    this.#restart = setTimeout(() => {
-      this.#phase = "idle";
-      this.#wake();
-    }, waitMs).unref();
+    this.#forgetChild(this.#deaths < MAX_DEATHS ? "idle" : "off");
+    if (this.#phase === "off")
+      this.#options.report("The process of a memory index died twice; memory uses exact search instead.");
   }
 
-  #forgetChild(): void {
-    clearTimeout(this.#idle);
+  #forgetChild(phase: "idle" | "off"): void {
     this.#child = undefined;
-    this.#counts = EMPTY_COUNTS;
+    this.#phase = phase;
     this.#unsent.clear();
   }
+}
 
-  #reportOnce(problem: string): void {
-    const [kind = ""] = problem.split(":");
-    if (!this.#reported.has(kind)) this.#options.report(problem);
-    this.#reported.add(kind);
+const hasTooManyDead = ({ live, dead }: GraphCounts): boolean =>
+  dead >= MIN_DEAD && dead > MAX_DEAD_SHARE * (live + dead);
+
+/** Returns the mean of rows spread over all; zeros for few rows. */
+function centreOf(rows: VectorRows, dimensions: number): Float32Array {
+  const slots = rows.slots();
+  const step = Math.max(1, slots.length / CENTRE_ROWS);
+  const sample: Float32Array[] = [];
+  for (let at = 0; at < slots.length && slots.length >= MIN_CENTRE_ROWS; at += step) {
+    const vector = rows.vectorOf(slots[Math.floor(at)] as number);
+    if (vector) sample.push(vector);
   }
+  return meanOf(sample, dimensions);
 }

@@ -1,14 +1,35 @@
 /**
  * graph-process.ts -- the program of the process that holds a graph, so that a crash of hnswlib ends nothing else.
  *
- * graph-child.ts starts it with an empty environment. It reads and writes one folder of index files, answers requests
- * in their order, and ends when its parent is gone for any reason.
+ * graph-child.ts starts it with an empty environment. It answers each request once, in their order, and ends when its parent is gone
+ * for any reason. Vectors are concatenated in one array, in the order of their slots. Every message is checked, because wrong
+ * numbers would crash native code.
  */
 import { constants, setPriority } from "node:os";
 import { toError } from "#core/errors.ts";
 import { Graph, type Library } from "./graph.ts";
-import { discardGraph, readGraph, saveGraph } from "./graph-files.ts";
-import type { GraphRequestName, GraphRequests, GraphScope } from "./graph-messages.ts";
+
+export interface GraphRequests {
+  /** The first request; again to start over with an empty graph. `centre` is about the mean of the rows. */
+  open: { readonly request: { readonly centre: Float32Array }; readonly answer: null };
+  /** Removes, then adds. An added slot that exists gets the new vector. */
+  change: {
+    readonly request: {
+      readonly removed: Uint32Array;
+      readonly added: Uint32Array;
+      readonly vectors: Float32Array;
+    };
+    readonly answer: GraphCounts;
+  };
+  search: { readonly request: { readonly query: Float32Array; readonly count: number }; readonly answer: Uint32Array };
+}
+export type GraphRequestName = keyof GraphRequests;
+
+export interface GraphCounts {
+  readonly live: number;
+  /** Vectors of the graph without a slot: they cost time and are never found. */
+  readonly dead: number;
+}
 
 export interface ToGraph {
   readonly id: number;
@@ -20,7 +41,6 @@ export type FromGraph = {
 } & ({ readonly answer: unknown } | { readonly problem: string; readonly isMissing?: true });
 
 let library: Library | undefined;
-let scope: GraphScope | undefined;
 let graph: Graph | undefined;
 
 type Handlers = {
@@ -30,51 +50,26 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
-  open: async ({ from, centre, ...requested }) => {
+  open: async ({ centre }) => {
     library ??= await loadLibrary();
-    scope = requested;
-    graph = undefined;
-    const found = await readSaved(library, requested, from);
-    if (centre.length !== requested.dimensions)
-      throw new RangeError(`Expected a centre of ${requested.dimensions} numbers, got ${centre.length}.`);
-    graph = found.graph ?? new Graph(library, centre);
-    return { found: graph.dead, ...(found.problem === undefined ? {} : { problem: found.problem }) };
+    graph = new Graph(library, centre);
+    return null;
   },
   change: ({ removed, added, vectors }) => {
-    const { graph: open } = requireOpen();
+    const open = requireGraph();
     const { dimensions } = open;
     if (vectors.length !== added.length * dimensions)
       throw new RangeError(`Expected ${added.length} vectors of ${dimensions} numbers, got ${vectors.length} numbers.`);
     for (const slot of removed) open.remove(slot);
     for (const [at, slot] of added.entries()) open.add(slot, vectors.subarray(at * dimensions, (at + 1) * dimensions));
-    return { live: open.live, dead: open.dead, unsaved: open.unsaved };
+    return { live: open.live, dead: open.dead };
   },
-  search: ({ query, count }) => requireOpen().graph.search(query, count),
-  save: async () => {
-    const { library: loaded, scope: of, graph: open } = requireOpen();
-    open.unsaved = 0;
-    if (of.folder !== null && open.live > 0) await saveGraph(loaded, { ...of, folder: of.folder }, open);
-    return null;
-  },
+  search: ({ query, count }) => requireGraph().search(query, count),
 };
 
-/** Treats an unreadable folder as a missing graph. */
-async function readSaved(
-  loaded: Library,
-  { folder, ...of }: GraphScope,
-  from: GraphRequests["open"]["request"]["from"],
-): Promise<{ readonly graph?: Graph | undefined; readonly problem?: string }> {
-  try {
-    if (folder !== null && from === "discarded") await discardGraph(folder);
-    return folder === null || from !== "saved" ? {} : await readGraph(loaded, { ...of, folder });
-  } catch (error) {
-    return { problem: toError(error).message };
-  }
-}
-
-function requireOpen() {
-  if (!library || !scope || !graph) throw new Error("Expected the request `open` first.");
-  return { library, scope, graph };
+function requireGraph(): Graph {
+  if (!graph) throw new Error("Expected the request `open` first.");
+  return graph;
 }
 
 /** The optional library is not installed or not built for this machine. */
@@ -96,9 +91,8 @@ process.on("message", (message: ToGraph) => {
   last = last.then(async () => sendAnswer(await handleRequest(message)));
 });
 process.on("disconnect", () => process.exit());
-// A terminal sends Ctrl-C to this process too, but the parent saves the graph before it ends.
+// A terminal sends Ctrl-C to this process too, but the parent goes on until its agents have stopped.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
-process.umask(0o077);
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 async function handleRequest({ id, name, request }: ToGraph): Promise<FromGraph> {

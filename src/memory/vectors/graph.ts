@@ -1,7 +1,7 @@
 /**
  * graph.ts -- vectors in an HNSW graph of hnswlib-node; used only in a process of its own (graph-process.ts).
  *
- * The library crashes the process on a wrong type, a wrong length or a damaged file, so every call is checked first and
+ * The library crashes the process on a wrong type or a wrong length, so every call is checked first and
  * gets no function of ours. We choose the labels: counted from 0, never reused. A replaced or removed vector stays in
  * the graph, marked as deleted.
  *
@@ -9,19 +9,14 @@
  * rows as they are misses a tenth of the nearest. So the graph holds the rows less a centre that never changes: their
  * products with a query are those of the rows less one number, the same for all. Each is divided by the root of its length:
  * at full length the long ones have all links and some others cannot be reached, at equal length the order differs too much.
- *
- * Each label has a digest of its vector. In a graph read from a file all vectors are marked as deleted; adding a vector
- * with the same digest revives one. So the file need not record slots.
  */
-import { hash } from "node:crypto";
 import type { HierarchicalNSW } from "hnswlib-node";
 
 export type Library = Pick<typeof import("hnswlib-node"), "HierarchicalNSW">;
 
-export const SPACE = "ip";
-export const LINKS = 16;
-export const CONSTRUCTION_EF = 400;
-export const KEY_BYTES = 16;
+const SPACE = "ip";
+const LINKS = 16;
+const CONSTRUCTION_EF = 400;
 /**
  * hnswlib's ef, the candidates of a search. Of the thirty nearest of 100 centred queries among 74,212 texts with the offline
  * embedder, 99.0, 99.6 and 99.8 % are found with 512, 1,024 and 2,048, and of the ten nearest all with 2,048.
@@ -34,46 +29,24 @@ const SEED = 100;
 const NORM_TOLERANCE = 1e-3;
 
 export class Graph {
-  readonly centre: Float32Array;
-  /** Number of vectors added and removed since the last save, which resets it. */
-  unsaved = 0;
+  readonly #centre: Float32Array;
   readonly #graph: HierarchicalNSW;
-  /** Digests of the labels' vectors, concatenated; zeros: never revived. */
-  #keys: Uint8Array;
   /** By label; undefined: dead. */
   readonly #slots: (number | undefined)[] = [];
   /** By label: the length of its vector in the graph, which is the root of its distance from the centre. */
   readonly #lengths: number[] = [];
   /** By slot. */
   readonly #labels = new Map<number, number>();
-  /** Dead labels that can be revived, by digest. */
-  readonly #revivable = new Map<string, number[]>();
 
-  /** Opens an empty graph, or the one that `readGraph` found with the digests of its labels. */
-  constructor(library: Library, centre: Float32Array, found?: { graph: HierarchicalNSW; keys: Uint8Array }) {
-    this.centre = centre;
-    if (!found) {
-      this.#graph = new library.HierarchicalNSW(SPACE, this.dimensions);
-      this.#graph.initIndex(FIRST_CAPACITY, LINKS, CONSTRUCTION_EF, SEED);
-      this.#keys = new Uint8Array(FIRST_CAPACITY * KEY_BYTES);
-      return;
-    }
-    this.#graph = found.graph;
-    this.#keys = found.keys;
-    const count = found.keys.length / KEY_BYTES;
-    this.#slots.length = count;
-    for (let label = 0; label < count; label++) {
-      const key = this.#keyOf(label);
-      if (key === NO_KEY) continue;
-      this.#markDeleted(label);
-      const others = this.#revivable.get(key);
-      if (others) others.push(label);
-      else this.#revivable.set(key, [label]);
-    }
+  constructor(library: Library, centre: Float32Array) {
+    this.#centre = centre;
+    this.#graph = new library.HierarchicalNSW(SPACE, this.dimensions);
+    this.#graph.initIndex(FIRST_CAPACITY, LINKS, CONSTRUCTION_EF, SEED);
+    this.#graph.setEf(SEARCH_EF);
   }
 
   get dimensions(): number {
-    return this.centre.length;
+    return this.#centre.length;
   }
 
   get live(): number {
@@ -84,32 +57,22 @@ export class Graph {
     return this.#slots.length - this.#labels.size;
   }
 
-  /** Digests of all labels, saved beside the graph. */
-  get keys(): Uint8Array {
-    return this.#keys.subarray(0, this.#slots.length * KEY_BYTES);
-  }
-
-  /** For reading and writing files only. */
-  get native(): HierarchicalNSW {
-    return this.#graph;
-  }
-
   /** Throws for an invalid slot or vector. */
   add(slot: number, vector: Float32Array): void {
     checkSlot(slot);
     checkVector(vector, this.dimensions);
     this.remove(slot);
-    const key = hash("sha256", vector, "buffer").subarray(0, KEY_BYTES);
-    const centred = vector.map((component, at) => component - (this.centre[at] as number));
+    const centred = vector.map((component, at) => component - (this.#centre[at] as number));
     const length = Math.hypot(...centred) ** 0.5;
-    const label =
-      this.#revive(key) ??
-      this.#append(
-        key,
-        Array.from(centred, (component) => component / (length || 1)),
-      );
-    this.#lengths[label] = length;
-    this.#slots[label] = slot;
+    const label = this.#slots.length;
+    const capacity = this.#graph.getMaxElements();
+    if (label >= capacity) this.#graph.resizeIndex(2 * capacity);
+    this.#graph.addPoint(
+      Array.from(centred, (component) => component / (length || 1)),
+      label,
+    );
+    this.#slots.push(slot);
+    this.#lengths.push(length);
     this.#labels.set(slot, label);
   }
 
@@ -117,10 +80,8 @@ export class Graph {
     const label = this.#labels.get(slot);
     if (label === undefined) return;
     this.#graph.markDelete(label);
-    this.#keys.fill(0, label * KEY_BYTES, (label + 1) * KEY_BYTES);
     this.#slots[label] = undefined;
     this.#labels.delete(slot);
-    this.unsaved++;
   }
 
   /** Returns the slots of approximately the nearest vectors, nearest first. */
@@ -128,8 +89,6 @@ export class Graph {
     checkVector(query, this.dimensions);
     const wanted = Math.min(Math.max(0, Math.floor(count)), this.live);
     if (wanted === 0) return new Uint32Array(0);
-    // The library resets it with every file that it reads.
-    this.#graph.setEf(SEARCH_EF);
     const { neighbors, distances } = this.#graph.searchKnn(Array.from(query), Math.min(SEARCH_EF, this.live));
     const found = neighbors.map((label, at) => ({
       slot: this.#slots[label],
@@ -139,48 +98,7 @@ export class Graph {
     const slots = found.flatMap(({ slot }) => slot ?? []);
     return Uint32Array.from(slots.slice(0, wanted));
   }
-
-  /** A vector that was dead when the file was written is marked already; the library refuses to mark it again. */
-  #markDeleted(label: number): void {
-    try {
-      this.#graph.markDelete(label);
-    } catch {
-      // It is marked already.
-    }
-  }
-
-  #revive(key: Uint8Array): number | undefined {
-    const name = digestName(key);
-    const labels = this.#revivable.get(name);
-    const label = labels?.pop();
-    if (labels?.length === 0) this.#revivable.delete(name);
-    if (label !== undefined) this.#graph.unmarkDelete(label);
-    return label;
-  }
-
-  #append(key: Uint8Array, vector: number[]): number {
-    const label = this.#slots.length;
-    const capacity = this.#graph.getMaxElements();
-    if (label >= capacity) this.#graph.resizeIndex(2 * Math.max(FIRST_CAPACITY, capacity));
-    this.#graph.addPoint(vector, label);
-    if ((label + 1) * KEY_BYTES > this.#keys.length) {
-      const larger = new Uint8Array(2 * Math.max(this.#keys.length, FIRST_CAPACITY * KEY_BYTES));
-      larger.set(this.#keys);
-      this.#keys = larger;
-    }
-    this.#keys.set(key, label * KEY_BYTES);
-    this.#slots.push(undefined);
-    this.unsaved++;
-    return label;
-  }
-
-  #keyOf(label: number): string {
-    return digestName(this.#keys.subarray(label * KEY_BYTES, (label + 1) * KEY_BYTES));
-  }
 }
-
-const digestName = (key: Uint8Array): string => Buffer.from(key).toString("latin1");
-const NO_KEY = "\0".repeat(KEY_BYTES);
 
 function checkSlot(slot: number): void {
   if (!(Number.isInteger(slot) && slot >= 0 && slot <= 0xffff_ffff))

@@ -1,6 +1,5 @@
 /**
- * index-folders.ts -- the folders of index files: `<root>/<namespace>` has the snapshot of the words, `<root>/<namespace>/<embedder>`
- * the graph of the vectors, so that no two indexes share a file.
+ * index-folders.ts -- the folders of index files: `<root>/<namespace>` has the snapshot of the words.
  *
  * No file is the only copy of anything. But the files hold words and vectors of memories, so they are deleted with their agent.
  */
@@ -9,9 +8,6 @@ import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 export const memoryFolder = (root: string, namespace: string): string => join(root, folderName(namespace));
-
-export const indexFolder = (root: string, { namespace, embedder }: { namespace: string; embedder: string }): string =>
-  join(memoryFolder(root, namespace), folderName(embedder));
 
 export async function removeIndexes(root: string, namespace: string): Promise<void> {
   await rm(memoryFolder(root, namespace), { recursive: true, force: true });

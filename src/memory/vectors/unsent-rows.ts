@@ -3,7 +3,7 @@
  *
  * A slot that changes several times waits once.
  */
-import type { GraphRequests } from "./graph-messages.ts";
+import type { GraphRequests } from "./graph-process.ts";
 
 /** Vectors per message, so that a search waits for a short message at most. */
 const BATCH = 64;

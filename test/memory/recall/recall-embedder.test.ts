@@ -272,7 +272,7 @@ describe("another vector index", () => {
   });
 
   it("returns the same recalls with a graph, and after the graph's process died", async () => {
-    const index = openSettledGraph(fixedEmbedder().dimensions, { waits: false, restartMs: 60_000 });
+    const index = openSettledGraph(fixedEmbedder().dimensions, { waits: false });
     const { memory, reports } = withIndex(() => index);
     const [key, weather] = [asking(["Where is the cellar key?"]), asking(["What of the weather?"])];
     const expected = [await open(filled()).memory.recall(key, live), await open(filled()).memory.recall(weather, live)];
