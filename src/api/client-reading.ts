@@ -40,7 +40,7 @@ export function createReadingClient(call: CallHost): Reading {
   };
 }
 
-type MemoryMethods = "memories" | "memoryPage" | "memory" | "searchMemory" | "memoryStats" | "memoryStory";
+type MemoryMethods = "memories" | "memoryPage" | "memory" | "searchMemory";
 
 function memoryClient(
   get: <T>(path: string, query?: Query, answerMs?: number) => Promise<T>,
@@ -52,8 +52,6 @@ function memoryClient(
     memory: (place, id) => get(pathOf(place, id), { shared: place.shared }),
     searchMemory: (place, query, limit) =>
       get(pathOf(place, "search"), { shared: place.shared, query, limit }, LONG_MS),
-    memoryStats: (place) => get(pathOf(place, "stats"), { shared: place.shared }, LONG_MS),
-    memoryStory: (place, id) => get(pathOf(place, id, "story"), { shared: place.shared }, LONG_MS),
   };
 }
 

@@ -1,8 +1,7 @@
 /** memory-routes.ts -- the HTTP routes of `Reading` for memory. */
 import { closed, flag, oneOf, type Schema, text } from "#util/schema.ts";
 import { MemoryList, MemoryPage, MemorySearch } from "#views/load-memory.ts";
-import { MemoryStats } from "#views/memory-stats.ts";
-import { MEMORY_KINDS, MemoryStory, MemoryView } from "#views/memory-view.ts";
+import { MEMORY_KINDS, MemoryView } from "#views/memory-view.ts";
 import { DEFAULT_PAGE, defineRoute, type Route } from "./route.ts";
 import { eventNumber, pageSize } from "./schemas.ts";
 
@@ -52,17 +51,6 @@ export const MEMORY_ROUTES: readonly Route[] = [
   defineRoute(
     {
       method: "GET",
-      path: "/v1/agents/:agent/memory/stats",
-      operation: "memoryStats",
-      summary: "Counts the rows of a memory, their size, and which were recalled how often.",
-      query: SharedQuery,
-      reply: MemoryStats,
-    },
-    ({ reading }, { params, query: { shared = false } }) => reading.memoryStats({ name: params.agent, shared }),
-  ),
-  defineRoute(
-    {
-      method: "GET",
       path: "/v1/agents/:agent/memory/:memory",
       operation: "memory",
       summary: "Returns one memory.",
@@ -71,17 +59,5 @@ export const MEMORY_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params, query: { shared = false } }) =>
       reading.memory({ name: params.agent, shared }, params.memory),
-  ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/memory/:memory/story",
-      operation: "memoryStory",
-      summary: "Explains why a memory exists, what it replaced, and which steps recalled it.",
-      query: SharedQuery,
-      reply: MemoryStory,
-    },
-    ({ reading }, { params, query: { shared = false } }) =>
-      reading.memoryStory({ name: params.agent, shared }, params.memory),
   ),
 ];

@@ -16,8 +16,7 @@ import type { FileStory } from "#views/file-story.ts";
 import type { FileList } from "#views/list-files.ts";
 import type { GoalsView, LoadedAgent } from "#views/load-agent.ts";
 import type { MemoryFilter, MemoryList, MemoryPage, MemoryPlace, MemorySearch } from "#views/load-memory.ts";
-import type { MemoryStats } from "#views/memory-stats.ts";
-import type { MemoryStory, MemoryView } from "#views/memory-view.ts";
+import type { MemoryView } from "#views/memory-view.ts";
 import type { PlanView } from "#views/plan-view.ts";
 import type { ReportFacts } from "#views/report-facts.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
@@ -69,8 +68,6 @@ export interface Reading {
   memory(place: MemoryPlace, id: string): Promise<MemoryView>;
   /** Returns the memories that the agent would recall for this query. `limit`: null for the number in the settings. */
   searchMemory(place: MemoryPlace, query: string, limit: number | null): Promise<MemorySearch>;
-  memoryStats(place: MemoryPlace): Promise<MemoryStats>;
-  memoryStory(place: MemoryPlace, id: string): Promise<MemoryStory>;
   /** Checks the hash chains and references of one agent. null checks the whole store. */
   verify(name: string | null): Promise<VerifyReport>;
 }

@@ -11,7 +11,7 @@ import { FileContent } from "#views/file-content.ts";
 import { FileStory } from "#views/file-story.ts";
 import { FileList } from "#views/list-files.ts";
 import { MemoryList, MemorySearch } from "#views/load-memory.ts";
-import { MemoryStory, MemoryView } from "#views/memory-view.ts";
+import { MemoryView } from "#views/memory-view.ts";
 import { FileVersionView } from "#views/parts.ts";
 import { PlanView } from "#views/plan-view.ts";
 import { ReportFacts } from "#views/report-facts.ts";
@@ -56,7 +56,6 @@ export const NAMED_SCHEMAS: Readonly<Record<string, Schema>> = {
     MemoryView,
     MemoryList,
     MemorySearch,
-    MemoryStory,
     PlanView,
     ReportFacts,
     RestorePlan,

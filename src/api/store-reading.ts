@@ -17,7 +17,7 @@ import { loadFileContent } from "#views/file-content.ts";
 import { latestFiles } from "#views/list-files.ts";
 import { findAgent, loadAgent, loadGoals, stateOf } from "#views/load-agent.ts";
 import { loadFileStory } from "#views/load-file-story.ts";
-import { findNamespace, listMemories, loadMemory, loadMemoryPage, loadMemoryStory } from "#views/load-memory.ts";
+import { findNamespace, listMemories, loadMemory, loadMemoryPage } from "#views/load-memory.ts";
 import { viewMemory, viewRecall } from "#views/memory-view.ts";
 import { loadPlan } from "#views/plan-view.ts";
 import { requireTaken } from "#views/require-taken.ts";
@@ -97,11 +97,6 @@ export function createStoreReading(parts: ReadingParts): Reading {
         });
       return { namespace: id, query, recalls: (await parts.recall(id, query, limit)).map(viewRecall) };
     },
-    memoryStats: async (place) => {
-      const { loadMemoryStats } = await import("#views/memory-stats.ts");
-      return loadMemoryStats(place, reader);
-    },
-    memoryStory: (place, id) => loadMemoryStory(place, id, reader),
     verify: async (name) => reader.verify(name === null ? undefined : (await find(name)).id),
   };
 }

@@ -1,19 +1,14 @@
-/** load-memory.ts -- loads memories from a store: pages, lists, one row, and why a row exists. */
+/** load-memory.ts -- loads memories from a store: pages, lists, and one row. */
 import { GoaldError } from "#core/errors.ts";
-import { isLive, SHARED_MEMORY, shownIds } from "#core/memory.ts";
+import { isLive, SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
-import { headOf, type Text } from "#core/text.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { count, described, listOf, open, type Static, text } from "#util/schema.ts";
 import { findMemory } from "./find-memory.ts";
 import { findAgent } from "./load-agent.ts";
-import { openTexts, wholeText } from "./long-text.ts";
-import { passageOf } from "./memory-passage.ts";
-import { type MemoryStory, MemoryView, RecallView, viewMemory } from "./memory-view.ts";
-import { allEvents } from "./read-log.ts";
-import { findStep } from "./step-view.ts";
+import { MemoryView, RecallView, viewMemory } from "./memory-view.ts";
 
 /** Which memory is read. */
 export interface MemoryPlace {
@@ -123,72 +118,3 @@ export async function loadMemory(
 
 /** `12`, `4.1` and `+3` are rows of the namespace; an id with a slash is whole. */
 export const wholeMemoryId = (id: string, namespace: string): string => (id.includes("/") ? id : `${namespace}/${id}`);
-
-type StoryReader = FindReader & Pick<StoreReader, "memory" | "read" | "files" | "blob">;
-
-export async function loadMemoryStory(place: MemoryPlace, id: string, reader: StoryReader): Promise<MemoryStory> {
-  const row = await loadMemory(place, id, reader);
-  const agent = (await findNamespace(reader, place)).row;
-  const before = await followChain(row, ({ supersedes }) => supersedes, reader);
-  const after = await followChain(row, ({ supersededBy }) => supersededBy, reader);
-  const [hiding] = row.forgotten === null ? after.slice(0, 1).filter(isHiding) : [];
-  return {
-    memory: { ...viewMemory(row), ...(hiding ? { hiddenInStep: hiding.step ?? 0 } : {}) },
-    step: await loadStepOf(row, reader),
-    before: before.map(viewMemory),
-    after: after.map(viewMemory),
-    recalledIn: agent ? await stepsThatRecalled(row, agent, reader) : [],
-  };
-}
-
-/** Longest chain of corrections that is followed. */
-const MAX_CHAIN = 50;
-
-async function followChain(
-  row: MemoryRow,
-  next: (row: MemoryRow) => string | null,
-  reader: StoryReader,
-): Promise<readonly MemoryRow[]> {
-  const rows: MemoryRow[] = [];
-  for (let id = next(row); id !== null && rows.length < MAX_CHAIN; ) {
-    const found = await findMemory(reader, id);
-    if (!found) break;
-    rows.push(found);
-    id = next(found);
-  }
-  return rows;
-}
-
-async function stepsThatRecalled(row: MemoryRow, agent: AgentRow, reader: StoryReader): Promise<readonly number[]> {
-  const steps = new Set<number>();
-  for await (const event of allEvents(reader, agent.id))
-    if (event.type === "model-asked" && shownIds(event).includes(row.id)) steps.add(event.step);
-  return [...steps];
-}
-
-async function loadStepOf(
-  { namespace, step, seq, text }: MemoryRow,
-  reader: StoryReader,
-): Promise<MemoryStory["step"]> {
-  if (step === null || step === 0) return null;
-  const found = await findStep(allEvents(reader, namespace), step, await reader.files(namespace));
-  if (!found) return null;
-  const { turn, thought, command, result, files } = found.view;
-  const [event] = await reader.read(namespace, seq - 1, 1);
-  // A person's message between two steps belongs to no command.
-  const isOfCommand = event !== undefined && "callId" in event;
-  const none = { thought: "", command: null, args: {}, status: null, from: null, passage: null, files: [] };
-  if (!isOfCommand) return { agent: namespace, step, turn, ...none };
-  return {
-    agent: namespace,
-    step,
-    turn,
-    thought: headOf(thought),
-    command: command?.name ?? null,
-    args: command?.args ?? {},
-    status: result?.status ?? null,
-    from: result?.source ?? null,
-    passage: result ? passageOf(wholeText((await openTexts(result.text, reader)) as Text), text) : null,
-    files: files.map(({ path }) => path),
-  };
-}

@@ -9,18 +9,15 @@ import {
   count,
   described,
   flag,
-  listOf,
   nullable,
   type ObjectSchema,
   oneOf,
   open,
-  recordOf,
   type SchemasOf,
   type Static,
   text,
   time,
 } from "#util/schema.ts";
-import { escapeUnseenInJson } from "#util/unseen.ts";
 import { OutsideSources } from "./parts.ts";
 
 export const MEMORY_KINDS = [
@@ -168,72 +165,3 @@ export function validityOf({ pinned, forgotten, supersededBy, closed, hiddenInSt
 
 /** "until step 41" */
 const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longer true" : `until step ${step}`);
-
-/** The whole row. */
-export function describeMemory(row: MemoryView): string {
-  const { id, kind, at, step, importance, source, supersedes, closed, forgotten, text } = row;
-  const validity = validityOf(row);
-  return [
-    `${id}  ${kind}, from ${describeOrigin(row)}, importance ${importance}`,
-    `${at}${step === null ? "" : `, step ${step}`}`,
-    ...(validity === "" ? [] : [validity]),
-    ...(source === null ? [] : [kind === "file_chunk" ? `Read from ${source}` : `Source: ${source}`]),
-    ...(supersedes === null ? [] : [`${kind === "forgetting" ? "Hides" : "Replaces"} ${supersedes}`]),
-    ...(closed ? [`Closed by the newer fact ${closed.by}`] : []),
-    ...(forgotten === null ? ["", text] : []),
-  ].join("\n");
-}
-
-const StepOfMemory = open({
-  agent: text,
-  step: count,
-  turn: count,
-  thought: text,
-  command: nullable(text),
-  args: recordOf({}),
-  status: nullable(text),
-  from: described(nullable(text), "Source of the text of the result."),
-  passage: described(nullable(text), "The part of the result from which the memory was made."),
-  files: listOf(text),
-});
-
-/** Why a memory exists, and where it was used. */
-export const MemoryStory = open({
-  memory: MemoryView,
-  step: described(nullable(StepOfMemory), "The step that left it; null for a memory that no step left."),
-  before: described(listOf(MemoryView), "Rows that it replaced, the newest first."),
-  after: described(listOf(MemoryView), "Rows that replaced it, the oldest first."),
-  recalledIn: described(listOf(count), "Steps of the agent whose prompt contained it."),
-});
-export type MemoryStory = Static<typeof MemoryStory>;
-
-const MAX_STEPS = 20;
-
-export function describeMemoryStory({ memory, step, before, after, recalledIn }: MemoryStory): string {
-  const lines = [describeMemory(memory), ""];
-  if (step) {
-    const { agent, turn, thought, command, args, status, from, passage, files } = step;
-    lines.push(`Left by step ${step.step} of ${agent} (turn ${turn}): goald show ${agent} --step ${step.step}`);
-    if (thought !== "") lines.push(`  Thought: ${oneLine(thought, 400)}`);
-    if (command !== null) lines.push(`  Command: ${command} ${oneLine(escapeUnseenInJson(JSON.stringify(args)), 300)}`);
-    if (status !== null) lines.push(`  Result: ${status}, from ${from}`);
-    if (passage !== null) lines.push(...passage.split("\n").map((line) => `  | ${line}`));
-    if (files.length > 0) lines.push(`  Files: ${files.join(", ")}`);
-  } else if (memory.step !== null) lines.push(`Left in step ${memory.step}.`);
-  else lines.push(memory.source === null ? "Added by a person." : `Read from ${memory.source}.`);
-  for (const row of before) lines.push(`Replaces ${row.id}: ${oneLine(row.text, 200)}`);
-  for (const row of after)
-    lines.push(
-      row.kind === "forgetting"
-        ? `Hidden by ${row.id}. To recall it again, forget that one.`
-        : `Replaced by ${row.id}: ${oneLine(row.text, 200)}`,
-    );
-  lines.push(recalledLine(recalledIn));
-  return lines.join("\n");
-}
-
-function recalledLine(steps: readonly number[]): string {
-  if (steps.length === 0) return "Never recalled.";
-  const more = steps.length > MAX_STEPS ? ` and ${steps.length - MAX_STEPS} earlier` : "";
-  return `Recalled in ${steps.length === 1 ? "step" : "steps"} ${steps.slice(-MAX_STEPS).join(", ")}${more}.`;
-}

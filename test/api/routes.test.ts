@@ -153,8 +153,6 @@ describe("a route", () => {
       [{ name: "t", shared: false }, "a b", null],
     ],
     ["GET", "/v1/agents/t/memory/t%2F4.1", undefined, "memory", [{ name: "t", shared: false }, "t/4.1"]],
-    ["GET", "/v1/agents/t/memory/stats", undefined, "memoryStats", [{ name: "t", shared: false }]],
-    ["GET", "/v1/agents/t/memory/+3/story", undefined, "memoryStory", [{ name: "t", shared: false }, "+3"]],
     ["POST", "/v1/reload", undefined, "reload", []],
     ["POST", "/v1/shutdown", { graceMs: 10 }, "shutdown", [10]],
   ];

@@ -62,7 +62,7 @@ describe("completion in bash", () => {
     ["the beginning of a value", ["logs", "--level", "e"], ["error"]],
     ["nothing for free text", ["run", "--name", ""], []],
     ["verbs below config", ["config", ""], ["list", "get", "set", "unset", "path"]],
-    ["verbs below memory", ["memory", "chef", "un"], ["unpin"]],
+    ["verbs below memory", ["memory", "chef", "fo"], ["forget"]],
     ["shells", ["completion", ""], ["bash", "zsh", "fish"]],
   ])("offers %s: %j", async (_title, words, offered) => {
     expect([...(await complete(...words))].sort()).toEqual([...offered].sort());

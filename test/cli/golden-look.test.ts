@@ -181,28 +181,13 @@ describe("what agents remember", () => {
       memory baker list --kind fact --json
       memory baker search 'when does the shop open'
       memory baker search 'when does the shop open' -n 2 --json
-      memory baker show 7
-      memory baker show baker/7 --json
-      memory baker why 7
-      memory baker why 7 --json
       memory baker add 'Ada leads the project' --pin
       memory baker add 'Rye is out' --fact --json
       memory baker correct 7 'The shop opens at ten'
       memory baker correct 7 'The shop opens at ten'
       memory baker correct +2 'Rye is back' --json
-      memory baker show 7
-      memory baker why +3
-      memory baker unpin +1
-      memory baker pin 13 19 --json
       memory baker forget +1 13
       memory baker forget 19 --json
-      memory baker show +1
-      memory baker show +1 --json
-      memory baker pin +1
-      memory baker stats
-      memory baker stats --json
-      memory baker show 999
-      memory baker show 999 --json
       memory baker forget other/2
       memory baker list -a
       memory baker list

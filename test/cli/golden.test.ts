@@ -12,9 +12,7 @@ const HELP = {
   "help-files": ["help files", "help why", "help diff", "help restore"],
   "help-memory": [
     "help memory",
-    ..."list search show why add correct pin unpin forget export import"
-      .split(" ")
-      .map((verb) => `help memory ${verb}`),
+    ..."list search add correct forget export import".split(" ").map((verb) => `help memory ${verb}`),
     "help ingest",
   ],
   "help-daemon": ["up", "down", "restart", "status", "reload"].map((verb) => `help ${verb}`),
@@ -87,7 +85,6 @@ const USAGE = `
   memory foo nonsense
   memory foo serch x
   memory foo search
-  memory foo show
   memory foo list --kind dream
   memory foo forget
   ingest foo

@@ -8,8 +8,7 @@ import { FileStory } from "#views/file-story.ts";
 import { FileList } from "#views/list-files.ts";
 import { GoalsView, LoadedAgent } from "#views/load-agent.ts";
 import { MemoryList, MemoryPage, type MemoryPlace, MemorySearch } from "#views/load-memory.ts";
-import { MemoryStats } from "#views/memory-stats.ts";
-import { MemoryStory, MemoryView } from "#views/memory-view.ts";
+import { MemoryView } from "#views/memory-view.ts";
 import { PlanView } from "#views/plan-view.ts";
 import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
@@ -54,8 +53,6 @@ export function fakeReading(
     memoryPage: reply("memoryPage", MemoryPage),
     memory: reply("memory", MemoryView),
     searchMemory: reply("searchMemory", MemorySearch),
-    memoryStats: reply("memoryStats", MemoryStats),
-    memoryStory: reply("memoryStory", MemoryStory),
     verify: reply("verify", VerifyView),
   };
 }

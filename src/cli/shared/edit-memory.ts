@@ -1,5 +1,5 @@
 /**
- * edit-memory.ts -- implements a person's changes of memories: add, correct, pin, unpin, forget.
+ * edit-memory.ts -- implements a person's changes of memories: add, correct, forget.
  *
  * A person's text has the highest trust and importance. A correction replaces the wrong row and every row that says the
  * same, which are never recalled again, and keeps the pin.
@@ -69,17 +69,6 @@ export async function correctMemory(
   });
 }
 
-export async function pinMemories(name: string, ids: readonly string[], options: MemoryOptions): Promise<number> {
-  return changeRows(name, ids, options, "Pinned", (row) => {
-    requireLive(row);
-    return { op: "pin", id: row.id };
-  });
-}
-
-export async function unpinMemories(name: string, ids: readonly string[], options: MemoryOptions): Promise<number> {
-  return changeRows(name, ids, options, "Unpinned", (row) => ({ op: "unpin", id: row.id }));
-}
-
 /** Erases texts and vectors permanently. The agent's log still contains the steps, which the output names. */
 export async function forgetMemories(name: string, ids: readonly string[], options: EditOptions): Promise<number> {
   return withSpace(name, options, async (space, context) => {
@@ -125,19 +114,6 @@ function describeLog(agent: string, steps: readonly number[]): string {
     `A part of a log cannot be deleted. To delete all of it: goald rm ${agent}` +
     (first > 1 ? `; to keep what came before, first goald fork ${agent} --step ${first - 1}.` : ".")
   );
-}
-
-async function changeRows(
-  name: string,
-  ids: readonly string[],
-  options: MemoryOptions,
-  done: string,
-  changeOf: (row: MemoryView) => MemoryChange,
-): Promise<number> {
-  return withSpace(name, options, async (space, context) => {
-    tellChanged(await changeAll(ids, space, context, changeOf), { done, also: done.toLowerCase() }, context);
-    return EXIT.ok;
-  });
 }
 
 async function changeAll(

@@ -54,7 +54,7 @@ export async function requireOwn(
   const owner = namespaceOf(wholeMemoryId(given, namespace));
   if (owner !== namespace && owner !== SHARED_MEMORY)
     throw new GoaldError("GOALD_USAGE", `The memory ${given} does not belong to ${namespace}.`, {
-      hint: `Name its agent: goald memory ${owner} show ${given}`,
+      hint: `It belongs to ${owner}: goald memory ${owner} list`,
     });
   return reading.memory(place, given);
 }

@@ -1,17 +1,9 @@
-/** read-memory.ts -- implements `goald memory <agent>` list, show, search and why, which take no lock. */
+/** read-memory.ts -- implements `goald memory <agent>` list and search, which take no lock. */
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import { describeMemoryStats } from "#views/memory-stats.ts";
-import {
-  describeMemoryStory,
-  MEMORY_HEAD,
-  MEMORY_KINDS,
-  memoryCells,
-  RECALL_HEAD,
-  recallCells,
-} from "#views/memory-view.ts";
+import { MEMORY_HEAD, MEMORY_KINDS, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
 import { openContext } from "./context.ts";
 import { type MemoryOptions, titleOf } from "./memory-space.ts";
 import { reading, withReading } from "./reading.ts";
@@ -43,15 +35,6 @@ export async function listMemories(name: string, options: ListOptions): Promise<
   });
 }
 
-export async function showMemory(name: string, id: string, { shared = false, ...options }: MemoryOptions) {
-  return reading(options, async (reading, { output, redact }) => {
-    const place = { name, shared };
-    if (output.json) output.data(redact(JSON.stringify(await reading.memory(place, id))));
-    else output.data(redact(clean(describeMemoryStory(await reading.memoryStory(place, id)))));
-    return EXIT.ok;
-  });
-}
-
 /** Returns the memories that the agent would recall for these words. Ctrl-C returns the results found so far. */
 export async function searchMemory(
   name: string,
@@ -78,20 +61,4 @@ export async function searchMemory(
     process.off("SIGINT", stop);
     context.output.close();
   }
-}
-
-export async function showMemoryStats(name: string, { shared = false, ...options }: MemoryOptions) {
-  return reading(options, async (reading, { output, redact }) => {
-    const stats = await reading.memoryStats({ name, shared });
-    output.data(redact(output.json ? JSON.stringify(stats) : clean(describeMemoryStats(stats))));
-    return EXIT.ok;
-  });
-}
-
-export async function whyMemory(name: string, id: string, { shared = false, ...options }: MemoryOptions) {
-  return reading(options, async (reading, { output, redact }) => {
-    const story = await reading.memoryStory({ name, shared }, id);
-    output.data(redact(output.json ? JSON.stringify(story) : clean(describeMemoryStory(story))));
-    return EXIT.ok;
-  });
 }

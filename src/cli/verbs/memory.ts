@@ -9,7 +9,6 @@ export const verb = defineVerb({
   examples: [
     "goald memory foo list",
     'goald memory foo search "opening hours"',
-    "goald memory foo why 12",
     'goald memory foo add "Ada leads the project" --pin',
     'goald memory foo correct 12 "It opens at nine"',
     "goald memory foo forget 12 13",
