@@ -23,6 +23,8 @@ export interface SupervisorParts extends Omit<RunnerParts, "draining" | "isolati
 
 /** Checked against the clock, because timers do not advance while the machine sleeps. */
 const LOOK_EVERY_MS = 15_000;
+/** A paused agent reads a message within this time. */
+const REST_MS = 5_000;
 
 export class Supervisor {
   readonly #parts: SupervisorParts;
@@ -178,11 +180,16 @@ export class Supervisor {
     return this.#runnerOf(id).pause(code, reason);
   }
 
-  /** Does this work while the agent does not run. Throws GOALD_CONFLICT for one that runs or waits for a time. */
+  /** Does this work while the agent does not run. Throws GOALD_CONFLICT for one that does not come to rest within seconds. */
   async hold<T>(id: string, work: () => Promise<T>): Promise<T> {
-    if (this.#runners.has(id))
+    const patience = new AbortController();
+    const atRest = this.#runners.get(id)?.settled();
+    await Promise.race([atRest, this.#parts.clock.sleep(REST_MS, patience.signal)]);
+    patience.abort();
+    const runner = this.#runnerOf(id);
+    if (runner.running)
       throw new GoaldError("GOALD_CONFLICT", `${id} is at work.`, { hint: `Pause it first: goald pause ${id}` });
-    return this.#runnerOf(id).hold(work);
+    return runner.hold(work);
   }
 
   /** Discards a removed agent and cuts off its current run. */

@@ -53,12 +53,26 @@ describe("a host that is asked to restore files", () => {
     const { promise: restoring, resolve: end } = Promise.withResolvers<string>();
     const held = host.supervisor.hold("foo", () => restoring);
     await host.control.resume("foo", { stepLimit: 9 });
-    await expect(host.control.restore("foo", { step: 1 })).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    const refused = expect(host.control.restore("foo", { step: 1 })).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    await world.clock.advance(5_000);
+    await refused;
     expect(world.model.requests).toHaveLength(2);
     end("done");
     expect(await held).toBe("done");
     await host.quiet();
     expect(world.model.requests).toHaveLength(3);
+  });
+
+  it("waits for an agent that is about to rest, such as one that reads a message", async () => {
+    const { host, text } = await makeWriter({ steps: 2 });
+    await host.quiet();
+    const { promise: reading, resolve: end } = Promise.withResolvers<void>();
+    const held = host.supervisor.hold("foo", () => reading);
+    const restored = host.control.restore("foo", { step: 1 });
+    end();
+    await held;
+    expect((await restored).step).toBe(1);
+    expect(text()).toBe("one");
   });
 
   it("passes on why a restoration failed, and the agent goes on later", async () => {
