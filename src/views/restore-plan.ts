@@ -71,7 +71,7 @@ export async function planRestore(
     if (bytes > MAX_BYTES) throw tooManyBytes();
   }
   const isNamed = ({ path }: { readonly path: string }): boolean =>
-    isOwnPath(path) && (isChosen(path, paths) || paths.some((chosen) => touches(chosen, path)));
+    isChosen(path, paths) || paths.some((chosen) => touches(chosen, path));
   return { lastStep, files, clones: clones.filter(isNamed), versions };
 }
 

@@ -150,7 +150,7 @@ describe("a clone", () => {
   ])("that %s is named as gone, and nothing of it comes back", async (_who, remove) => {
     await agent.write("notes.md", "one");
     await agent.clone("repositories/plain", CLONE);
-    await agent.write("repositories/plain/new.md", "mine");
+    await agent.write("repositories/plain/README.md", "# Mine\n");
     await remove();
     await agent.write("notes.md", "two");
     expect((await agent.restore(3)).clones).toEqual([{ path: "repositories/plain", isThere: false }]);

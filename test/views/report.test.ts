@@ -78,6 +78,24 @@ describe("the report of an agent that finished", () => {
     expect(report).toContain("## Failures\n\nNone.\n");
   });
 
+  it("names who changed a file, not who trusted its words", () => {
+    const trusted = { ...versions[0], path: "strings.txt", operation: "trust", step: 4, bytes: 0 } as FileVersion;
+    expect(reportOf(events, [...versions, trusted])).toMatch(
+      /- `strings\.txt`: 3 bytes, by the agent in step 1, 2026-/,
+    );
+  });
+
+  it("lists the source that was read last first, once, with the number of times", () => {
+    const read = (step: number, file: string) => [
+      ...call(step, "read_file", { file }),
+      finished(step, observed("text", { source: "workspace" })),
+    ];
+    const sources = reportOf([created(), ...read(1, "a.md"), ...read(2, "b.md"), ...read(3, "a.md")]);
+    expect(sources).toMatch(
+      /The newest first:\n\n- `a\.md` .* last in step 3, 2 times, .*\n- `b\.md` .* in step 2, 2026/,
+    );
+  });
+
   it("is identical when it is made again", () => {
     expect(reportOf(events, versions)).toBe(report);
   });
