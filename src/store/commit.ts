@@ -14,7 +14,6 @@ import type { Blobs } from "./blobs.ts";
 import { sha256, snapshotSha } from "./chain.ts";
 import { type CommitRows, digestOf, openFileInsert, sortBySeq } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
-import { openCurationChain } from "./curation-chain.ts";
 import { throwNoAgent } from "./failure.ts";
 import type { EventLog } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
@@ -27,7 +26,7 @@ import {
   type RowValues,
 } from "./memory-rows.ts";
 import { openPieces } from "./pieces.ts";
-import { isoTime, nameOfRow, sourcesText } from "./rows.ts";
+import { isoTime, sourcesText } from "./rows.ts";
 import { openReplacements } from "./same-rows.ts";
 
 const SNAPSHOTS_KEPT = 2;
@@ -79,7 +78,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
       if (content !== null && sha !== null) added += blobs.keepContent(sha, content);
     if (added > 0) queries.addStored.run(added, no);
     insertFiles(no, rows.files);
-    for (const memory of memories) addMemory(no, lease.agent, memory);
+    for (const memory of memories) addMemory(no, memory);
     pieces.supersede(no, commit.memories);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
@@ -117,15 +116,12 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
 }
 
 /** What a person corrected is never recalled again, also when the agent reads it again. */
-function openMemoryAdd(database: DatabaseSync): (agentNo: number, agent: string, memory: NewRow) => void {
+function openMemoryAdd(database: DatabaseSync): (agentNo: number, memory: NewRow) => void {
   const insert = openMemoryInsert(database);
   const { replaceAgain } = openReplacements(database);
-  const curations = openCurationChain(database);
-  return (agentNo, agent, memory) => {
+  return (agentNo, memory) => {
     insert(agentNo, memory);
-    const changes = replaceAgain(agentNo, memory);
-    if (changes.length > 0)
-      curations.append(agentNo, agent, { at: memory.at, key: `again/${nameOfRow(memory)}`, changes });
+    replaceAgain(agentNo, memory);
   };
 }
 

@@ -2,13 +2,12 @@
  * curate.ts -- changes that a person, or the import of files, makes in the memory of a namespace.
  *
  * Runs inside a transaction. Curations are not events: they need no lease, and they affect only what the agent recalls. Each call
- * is one link of the chain of curations (curation-chain.ts).
+ * leaves a row with its key and its results, so that a repeated call changes nothing.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
 import { prepare } from "./connection.ts";
-import { type Curated, openCurationChain, resultsOf, rowSha } from "./curation-chain.ts";
 import { openKnownKeys } from "./known-keys.ts";
 import {
   contentOf,
@@ -31,21 +30,22 @@ export type CurateMemories = (
 
 export function openCurations(database: DatabaseSync): CurateMemories {
   const namespaceNo = openNamespaces(database);
-  const chain = openCurationChain(database);
   const change = openChanges(database);
+  const find = prepare<{ readonly data: string }>(database, "SELECT data FROM curation WHERE agent_no = ? AND key = ?");
+  const keep = prepare(
+    database,
+    `INSERT INTO curation (agent_no, no, key, data)
+     VALUES (?1, (SELECT coalesce(max(no), 0) + 1 FROM curation WHERE agent_no = ?1), ?2, ?3)`,
+  );
 
   return (namespace, changes, key, at) => {
     const agentNo = namespaceNo(namespace);
     const time = isoTime(at);
-    const earlier = chain.byKey(agentNo, key);
-    if (earlier) return resultsOf(namespace, earlier.changes);
-    const done = changes.map((each) => change(agentNo, namespace, each, time));
-    const curated = done.flatMap(({ entries }) => entries);
-    if (curated.length > 0) chain.append(agentNo, namespace, { at: time, key, changes: curated });
-    return resultsOf(namespace, curated).map((result, place) => {
-      const alike = done[place]?.alike ?? [];
-      return alike.length === 0 ? result : { ...result, alike: alike.map((name) => `${namespace}/${name}`) };
-    });
+    const earlier = find.get(agentNo, key);
+    if (earlier) return JSON.parse(earlier.data) as readonly MemoryChanged[];
+    const results = changes.map((each) => change(agentNo, namespace, each, time));
+    if (results.length > 0) keep.run(agentNo, key, JSON.stringify(results));
+    return results;
   };
 }
 
@@ -78,20 +78,21 @@ function changeQueries(database: DatabaseSync) {
   };
 }
 
-/** The entries of one change in the chain, and the names of rows that are only alike. */
-interface Done {
-  readonly entries: readonly Curated[];
-  readonly alike: readonly string[];
-}
-const only = (entry: Curated): Done => ({ entries: [entry], alike: [] });
-
 const NOTHING_SAME: SameRows = { copies: [], alike: [] };
+
+function resultOf(namespace: string, name: string, isNew: boolean, same: SameRows = NOTHING_SAME): MemoryChanged {
+  const idOf = (row: string): string => `${namespace}/${row}`;
+  const result: { id: string; isNew: boolean; copies?: string[]; alike?: string[] } = { id: idOf(name), isNew };
+  if (same.copies.length > 0) result.copies = same.copies.map((copy) => idOf(copy.name));
+  if (same.alike.length > 0) result.alike = same.alike.map(idOf);
+  return result;
+}
 
 type Queries = ReturnType<typeof changeQueries>;
 
 function openChanges(
   database: DatabaseSync,
-): (agentNo: number, namespace: string, change: MemoryChange, at: string) => Done {
+): (agentNo: number, namespace: string, change: MemoryChange, at: string) => MemoryChanged {
   const queries = changeQueries(database);
   const sameRows = openSameRows(database);
   const add = openAdd(database, queries, sameRows);
@@ -103,36 +104,36 @@ function openChanges(
     if (hidden?.supersededBy === name) queries.show.run(agentNo, hidden.no);
   }
 
-  function forget(agentNo: number, row: CuratedRow, { by, copies }: MemoryChange & { readonly op: "forget" }): Done {
+  type Forgetting = MemoryChange & { readonly op: "forget" };
+  function forget(agentNo: number, namespace: string, row: CuratedRow, { by, copies }: Forgetting): MemoryChanged {
     const { no, name } = row;
     // What a person forgot stays forgotten by the person.
-    if (row.forgotten === by || row.forgotten === "person") return only({ op: "known", id: name });
+    if (row.forgotten === by || row.forgotten === "person") return resultOf(namespace, name, false);
     // Searched before the text is erased.
     const same = copies === true && row.forgotten === null ? sameRows.find(agentNo, no) : NOTHING_SAME;
     for (const erased of [row, ...same.copies]) {
       queries.forget.run(agentNo, erased.no, by);
       showHidden(agentNo, erased.name);
     }
-    const entry = { op: "forget", id: name, by } as const;
-    const entries = same.copies.map((copy): Curated => ({ ...entry, id: copy.name, copyOf: name }));
-    return { entries: [entry, ...entries], alike: same.alike };
+    return resultOf(namespace, name, true, same);
   }
 
   return (agentNo, namespace, change, at) => {
     if (change.op === "add") return add(agentNo, namespace, change, at);
     const name = nameOf(namespace, change.id) ?? throwNoMemory(change.id);
     const row = queries.row(agentNo, name) ?? throwNoMemory(change.id);
-    if (change.op === "forget") return forget(agentNo, row, change);
+    if (change.op === "forget") return forget(agentNo, namespace, row, change);
     if (row.forgotten !== null) throw forgottenError(change.id);
     const pinned = change.op === "pin" ? 1 : 0;
-    if (row.pinned === pinned) return only({ op: "known", id: name });
+    if (row.pinned === pinned) return resultOf(namespace, name, false);
     if (pinned === 1) requireLive(queries, agentNo, name, namespace);
     queries.pin.run(agentNo, row.no, pinned);
-    return only({ op: change.op, id: name });
+    return resultOf(namespace, name, true);
   };
 }
 
-type Add = (agentNo: number, namespace: string, memory: MemoryChange & { readonly op: "add" }, at: string) => Done;
+type Adding = MemoryChange & { readonly op: "add" };
+type Add = (agentNo: number, namespace: string, memory: Adding, at: string) => MemoryChanged;
 
 function openAdd(database: DatabaseSync, queries: Queries, sameRows: SameRowFinder): Add {
   const insert = openMemoryInsert(database);
@@ -141,7 +142,7 @@ function openAdd(database: DatabaseSync, queries: Queries, sameRows: SameRowFind
 
   return (agentNo, namespace, memory, at) => {
     const known = memory.key === undefined ? undefined : findKnown(agentNo, memory.key);
-    if (known) return only({ op: "known", id: known.name });
+    if (known) return resultOf(namespace, known.name, false);
     const content = contentOf(memory, namespace);
     const { supersedes, text } = content;
     const older = supersedes === null ? undefined : requireLive(queries, agentNo, supersedes, namespace);
@@ -149,18 +150,18 @@ function openAdd(database: DatabaseSync, queries: Queries, sameRows: SameRowFind
     const numbers = queries.numbers.get(agentNo) ?? { made: 1, seq: 0 };
     const row: NewRow = { ...numbers, ordinal: null, step: null, namespace, kind, importance, trust, at, ...content };
     const name = nameOfRow(row);
-    const added: Curated = { op: "add", id: name, sha: rowSha(row) };
     if (trust === "person") replacements.lift(agentNo, text);
     if (!older || memory.copies !== true) {
       insert(agentNo, row);
-      return { entries: [added, ...replacements.replaceAgain(agentNo, row)], alike: [] };
+      replacements.replaceAgain(agentNo, row);
+      return resultOf(namespace, name, true);
     }
-    const { copies, alike } = sameRows.find(agentNo, older.no, text);
+    const same = sameRows.find(agentNo, older.no, text);
     const hash = correctedHash(older.text, text);
     insert(agentNo, row);
     replacements.mark(older, hash);
-    for (const copy of copies) replacements.replace(agentNo, copy, name, hash);
-    return { entries: [added, ...copies.map((copy): Curated => ({ op: "replace", id: copy.name, by: name }))], alike };
+    for (const copy of same.copies) replacements.replace(agentNo, copy, name, hash);
+    return resultOf(namespace, name, true, same);
   };
 }
 

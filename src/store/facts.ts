@@ -1,7 +1,7 @@
 /**
  * facts.ts -- which facts of a namespace hold: of the rows with one key and trust each is closed by the next.
  *
- * The mark of a closed row follows from the rows, so that a fork can set it anew and verify can check it. Rows made from
+ * The mark of a closed row follows from the rows, so that a fork can set it anew. Rows made from
  * events come in the order of their events; one that a person added comes after the events before it.
  */
 import type { DatabaseSync } from "node:sqlite";
@@ -21,16 +21,6 @@ export function openFactMarks(database: DatabaseSync): (agentNo: number) => void
      FROM (${CLOSINGS}) AS closing WHERE memory.no = closing.no`,
   );
   return (agentNo) => void mark.run(agentNo);
-}
-
-/** Returns the names of the rows whose mark does not follow from the rows of the namespace. */
-export function findWrongMarks(database: DatabaseSync, agentNo: number): readonly string[] {
-  const wrong = prepare<{ readonly name: string }>(
-    database,
-    `SELECT memory.name AS name FROM memory LEFT JOIN (${CLOSINGS}) AS closing USING (no)
-     WHERE agent_no = ?1 AND (memory.closed_by IS NOT closing.closed_by OR memory.closed_step IS NOT closing.closed_step)`,
-  );
-  return wrong.all(agentNo).map(({ name }) => name);
 }
 
 /** Finds the newest row with a key and a trust. */

@@ -63,7 +63,7 @@ export function openForks(database: DatabaseSync, log: EventLog, note: NoteHead)
       epoch,
       sealOf({ ...row, createdAt }),
     );
-    copyMemories({ no, id, sourceNo, head: fork.head }, `fork ${key}`, createdAt);
+    copyMemories({ no, id, sourceNo, head: fork.head });
     queries.copyFiles.run(no, sourceNo, fork.head);
     appendAll(no, id, past, fork);
     return id;

@@ -1,9 +1,9 @@
 /**
  * memory-rows.ts -- writes rows of memory and finds them by name.
  *
- * A row that was committed with an event has the event's number and an ordinal, and the commit's digest covers it. A row that
- * a person added has the number `made`, and the chain of curations covers it (curate.ts). Both cover a salted hash of the
- * text instead of the text, so that a forgotten text can be overwritten and the rest of the row can still be checked.
+ * A row that was committed with an event has the event's number and an ordinal, and the commit's digest covers it, with a salted hash
+ * of the text instead of the text: so a forgotten text can be overwritten and the rest of the row can still be checked. A row that
+ * a person added has the number `made`.
  */
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";

@@ -20,7 +20,6 @@ const OWNED = [
   "memory",
   "file_version",
   "curation",
-  "curated",
   "timer",
   "reference",
 ] as const;

@@ -9,7 +9,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { compareWords, isAboutResult, joinNumbers, type Statement, statementOf } from "#core/same-statement.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import type { Curated } from "./curation-chain.ts";
 import { NEXT_CHANGE, type NewRow, openMemoryByName } from "./memory-rows.ts";
 import { nameOfRow } from "./rows.ts";
 
@@ -140,8 +139,8 @@ export interface Replacements {
   replace(agentNo: number, row: Pick<SameRow, "no">, by: string, hash: string): void;
   /** Marks the row that a correction names, which `supersedes` links already. */
   mark(row: Pick<SameRow, "no">, hash: string): void;
-  /** Replaces a new row, by others than a person, that says the same as one that a person corrected. Returns its entry in the chain. */
-  replaceAgain(agentNo: number, row: NewRow): readonly Curated[];
+  /** Replaces a new row, by others than a person, that says the same as one that a person corrected. */
+  replaceAgain(agentNo: number, row: NewRow): void;
   /** A person says it again: later rows with this text stay. */
   lift(agentNo: number, text: string): void;
 }
@@ -169,16 +168,14 @@ export function openReplacements(database: DatabaseSync): Replacements {
     replace: replaceRow,
     mark: ({ no }, hash) => void mark.run(no, hash),
     replaceAgain(agentNo, row) {
-      if (row.trust === "person" || !hasAny.get(agentNo)) return [];
-      const name = nameOfRow(row);
+      if (row.trust === "person" || !hasAny.get(agentNo)) return;
       for (const hash of correctedHashes(row.text)) {
         const found = find.get(agentNo, hash);
-        const inserted = found && byName(agentNo, name);
+        const inserted = found && byName(agentNo, nameOfRow(row));
         if (!found || !inserted) continue;
         replaceRow(agentNo, inserted, found.by, hash);
-        return [{ op: "replace", id: name, by: found.by }];
+        return;
       }
-      return [];
     },
     lift(agentNo, text) {
       if (!hasAny.get(agentNo)) return;

@@ -161,20 +161,14 @@ CREATE INDEX memory_key ON memory (agent_no, key, change) WHERE key IS NOT NULL;
 CREATE INDEX memory_piece ON memory (agent_no, source) WHERE kind = 'piece' AND superseded_by IS NULL AND forgotten IS NULL;
 CREATE INDEX memory_fact ON memory (agent_no, fact_key, trust) WHERE fact_key IS NOT NULL;
 
-CREATE TABLE curation (                     -- changes of a namespace by people, in a hash chain of their own
+CREATE TABLE curation (                     -- changes of a namespace by people
   agent_no INTEGER NOT NULL,
   no       INTEGER NOT NULL,
   key      TEXT NOT NULL,
-  data     TEXT NOT NULL,                   -- canonical JSON, see curate.ts
-  sha      TEXT NOT NULL,                   -- its link in the chain
+  data     TEXT NOT NULL,                   -- JSON of its results, see curate.ts
   PRIMARY KEY (agent_no, no),
   UNIQUE (agent_no, key)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE curated (                      -- the end of that chain
-  agent_no INTEGER PRIMARY KEY,
-  no       INTEGER NOT NULL,
-  sha      TEXT NOT NULL
-) STRICT;
 
 CREATE TABLE remote (                       -- see remote.ts
   place     TEXT NOT NULL,                  -- which index
