@@ -14,7 +14,7 @@ import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { CellAskLine, CellEndLine } from "./cell-lines.ts";
 
-export const CASSETTE_VERSION = 2;
+export const RECORDING_VERSION = 1;
 
 /** Exact bytes in the most readable form: a JSON value that prints unchanged, a text, or base64. */
 export type Body = { readonly json: unknown } | { readonly text: string } | { readonly base64: string };
@@ -27,7 +27,8 @@ export type FileLine = { readonly path: string } & (
 );
 
 export interface Header {
-  readonly cassette: number;
+  /** Version of the format. */
+  readonly recording: number;
   readonly goald: string;
 }
 

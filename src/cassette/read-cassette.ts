@@ -3,11 +3,11 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 import { GoaldError } from "#core/errors.ts";
 import { findLineProblem } from "./check-line.ts";
 import {
-  CASSETTE_VERSION,
   type Cassette,
   type EndLine,
   type Header,
   type Line,
+  RECORDING_VERSION,
   type Session,
   type SessionLine,
 } from "./format.ts";
@@ -32,9 +32,9 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
     .slice(0, -1)
     .map((line, at) => parse(line, at + 1, path));
   const header = first as Partial<Header> | undefined;
-  if (typeof header?.cassette !== "number") throw noCassette(path, "Its first line does not say that it is one.");
-  if (header.cassette !== CASSETTE_VERSION)
-    throw noCassette(path, `It has version ${header.cassette}; this goald reads version ${CASSETTE_VERSION}.`);
+  if (typeof header?.recording !== "number") throw noCassette(path, "Its first line does not say that it is one.");
+  if (header.recording !== RECORDING_VERSION)
+    throw noCassette(path, `It has version ${header.recording}; this goald reads version ${RECORDING_VERSION}.`);
   const sessions: { start: SessionLine; lines: Line[]; end: EndLine | undefined }[] = [];
   for (const [index, line] of (rest as Line[]).entries()) {
     const problem = findLineProblem(line);

@@ -6,7 +6,7 @@
 import { closeSync, constants, existsSync, fchmodSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
-import { CASSETTE_VERSION, type Header, headOf, type Line, ofType, type Session } from "./format.ts";
+import { type Header, headOf, type Line, ofType, RECORDING_VERSION, type Session } from "./format.ts";
 import { readSessions } from "./read-cassette.ts";
 
 export interface RecordingFile {
@@ -25,7 +25,7 @@ export function createRecordingFile(path: string, version: string): RecordingFil
     });
   const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants;
   const file = opened(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW);
-  file.write({ cassette: CASSETTE_VERSION, goald: version });
+  file.write({ recording: RECORDING_VERSION, goald: version });
   return file;
 }
 

@@ -88,7 +88,7 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksForEach<Eve
   "agent-started": { ...OF_CALL, child: { approve: "fixed" } },
   "agent-told": { ...OF_CALL, text: "text" },
   "agent-ended": {},
-  "agent-reported": { standing: "fixed", observation: OBSERVATION },
+  "agent-reported": { status: "fixed", observation: OBSERVATION },
   "task-received": { text: "text" },
 };
 

@@ -53,11 +53,11 @@ export function spentOf(state: AgentState): Spending {
 /** Counts the whole allowance of each working sub-agent, and the actual spending of the others. */
 export function spentByOthers({ children, endedSpent }: AgentState): Spending {
   let { steps, tokens, usd } = endedSpent;
-  for (const { isWorking, reach, spent } of Object.values(children)) {
+  for (const { isWorking, limits, spent } of Object.values(children)) {
     const most = (allowed: number | null, told: number): number => (isWorking ? Math.max(allowed ?? 0, told) : told);
-    steps += most(reach.stepLimit, spent.steps);
-    tokens += most(reach.tokenLimit, spent.tokens);
-    usd += most(reach.budgetUsd, spent.usd);
+    steps += most(limits.stepLimit, spent.steps);
+    tokens += most(limits.tokenLimit, spent.tokens);
+    usd += most(limits.budgetUsd, spent.usd);
   }
   return { steps, tokens, usd };
 }

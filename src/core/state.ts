@@ -17,7 +17,7 @@ import type { ChildAccount, Origin, Spending } from "./subagents/subagent-event.
 import type { TurnMemory } from "./turn-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 14;
+export const STATE_VERSION = 15;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";
@@ -94,7 +94,7 @@ export interface AgentState {
   /** The parent; null when a person started the agent. */
   readonly startedBy: Origin | null;
   /** Tasks received from the parent, the first one included. */
-  readonly heard: number;
+  readonly tasksReceived: number;
   /** Files changed in this turn, newest last, for a sub-agent's report to its parent. */
   readonly made: readonly string[];
   /** Sub-agents that have not ended, by id. */
@@ -158,7 +158,7 @@ export const initialState: AgentState = {
   cutOffAt: 0,
   deathSeenAt: 0,
   startedBy: null,
-  heard: 0,
+  tasksReceived: 0,
   made: [],
   children: {},
   endedSpent: NOTHING_SPENT,

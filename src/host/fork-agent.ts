@@ -98,10 +98,10 @@ function newEvents(
 }
 
 /** The original keeps its sub-agents, so the fork reserves nothing for them. */
-function staysBehind(agent: string, { told, spent }: ChildAccount, source: string): InboxMessage {
+function staysBehind(agent: string, { tasksSent, spent }: ChildAccount, source: string): InboxMessage {
   const text = `It works for ${source}, which you were forked from, and not for you.`;
   const observation = { status: "failed", code: "agent-removed", text, source: "goald", artifacts: [] } as const;
-  return { type: "report", agent, standing: "ended", heard: told, spent, observation };
+  return { type: "report", agent, status: "ended", tasksReceived: tasksSent, spent, observation };
 }
 
 /** Writes all files of the fork's history, including goald's own. Returns their number. */

@@ -92,7 +92,7 @@ function logEvent(log: Log, agent: string, event: RecordedEvent): void {
       log.info({ agent, seq, other: event.agent }, type);
       return;
     case "agent-reported":
-      log.info({ agent, seq, other: event.agent, standing: event.standing }, type);
+      log.info({ agent, seq, other: event.agent, status: event.status }, type);
       return;
     case "approval-asked":
     case "agent-created":

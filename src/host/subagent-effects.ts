@@ -36,7 +36,13 @@ export async function tellRemoval(
   if (row.parent === null) return;
   const text = "It was removed by a person. Its files stay where they are, unless those were removed, too.";
   const observation = { status: "failed", code: "agent-removed", text, source: "goald", artifacts: [] } as const;
-  const told = { agent: row.id, standing: "ended", heard: state.heard, spent: spentOf(state), observation } as const;
+  const told = {
+    agent: row.id,
+    status: "ended",
+    tasksReceived: state.tasksReceived,
+    spent: spentOf(state),
+    observation,
+  } as const;
   await store.deliver(
     row.parent,
     `removed/${row.id}/${row.createdAt}`,

@@ -55,7 +55,7 @@ export function renderSituation(
     folder === "" ? "" : fillTemplate(words.folder, { files: delimitText("data", folder) }),
     left.length === 0 ? "" : fillTemplate(words["limits-left"], { left: left.join(", ") }),
     helpers === "" ? "" : fillTemplate(words["helpers-at-work"], { helpers }),
-    ...(isEnding(state, step) ? renderEnding(state, words[lastSteps], words) : []),
+    ...(isStopping(state, step) ? renderEnding(state, words[lastSteps], words) : []),
   ]
     .filter((line) => line !== "")
     .join("\n");
@@ -86,7 +86,7 @@ function listLimits(state: AgentState, step: number): readonly string[] {
 }
 
 /** Whether a limit ends within two steps, by what the steps so far took. */
-function isEnding(state: AgentState, step: number): boolean {
+function isStopping(state: AgentState, step: number): boolean {
   const { tokenLimit, budgetUsd } = state.settings;
   const spent = spentOf(state);
   const takenByTwo = (all: number): number => (2 * all) / Math.max(1, spent.steps);
@@ -103,7 +103,7 @@ function listHelpers({ children }: AgentState): string {
   return [...(all.length > shown.length ? [`${all.length - shown.length} others`] : []), ...shown].join(", ");
 }
 
-function standingOf({ isWorking, isEnding: isBeingEnded, isPaused }: ChildAccount): string {
+function standingOf({ isWorking, isStopping: isBeingEnded, isPaused }: ChildAccount): string {
   if (isBeingEnded) return "is being ended";
   if (isPaused) return "is paused";
   return isWorking ? "works" : "is done";

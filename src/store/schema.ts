@@ -123,7 +123,7 @@ const notUpgraded = (found: number, newest: number): GoaldError =>
     },
   );
 
-/** Goalds before the first release noted versions 1 to 4 in `meta.schema`, and no application id. */
+/** Goalds before the first release noted versions 1 to 4 in `meta.schema`, and no application id or another one. */
 function unreleased(path: string): GoaldError {
   const quoted = `'${path.replaceAll("'", "'\\''")}'`;
   return new GoaldError(

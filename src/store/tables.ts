@@ -5,8 +5,8 @@
  * other table is a source of truth.
  */
 
-/** `PRAGMA application_id` of a goald store: "gold" in ASCII. */
-export const APPLICATION_ID = 0x676f6c64;
+/** `PRAGMA application_id` of a goald store: "goad" in ASCII. */
+export const APPLICATION_ID = 0x676f6164;
 
 /** Stands for an agent's number in rows of the shared memory. */
 export const SHARED_NO = 0;

@@ -84,7 +84,7 @@ describe("a recording from a stranger", () => {
     await large.truncate(10e9);
     for (const name of ["/dev/zero", "pipe", "tmp", "large"])
       await expectRefused(name, "GOALD_FILE", /it is not a regular file|more than 268435456|is a directory/i);
-    await writeFile(at("deep"), `{"cassette":2,"goald":"x"}\n${"[".repeat(1e6)}${"]".repeat(1e6)}\n`);
+    await writeFile(at("deep"), `{"recording":1,"goald":"x"}\n${"[".repeat(1e6)}${"]".repeat(1e6)}\n`);
     await expectRefused("deep", "GOALD_REPLAY", /./);
   });
 });

@@ -11,7 +11,7 @@ const RECORDING = join(mkdtempSync(join(tmpdir(), "goald-owners-")), "recording.
 writeFileSync(
   RECORDING,
   `${[
-    { cassette: 2, goald: "0.1.0" },
+    { recording: 1, goald: "0.1.0" },
     {
       ...{
         type: "session",

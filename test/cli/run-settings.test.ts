@@ -13,11 +13,11 @@ const ANN: ChildAccount = {
   name: "Ann",
   task: "t",
   callId: "c1",
-  told: 1,
+  tasksSent: 1,
   isWorking: false,
   isPaused: false,
-  isEnding: false,
-  reach: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
+  isStopping: false,
+  limits: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
   spent: { steps: 40, tokens: 0, usd: 0 },
 };
 

@@ -103,7 +103,9 @@ function expectOnce({ logs, agents, unread, problems, file }: Omit<Outcome, "kil
     "agent-told",
     "agent-ended",
   ]);
-  const heard = t.flatMap((event) => (event.type === "agent-reported" ? [`${event.agent} ${event.heard}`] : []));
+  const heard = t.flatMap((event) =>
+    event.type === "agent-reported" ? [`${event.agent} ${event.tasksReceived}`] : [],
+  );
   expect(heard).toEqual(["t-ann 1", "t-bo 1", "t-ann 2"]);
   const answers = t.flatMap((event) => (event.type === "command-finished" ? [String(event.observation.text)] : []));
   expect(answers).toHaveLength(5);

@@ -192,7 +192,7 @@ describe("the exit code", () => {
     const file = join(goald.cwd, "cut.ndjson");
     await writeFile(
       file,
-      [{ cassette: 2, goald: "0.1.0" }, session].map((line) => `${JSON.stringify(line)}\n`).join(""),
+      [{ recording: 1, goald: "0.1.0" }, session].map((line) => `${JSON.stringify(line)}\n`).join(""),
     );
     expect(errorOf(endedWith(1, await goald.ask(["replay", file, "--json"])))).toEqual({
       code: "GOALD_REPLAY",

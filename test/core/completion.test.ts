@@ -32,8 +32,8 @@ const refusals = (count: number, from = 1): readonly NewEvent[] =>
   Array.from({ length: count }, (_, at) => [...asks(from + at), refused(from + at)]).flat();
 const next = (...events: readonly NewEvent[]) => decide(replay(given.log(given.created(), ...events)), RULES, NOW);
 const helpers = [startedAgent("foo-ann"), startedAgent("foo-bo", 1, { name: "Bo" })];
-const paused = (agent: string): NewEvent => report({ agent, standing: "paused" });
-const finished = (agent: string): NewEvent => report({ agent, standing: "finished", heard: 1 });
+const paused = (agent: string): NewEvent => report({ agent, status: "paused" });
+const finished = (agent: string): NewEvent => report({ agent, status: "finished", tasksReceived: 1 });
 
 describe("a request to end the turn", () => {
   it("is refused while sub-agents work, with their names", () => {

@@ -55,7 +55,7 @@ describe("the fold of a log with every type of event", () => {
     for (const type of Object.keys(EVENT_FIELDS)) {
       const changed = foldOf(events, (state, event) => {
         const after = evolve(state, event);
-        return event.type === type ? { ...after, heard: after.heard + 1 } : after;
+        return event.type === type ? { ...after, tasksReceived: after.tasksReceived + 1 } : after;
       });
       expect(adviceFor(kept, changed)).toMatch(/raise STATE_VERSION/);
     }

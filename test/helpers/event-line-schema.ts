@@ -252,7 +252,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     required: {
       agent: string,
       standing: { enum: ["finished", "paused", "ended", "accounts"] },
-      heard: positive,
+      tasksReceived: positive,
       spent,
     },
     optional: { observation },

@@ -60,8 +60,8 @@ export const SPENT: Spending = { steps: 3, tokens: 300, usd: 0.5 };
 export const report = (change: Partial<EventOf<"agent-reported">> = {}): EventOf<"agent-reported"> => ({
   type: "agent-reported",
   agent: "foo-ann",
-  standing: "finished",
-  heard: 1,
+  status: "finished",
+  tasksReceived: 1,
   spent: SPENT,
   ...change,
 });
@@ -77,7 +77,7 @@ export const agentTold = (step = 2): NewEvent => ({
   callId: `c${step}`,
   agent: "foo-ann",
   text: "more",
-  reach: { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null },
+  limits: { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null },
 });
 export const ended: NewEvent = { type: "agent-ended", agent: "foo-ann", reason: "enough" };
 export const stateOf = (...events: readonly NewEvent[]): AgentState => replay(log(...events));

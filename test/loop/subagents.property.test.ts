@@ -68,7 +68,7 @@ async function describeOutcome(loop: Loop) {
     results: (await resultsOf(loop)).toSorted(),
     tasks: (await eventsOf(loop, "foo-ann", "task-received")).map(({ text }) => text),
     turns: (await eventsOf(loop, "foo-ann", "turn-finished")).length,
-    reports: (await eventsOf(loop, "foo", "agent-reported")).map(({ agent, standing: how }) => `${agent} ${how}`),
+    reports: (await eventsOf(loop, "foo", "agent-reported")).map(({ agent, status: how }) => `${agent} ${how}`),
     spent: spentOf(state),
     children: Object.keys(state.children),
     standing: await standing(loop, "foo"),
@@ -144,7 +144,9 @@ describe("a power cut at every commit of an agent that receives all answers late
       );
       if (isCut) await runLate(loop);
       const reports = await eventsOf(loop, "foo", "agent-reported");
-      const said = reports.map(({ agent, heard, observation }) => `${agent} ${heard} ${observation?.source}`);
+      const said = reports.map(
+        ({ agent, tasksReceived, observation }) => `${agent} ${tasksReceived} ${observation?.source}`,
+      );
       // Both tasks were there before Ann began, so she gives one answer, to the newer task.
       expect(said.toSorted()).toEqual(["foo-ann 2 agent", "foo-bo 1 agent"]);
       expect((await resultsOf(loop)).filter((text) => text.includes("is working"))).toHaveLength(3);

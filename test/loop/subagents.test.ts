@@ -85,7 +85,7 @@ describe("start_agent", () => {
     expect(late).toContain("Ann (key foo-ann) is working. Its answer will come");
     await loop.runAll();
     const reports = await eventsOf(loop, "foo", "agent-reported");
-    expect(reports).toMatchObject([{ agent: "foo-ann", standing: "finished", observation: { source: "agent" } }]);
+    expect(reports).toMatchObject([{ agent: "foo-ann", status: "finished", observation: { source: "agent" } }]);
     expect(await standing(loop, "foo")).toBe("resting");
   });
 
@@ -304,7 +304,7 @@ describe("a person's own command", () => {
     ],
     [
       "cannot send a task as the parent",
-      { kind: "send", to: "foo", key: "k", message: { type: "task", from: "x", text: "x", outside: [], reach: {} } },
+      { kind: "send", to: "foo", key: "k", message: { type: "task", from: "x", text: "x", outside: [], limits: {} } },
     ],
     [
       "cannot approve a command",
@@ -317,7 +317,7 @@ describe("a person's own command", () => {
         kind: "send",
         to: "foo",
         key: "k",
-        message: { type: "report", agent: "x", standing: "ended", heard: 1, spent: {}, observation: null },
+        message: { type: "report", agent: "x", status: "ended", tasksReceived: 1, spent: {}, observation: null },
       },
     ],
     ["cannot start an agent without a task", { kind: "start", name: "X" }],

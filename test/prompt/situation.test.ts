@@ -20,11 +20,11 @@ const helper = (changes: Partial<ChildAccount>): ChildAccount => ({
   name: "Ann",
   task: "look",
   callId: "c1",
-  told: 1,
+  tasksSent: 1,
   isWorking: true,
   isPaused: false,
-  isEnding: false,
-  reach: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
+  isStopping: false,
+  limits: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
   spent: { steps: 0, tokens: 0, usd: 0 },
   ...changes,
 });
@@ -44,12 +44,12 @@ describe("the situation in the last message", () => {
   });
 
   it("counts what helpers may still spend as spent", () => {
-    const reach = { stepLimit: 5, tokenLimit: null, budgetUsd: null, deadline: null };
-    const children = { ann: helper({ reach }) };
+    const limits = { stepLimit: 5, tokenLimit: null, budgetUsd: null, deadline: null };
+    const children = { ann: helper({ limits }) };
     expect(situation(withLimits({ stepLimit: 12 }, { step: 3, children }))).toContain("4 of 12 steps");
   });
 
-  it.each<[title: string, state: AgentState, isEnding: boolean]>([
+  it.each<[title: string, state: AgentState, isStopping: boolean]>([
     ["in the last step but two", withLimits({ stepLimit: 10 }, { step: 7 }), false],
     ["in the last step but one", withLimits({ stepLimit: 10 }, { step: 8 }), true],
     ["in the last step", withLimits({ stepLimit: 10 }, { step: 9 }), true],
@@ -58,15 +58,15 @@ describe("the situation in the last message", () => {
     ["with money for less than two steps", withLimits({ budgetUsd: 1.1 }, spending(10, 1000, 1)), true],
     ["at the first step of few tokens", withLimits({ tokenLimit: 100 }), false],
     ["without limits", withLimits({}, spending(10, 1000, 1)), false],
-  ])("asks to write down what there is near the end only: %s", (_title, state, isEnding) => {
-    expect(situation(state).includes("write down what there is now, then finish")).toBe(isEnding);
+  ])("asks to write down what there is near the end only: %s", (_title, state, isStopping) => {
+    expect(situation(state).includes("write down what there is now, then finish")).toBe(isStopping);
   });
 
   it("lists helpers with what they do", () => {
     const children = {
       "t-ann": helper({}),
       "t-bo": helper({ isWorking: false }),
-      "t-cy": helper({ isEnding: true }),
+      "t-cy": helper({ isStopping: true }),
       "t-di": helper({ isPaused: true }),
     };
     expect(situation(stateWith([], { children }))).toBe(

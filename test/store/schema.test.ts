@@ -82,7 +82,7 @@ describe("a store of an older schema version", () => {
   });
 
   it("cannot be read before it is upgraded", () => {
-    const refusal = { code: "GOALD_STORE_TOO_OLD", hint: expect.stringContaining("goald start") };
+    const refusal = { code: "GOALD_STORE_TOO_OLD", hint: expect.stringContaining("goald up") };
     expect(() => requireReadable(keep(openForReading(path)), VERSION_2)).toThrow(expect.objectContaining(refusal));
   });
 
@@ -124,7 +124,12 @@ describe("a store of a newer goald", () => {
   });
 });
 
-describe.each(["1", "4"])("a store of the unreleased schema %s", (version) => {
+describe.each([
+  ["1", 0],
+  ["4", 0],
+  // The last format before the first release.
+  ["1", 0x676f6c64],
+])("a store of the unreleased schema %s with the mark %i", (version, mark) => {
   const hashes = () =>
     ["", "-wal"].map((suffix) => sha256(existsSync(path + suffix) ? readFileSync(path + suffix) : ""));
 
@@ -134,7 +139,7 @@ describe.each(["1", "4"])("a store of the unreleased schema %s", (version) => {
     ["the reader, which verify and doctor use", () => openSqliteReader(path)],
   ])("is refused by %s, and its bytes stay the same", async (_title, openStore) => {
     for (const isClosed of [true, false]) {
-      makeUnreleasedStore(path, version, isClosed);
+      makeUnreleasedStore(path, version, isClosed, mark);
       const before = hashes();
       await expect(openStore()).rejects.toMatchObject({
         code: "GOALD_STORE_TOO_OLD",

@@ -17,7 +17,7 @@ const MAX_MADE = 20;
 const MAX_TASK_CHARS = 200;
 
 export const startedFrom = (origin: Origin, state: AgentState, at: At): AgentState =>
-  receive({ ...state, startedBy: origin, heard: 1, goalsOutside: origin.outside }, origin.outside, at);
+  receive({ ...state, startedBy: origin, tasksReceived: 1, goalsOutside: origin.outside }, origin.outside, at);
 
 export function withMade(state: AgentState, artifacts: readonly string[]): AgentState {
   if (!state.startedBy || artifacts.length === 0) return state;
@@ -32,32 +32,39 @@ export function agentStarted(state: AgentState, event: EventOf<"agent-started">)
     name: child.name,
     task: oneLine(task, MAX_TASK_CHARS),
     callId,
-    told: 1,
+    tasksSent: 1,
     isWorking: true,
     isPaused: false,
-    isEnding: false,
-    reach: { stepLimit, tokenLimit, budgetUsd, deadline },
+    isStopping: false,
+    limits: { stepLimit, tokenLimit, budgetUsd, deadline },
     spent: NOTHING_SPENT,
   });
 }
 
-export function agentTold(state: AgentState, { agent, callId, reach }: EventOf<"agent-told">): AgentState {
+export function agentTold(state: AgentState, { agent, callId, limits }: EventOf<"agent-told">): AgentState {
   const child = state.children[agent];
   if (!child) return state;
-  return withChild(state, agent, { ...child, callId, told: child.told + 1, isWorking: true, isPaused: false, reach });
+  return withChild(state, agent, {
+    ...child,
+    callId,
+    tasksSent: child.tasksSent + 1,
+    isWorking: true,
+    isPaused: false,
+    limits,
+  });
 }
 
 /** A working sub-agent stays in the state until it reports its end. */
 export function agentEnded(state: AgentState, { agent }: EventOf<"agent-ended">): AgentState {
   const child = state.children[agent];
   if (!child) return state;
-  return child.isWorking ? withChild(state, agent, { ...child, isEnding: true }) : withoutChild(state, agent, child);
+  return child.isWorking ? withChild(state, agent, { ...child, isStopping: true }) : withoutChild(state, agent, child);
 }
 
 export function agentReported(state: AgentState, event: EventOf<"agent-reported"> & At): AgentState {
   const { observation, agent } = event;
   const child = state.children[agent];
-  const refusals = event.standing === "accounts" ? state.refusals : 0;
+  const refusals = event.status === "accounts" ? state.refusals : 0;
   const counted = { ...(child ? settle(state, child, event) : state), refusals };
   if (!observation) return inEveryFrame(counted, (frame) => ({ ...frame, repetition: null }));
   const { status, source, text } = observation;
@@ -69,20 +76,20 @@ export function agentReported(state: AgentState, event: EventOf<"agent-reported"
 function settle(
   state: AgentState,
   child: ChildAccount,
-  { agent, standing, heard, spent }: EventOf<"agent-reported">,
+  { agent, status, tasksReceived, spent }: EventOf<"agent-reported">,
 ): AgentState {
   const told = { ...child, spent };
-  const isSettled = standing === "finished" && heard >= child.told;
-  if (standing === "ended" || (isSettled && child.isEnding)) return withoutChild(state, agent, told);
-  const isPaused = standing === "paused" || (standing === "accounts" && child.isPaused);
+  const isSettled = status === "finished" && tasksReceived >= child.tasksSent;
+  if (status === "ended" || (isSettled && child.isStopping)) return withoutChild(state, agent, told);
+  const isPaused = status === "paused" || (status === "accounts" && child.isPaused);
   return withChild(state, agent, { ...told, isPaused, isWorking: child.isWorking && !isSettled });
 }
 
 export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {
   const { from, text, outside } = event;
-  const heard = receive({ ...state, refusals: 0, heard: state.heard + 1 }, outside, event);
+  const received = receive({ ...state, refusals: 0, tasksReceived: state.tasksReceived + 1 }, outside, event);
   const task = { kind: "task", from, status: null, source: "agent", text, ...outsideOf(outside) } as const;
-  return withWords(heard, event, { ...task, step: state.step });
+  return withWords(received, event, { ...task, step: state.step });
 }
 
 const withChild = (state: AgentState, id: string, child: ChildAccount): AgentState => ({

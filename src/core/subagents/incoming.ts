@@ -32,9 +32,9 @@ export const isHelpedByTask = ({ paused }: Pick<AgentState, "paused">): boolean 
 export function receiveFromAgent(message: SubagentMessage, state: AgentState): readonly NewEvent[] {
   switch (message.type) {
     case "task": {
-      const { type: _type, reach, ...task } = message;
+      const { type: _type, limits, ...task } = message;
       const resumed: readonly NewEvent[] = state.paused && isHelpedByTask(state) ? [{ type: "agent-resumed" }] : [];
-      const { stepLimit, tokenLimit, budgetUsd, deadline } = reach;
+      const { stepLimit, tokenLimit, budgetUsd, deadline } = limits;
       const settings: NewEvent = { type: "settings-changed", stepLimit, tokenLimit, budgetUsd, deadline };
       return [settings, ...resumed, ...nextTurn(state), { type: "task-received", ...task }];
     }
@@ -83,9 +83,9 @@ function receiveReport(
   const child = state.children[told.agent];
   if (!child) return [];
   const reported: NewEvent = { type: "agent-reported", ...told };
-  if (!observation || child.isEnding) return [reported];
+  if (!observation || child.isStopping) return [reported];
   const open =
-    frameAt(state, child.callId)?.phase.kind === "waiting" && told.heard >= child.told
+    frameAt(state, child.callId)?.phase.kind === "waiting" && told.tasksReceived >= child.tasksSent
       ? openCommand(state, child.callId)
       : undefined;
   if (!open) return [{ ...reported, observation }];

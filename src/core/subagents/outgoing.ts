@@ -14,7 +14,7 @@ import type { InboxMessage } from "../ports/inbox.ts";
 import { addSources, type OutsideSource, plainSources } from "../provenance.ts";
 import { type AgentState, isOver } from "../state.ts";
 import { pathInParent } from "./folder.ts";
-import type { Standing } from "./subagent-event.ts";
+import type { ReportStatus } from "./subagent-event.ts";
 
 /** Pauses by a person stop working sub-agents too. At a limit they continue with their reserved allowance. */
 const HALTS: ReadonlySet<PauseCode> = new Set(["person", "stopped", "killed", "parent"]);
@@ -25,13 +25,13 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
     case "agent-started":
       return [spawned(event, after, self)];
     case "agent-told": {
-      const { agent, text, reach, seq, outside = [] } = event;
+      const { agent, text, limits, seq, outside = [] } = event;
       return [
         send(agent, `task/${seq}`, {
           type: "task",
           from: after.name,
           text,
-          reach,
+          limits,
           outside: sourcesOfWords(after, outside),
         }),
       ];
@@ -114,12 +114,12 @@ function report(
   after: AgentState,
   self: string,
   seq: number,
-  standing: Standing,
+  status: ReportStatus,
   observation: Observation | null,
 ): readonly StagedWrite[] {
-  const { startedBy, heard } = after;
+  const { startedBy, tasksReceived } = after;
   if (!startedBy?.agent) return [];
-  const message = { type: "report", agent: self, standing, heard, spent: spentOf(after), observation } as const;
+  const message = { type: "report", agent: self, status, tasksReceived, spent: spentOf(after), observation } as const;
   return [send(startedBy.agent, `report/${seq}`, message)];
 }
 

@@ -9,7 +9,7 @@ import { spentOf } from "../limits.ts";
 import type { AgentState } from "../state.ts";
 import { oneLine } from "../text.ts";
 import { findUnseenMark } from "../unseen-marks.ts";
-import type { Child, ChildAccount, Reach } from "./subagent-event.ts";
+import type { Child, ChildAccount, ChildLimits } from "./subagent-event.ts";
 
 /** A command's request about a sub-agent. */
 export type SubagentRequest =
@@ -58,19 +58,21 @@ export function grantRequest(
   if (!child) return unknownAgent(state, wish.agent);
   if (wish.kind === "end")
     return { type: "agent-ended", agent: wish.agent, reason: `${state.name}, which started it, has ended it.` };
-  const reach = child.isWorking ? child.reach : shareOf(state, rules, child);
-  if ("refused" in reach) return reach;
-  return { type: "agent-told", step, callId, agent: wish.agent, text: wish.text, reach };
+  const limits = child.isWorking ? child.limits : shareOf(state, rules, child);
+  if ("refused" in limits) return limits;
+  return { type: "agent-told", step, callId, agent: wish.agent, text: wish.text, limits };
 }
 
 /** A sub-agent that has not been ended. */
 export function childOf({ children }: AgentState, key: string): ChildAccount | undefined {
   const child = Object.hasOwn(children, key) ? children[key] : undefined;
-  return child?.isEnding ? undefined : child;
+  return child?.isStopping ? undefined : child;
 }
 
 export function unknownAgent({ children }: AgentState, key: string): Refused {
-  const keys = Object.entries(children).flatMap(([id, { name, isEnding }]) => (isEnding ? [] : [`${id} (${name})`]));
+  const keys = Object.entries(children).flatMap(([id, { name, isStopping }]) =>
+    isStopping ? [] : [`${id} (${name})`],
+  );
   const there = keys.length === 0 ? "You have none: start_agent starts one" : `Yours are: ${keys.join(", ")}`;
   return {
     refused: "no-such-agent",
@@ -90,8 +92,8 @@ function start(
   const depth = (state.startedBy?.depth ?? 0) + 1;
   if (depth > rules.maxDepth) return tooDeep(rules.maxDepth);
   if (count >= rules.maxChildren) return tooMany(state, rules.maxChildren);
-  const reach = shareOf(state, rules);
-  if ("refused" in reach) return reach;
+  const limits = shareOf(state, rules);
+  if ("refused" in limits) return limits;
   const { approve, windowBatch, form, plan, commands } = state.settings;
   const child: Child = {
     name: oneLine(name, MAX_NAME_CHARS) || "Helper",
@@ -104,7 +106,7 @@ function start(
     ...(commands === null ? {} : { commands }),
     model: rules.model,
     background: true,
-    ...reach,
+    ...limits,
   };
   return { type: "agent-started", step, callId, agent: id, task, child };
 }
@@ -115,7 +117,7 @@ const unseenMark = (mark: string): Refused => ({
 });
 
 /** Total allowance: what the sub-agent has spent, plus its share of what the parent has left. */
-function shareOf(state: AgentState, { sharePercent }: SubagentRules, child?: ChildAccount): Reach | Refused {
+function shareOf(state: AgentState, { sharePercent }: SubagentRules, child?: ChildAccount): ChildLimits | Refused {
   const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
   const spent = spentOf(state);
   const part = (left: number): number => (Math.max(0, left) * sharePercent) / 100;

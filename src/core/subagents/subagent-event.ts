@@ -27,7 +27,7 @@ export interface Spending {
 }
 
 /** An agent's total allowance; null for no limit. */
-export type Reach = Pick<AgentSettings, "stepLimit" | "tokenLimit" | "budgetUsd" | "deadline">;
+export type ChildLimits = Pick<AgentSettings, "stepLimit" | "tokenLimit" | "budgetUsd" | "deadline">;
 
 /** A sub-agent, as far as the parent's log knows it. */
 export interface ChildAccount {
@@ -37,14 +37,14 @@ export interface ChildAccount {
   /** The call that last sent it a task. */
   readonly callId: string;
   /** Number of tasks sent to it. */
-  readonly told: number;
+  readonly tasksSent: number;
   /** It has not finished its last task: its allowance counts as spent. */
   readonly isWorking: boolean;
   /** It has reported a pause, and works only when somebody continues it. */
   readonly isPaused: boolean;
   /** It was ended and has not confirmed it yet. */
-  readonly isEnding: boolean;
-  readonly reach: Reach;
+  readonly isStopping: boolean;
+  readonly limits: ChildLimits;
   /** Spending in its last report. */
   readonly spent: Spending;
 }
@@ -62,15 +62,15 @@ export interface Child extends GivenSettings {
  *   ended      ended or removed; it does nothing more
  *   accounts   only the amount spent has changed
  */
-export type Standing = "finished" | "paused" | "ended" | "accounts";
+export type ReportStatus = "finished" | "paused" | "ended" | "accounts";
 
 /** A sub-agent's message to its parent. */
 export interface Report {
   /** Id of the sub-agent. */
   readonly agent: string;
-  readonly standing: Standing;
+  readonly status: ReportStatus;
   /** Tasks received so far. An answer to an older task settles nothing. */
-  readonly heard: number;
+  readonly tasksReceived: number;
   readonly spent: Spending;
 }
 
@@ -93,7 +93,7 @@ export type SubagentEvent =
       readonly agent: string;
       readonly text: Text;
       /** Total allowance from now on. */
-      readonly reach: Reach;
+      readonly limits: ChildLimits;
       readonly outside?: readonly OutsideSource[];
     }
   | { readonly type: "agent-ended"; readonly agent: string; readonly reason: string }
@@ -114,7 +114,7 @@ export type SubagentMessage =
       readonly from: string;
       readonly text: Text;
       readonly outside: readonly OutsideSource[];
-      readonly reach: Reach;
+      readonly limits: ChildLimits;
     }
   /** The parent was stopped, or resumed. */
   | { readonly type: "halt"; readonly reason: string }

@@ -26,12 +26,12 @@ describe("spending of sub-agents", () => {
     ["counts only what they spent when they have finished", [report()], SPENT],
     [
       "counts all that they may spend while they are paused",
-      [report({ standing: "paused" })],
+      [report({ status: "paused" })],
       { steps: 20, tokens: 1_000, usd: 2 },
     ],
     [
       "counts them once, however often they report their sums",
-      [report(), report(), report({ standing: "accounts" })],
+      [report(), report(), report({ status: "accounts" })],
       SPENT,
     ],
     [
@@ -41,16 +41,16 @@ describe("spending of sub-agents", () => {
     ],
     [
       "keeps the new share when an answer to an older task comes",
-      [agentTold(), report({ heard: 1 })],
+      [agentTold(), report({ tasksReceived: 1 })],
       { steps: 25, tokens: 2_000, usd: 3 },
     ],
     [
       "counts what was spent when the answer to the newest task comes",
-      [agentTold(), report({ heard: 2, spent: { steps: 9, tokens: 900, usd: 1 } })],
+      [agentTold(), report({ tasksReceived: 2, spent: { steps: 9, tokens: 900, usd: 1 } })],
       { steps: 9, tokens: 900, usd: 1 },
     ],
     ["counts all that a sub-agent may spend until it has ended", [ended], { steps: 20, tokens: 1_000, usd: 2 }],
-    ["counts what a sub-agent spent when it reports its end", [ended, report({ standing: "ended" })], SPENT],
+    ["counts what a sub-agent spent when it reports its end", [ended, report({ status: "ended" })], SPENT],
     ["counts what a sub-agent spent when it had finished before it was ended", [ended, report()], SPENT],
     ["counts what a sub-agent spent at once when it was idle", [report(), ended], SPENT],
     [
@@ -82,7 +82,7 @@ describe("spending of sub-agents", () => {
   it("is zero for a sub-agent without limits until it reports its sums", () => {
     const boundless = startedAgent("foo-ann", 1, { stepLimit: null, tokenLimit: null, budgetUsd: null });
     expect(spentOf(stateOf(created(), boundless))).toEqual({ steps: 0, tokens: 0, usd: 0 });
-    expect(spentOf(stateOf(created(), boundless, report({ standing: "accounts" })))).toEqual(SPENT);
+    expect(spentOf(stateOf(created(), boundless, report({ status: "accounts" })))).toEqual(SPENT);
   });
 
   it("keeps only the sum of ended sub-agents, so that the state stays small", () => {
@@ -105,7 +105,7 @@ describe("an agent that was started by another agent", () => {
     from: "Foo",
     text: "more",
     outside: [],
-    reach: { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null },
+    limits: { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null },
   };
   const rest: NewEvent = { type: "turn-finished", outcome: "completed", reason: "counted" };
   const paused = (code: EventOf<"agent-paused">["code"]): NewEvent => ({ type: "agent-paused", code, reason: "why" });
@@ -157,14 +157,14 @@ describe("an agent that was started by another agent", () => {
     expect(types(...events)(task)).toEqual(expected);
     const state = stateOf(...events, ...receive(task, stateOf(...events)));
     expect(state.settings.stepLimit).toBe(30);
-    expect(state.heard).toBe(2);
+    expect(state.tasksReceived).toBe(2);
     const read = [...state.asked, ...activeFrame(state).window].at(-1);
     expect(read).toMatchObject({ kind: "task", from: "Foo", source: "agent", text: "more" });
   });
 
   it("keeps its approval mode, whatever a task message holds", () => {
-    const reach = { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null, approve: "never" } as const;
-    const forged: InboxMessage = { ...task, reach };
+    const limits = { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null, approve: "never" } as const;
+    const forged: InboxMessage = { ...task, limits };
     const state = stateOf(...subagent, ...receive(forged, stateOf(...subagent)));
     expect(state.settings.approve).toBe("risky");
   });

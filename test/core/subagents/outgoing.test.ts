@@ -52,8 +52,8 @@ describe("messages sent with an event", () => {
         message: {
           type: "report",
           agent: "me",
-          standing: "finished",
-          heard: 1,
+          status: "finished",
+          tasksReceived: 1,
           spent: { steps: 1, tokens: 15, usd: 0 },
           observation: observed("counted\nIts files: agents/me/notes/a.md", {
             source: "agent",
@@ -73,7 +73,7 @@ describe("messages sent with an event", () => {
       [
         {
           to: "foo",
-          message: { standing: "paused", observation: { status: "failed", text: expect.stringContaining("why") } },
+          message: { status: "paused", observation: { status: "failed", text: expect.stringContaining("why") } },
         },
       ],
     ],
@@ -95,7 +95,7 @@ describe("messages sent with an event", () => {
     [
       "an ended agent reports what it spent",
       [created({ startedBy: origin }), paused("ended")],
-      [{ to: "foo", message: { standing: "ended", observation: null } }],
+      [{ to: "foo", message: { status: "ended", observation: null } }],
     ],
     [
       "an ended agent does not report before its sub-agents have ended",
@@ -114,9 +114,9 @@ describe("messages sent with an event", () => {
         startedAgent("me-bo"),
         { ...ended, agent: "me-bo" } as NewEvent,
         paused("ended"),
-        report({ agent: "me-bo", standing: "ended" }),
+        report({ agent: "me-bo", status: "ended" }),
       ],
-      [{ to: "foo", message: { standing: "ended", spent: { steps: 3 } } }],
+      [{ to: "foo", message: { status: "ended", spent: { steps: 3 } } }],
     ],
     [
       "a resting agent passes on changed sums",
@@ -126,7 +126,7 @@ describe("messages sent with an event", () => {
         { type: "turn-finished", outcome: "completed", reason: "" },
         report({ agent: "me-bo" }),
       ],
-      [{ to: "foo", message: { standing: "accounts", observation: null } }],
+      [{ to: "foo", message: { status: "accounts", observation: null } }],
     ],
     [
       "a working agent does not pass on changed sums",
@@ -140,7 +140,7 @@ describe("messages sent with an event", () => {
         {
           to: "foo-ann",
           key: "task/9",
-          message: { type: "task", text: "more", reach: { stepLimit: 25 }, outside: [] },
+          message: { type: "task", text: "more", limits: { stepLimit: 25 }, outside: [] },
         },
       ],
     ],

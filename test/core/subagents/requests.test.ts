@@ -153,11 +153,11 @@ describe("a request for a sub-agent", () => {
     const tell: SubagentRequest = { kind: "tell", agent: "foo-ann", text: "more" };
     expect(granted(stateOf(...waitingParent), tell)).toMatchObject({
       type: "agent-told",
-      reach: { stepLimit: 20, budgetUsd: 2 },
+      limits: { stepLimit: 20, budgetUsd: 2 },
     });
     // 100 steps, 1 own and 3 of the sub-agent are taken: a quarter of 96 more.
     expect(granted(stateOf(...waitingParent, report(), finished()), tell)).toMatchObject({
-      reach: { stepLimit: 3 + 24, tokenLimit: 300 + Math.floor((10_000 - 315) / 4) },
+      limits: { stepLimit: 3 + 24, tokenLimit: 300 + Math.floor((10_000 - 315) / 4) },
     });
   });
 
@@ -209,8 +209,8 @@ describe("an answer of a sub-agent", () => {
     [
       "without a text only updates the sums",
       waitingParent,
-      reportMessage({ standing: "accounts", observation: null }),
-      [{ type: "agent-reported", standing: "accounts" }],
+      reportMessage({ status: "accounts", observation: null }),
+      [{ type: "agent-reported", status: "accounts" }],
     ],
     [
       "updates only the sums when the sub-agent is about to end",
@@ -222,9 +222,9 @@ describe("an answer of a sub-agent", () => {
     [
       "finishes the wait as a failure when the sub-agent is paused",
       waitingParent,
-      reportMessage({ standing: "paused", observation: observed("limit", { status: "failed" }) }),
+      reportMessage({ status: "paused", observation: observed("limit", { status: "failed" }) }),
       [
-        { type: "agent-reported", standing: "paused" },
+        { type: "agent-reported", status: "paused" },
         { type: "command-finished", observation: { status: "failed" } },
       ],
     ],
