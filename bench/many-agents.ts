@@ -36,8 +36,8 @@ const env = {
   ...process.env,
   OPENAI_API_KEY: "bench-needs-no-key",
   OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
-  GOALD_EMBEDDER: "offline",
-  GOALD_MODEL_CONCURRENCY: `${CONCURRENCY}`,
+  GOALD_MEMORY_EMBEDDER: "offline",
+  GOALD_DAEMON_CONCURRENCY: `${CONCURRENCY}`,
 };
 const daemon = fork(join(import.meta.dirname, "../src/goald.js"), ["daemon", "--home", home], {
   env,

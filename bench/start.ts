@@ -38,7 +38,11 @@ const server = createServer();
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-const key = { OPENAI_API_KEY: "sk-bench-0123456789abcdefghij", OPENAI_BASE_URL: baseUrl, GOALD_EMBEDDER: "offline" };
+const key = {
+  OPENAI_API_KEY: "sk-bench-0123456789abcdefghij",
+  OPENAI_BASE_URL: baseUrl,
+  GOALD_MEMORY_EMBEDDER: "offline",
+};
 const env = { ...process.env, ...key, NODE_COMPILE_CACHE: join(root, "compile-cache") };
 try {
   await measureStarts();

@@ -158,10 +158,11 @@ const SETTINGS_INTRO = `goald reads each setting from the first of these places 
 1. options on the command line
 2. the environment
 3. \`<home>/.env\`
-4. \`<home>/config/goald.json\`, which \`goald config set\` writes
+4. \`<home>/config/goald.json\`, which \`goald config NAME VALUE\` writes
 5. [\`config/default.json\`](../config/default.json)
 
-\`goald config list --show-origin\` prints every setting and where its value comes from.`;
+\`goald config\` lists what differs from the defaults; \`--all\` adds the rest, \`--show-origin\` where each value comes from. A variable is
+GOALD_ and the name of its setting, unless the table names another one.`;
 
 // ---------------------------------------------------------------- verbs
 

@@ -190,7 +190,7 @@ describe("goald installed from the package", () => {
       response.setHeader("content-type", "text/html");
       response.end("<title>B</title><article><h1>Hours</h1><p>The bakery opens at nine on Sundays.</p></article>");
     });
-    const env = { GOALD_WEB_ALLOW: site.origin, GOALD_EMBEDDER: "offline", OPENAI_API_KEY: "any" };
+    const env = { GOALD_WEB_ALLOW: site.origin, GOALD_MEMORY_EMBEDDER: "offline", OPENAI_API_KEY: "any" };
     const ended = await npx(["ingest", "shared", `${site.origin}/${what.length}`, "--json"], { env, shell: shell() });
     expect(ended).toMatchObject({ code: 0 });
     expect(JSON.parse(ended.stdout)).toMatchObject({ sources: 1, added: 1 });

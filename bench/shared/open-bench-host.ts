@@ -63,9 +63,9 @@ export async function openBenchHost(
     askTrust: async () => true,
     uid: process.getuid?.(),
   });
-  const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, GOALD_EMBEDDER: "offline" };
+  const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, GOALD_MEMORY_EMBEDDER: "offline" };
   const { settings } = await loadSettings({ home, env });
-  const log = await openLog({ folder: home.logFolder, redact: createRedactor([KEY]), level: settings.logLevel });
+  const log = await openLog({ folder: home.logFolder, redact: createRedactor([KEY]), level: settings.log.level });
   const redact = createValueRedactor([KEY]);
   const fail = (problem: string): never => {
     throw new Error(problem);

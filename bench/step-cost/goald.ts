@@ -28,11 +28,11 @@ const home = await findHome({
 });
 const key = "sk-bench-0123456789abcdefghij";
 const env = {
-  ...{ OPENAI_API_KEY: key, OPENAI_BASE_URL: baseUrl, GOALD_EMBEDDER: "offline" },
+  ...{ OPENAI_API_KEY: key, OPENAI_BASE_URL: baseUrl, GOALD_MEMORY_EMBEDDER: "offline" },
   ...(recallCount === undefined ? {} : { GOALD_RECALL_COUNT: String(recallCount) }),
 };
 const { settings } = await loadSettings({ home, env });
-const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.logLevel });
+const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.log.level });
 {
   const fail = (problem: string): never => {
     throw new Error(problem);

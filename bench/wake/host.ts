@@ -44,11 +44,9 @@ const home = await findHome({
   uid: process.getuid?.(),
 });
 const key = "sk-bench-0123456789abcdefghij";
-// The default keeps the memories of the younger agents only; each wake of the older ones would build their index again.
-const kept = { GOALD_EMBEDDER: "offline", GOALD_MEMORY_KEEP_MEGABYTES: "2000" };
-const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: job.baseUrl, ...kept };
+const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: job.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" };
 const { settings } = await loadSettings({ home, env });
-const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.logLevel });
+const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.log.level });
 const redact = createValueRedactor([key]);
 const fail = (problem: string): never => {
   throw new Error(problem);

@@ -10,7 +10,7 @@ import type { Registry, ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import type { Settings } from "#config/settings.ts";
-import type { Rules } from "#core/decide.ts";
+import { MAX_TRIES, type Rules } from "#core/decide.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease } from "#core/ports/agent.ts";
@@ -25,13 +25,12 @@ import { rememberStep } from "#memory/recall/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";
-import { MEBIBYTE } from "#util/mebibyte.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
 import { describeLeavingFor } from "./egress.ts";
-import { accessOf } from "./quota.ts";
+import { accessOf, downloadLimitOf } from "./quota.ts";
 import { type CellsHost, cellPartsOf } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
 
@@ -136,20 +135,18 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     modelName: settings.models.smart,
     fastModel: settings.models.fast,
     fallbackModel: settings.models.fallback,
-    isOneCallOnly: settings.react.severalCalls === "deny",
     memory,
     methods,
     embeddingModel: settings.models.embedding,
     recallCount: settings.recall.count,
-    recallFloor: settings.recall.floor,
-    others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
+    others: row.parent !== null ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     commandsFor,
     words,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, access),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, ...access }),
     history: store,
     services,
-    downloadLimitBytes: settings.quota.downloadsMegabytes * MEBIBYTE,
+    downloadLimitBytes: downloadLimitOf(settings),
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     lookAtFolder: async () => {
@@ -183,14 +180,14 @@ function knownTo({ settings, catalogue }: AgentHost, tape: Tape | undefined): Pi
 
 /** The rules and views by which the agent can start and follow other agents. */
 function subagentPartsOf({ settings, store, catalogue }: AgentHost, row: AgentRow, isTaped: boolean): SubagentParts {
-  const { answerSeconds, ...rules } = settings.agents;
+  const { maxDepth, maxChildren } = settings.agents;
   const { fast, smart } = settings.models;
   // An agent with a budget cannot call a model whose price is unknown.
   const isPriced = (model: string): boolean => priceOf(model, settings.openai.baseUrl, catalogue.prices) !== undefined;
   const model = isPriced(smart) && !isPriced(fast) ? null : fast;
   return {
-    rules: { ...rules, model },
-    answerMs: answerSeconds * 1_000,
+    rules: { maxDepth, maxChildren, model },
+    answerMs: ANSWER_MS,
     refusal: isTaped ? "An agent whose run is recorded cannot start others: what they do is not recorded." : null,
     freeId: async (name) => {
       const taken = new Set((await store.agents()).map(({ id }) => id));
@@ -232,11 +229,16 @@ async function updateReport({ home, store, redact }: AgentHost, lease: Lease, fo
 }
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
-  const { maxBadReplies, maxModelFailures, approvalMinutes } = settings.limits;
+  const { approvalMinutes } = settings.limits;
   const facts = (name: string) => registry.get(name);
   const expiry = approvalMinutes === null ? {} : { approvalExpiresMs: approvalMinutes * 60_000 };
-  return { epoch, maxBadReplies, maxModelFailures, ...expiry, facts };
+  return { epoch, maxBadReplies: MAX_BAD_REPLIES, maxModelFailures: MAX_TRIES, ...expiry, facts };
 }
+
+/** A model that did not mend its reply after reading twice what is wrong with it does not mend it the third time. */
+const MAX_BAD_REPLIES = 3;
+/** Most sub-agents answer a question within a minute; an agent that waits longer could do other work. */
+const ANSWER_MS = 60_000;
 
 const folderOf = ({ workspaceFolder }: Home, { folder }: AgentRow): string => join(workspaceFolder, folder);
 

@@ -92,7 +92,7 @@ export const loadWholeCatalogue = (home: Home): Promise<Catalogue> => loadCatalo
 
 /** Returns the maximum tokens of a request to this model, and of its reply. */
 export function roomOf(model: string, settings: Settings, windows: ContextWindows) {
-  const { contextTokens: own, promptTokens, replyTokens } = settings;
+  const { contextTokens: own, promptTokens, replyTokens } = settings.models;
   const window = contextWindowOf(model, windows, own ?? undefined);
   return {
     contextTokens: Math.min(window, promptTokens + replyTokens),
@@ -159,7 +159,7 @@ export function serviceStates(settings: Settings): ServiceStates {
     cells: cellsState(settings),
     images: readyIf(
       mediaServerOf(settings, settings.images),
-      "Set OPENAI_API_KEY, or GOALD_IMAGE_BASE_URL for another server.",
+      "Set OPENAI_API_KEY, or GOALD_IMAGES_BASE_URL for another server.",
     ),
     speech: readyIf(
       mediaServerOf(settings, settings.speech),
@@ -189,8 +189,7 @@ export function mediaServerOf({ openai }: Settings, { model, baseUrl, apiKey }: 
   const address = baseUrl ?? (isDefault ? openai.baseUrl : undefined);
   if (address === undefined) return undefined;
   const isSame = URL.parse(address)?.origin === URL.parse(openai.baseUrl)?.origin;
-  const own = { apiKey: openai.apiKey, ...(openai.organization ? { organization: openai.organization } : {}) };
-  return { model, baseUrl: address, ...(isSame ? own : {}), apiKey: apiKey ?? (isSame ? own.apiKey : null) ?? "" };
+  return { model, baseUrl: address, apiKey: apiKey ?? (isSame ? openai.apiKey : null) ?? "" };
 }
 
 /** Returns all four keys, or undefined when one is missing. */
@@ -212,8 +211,7 @@ export function catalogueHash({ commandList, words, registry, modules }: Catalog
 }
 
 /** Settings that a recording leaves out: they do not affect what happens in a run. */
-const BESIDE =
-  /^(?:openai\.organization|approve|keys\..*|daemon\..*|agentFile|sandbox\.maxProcesses|plainOutput|color|logLevel|limits\.unattended\w+)$/;
+const BESIDE = /^(?:agents\.approve|daemon\..*|log\.level|limits\.unattended\w+)$/;
 
 /** Returns the settings for a recording, without secrets. */
 export function recordedSettings(settings: Settings): Record<string, unknown> {

@@ -34,7 +34,7 @@ import { type Catalogue, findServiceStates, loadCatalogue } from "./catalogue.ts
 import { createChecks } from "./checks.ts";
 import type { HostParts } from "./host-parts.ts";
 import { removeMemoryOf, removeStrayIndexesOf } from "./memory-folders.ts";
-import { createSandboxes, describeSandbox, type SandboxLevel } from "./sandbox.ts";
+import { describeSandbox, openSandbox, type SandboxLevel } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
 
 /**
@@ -83,7 +83,7 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly #meter = createLoopMeter(() => performance.now());
   #redactors: Pick<LoadedSettings, "redact" | "scrub">;
   #shared: Shared | undefined;
-  readonly #sandboxes = createSandboxes();
+  readonly #sandbox: Sandbox;
   #sweep: Promise<void> | undefined;
   #server: LocalServer | undefined;
 
@@ -98,6 +98,7 @@ export class Host implements AgentHost, AsyncDisposable {
     this.services = opened.services;
     this.level = opened.level;
     this.#parts = parts;
+    this.#sandbox = openSandbox(parts.home);
     this.#opened = opened;
     this.#redactors = parts;
     this.#problems = createProblems({ log: parts.log, redact: this.redact });
@@ -129,7 +130,7 @@ export class Host implements AgentHost, AsyncDisposable {
   }
 
   sandbox(): Sandbox {
-    return this.edges?.sandbox ?? this.#sandboxes.open(this);
+    return this.edges?.sandbox ?? this.#sandbox;
   }
 
   /** Accepts requests when it resolves. Throws GOALD_DAEMON when it cannot listen. */
@@ -155,7 +156,6 @@ export class Host implements AgentHost, AsyncDisposable {
     this.#redactors = loaded;
     await this.#shared?.memory.releaseUnused();
     this.#shared = undefined;
-    this.#sandboxes.retire();
     this.#parts.log.info("Settings, commands and words were read again.");
     return changesBetween(before, loaded.settings);
   }
@@ -169,7 +169,7 @@ export class Host implements AgentHost, AsyncDisposable {
   /** Releases the lock. The caller must have drained the supervisor. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweep;
-    await this.#sandboxes.close();
+    await this.#sandbox.close();
     await this.#shared?.memory.close().catch((thrown) => this.#parts.log.warn(toError(thrown).message));
     this.recordings.close();
     await this.store.close();
@@ -202,7 +202,7 @@ export class Host implements AgentHost, AsyncDisposable {
     return new HostControl({
       ...{ store, supervisor, recordings, redact, live: this.#live, clock: systemClock },
       workspaceFolder: home.workspaceFolder,
-      stallAfterMs: (state) => stallLimit(this.settings.modelTimeoutMs, this.catalogue.registry)(state),
+      stallAfterMs: (state) => stallLimit(this.settings.models.timeoutSeconds * 1_000, this.catalogue.registry)(state),
       ...createChecks(() => this.catalogue.registry),
       status: (agents) => this.#describe(agents),
       reload: () => this.reload(),

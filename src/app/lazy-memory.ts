@@ -28,7 +28,7 @@ export function openSearchLate(parts: MemoryParts): {
 
 /** True for settings with which a search may send requests. Without a key and a server, `auto` is offline. */
 const isRemote = (settings: MemoryParts["settings"]): boolean =>
-  settings.embedder !== "offline" && !(settings.embedder === "auto" && !hasServer(settings));
+  settings.memory.embedder !== "offline" && !(settings.memory.embedder === "auto" && !hasServer(settings));
 
 const VECTOR_FILE = "method-vectors.json";
 const MAX_VECTOR_BYTES = 32 * 1024 * 1024;
@@ -62,7 +62,7 @@ async function isOfflineSearch(
   { agent, others = [SHARED_MEMORY] }: RecallQuery,
   { settings, keeper, store }: MemoryParts,
 ): Promise<boolean> {
-  if (keeper || settings.embedder !== "auto") return false;
+  if (keeper || settings.memory.embedder !== "auto") return false;
   for (const namespace of [agent, ...others]) {
     const rows = await store.memories(namespace, 0, ROWS_WITH_VECTORS).catch(() => []);
     if (rows.some(({ embedder }) => embedder !== null)) return false;
@@ -78,7 +78,9 @@ export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embe
   function open(query?: RecallQuery): Promise<RecallingMemory> {
     opening ??= import("./memory.ts").then(async ({ openMemory }) => {
       const isOffline = query !== undefined && (await isOfflineSearch(query, parts));
-      const used = isOffline ? { ...parts, settings: { ...settings, embedder: "offline" as const } } : parts;
+      const used = isOffline
+        ? { ...parts, settings: { ...settings, memory: { ...settings.memory, embedder: "offline" as const } } }
+        : parts;
       memory = openMemory(used, await embedder?.());
       return memory;
     });
@@ -93,7 +95,7 @@ export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embe
   }
 
   // Pinecone removes the memories of removed agents at the start.
-  const opensAtOnce = settings.memoryBackend === "pinecone";
+  const opensAtOnce = settings.memory.backend === "pinecone";
   if (opensAtOnce) void open();
   return {
     get remote() {

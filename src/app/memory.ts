@@ -36,13 +36,13 @@ export interface MemoryParts {
 }
 
 export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder(parts)): RecallingMemory {
-  const { settings, store, keeper, report, tape } = parts;
+  const { store, keeper, report, tape } = parts;
   // A recorded run uses no clock, because a replay takes no time.
   const clock = tape ? {} : { clock: systemClock };
   const pinecone = openRemote(parts);
   const openIndex = openIndexes(parts, pinecone);
   // A recorded agent has a memory of its own, which ends with its run.
-  const keptBytes = tape ? 0 : settings.memory.keepMegabytes * 1_000_000;
+  const keptBytes = tape ? 0 : KEPT_BYTES;
   const snapshots = tape ? undefined : openSnapshots(parts);
   const own = { store, embedder, openIndex, report, keptBytes, snapshots, ...clock };
   // Recorded and replayed runs do no background work: its timing would change what they recall.
@@ -81,6 +81,8 @@ function withRemote(
   };
 }
 
+/** Memories that a daemon keeps loaded, so that idle agents wake fast; those of running agents come on top. */
+const KEPT_BYTES = 64_000_000;
 /** Maximum wait for uploads in ms. The next start sends the rest. */
 const SEND_MS = 2_000;
 
@@ -89,7 +91,7 @@ const SEND_MS = 2_000;
  * search too: one query is not worth building a graph.
  */
 function openIndexes({ settings, report, tape, keeper }: MemoryParts, pinecone: PineconeMemory | undefined): OpenIndex {
-  const { memoryBackend: wanted } = settings;
+  const { backend: wanted } = settings.memory;
   const backend = tape || !keeper ? "exact" : wanted === "pinecone" ? "local" : wanted;
   const atHome = chooseIndex(backend, report);
   return pinecone ? (scope, rows) => pinecone.open({ ...scope, rows, local: atHome(scope, rows) }) : atHome;
@@ -106,7 +108,7 @@ const openSnapshots = ({ home, store, keeper, note }: MemoryParts): IndexSnapsho
 
 /** Returns undefined for recorded, replayed and read-only memory, which must not upload in the background. */
 function openRemote({ settings, server, keeper, report, tape }: MemoryParts): PineconeMemory | undefined {
-  if (settings.memoryBackend !== "pinecone" || tape || !keeper) return undefined;
+  if (settings.memory.backend !== "pinecone" || tape || !keeper) return undefined;
   const { apiKey, ...where } = settings.pinecone;
   if (apiKey === null) {
     report("Memory is searched locally: the memory backend is Pinecone, but PINECONE_API_KEY is not set.");
@@ -116,7 +118,7 @@ function openRemote({ settings, server, keeper, report, tape }: MemoryParts): Pi
   return new PineconeMemory({
     client,
     store: keeper,
-    place: where.host ?? where.index ?? "",
+    place: where.index ?? "",
     clock: systemClock,
     report,
   });
@@ -126,13 +128,13 @@ type EmbedderParts = Pick<MemoryParts, "settings" | "server" | "report" | "tape"
 
 /** Chooses a server's embedder if one is set, else the offline embedder. Reports a fallback once. */
 export function openEmbedder({ settings, server, report, tape }: EmbedderParts): Embedder {
-  const { embedder, models } = settings;
+  const { models } = settings;
+  const { embedder } = settings.memory;
   const offline = openWordEmbedder();
   if (embedder === "offline" || (embedder === "auto" && !hasServer(settings))) return offline;
   const fallback = (reason: string): void => report(`Memory works offline: ${reason}`);
-  const size = models.embeddingDimensions === null ? {} : { dimensions: models.embeddingDimensions };
   const clock = tape?.beside ?? systemClock;
-  const asked = createOpenAIEmbedder({ ...server, model: models.embedding, ...size, clock });
+  const asked = createOpenAIEmbedder({ ...server, model: models.embedding, clock });
   const remote = cachedEmbedder(tape?.ports.embedder(asked) ?? asked);
   return embedder === "openai" ? remote : fallbackEmbedder(remote, offline, fallback);
 }

@@ -152,7 +152,7 @@ async function viewFromOutside(
     workspaceFolder: home.workspaceFolder,
     hosted,
     lastCommand: null,
-    stallAfterMs: stallLimit(settings.modelTimeoutMs),
+    stallAfterMs: stallLimit(settings.models.timeoutSeconds * 1_000),
     now: systemClock.now(),
   };
   const views: AgentView[] = [];

@@ -23,7 +23,7 @@ export interface SandboxLevel {
 /** Whether code can run, as far as the settings and the packages tell. */
 export function cellsState({ sandbox }: Pick<Settings, "sandbox">): ServiceState {
   if (sandbox.isolation === "off")
-    return { ready: false, toDo: "Set GOALD_SANDBOX to best-effort or required: the sandbox is off." };
+    return { ready: false, toDo: "Set GOALD_SANDBOX_ISOLATION to best-effort or required: the sandbox is off." };
   return hasPyodide() ? { ready: true } : { ready: false, toDo: INSTALL_SANDBOX };
 }
 
@@ -60,35 +60,9 @@ export function sandboxInWords({ ready, level, reason }: DaemonStatus["sandbox"]
   return `${level ?? "not looked for yet"}${asks}`;
 }
 
-/** The sandboxes of one host: agents that run since before a reload use an earlier one. */
-export interface Sandboxes {
-  /** Opens one with these settings, or returns the one in use. */
-  open(host: { readonly home: Home; readonly settings: Pick<Settings, "sandbox"> }): Sandbox;
-  /** The next `open` reads the settings again. */
-  retire(): void;
-  close(): Promise<void>;
-}
-
-export function createSandboxes(): Sandboxes {
-  const all: Sandbox[] = [];
-  let inUse: Sandbox | undefined;
-  return {
-    open: ({ home, settings }) => {
-      const { maxProcesses, memoryMegabytes } = settings.sandbox;
-      const cacheFolder = join(home.privateFolder, "sandbox");
-      const known = inUse ?? createSandbox({ findCage, cacheFolder, maxProcesses, memoryMegabytes });
-      if (!inUse) all.push(known);
-      inUse = known;
-      return known;
-    },
-    retire: () => {
-      inUse = undefined;
-    },
-    close: async () => {
-      await Promise.all(all.map((sandbox) => sandbox.close()));
-    },
-  };
-}
+/** The sandbox of a home; it starts its first process when a cell runs. */
+export const openSandbox = ({ privateFolder }: Pick<Home, "privateFolder">): Sandbox =>
+  createSandbox({ findCage, cacheFolder: join(privateFolder, "sandbox") });
 
 /**
  * The same commands; those that run code are judged by the level. Without a strict cage, goald's own checks are no wall against
@@ -119,6 +93,9 @@ export function judgeByLevel(registry: Registry, level: SandboxLevel): Registry 
 const describeRisk = (finding: SandboxFinding | null): string =>
   `It runs code that only goald's own checks hold. ${finding?.reason ?? ""}`.trim();
 
+/** A cell that computes longer than a minute has most likely no end. Calls of commands and sub-tasks do not count. */
+const CELL_MS = 60_000;
+
 export interface CellsHost {
   readonly settings: Settings;
   readonly services: ServiceStates;
@@ -135,14 +112,14 @@ export function cellPartsOf(
 ): { readonly describeLeaving?: DescribeLeaving } & Pick<PerformParts, "cells"> {
   if (!host.services.cells?.ready) return describeLeaving ? { describeLeaving } : {};
   const sandbox = tape ? tape.sandbox(() => host.sandbox()) : host.sandbox();
-  const { cellSeconds, imports } = host.settings.sandbox;
+  const { imports } = host.settings.sandbox;
   return {
     describeLeaving: async (calls, journal) => {
       const runsCode = calls.some((call) => isCellCommand(call.name) || runsUnapproved(call, journal.state));
       if (runsCode) host.level.finding = await sandbox.find();
       return (await describeLeaving?.(calls, journal)) ?? [];
     },
-    cells: { sandbox, timeLimitMs: cellSeconds * 1_000, imports, location: readLocation(host.settings.location) },
+    cells: { sandbox, timeLimitMs: CELL_MS, imports, location: readLocation(host.settings.sandbox.location) },
   };
 }
 

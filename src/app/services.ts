@@ -7,6 +7,7 @@ import type { HostEdges } from "#cassette/demo-script.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import { openJsonCache } from "#config/private-file.ts";
+import { splitServerKey } from "#config/setting-row.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -120,13 +121,11 @@ const tapedServices = (services: Partial<Services>, tape: Tape | undefined): Par
 
 /** The model server, which also makes embeddings. */
 function serverOf(settings: Settings, http: Http) {
-  const { apiKey, baseUrl, organization } = settings.openai;
-  const ofOrganization = organization ? { organization } : {};
-  return { baseUrl, apiKey: apiKey ?? "", ...ofOrganization, http, timeoutMs: settings.modelTimeoutMs };
+  const { apiKey, baseUrl } = settings.openai;
+  return { baseUrl, apiKey: apiKey ?? "", http, timeoutMs: settings.models.timeoutSeconds * 1_000 };
 }
 
-const optionsOf = ({ temperature, reasoningEffort, modelIdleTimeoutMs }: Settings) => ({
-  idleTimeoutMs: modelIdleTimeoutMs,
+const optionsOf = ({ models: { temperature, reasoningEffort } }: Settings) => ({
   ...(temperature === null ? {} : { temperature }),
   ...(reasoningEffort === null ? {} : { reasoningEffort }),
 });
@@ -208,7 +207,8 @@ function lazyPosts(parts: XPostsParts): Posts {
 
 function lazyWeb(settings: Settings, { http, clock, scrub }: Omit<ServiceParts, "settings">) {
   const open = once(async () => {
-    const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
+    // A website's owner recognizes goald in the logs, whoever runs it.
+    const userAgent = `goald/${readVersion()}`;
     return (await import("#services/web/set-up.ts")).openWeb(settings, { http, clock, userAgent, scrub });
   });
   const fetchPage: PoliteWeb["get"] = async (...given) => (await open()).polite.get(...given);
@@ -218,9 +218,11 @@ function lazyWeb(settings: Settings, { http, clock, scrub }: Omit<ServiceParts, 
   return { fetchPage, search, downloads, statuses };
 }
 
-function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): Repositories {
-  // GitHub accepts any user name with a token.
-  const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
+function lazyRepositories(settings: Settings, git: string): Repositories {
+  const { allow } = settings.web;
+  const { origin = "https://github.com", key: token } = splitServerKey(settings.git.apiKey ?? "");
+  // GitHub, GitLab and Gitea accept any user name with a token.
+  const key = token === "" ? null : { origin, user: "x-access-token", token };
   const open = once(async () => {
     const [{ createRepositories }, { checkElsewhere }, { isNeverAllowed }, { findCage }, { openTunnel }] =
       await Promise.all([

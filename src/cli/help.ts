@@ -46,8 +46,8 @@ const FOREIGN: Readonly<Record<string, string>> = {
   yes: "approve",
   no: "deny",
   undo: "restore",
-  set: "config set",
-  settings: "config list",
+  set: "config",
+  settings: "config",
   setup: "init",
   version: "--version",
 };
@@ -59,6 +59,8 @@ export function hintFor(verb: Command, message: string, suggestion: string): str
   const meant = path === "goald" && Object.hasOwn(FOREIGN, word) ? FOREIGN[word] : undefined;
   if (meant !== undefined) return `Did you mean goald ${meant}?`;
   if (suggestion !== "") return suggestion;
+  if (path === "goald config" && message.startsWith("too many arguments"))
+    return "To write a setting: goald config NAME VALUE. Put several words in quotes.";
   return `${path === "goald" ? "See what there is" : "See how it is called"}: ${path} --help`;
 }
 

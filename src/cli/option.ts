@@ -22,8 +22,6 @@ export const MEMORY_IDS: VerbArgument = {
   about: "ids as `list` shows them, such as foo/12, or 12 for short",
 };
 
-export const SETTING: VerbArgument = { name: "<name>", about: "a setting, or one of its variables" };
-
 /** An option without a value. */
 export const flag = (flags: string, about: string): VerbOption<boolean> => ({ flags, about });
 

@@ -24,7 +24,7 @@ function withVerb(args: readonly string[]): readonly string[] {
   return placesOfWords(args).length > 0 || asksAboutGoald ? args : ["plain", ...args];
 }
 
-/** Rewrites `goald help config set` to `goald config set --help`. An unknown verb stays and causes the usual error. */
+/** Rewrites `goald help memory list` to `goald memory list --help`. An unknown verb stays and causes the usual error. */
 function withHelp(args: readonly string[]): readonly string[] {
   const [help, ...asked] = wordsOf(args);
   const [verb] = asked;

@@ -49,7 +49,7 @@ export type OptionValues<O> = GlobalOptions & { readonly [Key in keyof O]?: Valu
 export type LoadVerbs = (names: readonly VerbName[]) => Promise<readonly Verb[]>;
 
 export interface Verb<O = Options> {
-  /** `run`, or `config set` for a verb below another one. */
+  /** `run`, or `memory list` for a verb below another one. */
   readonly name: string;
   /** `goald --help` omits verbs without a group. */
   readonly group?: Group;

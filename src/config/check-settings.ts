@@ -8,11 +8,11 @@ import { clip } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import type { FoundSetting } from "./find-settings.ts";
 import type { ValueSchema } from "./setting-row.ts";
-import { SETTINGS, type SettingName, type Settings } from "./settings.ts";
+import { SETTINGS, type SettingName } from "./settings.ts";
 
 export interface SettingProblem {
-  /** The setting with the wrong value, or two settings that conflict. */
-  readonly names: readonly SettingName[];
+  /** The setting with the wrong value; undefined for a variable that is not a setting any more. */
+  readonly name?: SettingName;
   readonly sentence: string;
 }
 
@@ -29,24 +29,16 @@ export function checkSettings(found: ReadonlyMap<SettingName, FoundSetting>): Ch
   for (const [name, { value }] of found)
     if (/\.baseUrl$|^web\.allow$/.test(name) && typeof value === "string" && !value.split(/[,\s]+/).every(isAddress))
       wrong.add(name);
-  const problems: SettingProblem[] = [...found]
-    .filter(([name]) => wrong.has(name))
-    .map(([name, one]) => ({ names: [name], sentence: describeProblem(one) }));
-  const { yes, no } = settings.keys as Settings["keys"];
-  if (!wrong.has("keys.yes") && !wrong.has("keys.no") && yes.toLowerCase() === no.toLowerCase())
-    problems.push({
-      names: ["keys.yes", "keys.no"],
-      sentence: `keys.yes and keys.no must differ, got ${JSON.stringify(yes)} for both.`,
-    });
+  const problems = [...found].filter(([name]) => wrong.has(name)).map(([name, one]) => describeProblem(name, one));
   return { settings: deepFreeze(settings), problems };
 }
 
 const isAddress = (text: string): boolean => URL.canParse(text);
 
-function describeProblem({ row, written, origin }: FoundSetting): string {
+function describeProblem(name: SettingName, { row, written, origin }: FoundSetting): SettingProblem {
   const source = origin.layer === "flag" ? "command line" : origin.file || origin.layer;
   const got = row.secret ? "a value that is not shown" : quoteValue(written);
-  return `${origin.name} (${source}) must be ${row.expected}, got ${got}.`;
+  return { name, sentence: `${origin.name} (${source}) must be ${row.expected}, got ${got}.` };
 }
 
 /** A value as written, in JSON, made safe to show by `shortenForDisplay`. */

@@ -1,9 +1,9 @@
 /** describe-settings.ts -- generates the settings texts that people read: docs/settings.md and the `.env` of a new home. */
 import type { SettingRow } from "./setting-row.ts";
-import { readDefaults, SETTINGS, type Setting, type SettingName, valueAt } from "./settings.ts";
+import { readDefaults, SETTINGS, type SettingName, valueAt } from "./settings.ts";
 
 export interface SettingDescription {
-  readonly name: string;
+  readonly name: SettingName;
   readonly environment: readonly string[];
   readonly meaning: string;
   /** The value as a person writes it with its unit, or its effect when the setting is unset. */
@@ -25,47 +25,54 @@ export function describeSettings(): readonly SettingDescription[] {
 
 const withUnit = (value: unknown, { unit }: SettingRow): string => (unit ? `${value} ${unit}` : String(value));
 
-/** The `.env` of a new home, and `.env.example`: every variable in a comment, with its meaning and default. */
+/** The settings that most people set themselves. `goald config --all` lists the others. */
+const COMMON: readonly SettingName[] = [
+  "openai.apiKey",
+  "openai.baseUrl",
+  "models.smart",
+  "models.fast",
+  "agents.approve",
+  "agents.form",
+  "agents.commands",
+  "limits.unattendedUsd",
+  "search.tavily.apiKey",
+  "log.level",
+];
+
+/** The `.env` of a new home, and `.env.example`: the common variables, each below its meaning and default. */
 export function renderEnvTemplate(): string {
-  const defaults = readDefaults();
-  return `${HEAD}${SETTINGS.map((row) => renderVariable(row, valueAt(defaults, row.name))).join("\n")}\n`;
+  const shown = describeSettings().filter(({ name }) => COMMON.includes(name));
+  return `${HEAD}${shown.map(renderVariable).join("")}`;
 }
 
-function renderVariable(row: Setting, value: unknown): string {
-  const heading = HEADINGS[row.name];
-  const [variable = ""] = row.environment;
-  // Every value of such a variable means the same, so none is shown.
-  const shown = row.offWhenSet || value === null ? "" : String(value);
-  return [
-    ...(heading ? [`\n# ---- ${heading}`] : []),
-    `# ${meaningWithDefault(row, value)}${row.schema.enum ? ` Must be ${row.expected}.` : ""}`,
-    row.secret ? `${variable}=${placeholderOf(variable)}` : `# ${variable}=${shown}`,
-  ].join("\n");
+/** A placeholder reads as unset. */
+function renderVariable({
+  name,
+  environment: [variable = ""],
+  meaning,
+  default: byDefault,
+}: SettingDescription): string {
+  const [sentence] = meaning.split(/\.(?: |$)/);
+  const isSecret = name.endsWith("Key");
+  const value = isSecret ? `your-${variable.toLowerCase().replaceAll("_", "-")}` : valueAt(readDefaults(), name);
+  const text = isSecret ? sentence : `${sentence} (default ${byDefault})`;
+  return `# ${text}.\n${isSecret ? "" : "# "}${variable}=${value ?? ""}\n`;
 }
-
-/** The default follows the first sentence of the meaning, in parentheses. */
-function meaningWithDefault(row: SettingRow, value: unknown): string {
-  const byDefault = value === null ? row.whenUnset && `default: ${row.whenUnset}` : `default ${withUnit(value, row)}`;
-  if (!byDefault || row.offWhenSet) return row.meaning;
-  return row.meaning.replace(/\.(?= |$)/, () => ` (${byDefault}).`);
-}
-
-/** Reads as unset, like every placeholder. */
-const placeholderOf = (variable: string): string => `your-${variable.toLowerCase().replaceAll("_", "-")}`;
 
 const HEAD = `# Settings of goald, one NAME=value per line. Keep this file private (chmod 600). Environment variables
-# override this file, and this file overrides config/goald.json. Names are AutoGPT's where it has one.
+# override this file, and this file overrides config/goald.json. All settings: goald config --all
 # A line "# NAME=value" shows a default; remove the "# " to change it.
+
 `;
 
 /** Printed above the first setting of each part. */
 const HEADINGS: Readonly<Partial<Record<SettingName, string>>> = {
   "openai.apiKey": "model server",
-  embedder: "memory",
-  approve: "approvals, limits and sub-agents",
-  "daemon.concurrency": "daemon",
-  "web.allow": "web",
+  "memory.embedder": "memory",
+  "window.batch": "agents",
+
+  "daemon.concurrency": "daemon and log",
+  "web.allow": "web and code",
   "search.providers": "search",
   "images.model": "services for single commands",
-  "keys.yes": "terminal",
 };

@@ -76,7 +76,7 @@ export function* findInLayers(row: Setting, layers: SettingLayers): Generator<Fo
 }
 
 function parseFound(row: Setting, written: unknown, origin: SettingOrigin): FoundSetting {
-  const value = typeof written === "string" ? parseSettingText(written, row, origin.layer) : written;
+  const value = typeof written === "string" ? parseSettingText(written, row) : written;
   return { row, value, written, origin };
 }
 
@@ -99,9 +99,8 @@ export function isPlaceholder(text: string | undefined): boolean {
 }
 
 /** Converts trimmed text to the row's type. Text of another type stays text, which the schema then refuses. */
-export function parseSettingText(text: string, row: SettingRow, layer: SettingOrigin["layer"]): unknown {
+export function parseSettingText(text: string, row: SettingRow): unknown {
   const value = text.trim();
-  if (row.offWhenSet && layer !== "flag") return false;
   if (row.schema.nullable && /^(?:none|null|unset)$/i.test(value)) return null;
   switch (row.schema.type) {
     case "integer":

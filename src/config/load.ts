@@ -17,7 +17,8 @@ import {
   type SettingOrigin,
   type SettingSources,
 } from "./find-settings.ts";
-import { SETTINGS, type SettingName, type Settings, valueAt } from "./settings.ts";
+import { splitServerKey } from "./setting-row.ts";
+import { describeFormerSetting, SETTINGS, type SettingName, type Settings, valueAt } from "./settings.ts";
 
 export type { SettingFlags, SettingSources } from "./find-settings.ts";
 
@@ -65,13 +66,16 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
   const found = new Map(SETTINGS.map((row) => [row.name, findInLayers(row, layers).next().value as FoundSetting]));
   const checked = checkSettings(found);
   const settings = checked.settings as Settings;
+  const former = findFormerVariables({ ...envFile.variables, ...env });
   const exposesKeys = envFile.isOpen && findSecrets(settings, envFile.variables).length > 0;
   return {
     ...checked,
+    problems: [...checked.problems, ...former.map((sentence) => ({ sentence }))],
     found,
     layers,
     notes: [
       ...noteUnknownVariables(env, envFile.variables),
+      ...noteFormerVariables(envFile.variables),
       ...(exposesKeys ? [`Other users can read the keys in ${envFile.path}. Run: chmod 600 ${envFile.path}`] : []),
     ],
     environment: withoutPlaceholders({ ...envFile.variables, ...withoutPlaceholders(env) }),
@@ -84,18 +88,27 @@ function textAt(value: unknown, name: string): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
+const noteFormerVariables = (variables: Environment): readonly string[] =>
+  Object.keys(withoutPlaceholders(variables)).flatMap((name) =>
+    name.startsWith("GOALD_") ? [] : (describeFormerSetting(name) ?? []),
+  );
+
 const withoutPlaceholders = (variables: Environment): Environment =>
   Object.freeze(Object.fromEntries(Object.entries(variables).filter(([, value]) => !isPlaceholder(value))));
 
 /** GOALD_ variables that are not settings. */
 const OTHER_VARIABLES = ["GOALD_HOME", "GOALD_DEBUG"];
 
+/** Variables without GOALD_ may belong to other programs, so they are only noted, and only those of the home's `.env`. */
+const findFormerVariables = (variables: Environment): readonly string[] =>
+  Object.keys(variables).flatMap((name) => (name.startsWith("GOALD_") ? (describeFormerSetting(name) ?? []) : []));
+
 /** A mistyped variable has no effect, so a person should see it. */
 function noteUnknownVariables(...environments: readonly Environment[]): readonly string[] {
   const known = [...SETTINGS.flatMap((row) => row.environment), ...OTHER_VARIABLES];
   const unknown = environments
     .flatMap((variables) => Object.keys(variables))
-    .filter((name) => name.startsWith("GOALD_") && !known.includes(name));
+    .filter((name) => name.startsWith("GOALD_") && !known.includes(name) && !describeFormerSetting(name));
   return [...new Set(unknown)].map((name) => {
     const nearest = nearestName(name, known);
     return `${clean(name)} is not a setting of goald and is ignored.${nearest ? ` Did you mean ${nearest}?` : ""}`;
@@ -121,7 +134,8 @@ export function findSecrets(settings: Settings, ...environments: readonly Enviro
     if (SECRET_NAME.test(name) && !PUBLIC_NAMES.has(name)) values.push(value);
     values.push(...findPassword(value));
   }
-  const secrets = values.filter((value) => typeof value === "string").map((value) => value.trim());
+  const texts = values.filter((value) => typeof value === "string").map((value) => value.trim());
+  const secrets = texts.flatMap((text) => [text, splitServerKey(text).key]);
   return [...new Set(secrets)].filter((value) => value !== "" && !PLAIN_WORD.test(value));
 }
 

@@ -57,8 +57,8 @@ const README = `# A home of goald
 | path | contents |
 |---|---|
 | \`workspace/<agent>/\` | the files that each agent makes |
-| \`.env\` | keys and variables; keep it private, its comments list them all |
-| \`config/goald.json\` | settings: \`goald config set\`, \`goald config list --show-origin\` |
+| \`.env\` | keys and variables; keep it private. \`goald config --all\` lists all settings |
+| \`config/goald.json\` | settings: \`goald config NAME VALUE\`, \`goald config --show-origin\` |
 | \`config/example-agent.yaml\` | an example of an agent file: \`goald run --from config/example-agent.yaml\` |
 | \`commands/\` | your own commands, one file each; they are programs and run with your permissions |
 | \`methods/\` | your own Python helpers (\`*.py\`), for code that agents run in the sandbox; make the folder when you have one |

@@ -26,13 +26,6 @@ export const MODEL_SETTINGS = [
       "Base URL of the model server. Any server with OpenAI's chat completions API works, such as http://127.0.0.1:11434/v1 (Ollama).",
   },
   {
-    name: "openai.organization",
-    environment: ["OPENAI_ORGANIZATION"],
-    schema: { type: "string", nullable: true, pattern: "^[\\x21-\\x7e]{1,200}$" },
-    expected: "an organization id without blanks",
-    meaning: "Organization that pays for model calls.",
-  },
-  {
     name: "models.smart",
     environment: ["SMART_LLM", "SMART_LLM_MODEL"],
     ...modelName,
@@ -58,78 +51,52 @@ export const MODEL_SETTINGS = [
     meaning: "Model that turns memories into vectors.",
   },
   {
-    name: "temperature",
+    name: "models.temperature",
     environment: ["TEMPERATURE"],
     ...optional(anyNumber(0, 2)),
     meaning: "Randomness of replies.",
     whenUnset: "chosen by the server",
   },
   {
-    name: "reasoningEffort",
-    environment: ["GOALD_REASONING_EFFORT"],
+    name: "models.reasoningEffort",
     schema: { type: "string", nullable: true, enum: ["minimal", "low", "medium", "high", null] },
     expected: "minimal, low, medium, high, or none",
     meaning: "Effort of models that reason before they reply. Reasoning tokens count as tokens of the reply.",
     whenUnset: "chosen by the server",
   },
   {
-    name: "contextTokens",
-    environment: ["GOALD_CONTEXT_TOKENS", "SMART_TOKEN_LIMIT"],
+    name: "models.contextTokens",
+    environment: ["GOALD_MODELS_CONTEXT_TOKENS", "SMART_TOKEN_LIMIT"],
     ...optional(wholeNumber(1_000, 10_000_000)),
     meaning: "Context window of the smart model, in tokens.",
     whenUnset: "the model's known size",
   },
   {
-    name: "promptTokens",
-    environment: ["GOALD_PROMPT_TOKENS"],
+    name: "models.promptTokens",
     ...wholeNumber(1_000, 10_000_000),
     meaning: "Maximum tokens per prompt.",
   },
   {
-    name: "replyTokens",
-    environment: ["GOALD_REPLY_TOKENS"],
+    name: "models.replyTokens",
     ...wholeNumber(100, 1_000_000),
     meaning:
       "Maximum tokens per reply, reasoning included. After a reply that was cut off, later ones may have four times as many.",
   },
   {
-    name: "modelTimeoutMs",
-    environment: ["GOALD_MODEL_TIMEOUT_MS"],
-    ...wholeNumber(1_000, 3_600_000),
-    meaning: "Maximum wait for the beginning of a streamed reply, or for the whole of another answer.",
-    unit: "ms",
+    name: "models.timeoutSeconds",
+    ...wholeNumber(1, 3_600),
+    meaning:
+      "Maximum wait for the beginning of a streamed reply, or for the whole of another answer. A stream may last any time, but be silent for a minute at most.",
+    unit: "seconds",
   },
   {
-    name: "modelIdleTimeoutMs",
-    environment: ["GOALD_MODEL_IDLE_TIMEOUT_MS"],
-    ...wholeNumber(1_000, 3_600_000),
-    meaning: "Maximum silence within a streamed reply. A stream that brings output may last any time.",
-    unit: "ms",
-  },
-  {
-    name: "models.embeddingDimensions",
-    environment: ["EMBEDDING_DIMENSIONS"],
-    ...optional(wholeNumber(1, 20_000)),
-    meaning: "Dimensions per vector, for embedding models that accept a choice.",
-    whenUnset: "chosen by the model",
-  },
-  {
-    name: "embedder",
-    environment: ["GOALD_EMBEDDER"],
+    name: "memory.embedder",
     ...choice("auto", "openai", "offline"),
     meaning:
       "Source of vectors: `openai` uses the model server, `offline` a table of word vectors that comes with goald, `auto` the model server if it has embeddings, else `offline`.",
   },
   {
-    name: "memory.keepMegabytes",
-    environment: ["GOALD_MEMORY_KEEP_MEGABYTES"],
-    ...wholeNumber(0, 1_000_000),
-    meaning:
-      "Maximum main memory for long-term memories that a daemon keeps loaded, so that idle agents wake fast. The least recently used are dropped first; those of running agents are never dropped.",
-    unit: "MB",
-  },
-  {
-    name: "memoryBackend",
+    name: "memory.backend",
     environment: ["MEMORY_BACKEND"],
     ...choice("local", "exact", "hnsw", "pinecone"),
     meaning:
@@ -142,28 +109,12 @@ export const MODEL_SETTINGS = [
     meaning: "API key for Pinecone, for the memory backend `pinecone`.",
   },
   {
-    name: "pinecone.environment",
-    environment: ["PINECONE_ENV", "PINECONE_ENVIRONMENT"],
-    schema: { type: "string", nullable: true, minLength: 1, maxLength: 100, pattern: "^[\\w-]+$" },
-    expected: "the name of a region, such as us-east-1",
-    meaning: "Required region of the Pinecone index. Checked when goald looks the index up by name.",
-    whenUnset: "any",
-  },
-  {
     name: "pinecone.index",
     environment: ["PINECONE_INDEX"],
     schema: { type: "string", nullable: true, pattern: "^[a-z0-9-]{1,45}$" },
     expected: "a name of small letters, digits and hyphens",
     meaning:
       "Name of the Pinecone index. Each home needs its own, with the embedder's dimensions and the metric cosine.",
-  },
-  {
-    name: "pinecone.host",
-    environment: ["PINECONE_HOST", "PINECONE_INDEX_HOST"],
-    schema: { type: "string", nullable: true, maxLength: 2000, pattern: "^(?:https?://)?[^\\s/?#@]+/?$" },
-    expected: "an address such as https://mem-a1b2c3.svc.aped-4627-b74a.pinecone.io",
-    meaning: "Address of the Pinecone index.",
-    whenUnset: "looked up by name",
   },
   {
     name: "pinecone.controller",
@@ -174,15 +125,7 @@ export const MODEL_SETTINGS = [
   },
   {
     name: "recall.count",
-    environment: ["GOALD_RECALL_COUNT"],
     ...wholeNumber(0, 100),
     meaning: "Maximum memories recalled per step. 0 switches recall off.",
-  },
-  {
-    name: "recall.floor",
-    environment: ["GOALD_RECALL_FLOOR"],
-    ...anyNumber(0, 1),
-    meaning:
-      "Share of the best memory's score below which a memory is not recalled, 0 to 1. 0 recalls as many as `recall.count` allows.",
   },
 ] as const satisfies readonly SettingRow[];

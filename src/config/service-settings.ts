@@ -5,8 +5,8 @@ import {
   optional,
   type SettingRow,
   secretKey,
+  serverKey,
   webAddress,
-  wholeNumber,
   yesOrNo,
 } from "./setting-row.ts";
 
@@ -17,31 +17,20 @@ const PROVIDER = "(?:tavily|serper|brave|searxng|duckduckgo)";
 export const SERVICE_SETTINGS = [
   {
     name: "web.allow",
-    environment: ["GOALD_WEB_ALLOW"],
     schema: { type: "string", nullable: true, maxLength: 4000, pattern: `^${ORIGIN}(?:[,\\s]+${ORIGIN})*$` },
     expected: "addresses of servers with commas between them, such as http://192.168.1.5:8080,http://nas.local",
-    meaning: "Let agents also read these servers of private networks, separated by commas.",
+    meaning: "Let agents also read these servers of private networks, and clone from them, separated by commas.",
     whenUnset: "the public web only",
   },
-  {
-    name: "web.userAgent",
-    environment: ["USER_AGENT"],
-    schema: { type: "string", nullable: true, minLength: 1, maxLength: 300, pattern: "^[\\x20-\\x7e]+$" },
-    expected: "printable ASCII characters",
-    meaning: "User-Agent header sent to websites.",
-    whenUnset: "goald and its version",
-  },
-  { name: "web.robots", environment: ["GOALD_WEB_ROBOTS"], ...yesOrNo, meaning: "Obey the robots.txt of websites." },
+  { name: "web.robots", ...yesOrNo, meaning: "Obey the robots.txt of websites." },
   {
     name: "web.askBeforeSending",
-    environment: ["GOALD_ASK_BEFORE_SENDING"],
     ...yesOrNo,
     meaning:
       "After an agent has read text from outside, ask before it opens an address that nobody gave it, or sends many words of its own. With `--approve never`, refuse.",
   },
   {
     name: "web.openHosts",
-    environment: ["GOALD_OPEN_HOSTS"],
     schema: { type: "string", nullable: true, maxLength: 4000, pattern: `^${HOST}(?:[,\\s]+${HOST})*$` },
     expected: "names of hosts with commas between them, such as wikipedia.org,arxiv.org",
     meaning:
@@ -49,48 +38,18 @@ export const SERVICE_SETTINGS = [
     whenUnset: "none",
   },
   {
-    name: "web.downloadMegabytes",
-    environment: ["GOALD_DOWNLOAD_MEGABYTES"],
-    ...wholeNumber(1, 1_000),
-    meaning: "Maximum size of a downloaded file.",
-    unit: "MB",
-  },
-  {
     name: "sandbox.isolation",
-    environment: ["GOALD_SANDBOX"],
     ...choice("required", "best-effort", "off"),
     meaning:
       "Run code of agents: only inside bubblewrap (`required`), also where there is none, with a question before each call (`best-effort`), or not at all (`off`).",
   },
   {
-    name: "sandbox.maxProcesses",
-    environment: ["GOALD_SANDBOX_PROCESSES"],
-    ...wholeNumber(1, 64),
-    meaning: "Maximum processes that run code, over all agents. A namespace that waits for one loses nothing.",
-  },
-  {
-    name: "sandbox.memoryMegabytes",
-    environment: ["GOALD_SANDBOX_MEMORY_MEGABYTES"],
-    ...wholeNumber(64, 2_000),
-    meaning: "Maximum memory that the code of one process may use.",
-    unit: "MB",
-  },
-  {
-    name: "sandbox.cellSeconds",
-    environment: ["GOALD_CELL_SECONDS"],
-    ...wholeNumber(1, 3_600),
-    meaning: "Maximum time of one piece of code. Calls of commands and sub-tasks do not count.",
-    unit: "seconds",
-  },
-  {
     name: "sandbox.imports",
-    environment: ["GOALD_CELL_IMPORTS"],
     ...choice("none", "safe", "all"),
     meaning: "What code may import: nothing, modules that do not reach beyond the sandbox, or all.",
   },
   {
-    name: "location",
-    environment: ["GOALD_LOCATION"],
+    name: "sandbox.location",
     schema: { type: "string", nullable: true, minLength: 1, maxLength: 2_000 },
     expected: "the name of a place, or a JSON object in one line",
     meaning: 'What get_user_location() returns to code, such as `Berlin` or `{"latitude": 52.5, "longitude": 13.4}`.',
@@ -98,7 +57,6 @@ export const SERVICE_SETTINGS = [
   },
   {
     name: "search.providers",
-    environment: ["GOALD_SEARCH_PROVIDERS"],
     schema: { type: "string", nullable: true, maxLength: 200, pattern: `^${PROVIDER}(?:[,\\s]+${PROVIDER})*$` },
     expected: "names among tavily, serper, brave, searxng, duckduckgo with commas between them, or none",
     meaning:
@@ -138,77 +96,49 @@ export const SERVICE_SETTINGS = [
   },
   {
     name: "search.duckduckgo.baseUrl",
-    environment: ["GOALD_DUCKDUCKGO_BASE_URL"],
     ...webAddress,
     meaning: "Base URL of DuckDuckGo's page without scripts.",
   },
   {
     name: "images.model",
-    environment: ["GOALD_IMAGE_MODEL"],
     ...modelName,
     meaning: "Model that generates images.",
   },
   {
     name: "images.baseUrl",
-    environment: ["GOALD_IMAGE_BASE_URL"],
     ...optional(webAddress),
     meaning: "Base URL of a server with OpenAI's images API.",
     whenUnset: "`openai.baseUrl` if it is OpenAI's own server",
   },
   {
     name: "images.apiKey",
-    environment: ["GOALD_IMAGE_API_KEY"],
     ...secretKey,
     meaning: "API key for the image server.",
     whenUnset: "`openai.apiKey` when both use the same server",
   },
   {
     name: "speech.model",
-    environment: ["GOALD_SPEECH_MODEL"],
     ...modelName,
     meaning: "Model that transcribes speech.",
   },
   {
     name: "speech.baseUrl",
-    environment: ["GOALD_SPEECH_BASE_URL"],
     ...optional(webAddress),
     meaning: "Base URL of a server with OpenAI's transcription API.",
     whenUnset: "`openai.baseUrl` if it is OpenAI's own server",
   },
   {
     name: "speech.apiKey",
-    environment: ["GOALD_SPEECH_API_KEY"],
     ...secretKey,
     meaning: "API key for the speech server.",
     whenUnset: "`openai.apiKey` when both use the same server",
   },
   {
-    name: "git.allow",
-    environment: ["GOALD_GIT_ALLOW"],
-    schema: { type: "string", nullable: true, maxLength: 2000, pattern: "^(?:https?://[^\\s,/?#@]+/?(?:[\\s,]+|$))+$" },
-    expected: "origins such as http://127.0.0.1:3000, with commas between",
-    meaning:
-      "Let clone_repository reach these origins of private networks, separated by commas. Other servers must be public and use https.",
-  },
-  {
-    name: "git.username",
-    environment: ["GITHUB_USERNAME"],
-    schema: { type: "string", nullable: true, pattern: "^[^\\s:\\p{Cc}]{1,200}$" },
-    expected: "a name without blanks and colons",
-    meaning: "User name sent with `git.apiKey`.",
-  },
-  {
     name: "git.apiKey",
     environment: ["GITHUB_API_KEY"],
-    ...secretKey,
-    meaning: "Key that clone_repository uses to read private repositories of one server.",
-  },
-  {
-    name: "git.keyOrigin",
-    environment: ["GOALD_GIT_KEY_ORIGIN"],
-    schema: { type: "string", maxLength: 2000, pattern: "^https?://[^\\s,/?#@]+$" },
-    expected: "an origin such as https://github.com",
-    meaning: "Origin of the only server that receives `git.apiKey`.",
+    ...serverKey,
+    meaning:
+      "Key that clone_repository uses to read private repositories of GitHub, or of another server: `https://gitlab.com=KEY`.",
   },
   {
     name: "twitter.consumerKey",
@@ -236,7 +166,6 @@ export const SERVICE_SETTINGS = [
   },
   {
     name: "twitter.baseUrl",
-    environment: ["GOALD_TWITTER_BASE_URL"],
     ...webAddress,
     meaning: "Base URL of X's API.",
   },

@@ -15,8 +15,8 @@ export interface ValueSchema {
 export interface SettingRow {
   /** Path in `Settings` and in goald.json, with dots. */
   readonly name: string;
-  /** The first variable that is set wins. Names are AutoGPT's where it has one, else they begin with GOALD_. */
-  readonly environment: readonly string[];
+  /** The first variable that is set wins. Default: GOALD_ and the name, such as GOALD_LOG_LEVEL for `log.level`. */
+  readonly environment?: readonly string[];
   readonly schema: ValueSchema;
   /** The schema in words, for errors: "… must be <expected>". */
   readonly expected: string;
@@ -28,8 +28,6 @@ export interface SettingRow {
   readonly whenUnset?: string;
   /** The value is never shown and always redacted. */
   readonly secret?: true;
-  /** Any value of the variable means false, as with NO_COLOR. */
-  readonly offWhenSet?: true;
 }
 
 /** The TypeScript type of the values that a schema accepts. */
@@ -67,6 +65,19 @@ export const secretKey = {
   expected: "a key of printable ASCII characters without blanks",
   secret: true,
 } as const;
+
+/** A key of GitHub, or of the server whose origin is before the key: `https://gitlab.com=KEY`. */
+export const serverKey = {
+  schema: { type: "string", nullable: true, pattern: "^(?:https?://[^\\s/?#@=]+=)?[\\x21-\\x39\\x3b-\\x7e]{1,1000}$" },
+  expected: "a key, or an origin and its key such as https://gitlab.com=KEY",
+  secret: true,
+} as const;
+
+/** Splits a value of `serverKey`. */
+export function splitServerKey(text: string): { readonly origin?: string; readonly key: string } {
+  const [, origin, key = ""] = /^(?:(https?:\/\/[^\s/?#@=]+)=)?(.*)$/s.exec(text) ?? [];
+  return origin === undefined ? { key } : { origin, key };
+}
 
 /** Credentials, queries and fragments are refused: they would put keys into logs. */
 export const webAddress = {

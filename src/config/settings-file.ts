@@ -75,7 +75,7 @@ const suggestRemovals = (problems: readonly NameProblem[]): string =>
   problems
     .map(({ name = "" }) => name)
     .filter((name) => /^[\w.]{1,80}$/.test(name))
-    .map((name) => `Remove it: goald config unset ${name}`)
+    .map((name) => `Remove it: goald config ${name} --unset`)
     .join("\n");
 
 // ---------------------------------------------------------------- changes

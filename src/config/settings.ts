@@ -9,16 +9,23 @@ import { GoaldError } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { nearestName } from "#util/nearest-name.ts";
-import { AGENT_SETTINGS, TERMINAL_SETTINGS } from "./agent-settings.ts";
+import { AGENT_SETTINGS } from "./agent-settings.ts";
+import { insteadOf } from "./former-settings.ts";
 import { MODEL_SETTINGS } from "./model-settings.ts";
 import { SERVICE_SETTINGS } from "./service-settings.ts";
 import type { SettingRow, ValueOf } from "./setting-row.ts";
 
-const TABLE = [...MODEL_SETTINGS, ...AGENT_SETTINGS, ...SERVICE_SETTINGS, ...TERMINAL_SETTINGS] as const;
+const TABLE = [...MODEL_SETTINGS, ...AGENT_SETTINGS, ...SERVICE_SETTINGS] as const;
 
 export type SettingName = (typeof TABLE)[number]["name"];
-export type Setting = SettingRow & { readonly name: SettingName };
-export const SETTINGS: readonly Setting[] = TABLE;
+export type Setting = SettingRow & { readonly name: SettingName; readonly environment: readonly string[] };
+export const SETTINGS: readonly Setting[] = TABLE.map((row) => ({ environment: [variableOf(row.name)], ...row }));
+
+/** `GOALD_LOG_LEVEL` for `log.level`. */
+function variableOf(name: string): string {
+  const words = name.replace(/[A-Z]/g, (capital) => `_${capital}`).replaceAll(".", "_");
+  return `GOALD_${words.toUpperCase()}`;
+}
 
 /** Complete, checked and frozen values: `settings.models.smart` for the row "models.smart". */
 export type Settings = Nested<{ [Row in (typeof TABLE)[number] as Row["name"]]: ValueOf<Row["schema"]> }>;
@@ -57,27 +64,33 @@ export function valueAt(value: unknown, name: string): unknown {
 
 // ---------------------------------------------------------------- names that people type
 
-export interface NamedSetting {
-  readonly row: Setting;
-  /** The person typed one of its variables. */
-  readonly byVariable: boolean;
+/** Finds a setting by its name or by one of its variables. Throws GOALD_USAGE that suggests the nearest name. */
+export function findSetting(typed: string): Setting {
+  const row = SETTINGS.find(({ name, environment }) => name === typed || environment.includes(typed));
+  if (row) return row;
+  throw new GoaldError("GOALD_USAGE", describeUnknownSetting(typed), { hint: "List all settings: goald config --all" });
 }
 
-/** Finds a setting by its name or by one of its variables. Throws GOALD_USAGE that suggests the nearest name. */
-export function findSetting(typed: string): NamedSetting {
-  const row = SETTINGS.find(({ name, environment }) => name === typed || environment.includes(typed));
-  if (row) return { row, byVariable: row.name !== typed };
-  throw new GoaldError("GOALD_USAGE", describeUnknownSetting(typed), { hint: "List all settings: goald config list" });
+/** The sentence that refuses a former name and says what to use instead; undefined for other names. */
+export function describeFormerSetting(typed: string): string | undefined {
+  if (SETTINGS.some(({ name }) => name.startsWith(`${typed}.`))) return undefined;
+  const instead = insteadOf(typed);
+  const successor = SETTINGS.find(({ name }) => name === instead);
+  if (successor) return `${typed} is called ${looksLikeVariable(typed) ? successor.environment[0] : instead} now.`;
+  return instead && `${typed} is not a setting any more. ${instead}`;
 }
+
+const looksLikeVariable = (typed: string): boolean => /^[A-Z\d_]+$/.test(typed);
 
 /** The sentence that refuses an unknown name and suggests the nearest. */
 export function describeUnknownSetting(typed: string): string {
+  const former = describeFormerSetting(typed);
+  if (former) return former;
   const names: readonly string[] = SETTINGS.map(({ name }) => name);
   const lastPart = (name: string): string => (name.split(".").at(-1) ?? name).toLowerCase();
-  const sameEnd = names.find((name) => lastPart(name) === lastPart(typed));
-  const looksLikeVariable = /^[A-Z\d_]+$/.test(typed);
-  const known = looksLikeVariable ? SETTINGS.flatMap(({ environment }) => environment) : names;
-  const nearest = sameEnd ?? nearestName(typed, known);
+  const nearestEnd = nearestName(lastPart(typed), names.map(lastPart));
+  const known = looksLikeVariable(typed) ? SETTINGS.flatMap(({ environment }) => environment) : names;
+  const nearest = nearestName(typed, known) ?? names.find((name) => lastPart(name) === nearestEnd);
   const quoted = JSON.stringify(clip(clean(typed), 80));
   return `${quoted} is not a setting of goald.${nearest ? ` Did you mean ${JSON.stringify(nearest)}?` : ""}`;
 }

@@ -29,7 +29,7 @@ export function giveUpReading(frame: Frame, isProse: boolean): Move {
   const tokens = problems.reduce((sum, { reasoningTokens = 0 }) => sum + reasoningTokens, 0);
   const reasoning =
     ` Reasoning took ${tokens} tokens of replies that were cut off before an answer began. Allow longer replies with ` +
-    "the setting replyTokens (GOALD_REPLY_TOKENS) or less reasoning with reasoningEffort: then goald resume <agent>";
+    "the setting models.replyTokens (GOALD_MODELS_REPLY_TOKENS) or less reasoning with models.reasoningEffort: then goald resume <agent>";
   return giveUp(frame, "bad-replies", tokens === 0 ? unread : unread + reasoning);
 }
 

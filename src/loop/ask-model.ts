@@ -39,8 +39,6 @@ export interface AskParts extends Room, ComposeParts, MethodParts, Pricing {
   readonly onText?: (piece: string) => void;
   /** Returns the text that each call would send out (leaving.ts). Absent: no call is judged by its text. */
   readonly describeLeaving?: DescribeLeaving;
-  /** Refuses actions of the form `react` that call several methods. Default: a remark in the observation. */
-  readonly isOneCallOnly?: boolean;
   /** Random number from 0 to 1 for retry delays. Default: Math.random. */
   random?(): number;
 }
@@ -130,9 +128,8 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   const { phase } = activeFrame(journal.state);
   const form = formOf(phase.kind === "reading" ? phase.mode : "plain");
   const commands = parts.commandsFor(journal.state);
-  const { isOneCallOnly = false } = parts;
   const reply = await journal.read(move.reply);
-  const reading = form.read(commands, reply, finishReason, { state: journal.state, isOneCallOnly });
+  const reading = form.read(commands, reply, finishReason, journal.state);
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");

@@ -25,8 +25,6 @@ export interface ComposeParts {
   readonly agentId: string;
   readonly memory: LongTermMemory;
   readonly recallCount: number;
-  /** Share of the best score below which no recall is shown. Default: 0. */
-  readonly recallFloor?: number;
   /** Default: the prompt shows no files. */
   lookAtFolder?(): Promise<FolderSight>;
   /** Further namespaces to recall from. Default: the shared memory. */
@@ -88,7 +86,6 @@ async function composePrompt(
       others: parts.others ?? [SHARED_MEMORY],
       ...describeWork(state),
       count: parts.recallCount,
-      floor: parts.recallFloor ?? 0,
       excludeSteps: new Set(shown.map(({ step }) => step)),
       countTokens: parts.countTokens,
     },

@@ -57,6 +57,6 @@ export function meterDownloads(
 const exceeded = (what: string, used: number, limit: number): GoaldError =>
   new GoaldError(
     "GOALD_QUOTA_EXCEEDED",
-    `${what} was not saved: this agent has downloaded ${Math.ceil(used / MEBIBYTE)} of ${Math.ceil(limit / MEBIBYTE)} MB in its life (quota.downloadsMegabytes).`,
+    `${what} was not saved: this agent has downloaded ${Math.ceil(used / MEBIBYTE)} of ${Math.ceil(limit / MEBIBYTE)} MB in its life (half of quota.megabytes).`,
     { hint: "Deleting files does not help; only a person can raise the setting. browse_website still reads pages." },
   );

@@ -12,7 +12,7 @@ const MAX_GROWTHS = 3;
 export interface ReplyNeed {
   /** Tokens of the request. */
   readonly inputTokens: number;
-  /** The setting `replyTokens`, or less for a small context window. */
+  /** The setting `models.replyTokens`, or less for a small context window. */
   readonly replyTokens: number;
   /** Replies that the server cut off. */
   readonly cutReplies: number;

@@ -14,9 +14,8 @@ import type { ActionForm } from "#core/frame.ts";
 import type { ModelRequest, ModelTerms } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { type FormWords, wordsOfMode } from "#prompt/form-words.ts";
-import { findUses } from "#reply/find-uses.ts";
 import { refuseReply } from "#reply/parsed-reply.ts";
-import { describeSeveralMethods, rephraseForTools } from "#reply/problems.ts";
+import { rephraseForTools } from "#reply/problems.ts";
 import type { ParsedReply } from "#reply/read.ts";
 import { readAction } from "#reply/read-action.ts";
 import type { CommandSet } from "./command-set.ts";
@@ -25,13 +24,7 @@ interface FormStrategy {
   readonly words: FormWords;
   /** What the request carries beside the messages; it costs tokens too. */
   attach(set: CommandSet, mode: OutputMode): Pick<ModelRequest, "replySchema" | "tools" | "stop">;
-  read(set: CommandSet, text: string, finishReason: string, reading: Reading): ParsedReply;
-}
-
-interface Reading {
-  readonly state: AgentState;
-  /** Refuses an action of the form `react` that calls several methods. Default: a remark in its observation. */
-  readonly isOneCallOnly?: boolean;
+  read(set: CommandSet, text: string, finishReason: string, state: AgentState): ParsedReply;
 }
 
 const json: FormStrategy = {
@@ -61,29 +54,20 @@ const OBSERVATION = "\nOBSERVATION";
 const react: FormStrategy = {
   words: wordsOfMode("react"),
   attach: () => ({ stop: [OBSERVATION] }),
-  read: (set, text, finishReason, reading) => {
-    const parsed = readProse(set, text, finishReason, reading, "react");
-    const calls = parsed.kind === "command" && reading.isOneCallOnly ? listCalls(set, parsed.call.args.code) : [];
-    return calls.length > 1 ? refuseReply(parsed.thoughts, describeSeveralMethods(calls)) : parsed;
-  },
+  read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "react"),
 };
 
 const code: FormStrategy = {
   words: wordsOfMode("code"),
   attach: () => ({}),
-  read: (set, text, finishReason, reading) => readProse(set, text, finishReason, reading, "code"),
+  read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "code"),
 };
-
-function listCalls(set: CommandSet, action: unknown): readonly string[] {
-  const names = set.callable.allFunctions.map(({ name }) => name);
-  return findUses(String(action), new Set(names)).calls;
-}
 
 function readProse(
   set: CommandSet,
   text: string,
   finishReason: string,
-  { state }: Reading,
+  state: AgentState,
   form: ActionForm,
 ): ParsedReply {
   const { kind, origin, badReplies } = activeFrame(state);

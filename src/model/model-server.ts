@@ -23,7 +23,6 @@ export interface ModelServer {
   readonly baseUrl: string;
   /** Empty for a server without keys. */
   readonly apiKey: string;
-  readonly organization?: string;
   readonly http: ConfiguredHttp;
   /** Timeout of one whole answer. */
   readonly timeoutMs: number;
@@ -58,13 +57,12 @@ export type SendRequest = (path: string, body?: object, signal?: AbortSignal) =>
 
 /** Throws GOALD_CONFIG for an invalid base URL. The function rejects with a StatusError, or with the errors of `Http`. */
 export function createSender(server: ModelServer): SendRequest {
-  const { baseUrl, apiKey, organization } = server;
+  const { baseUrl, apiKey } = server;
   const send = openFetch(server);
   const headers = {
     accept: "application/json",
     "content-type": "application/json",
     ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
-    ...(organization ? { "openai-organization": organization } : {}),
   };
   return (path, body, signal) => {
     requireUsableKey(apiKey);

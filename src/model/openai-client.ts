@@ -9,7 +9,7 @@ import { type ModelServer, openFetch, parseBaseUrl, requireUsableKey } from "./m
 
 /** Throws GOALD_CONFIG for an invalid base URL. */
 export async function openClient(server: ModelServer): Promise<OpenAI> {
-  const { baseUrl, apiKey, organization, timeoutMs } = server;
+  const { baseUrl, apiKey, timeoutMs } = server;
   const fetch = openFetch(server);
   requireUsableKey(apiKey);
   const { OpenAI } = await import("openai");
@@ -18,7 +18,7 @@ export async function openClient(server: ModelServer): Promise<OpenAI> {
     apiKey: apiKey || "none",
     ...(apiKey ? {} : { defaultHeaders: { Authorization: null } }),
     adminAPIKey: null,
-    organization: organization ?? null,
+    organization: null,
     project: null,
     webhookSecret: null,
     maxRetries: 0,

@@ -102,5 +102,5 @@ const quoteStart = (bytes: Uint8Array, quote: Quote): string =>
 
 const unusableImage = (what: string): GoaldError =>
   new GoaldError("GOALD_MEDIA", `The model server answered, but sent ${what}. It may have charged for it.`, {
-    hint: "Does this server make pictures with that model? See GOALD_IMAGE_MODEL.",
+    hint: "Does this server make pictures with that model? See GOALD_IMAGES_MODEL.",
   });

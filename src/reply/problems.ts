@@ -59,8 +59,6 @@ export const ACTION_PROBLEMS = {
   },
 } as const;
 
-export const describeSeveralMethods = (calls: readonly string[]): string =>
-  `The action calls ${calls.length} methods (${[...new Set(calls)].slice(0, 5).join(", ")}), and one is allowed, so nothing was run. Call one method in each action.`;
 export const describeForeignCode = (name: string): string =>
   `A block in ${quoteText(name)} cannot run: only Python runs here, and there is no shell. Write Python, or use the functions that you have. If the block is a part of your answer, send the answer after a line RESULT:.`;
 

@@ -13,14 +13,14 @@ export interface SandboxOptions {
   readonly cacheFolder: string;
   /** Default: 4. A cell that runs alone inside a wait of the same agent's cell may exceed it. */
   readonly maxProcesses?: number;
-  /** Memory that code may use. Default: 256. */
+  /** Memory that code may use. Default: 512. */
   readonly memoryMegabytes?: number;
   /** Time without a cell after which a process ends. Its namespace is saved. Default: 5 minutes. */
   readonly idleMs?: number;
 }
 
 const MAX_PROCESSES = 4;
-const MEMORY_MEGABYTES = 256;
+const MEMORY_MEGABYTES = 512;
 const IDLE_MS = 5 * 60_000;
 
 export function createSandbox(options: SandboxOptions): Sandbox {

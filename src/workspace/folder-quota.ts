@@ -91,7 +91,7 @@ export function createFolderQuota(
     if (history && stored + bytes > history.bytes)
       throw exceeded(
         path,
-        `the history of its files has ${toMb(stored)} of ${toMb(history.bytes)} MB (quota.storeMegabytes)`,
+        `the history of its files has ${toMb(stored)} of ${toMb(history.bytes)} MB (quota.megabytes allows twice as much as in the folder)`,
         "delete_file still works. Only a person can raise the setting.",
       );
   };
@@ -180,14 +180,20 @@ const toMb = (bytes: number): number => Math.ceil(bytes / MEBIBYTE);
 
 /** A change that frees room is never refused. */
 function problemOf(after: FolderUsage, limits: FolderLimits, growth: Growth): string | undefined {
-  const has = (used: number, unit: string, allowed: number, what: string, setting: string): string =>
-    `${what} has ${used} of ${allowed} ${unit} (quota.${setting})`;
+  const has = (used: number, unit: string, allowed: number, what: string, why: string): string =>
+    `${what} has ${used} of ${allowed} ${unit} (${why})`;
   if (growth.bytes > 0 && after.bytes > limits.bytes)
-    return has(toMb(after.bytes - growth.bytes), "MB", toMb(limits.bytes), "the folder", "folderMegabytes");
+    return has(toMb(after.bytes - growth.bytes), "MB", toMb(limits.bytes), "the folder", "quota.megabytes");
   if (growth.files > 0 && after.files > limits.files)
-    return has(after.files - growth.files, "files", limits.files, "the folder", "folderFiles");
+    return has(after.files - growth.files, "files", limits.files, "the folder", "no folder may have more");
   if (growth.bytes > 0 && after.pageBytes > limits.pageBytes)
-    return has(toMb(after.pageBytes - growth.bytes), "MB", toMb(limits.pageBytes), "pages/", "pagesMegabytes");
+    return has(
+      toMb(after.pageBytes - growth.bytes),
+      "MB",
+      toMb(limits.pageBytes),
+      "pages/",
+      "a tenth of quota.megabytes",
+    );
   return undefined;
 }
 

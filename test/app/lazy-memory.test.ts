@@ -81,7 +81,7 @@ describe("long-term memory", () => {
       "asks for embeddings of such rows when the settings say so",
       1,
       { embedder: null, vector: null },
-      { ...SERVER, GOALD_EMBEDDER: "openai" },
+      { ...SERVER, GOALD_MEMORY_EMBEDDER: "openai" },
     ],
     ["sends nothing without a key and a server", 0, {}, {}],
   ])("%s", async (_what, sent, change, env) => {

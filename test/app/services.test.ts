@@ -23,7 +23,7 @@ describe("what a home is set up for", () => {
     ["images", {}, false],
     ["images", KEY, true],
     ["images", { ...KEY, OPENAI_BASE_URL: "http://127.0.0.1:11434/v1" }, false],
-    ["images", { GOALD_IMAGE_BASE_URL: "http://127.0.0.1:8080/v1" }, true],
+    ["images", { GOALD_IMAGES_BASE_URL: "http://127.0.0.1:8080/v1" }, true],
     ["search", {}, true],
     ["search", { GOALD_SEARCH_PROVIDERS: "none" }, false],
     ["search", { GOALD_SEARCH_PROVIDERS: "tavily,brave,searxng" }, false],
@@ -72,7 +72,7 @@ describe("the key of the model server", () => {
     const env = {
       ...KEY,
       OPENAI_BASE_URL: `${server.origin}/v1`,
-      GOALD_IMAGE_BASE_URL: `${server.origin}/v1`,
+      GOALD_IMAGES_BASE_URL: `${server.origin}/v1`,
       GOALD_SPEECH_BASE_URL: `${other.origin}/v1`,
     };
     const services = await servicesOf(env);

@@ -37,18 +37,17 @@ describe("a wake", () => {
     rmSync(root, { recursive: true, force: true });
   });
 
-  async function open(keepMegabytes: number): Promise<Host> {
+  async function open(): Promise<Host> {
     const home = await homeIn(root);
-    const env = { OPENAI_API_KEY: "sk-none", OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" };
-    const kept = { GOALD_MEMORY_KEEP_MEGABYTES: String(keepMegabytes) };
-    const { settings } = await loadSettings({ home, env: { ...env, ...kept } });
+    const env = { OPENAI_API_KEY: "sk-none", OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" };
+    const { settings } = await loadSettings({ home, env });
     const same = (text: string): string => text;
     const log = await openLog({ folder: join(root, "log"), redact: same, level: "silent" });
     return openHost({ home, settings, log, redact: same, scrub: same, role: "daemon" });
   }
 
   it("reads as much of a log of any length, and of a memory of any size", async () => {
-    await using host = await open(64);
+    await using host = await open();
     for (const id of [ids.young, ids.old]) await wake(host, id);
     const young = await rowsOfWake(host, ids.young);
     const old = await rowsOfWake(host, ids.old);
@@ -59,8 +58,9 @@ describe("a wake", () => {
   });
 
   it("would read all of the memory if that were not kept (negative control)", async () => {
-    await using host = await open(0);
+    await using host = await open();
     for (const id of [ids.young, ids.old]) await wake(host, id);
+    await host.shared().memory.releaseUnused();
     const rows = await rowsOfWake(host, ids.old);
     expect(rows.memories).toBeGreaterThan(OLD);
   });

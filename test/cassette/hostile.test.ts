@@ -12,7 +12,7 @@ let goald: Goald;
 let recorded: readonly Line[];
 beforeAll(async () => {
   await using server = await startOpenAIServer({ reply: numberedModel([append("one\n")]), embeddings: null });
-  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   await mkdir(at("tmp"));
   await goald.write("workspace/t/given.txt", "given\n");
   const run = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json", "--record", "good.ndjson"];

@@ -54,23 +54,23 @@ describe("sub-agents", () => {
 });
 
 describe("the memory of the parent", () => {
-  it.each([
-    ["true", true],
-    ["false", false],
-  ])("is recalled as data only if the setting allows it: %s", async (allowed, isRecalled) => {
+  it("is recalled as data, and not by an agent of nobody (control)", async () => {
     const learn = write("notes.txt", "The harbour of Zanzibar opens at nine.");
     const reply = subagentModel({ T: [learn, startAgent("Ann", "When does the harbour of Zanzibar open?")], Ann: [] });
     await using server = await startOpenAIServer({ reply, embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_AGENT_PARENT_MEMORY: allowed });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     endedWith(0, await goald.ask(["run", ...AGENT, "--continuous"]));
     const asked = server.chats.find((chat) => nameIn(chat) === "Ann");
     const shown = asked?.messages.slice(1).map(({ content }) => content) ?? [];
-    expect(shown.join("\n").includes("opens at nine")).toBe(isRecalled);
+    expect(shown.join("\n")).toContain("opens at nine");
     expect(asked?.messages[0]?.content).not.toContain("opens at nine");
     const { log } = await lookInto(goald, "t-ann");
-    expect(log.find(({ type }) => type === "model-asked")).toMatchObject(
-      isRecalled ? { outside: [{ from: "agent", name: "t" }] } : {},
-    );
+    expect(log.find(({ type }) => type === "model-asked")).toMatchObject({ outside: [{ from: "agent", name: "t" }] });
+    const before = server.chats.length;
+    const question = ["--goal", "When does the harbour of Zanzibar open?"];
+    endedWith(0, await goald.ask(["run", "--name", "Bob", "--role", "r", ...question, "--continuous"]));
+    expect(server.chats.length).toBeGreaterThan(before);
+    expect(JSON.stringify(server.chats.slice(before))).not.toContain("opens at nine");
   });
 });
 

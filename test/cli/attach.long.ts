@@ -29,7 +29,7 @@ describe("goald attach", () => {
       }),
       embeddings: null,
     });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     await using _daemon = daemonOf(goald);
     const limits = ["--max-steps", "1", "--approve", "never"];
     endedWith(0, await goald.ask(["run", "-d", "--name", "T", "--role", "r", "--goal", "g", ...limits]));

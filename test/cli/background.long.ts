@@ -34,7 +34,7 @@ describe("goald run -d", () => {
     expect(first.stderr).toContain("Stop it:     goald stop t");
     const second = endedWith(
       0,
-      await goald.ask(["run", "-d", ...AGENT, "--json"], { env: { GOALD_APPROVE: "always" } }),
+      await goald.ask(["run", "-d", ...AGENT, "--json"], { env: { GOALD_AGENTS_APPROVE: "always" } }),
     );
     const [document, ...more] = linesOf(second);
     expect(more).toEqual([]);

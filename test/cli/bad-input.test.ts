@@ -196,12 +196,12 @@ describe("invalid settings", () => {
   it.each<[title: string, env: Record<string, string>, message: RegExp]>([
     [
       "a step limit that is a word",
-      { GOALD_UNATTENDED_STEPS: "lots" },
-      /GOALD_UNATTENDED_STEPS.*whole number from 1 to 1,000,000.*lots/,
+      { GOALD_LIMITS_UNATTENDED_STEPS: "lots" },
+      /GOALD_LIMITS_UNATTENDED_STEPS.*whole number from 1 to 1,000,000.*lots/,
     ],
     ["an invalid address", { OPENAI_BASE_URL: "localhost:11434" }, /OPENAI_BASE_URL.*http or https address/],
     ["an address with a key in it", { OPENAI_BASE_URL: "http://me:hunter2hunter2@127.0.0.1/v1" }, /OPENAI_BASE_URL/],
-    ["an unknown mode", { GOALD_APPROVE: "sometimes" }, /GOALD_APPROVE.*always, risky, never/],
+    ["an unknown mode", { GOALD_AGENTS_APPROVE: "sometimes" }, /GOALD_AGENTS_APPROVE.*always, risky, never/],
   ])("are rejected by name: %s", async (_title, env, message) => {
     const ended = await goald.ask(RUN, { env });
     expectWords(ended);

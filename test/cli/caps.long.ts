@@ -21,7 +21,7 @@ const HELPERS = ["Ann", "Bo", "Cy", "Di", "Ed"];
 
 async function open(options: ThinkingOptions, env: Readonly<Record<string, string>> = {}) {
   const server = await startThinkingServer(options);
-  const models = { SMART_LLM: "gpt-4.1", FAST_LLM: "gpt-4.1", GOALD_EMBEDDER: "offline" };
+  const models = { SMART_LLM: "gpt-4.1", FAST_LLM: "gpt-4.1", GOALD_MEMORY_EMBEDDER: "offline" };
   const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, ...models, ...env });
   return {
     server,
@@ -84,14 +84,16 @@ describe("a server that thinks for 60,000 tokens, and obeys the cap of a request
     expect(server.bills.map(({ cap }) => cap)).toEqual([4_000, 16_000, 64_000]);
     expect(linesOf(ended).at(-1)).toMatchObject({
       outcome: "bad-replies",
-      reason: expect.stringMatching(/Reasoning took 80000 tokens.*setting replyTokens \(GOALD_REPLY_TOKENS\)/),
+      reason: expect.stringMatching(
+        /Reasoning took 80000 tokens.*setting models.replyTokens \(GOALD_MODELS_REPLY_TOKENS\)/,
+      ),
     });
   });
 
   it("stays below the limits of one agent with five sub-agents, although the daemon is killed twice", async () => {
     const boss = subagentModel({ T: HELPERS.map((name) => startAgent(name)) });
     const quick: ThinkingOptions["quick"] = (request) => (nameIn(request) === "T" ? boss(request) : undefined);
-    await using world = await open({ obeys: true, quick, delayMs: 300 }, { GOALD_AGENT_ANSWER_SECONDS: "1" });
+    await using world = await open({ obeys: true, quick, delayMs: 300 });
     const { goald, server } = world;
     await using daemon = daemonOf(goald);
     const limits = { tokens: 400_000, usd: 1.5 };

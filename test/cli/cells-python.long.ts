@@ -21,7 +21,7 @@ const CELLS = [
 describe("cells of Python from the terminal", () => {
   it("share names and files, name pictures, ask about files that others run, and replay without a process", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel(CELLS), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     const file = join(goald.cwd, "t.ndjson");
     endedWith(0, await goald.run([...RUN, "--record", file]));
     const { log, problems } = await lookInto(goald);
@@ -60,7 +60,7 @@ describe("a saved namespace that ends each process", () => {
   /** Runs the first cell, and the others in another process. `kills`: events at whose commit that process is killed, in turn. */
   async function runTwice(kills: readonly string[]) {
     await using server = await startOpenAIServer({ reply: numberedModel(POISONED), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     endedWith(6, await goald.run([...RUN, "--max-steps", "1"]));
     const resume = ["resume", "t", "--max-steps", "none", "--json"];
     for (const at of kills) {

@@ -26,7 +26,7 @@ async function openHome() {
     },
     embeddings: null,
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   return {
     goald,
     [Symbol.asyncDispose]: async () => {

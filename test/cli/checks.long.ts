@@ -16,7 +16,7 @@ describe("an agent with --check that claims too early to be done", () => {
     const script = [DONE, write("plan.md", "A plan.\n"), DONE, write("plan.md", "A plan with *risks*.\n"), DONE];
     let index = 0;
     server = await startOpenAIServer({ reply: () => replyWith(script[index++] ?? DONE), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   });
   afterAll(async () => {
     await server.close();

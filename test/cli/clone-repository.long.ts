@@ -28,10 +28,9 @@ describe("a clone by the real program", () => {
     await using server = await startOpenAIServer({ reply, embeddings: null });
     await using goald = await makeGoald({
       OPENAI_BASE_URL: server.baseUrl,
-      GOALD_EMBEDDER: "offline",
-      GOALD_GIT_ALLOW: git.origin,
-      GOALD_GIT_KEY_ORIGIN: git.origin,
-      GITHUB_API_KEY: KEY,
+      GOALD_MEMORY_EMBEDDER: "offline",
+      GOALD_WEB_ALLOW: git.origin,
+      GITHUB_API_KEY: `${git.origin}=${KEY}`,
     });
     const running = goald.start(RUN);
     await git.asked(2);

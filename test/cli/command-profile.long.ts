@@ -32,7 +32,7 @@ describe("goald run --commands", () => {
       replyWith({ name: "task_complete", args: { reason: "Done." } }),
     ];
     await using server = await startOpenAIServer({ reply: replies, embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     await goald.write("commands/bake.js", own);
     endedWith(0, await goald.ask([...RUN, "--commands", "loop, files"]));
     const [first] = server.chats;
@@ -56,8 +56,8 @@ describe("goald run --commands", () => {
     });
     await using goald = await makeGoald({
       OPENAI_BASE_URL: server.baseUrl,
-      GOALD_EMBEDDER: "offline",
-      GOALD_COMMANDS: "bake",
+      GOALD_MEMORY_EMBEDDER: "offline",
+      GOALD_AGENTS_COMMANDS: "bake",
     });
     await goald.write("commands/bake.js", own);
     const shown = async (...flags: string[]): Promise<readonly string[]> => {
@@ -73,7 +73,7 @@ describe("goald run --commands", () => {
   });
 
   it("refuses unknown names with the list, and creates nothing", async () => {
-    await using goald = await makeGoald({ GOALD_EMBEDDER: "offline", OPENAI_API_KEY: "k" });
+    await using goald = await makeGoald({ GOALD_MEMORY_EMBEDDER: "offline", OPENAI_API_KEY: "k" });
     const refused = await goald.ask([...RUN, "--commands", "files,shell"]);
     expect(refused.code).toBe(2);
     expect(errorOf(refused)).toMatchObject({
@@ -94,7 +94,7 @@ describe("goald run --plan required", () => {
       replyWith({ name: "task_complete", args: { reason: "Done." } }),
     ];
     await using server = await startOpenAIServer({ reply: replies, embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     const refused = await goald.ask([...RUN, "--plan", "required", "--commands", "files"]);
     expect([refused.code, server.chats]).toEqual([2, []]);
     expect(errorOf(refused)).toMatchObject({

@@ -13,7 +13,7 @@ interface Line {
 
 describe("goald commands", () => {
   it("lists the commands of agents, and the missing settings of the others", async () => {
-    await using goald = await makeGoald({ GOALD_SANDBOX: "off" });
+    await using goald = await makeGoald({ GOALD_SANDBOX_ISOLATION: "off" });
     const { stdout } = endedWith(0, await goald.ask(["commands", "--json"]));
     const lines = (JSON.parse(stdout) as { readonly commands: readonly Line[] }).commands;
     expect(lines.find(({ name }) => name === "write_to_file")).toMatchObject({ state: "ready", toDo: [] });
@@ -32,7 +32,7 @@ describe("goald commands", () => {
 
     const table = endedWith(0, await goald.ask(["commands"])).stdout;
     expect(table).toMatch(/^execute_python_file +not set up +file /m);
-    expect(table).toContain("  execute_python_file: Set GOALD_SANDBOX to best-effort or required");
+    expect(table).toContain("  execute_python_file: Set GOALD_SANDBOX_ISOLATION to best-effort or required");
     expect(table).not.toContain("save_files");
   });
 
@@ -51,7 +51,7 @@ describe("goald commands", () => {
     // Without bubblewrap on its path.
     const bare = await goald.run(["commands", "run_code", "--json"], { env: { PATH: "/nonexistent" } });
     expect(JSON.parse(endedWith(0, bare).stdout)).toMatchObject({ risk: "asks first" });
-    const required = { env: { PATH: "/nonexistent", GOALD_SANDBOX: "required" } };
+    const required = { env: { PATH: "/nonexistent", GOALD_SANDBOX_ISOLATION: "required" } };
     expect(
       JSON.parse(endedWith(0, await goald.run(["commands", "run_code", "--json"], required)).stdout),
     ).toMatchObject({

@@ -57,11 +57,10 @@ describe("completion in bash", () => {
     ["options of a verb", ["run", "--max"], ["--max-steps", "--max-tokens", "--max-time"]],
     ["options of every verb", ["ps", "--no"], ["--no-color", "--no-input"]],
     ["options of a nested verb", ["memory", "chef", "list", "--ki"], ["--kind"]],
-    ["options of config get", ["config", "get", "--sh"], ["--show-origin"]],
+    ["options of config", ["config", "--sh"], ["--show-origin"]],
     ["values of an option", ["run", "--approve", ""], ["never", "risky", "always"]],
     ["the beginning of a value", ["logs", "--level", "e"], ["error"]],
     ["nothing for free text", ["run", "--name", ""], []],
-    ["verbs below config", ["config", ""], ["list", "get", "set", "unset", "path"]],
     ["verbs below memory", ["memory", "chef", "fo"], ["forget"]],
     ["shells", ["completion", ""], ["bash", "zsh", "fish"]],
   ])("offers %s: %j", async (_title, words, offered) => {

@@ -227,7 +227,7 @@ describe("goald restart", () => {
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
     const before = daemon.pid();
-    await goald.write("config/goald.json", '{"temperature": "hot"}');
+    await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
     expect(errorOf(endedWith(2, await goald.run(["restart", "--json"]))).code).toBe("GOALD_CONFIG");
     expect(daemon.pid()).toBe(before);
   });
@@ -279,9 +279,9 @@ describe("goald reload", () => {
     expect(errorOf(endedWith(4, await goald.run(["reload", "--json"]))).code).toBe("GOALD_DAEMON");
     endedWith(0, await goald.run(["up"]));
     expect(json(endedWith(0, await goald.run(["reload", "--json"])))).toEqual({ changes: [] });
-    await goald.write("config/goald.json", '{"temperature": 0.25}');
+    await goald.write("config/goald.json", '{"models": {"temperature": 0.25}}');
     expect(endedWith(0, await goald.run(["reload"])).stdout).toContain("temperature");
-    await goald.write("config/goald.json", '{"temperature": "hot"}');
+    await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
     expect(errorOf(endedWith(2, await goald.run(["reload", "--json"]))).code).toBe("GOALD_CONFIG");
     expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true });
   });

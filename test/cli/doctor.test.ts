@@ -87,7 +87,7 @@ describe("goald doctor", () => {
 
   it("reports all problems of the settings and continues with the other checks", async () => {
     await using goald = await makeGoald(SERVER);
-    await goald.write("config/goald.json", '{"temperature": "hot", "recall": {"count": -1}}');
+    await goald.write("config/goald.json", '{"models": {"temperature": "hot"}, "recall": {"count": -1}}');
     const report = await examine(goald, 1);
     expect(levelOf(report, "settings")).toEqual(["error", "error"]);
     expect(textOf(report, "settings")).toContain("temperature");

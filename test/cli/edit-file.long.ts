@@ -33,9 +33,9 @@ async function openHome(): Promise<{ goald: Goald; server: OpenAIServer } & Asyn
   const server = await startOpenAIServer({ reply: numberedModel(CALLS), embeddings: null });
   const goald = await makeGoald({
     OPENAI_BASE_URL: server.baseUrl,
-    GOALD_EMBEDDER: "offline",
+    GOALD_MEMORY_EMBEDDER: "offline",
     // The first reply contains the whole file.
-    GOALD_REPLY_TOKENS: "30000",
+    GOALD_MODELS_REPLY_TOKENS: "30000",
   });
   const close = async () => {
     await goald[Symbol.asyncDispose]();

@@ -18,7 +18,7 @@ async function foreign(refuses: (body: Json) => readonly [number, string] | unde
     outgoing.writeHead(status, { "content-type": "application/json" });
     outgoing.end(status === 200 ? JSON.stringify({ choices: [{ message, finish_reason: "stop" }] }) : words);
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: `${origin}/v1`, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: `${origin}/v1`, GOALD_MEMORY_EMBEDDER: "offline" });
   return {
     goald,
     /** Returns the requests since the last call. */

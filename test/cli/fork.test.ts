@@ -17,7 +17,7 @@ describe("goald fork", () => {
   let log: readonly RecordedEvent[];
   beforeAll(async () => {
     server = await startOpenAIServer({ reply: numberedModel(CALLS), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     endedWith(0, await goald.ask(RUN));
     ({ log } = await lookInto(goald));
   });

@@ -44,7 +44,7 @@ async function openStage(checks: string, { holds, think = WORK }: StageOptions =
     },
     embeddings: null,
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   await writeFile(join(goald.cwd, "agent.yaml"), AGENT + checks);
   await writeFile(join(goald.cwd, "data.schema.json"), '{"required": ["cities"]}');
   await writeFile(

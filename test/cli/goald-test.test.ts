@@ -20,7 +20,7 @@ describe("goald test", () => {
   let server: OpenAIServer;
   beforeAll(async () => {
     server = await startOpenAIServer({ reply: numberedModel([write("plan.md", PLAN)]), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     await writeFile(join(goald.cwd, "agent.yaml"), AGENT);
     await writeFile(join(goald.cwd, "fails.yaml"), AGENT.replace("min_chars: 20", "min_chars: 2000"));
     await writeFile(join(goald.cwd, "bare.yaml"), AGENT.slice(0, AGENT.indexOf("ai_checks")));

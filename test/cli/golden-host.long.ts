@@ -18,8 +18,8 @@ describe("the daemon", () => {
       status
       status --json
       reload
-      config set limits.unattendedSteps 50
-      config set limits.unattendedSteps 60 --json
+      config limits.unattendedSteps 50
+      config limits.unattendedSteps 60 --json
       reload
       reload --json
       commands count_words --new

@@ -48,7 +48,7 @@ describe("a run without a terminal", () => {
 
   it("ends as frozen when the model server takes no key", async () => {
     await using server = await startOpenAIServer({ reply: () => failure(401, "Incorrect API key provided: no.") });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     const transcript = openTranscript(goald);
     await transcript.ask(`
       run --name Clerk --role r -g g --continuous

@@ -18,7 +18,6 @@ const HELP = {
   "help-daemon": ["up", "down", "restart", "status", "reload"].map((verb) => `help ${verb}`),
   "help-home": [
     ...["help init", "help commands", "help new", "help completion", "completion tcsh", "completion fish"],
-    ..."list get set unset path".split(" ").map((verb) => `help config ${verb}`),
     ...["help config", "help doctor", "help verify"],
   ],
 } as const;
@@ -88,12 +87,11 @@ const USAGE = `
   memory foo list --kind dream
   memory foo forget
   ingest foo
-  config
-  config --json
   config nonsense
-  config get
-  config set temperature
+  config set models.temperature 1
+  config get models.smart
   commands --new
+  config --unset
   new
   kill
   help nonsense
@@ -213,31 +211,29 @@ describe("settings", () => {
     await goald.write(".env", "OPENAI_API_KEY=sk-planted-7Qw2nB5vKd9\nGOALD_RECALL_COUNT=7\n");
     const transcript = openTranscript(goald);
     await transcript.ask(`
-      config path
-      config path --json
-      config get models.smart
-      config get SMART_LLM --json
-      config get models.smart --show-origin
-      config get openai.apiKey
-      config get openai.apiKey --json
-      config get recall.count --show-origin
-      config get models.smrt
-      config get models.smrt --json
-      config set limits.unattendedSteps 50
-      config set limits.unattendedSteps many
-      config set SMART_LLM gpt-4.1-mini
-      config set temperature none
-      config set openai.apiKey sk-planted-7Qw2nB5vKd9
-      config set nothing 1
-      config set nothing 1 --json
-      config get limits.unattendedSteps --show-origin
-      config unset limits.unattendedSteps
-      config unset limits.unattendedSteps
-      config unset temperature --json
+      config models.smart
+      config SMART_LLM --json
+      config models.smart --show-origin
+      config openai.apiKey
+      config openai.apiKey --json
+      config recall.count --show-origin
+      config models.smrt
+      config models.smrt --json
+      config limits.unattendedSteps 50
+      config limits.unattendedSteps many
+      config SMART_LLM gpt-4.1-mini
+      config models.temperature none
+      config openai.apiKey sk-planted-7Qw2nB5vKd9
+      config nothing 1
+      config nothing 1 --json
+      config limits.unattendedSteps --show-origin
+      config limits.unattendedSteps --unset
+      config limits.unattendedSteps --unset
+      config models.temperature --unset --json
     `);
     expect(transcript.text).toBe(await frozen("config", transcript.text));
     const list = openTranscript(goald);
-    await list.ask("config list\nconfig list --show-origin\nconfig list --json");
+    await list.ask("config\nconfig --all\nconfig --all --show-origin\nconfig --all --json");
     expect(list.text).toBe(await frozen("config-list", list.text));
   });
 });

@@ -32,7 +32,7 @@ const binary = (): { readonly binary: string } => ({ binary: join(installed, "sr
 async function plant(folder: string): Promise<string> {
   await mkdir(join(folder, ".goald"), { recursive: true, mode: 0o700 });
   await mkdir(join(folder, "commands"), { recursive: true });
-  await writeFile(join(folder, ".env"), "GOALD_UNATTENDED_STEPS=lots\n");
+  await writeFile(join(folder, ".env"), "GOALD_LIMITS_UNATTENDED_STEPS=lots\n");
   await writeFile(join(folder, "commands", "spy.ts"), 'console.log("the spy runs");\nexport default {};\n');
   return realpath(folder);
 }
@@ -81,7 +81,7 @@ describe("a home in a parent folder that nobody has trusted", () => {
     const folder = await plant(join(goald.cwd, "project"));
     // The home is read now, so its mistake is found.
     const named = endedWith(2, await goald.run(["ps", "--home", folder], binary()));
-    expect(named.stderr).toContain("GOALD_UNATTENDED_STEPS");
+    expect(named.stderr).toContain("GOALD_LIMITS_UNATTENDED_STEPS");
   });
 });
 
@@ -92,7 +92,7 @@ describe("a home that goald init made", () => {
     endedWith(0, await goald.run(["init", "mine"], binary()));
     const below = join(mine, "notes", "deep");
     await mkdir(below, { recursive: true });
-    const path = endedWith(0, await goald.run(["config", "path", "--json"], { ...binary(), cwd: below }));
+    const path = endedWith(0, await goald.run(["config", "--json"], { ...binary(), cwd: below }));
     expect(JSON.parse(path.stdout)).toMatchObject({ home: mine });
     const again = endedWith(0, await goald.run(["init", "--json"], { ...binary(), cwd: below }));
     expect(JSON.parse(again.stdout)).toMatchObject({ home: mine, chosenBy: "found", made: [] });

@@ -19,7 +19,7 @@ describe("goald init", () => {
     expect(stderr).toBe("");
     expect(stdout).toContain(`Made a home: ${folder}\n`);
     expect(stdout).toContain(`  made:  ${[...PARTS, ...FILES].join("  ")}\n`);
-    expect(stdout).toContain(`  goald config set openai.baseUrl http://127.0.0.1:11434/v1 --home "${folder}"\n`);
+    expect(stdout).toContain(`  goald config openai.baseUrl http://127.0.0.1:11434/v1 --home "${folder}"\n`);
     expect(stdout).toContain(`  goald run --from "${folder}/config/example-agent.yaml" --home "${folder}"\n`);
     expect(await modeOf(join(folder, ".env"))).toBe(0o600);
     expect(await modeOf(join(folder, ".goald"))).toBe(0o700);
@@ -29,9 +29,9 @@ describe("goald init", () => {
 
   it("leaves every setting at its default, and verbs work there at once", async () => {
     await using goald = await makeGoald();
-    const untouched = endedWith(0, await goald.ask(["config", "list", "--json"]));
+    const untouched = endedWith(0, await goald.ask(["config", "--all", "--json"]));
     endedWith(0, await goald.ask(["init"]));
-    expect((await goald.ask(["config", "list", "--json"])).stdout).toBe(untouched.stdout);
+    expect((await goald.ask(["config", "--all", "--json"])).stdout).toBe(untouched.stdout);
     const { stdout, stderr } = endedWith(0, await goald.ask(["ps"]));
     expect(stdout + stderr).toBe(`No agents in ${goald.home} yet. Set one up: goald run\n`);
   });

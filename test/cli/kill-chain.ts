@@ -62,7 +62,7 @@ const writesOf = (files: number) => Array.from({ length: files }, (_, at) => wri
 async function killInTheMiddle(files: number): Promise<Chain> {
   const calls = writesOf(files);
   await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   const hook = (point: string) => ({ imports: [HOOK], env: { KILL_AT_COMMIT: point } });
   await goald.run(RUN, hook("4:after"));
   for (let kills = 1; ; kills++) {

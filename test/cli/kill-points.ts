@@ -54,7 +54,7 @@ export async function killAndResume(
   ownFiles: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
   await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   for (const [path, text] of Object.entries(ownFiles)) await goald.write(path, text);
   const killed = await goald.run(RUN, { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } });
   const askedBefore = server.chats.length;

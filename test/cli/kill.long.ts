@@ -17,7 +17,7 @@ describe("kill -9 while `prepare` of an own command hangs", () => {
       reply: numberedModel([{ name: "hang_once", args: {} }]),
       embeddings: null,
     });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     await goald.write(
       "commands/hang_once.ts",
       `import { existsSync, writeFileSync } from "node:fs";

@@ -9,7 +9,7 @@ describe("the log of a real run", () => {
       reply: numberedModel([append("a\n"), append("b\n")]),
       embeddings: null,
     });
-    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     endedWith(0, await other.ask(["run", "--name", "Foo Bar", "--role", "r", "-g", "g", "--continuous"]));
     const lines = linesOf(endedWith(0, await other.ask(["logs", "foo bar", "--json"])));
     const steps = lines.filter(({ step }) => typeof step === "number");

@@ -40,7 +40,7 @@ describe("a home with agents", () => {
       { name: "delete_file", args: { file: "b.txt" } },
     ];
     server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     endedWith(0, await goald.ask(run("Foo Bar")));
   });
   afterAll(async () => {
@@ -181,7 +181,7 @@ describe("the list of agents", () => {
         ? replyWith({ name: "do_nothing", args: {} })
         : numberedModel([])(request);
     server = await startOpenAIServer({ reply, embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     for (const name of ["Old", "New", "Broken"]) endedWith(0, await goald.ask(run(name)));
     endedWith(6, await goald.ask([...run("Stands"), "--continuous-limit", "1"]));
     change("UPDATE agent SET updated_at = '2020-01-01T00:00:00.000Z' WHERE id IN ('old', 'stands')");
@@ -261,7 +261,7 @@ describe("during a run", () => {
       },
       embeddings: null,
     });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     const running = goald.start([...run("T"), "--json"]);
     await running.see('"callId":"m3"');
     const looks = await Promise.all(
@@ -331,10 +331,9 @@ describe("the demo", () => {
 
   it.concurrent("prints events and a result for programs, and ignores limits that are meant for other agents", async () => {
     await using goald = await makeGoald({
-      GOALD_MAX_BAD_REPLIES: "1",
       GOALD_RECALL_COUNT: "0",
       SMART_TOKEN_LIMIT: "4000",
-      GOALD_APPROVE: "always",
+      GOALD_AGENTS_APPROVE: "always",
     });
     const lines = linesOf(endedWith(0, await goald.ask(["demo", "--json"])));
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
@@ -357,7 +356,7 @@ describe("text of a model with terminal escapes", () => {
       return replyWith({ name: "task_complete", args: { reason: EVIL } }, EVIL);
     };
     server = await startOpenAIServer({ reply: (_request, index) => think(index), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     ended = endedWith(0, await goald.ask(run("T")));
   });
   afterAll(async () => {

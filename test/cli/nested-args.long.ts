@@ -53,7 +53,7 @@ describe("a home's own command with nested arguments", () => {
     await using server = await startOpenAIServer({
       reply: [reply("plan_route", bad), reply("plan_route", good), reply("task_complete", { reason: "done" })],
     });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     await goald.write("commands/plan_route.ts", command(labels));
     endedWith(0, await goald.ask(["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"]));
     expect(server.violations).toEqual([]);

@@ -15,7 +15,7 @@ const ASKED = 4;
 
 export async function openNestedHome(options: Parameters<typeof writeNestedCommands>[1] = {}) {
   const server = await startOpenAIServer({ reply: nestedModel, embeddings: null });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   await writeNestedCommands(goald, options);
   return {
     goald,

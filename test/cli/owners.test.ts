@@ -59,9 +59,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   "memory list": ["t"],
   "memory export": ["t"],
   "new command": ["x"],
-  "config get": ["temperature"],
-  "config set": ["temperature", "1"],
-  "config unset": ["temperature"],
+  config: ["models.temperature", "1"],
   backup: ["to"],
   plain: [],
 };

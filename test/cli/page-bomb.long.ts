@@ -30,7 +30,7 @@ describe("a daemon of two agents on a small server", () => {
     });
     await using goald = await makeGoald({
       OPENAI_BASE_URL: model.baseUrl,
-      GOALD_EMBEDDER: "offline",
+      GOALD_MEMORY_EMBEDDER: "offline",
       GOALD_WEB_ALLOW: site.origin,
     });
     await using daemon = daemonOf(goald);

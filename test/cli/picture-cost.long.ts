@@ -26,9 +26,9 @@ async function working(image: MediaReplies["image"], work: (goald: Goald, media:
   await using goald = await makeGoald({
     OPENAI_BASE_URL: server.baseUrl,
     SMART_LLM: "local",
-    GOALD_EMBEDDER: "offline",
-    GOALD_IMAGE_BASE_URL: media.baseUrl,
-    GOALD_IMAGE_API_KEY: MEDIA_KEY,
+    GOALD_MEMORY_EMBEDDER: "offline",
+    GOALD_IMAGES_BASE_URL: media.baseUrl,
+    GOALD_IMAGES_API_KEY: MEDIA_KEY,
   });
   await work(goald, media);
   expect(media.violations).toEqual([]);

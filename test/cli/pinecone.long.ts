@@ -35,7 +35,12 @@ describe("goald run with its memory in Pinecone", () => {
     pinecone = await startPineconeServer({ dimension: 64 });
     const { url } = pinecone;
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(4)) });
-    const remote = { MEMORY_BACKEND: "pinecone", PINECONE_API_KEY: PINECONE_KEY, PINECONE_HOST: url };
+    const remote = {
+      MEMORY_BACKEND: "pinecone",
+      PINECONE_API_KEY: PINECONE_KEY,
+      PINECONE_INDEX: "mem",
+      PINECONE_CONTROLLER_HOST: url,
+    };
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, ...remote });
     endedWith(0, await goald.ask(RUN));
     const { memories } = jsonOf<{ memories: { id: string; text: string }[] }>(
@@ -59,8 +64,8 @@ describe("goald run with its memory in Pinecone", () => {
 
   it("reports how to fix an index that does not fit, and continues", async () => {
     pinecone = await startPineconeServer({ dimension: 1_536 });
-    const shown = await run({ PINECONE_HOST: pinecone.url });
-    expect(shown).toContain("EMBEDDING_DIMENSIONS=1536");
+    const shown = await run({ PINECONE_INDEX: "mem", PINECONE_CONTROLLER_HOST: pinecone.url });
+    expect(shown).toContain("EMBEDDING_MODEL to a model of 1536 dimensions");
     expect(pinecone.namespaces()).toEqual([]);
   });
 });

@@ -26,7 +26,11 @@ describe("an agent that has finished", () => {
       return replyWith({ name: "task_complete", args: { reason: "All of it is in notes.md." } });
     };
     server = await startOpenAIServer({ reply: (_request, index) => think(index), embeddings: null });
-    const env = { OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", GOALD_REPLY_TOKENS: "20000" };
+    const env = {
+      OPENAI_BASE_URL: server.baseUrl,
+      GOALD_MEMORY_EMBEDDER: "offline",
+      GOALD_MODELS_REPLY_TOKENS: "20000",
+    };
     goald = await makeGoald(env);
     endedWith(0, await goald.ask(["run", "--name", "Foo", "--role", "r", "-g", "Write notes.md", "--continuous"]));
   });

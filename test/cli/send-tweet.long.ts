@@ -13,7 +13,7 @@ describe("a post by the real program", () => {
   it("is sent once and never again if kill -9 comes before the answer, and its outcome is unknown", async () => {
     await using x = await startXServer(() => ({ fault: "stall" }));
     await using server = await startOpenAIServer({ reply: model, embeddings: null });
-    const env = { OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", GOALD_TWITTER_BASE_URL: x.origin };
+    const env = { OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", GOALD_TWITTER_BASE_URL: x.origin };
     await using goald = await makeGoald({ ...env, ...X_ENVIRONMENT });
     const running = goald.start(RUN);
     await x.asked(1);

@@ -30,7 +30,7 @@ const answer = ({ messages }: ChatRequest): Answer => {
 
 async function openHome() {
   const server = await startOpenAIServer({ reply: answer, embeddings: null });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   return {
     goald,
     server,

@@ -10,7 +10,7 @@ describe("what an agent sees of its situation", () => {
   it("is its newest files and what is left, in each last message, and the same in a replay", async () => {
     const calls = [append("one\n"), append("two\n"), append("three\n")];
     await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     const file = join(goald.cwd, "run.ndjson");
     await goald.ask([...RUN, "--continuous-limit", "2", "--record", file]);
     await goald.write("workspace/t/from me/plan.md", "A person's plan.");

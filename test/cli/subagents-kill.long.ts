@@ -67,7 +67,7 @@ async function lookAtAll({ home }: Goald): Promise<Pick<Outcome, "logs" | "agent
 
 const openHome = async () => {
   const server = await startOpenAIServer({ reply: subagentModel(CALLS), embeddings: null });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   return {
     goald,
     [Symbol.asyncDispose]: async () => {

@@ -24,7 +24,7 @@ async function atTerminal(tasks: number, isHeld = false) {
     },
     embeddings: null,
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   return {
     goald,
     server,
@@ -80,7 +80,7 @@ describe("the set-up on a terminal", () => {
       }),
       embeddings: null,
     });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     const terminal = goald.openTerminal([...NEW_AGENT, "--continuous", "--max-steps", "1"]);
     await terminal.see("I write the first");
     expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
@@ -402,7 +402,6 @@ describe("colour", () => {
     ["NO_COLOR", [], { NO_COLOR: "1" }],
     ["--no-color", ["--no-color"], {}],
     ["TERM=dumb", [], { TERM: "dumb" }],
-    ["PLAIN_OUTPUT", [], { PLAIN_OUTPUT: "true" }],
   ])("is omitted for %s", async (_title, args, env) => {
     const terminal = (await shared.promise).openTerminal(["attach", "t", ...args], { env });
     const ended = endedWith(0, await terminal.ended);

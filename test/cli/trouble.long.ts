@@ -79,18 +79,11 @@ describe("a model that fails", () => {
       "model-refused",
       /Set SMART_LLM to a model that it offers: test-model/,
     ],
-    [
-      "breaks off in the middle of a reply",
-      { fault: "cut" },
-      { GOALD_MAX_MODEL_FAILURES: "1" },
-      10,
-      "model-unreachable",
-      /did not answer/,
-    ],
+    ["breaks off in the middle of a reply", { fault: "cut" }, {}, 10, "model-unreachable", /did not answer/],
     [
       "sends half a reply with status 200",
       { text: "{}", finishReason: null },
-      { GOALD_MAX_MODEL_FAILURES: "1" },
+      {},
       10,
       "model-unreachable",
       /did not answer/,
@@ -98,7 +91,7 @@ describe("a model that fails", () => {
     [
       "never answers",
       { fault: "stall" },
-      { GOALD_MAX_MODEL_FAILURES: "1", GOALD_MODEL_TIMEOUT_MS: "2000" },
+      { GOALD_MODELS_TIMEOUT_SECONDS: "1" },
       10,
       "model-unreachable",
       /did not answer/,
@@ -146,7 +139,7 @@ describe("a model that fails", () => {
     await using server = await startOpenAIServer();
     const { baseUrl } = server;
     await server.close();
-    await using goald = await makeGoald({ OPENAI_BASE_URL: baseUrl, GOALD_MAX_MODEL_FAILURES: "1" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: baseUrl });
     const failed = endedWith(10, await goald.run([...RUN, "--json"]));
     expect(resultOf(failed)).toMatchObject({ outcome: "model-unreachable" });
     expect(failed.stdout).toContain(baseUrl);
@@ -183,7 +176,7 @@ describe("a limit of steps", () => {
 
   it.concurrent("applies to an unattended run that sets none", async () => {
     await using home = await troubled(() => replyWith({ name: "do_nothing", args: {} }), {
-      GOALD_UNATTENDED_STEPS: "4",
+      GOALD_LIMITS_UNATTENDED_STEPS: "4",
     });
     const limited = endedWith(6, await home.goald.run([...RUN, "--json"]));
     expect(resultOf(limited)).toMatchObject({ outcome: "step-limit", step: 4 });
@@ -257,7 +250,7 @@ describe("a full disk", () => {
     "after %i KB stops the run with a message and loses nothing; with free space a resume finishes it",
     async (kilobytes) => {
       await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-      await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+      await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
       const stopped = await goald.run([...RUN, "--json"], { shell: limited(kilobytes) });
       expect(stopped.stderr).not.toMatch(/^\s+at |node:internal|Suppressed/m);
       endedWith(1, stopped);

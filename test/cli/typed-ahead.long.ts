@@ -21,7 +21,7 @@ async function atTerminal(tasks: number) {
     },
     embeddings: null,
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   return {
     goald,
     server,

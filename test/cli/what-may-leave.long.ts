@@ -105,7 +105,7 @@ describe("an agent that obeys a stranger's page", () => {
   });
 
   it("sends it with the rule switched off", async () => {
-    await using web = await makeHostileWeb({ GOALD_ASK_BEFORE_SENDING: "false" });
+    await using web = await makeHostileWeb({ GOALD_WEB_ASK_BEFORE_SENDING: "false" });
     endedWith(0, await web.goald.ask(["run", "--continuous", "--name", "T", ...ROLE]));
     expect(web.left()).toHaveLength(5);
   });

@@ -12,7 +12,7 @@ import { endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
 describe("a young store whose WAL is damaged in its first frame", () => {
   let goald: Goald;
   beforeAll(async () => {
-    goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1", GOALD_EMBEDDER: "offline" });
+    goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1", GOALD_MEMORY_EMBEDDER: "offline" });
     const path = join(goald.home, ".goald", "goald.db");
     // As goald made stores before it emptied the WAL after the tables.
     const database = openForWriting(path);

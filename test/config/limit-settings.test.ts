@@ -8,17 +8,19 @@ describe("the limits of unattended runs", () => {
   });
 
   it("can be set, and the budget can be removed", async () => {
-    const env = { GOALD_UNATTENDED_TOKENS: "50000", GOALD_UNATTENDED_USD: "none" };
+    const env = { GOALD_LIMITS_UNATTENDED_TOKENS: "50000", GOALD_LIMITS_UNATTENDED_USD: "none" };
     const { settings } = await loadSettings({ env });
     expect(settings.limits).toMatchObject({ unattendedTokens: 50_000, unattendedUsd: null });
-    expect((await loadSettings({ env: { GOALD_UNATTENDED_USD: "0.25" } })).settings.limits.unattendedUsd).toBe(0.25);
+    expect((await loadSettings({ env: { GOALD_LIMITS_UNATTENDED_USD: "0.25" } })).settings.limits.unattendedUsd).toBe(
+      0.25,
+    );
   });
 
   it.each([
-    ["GOALD_UNATTENDED_TOKENS", "many"],
-    ["GOALD_UNATTENDED_TOKENS", "10"],
-    ["GOALD_UNATTENDED_USD", "-1"],
-    ["GOALD_UNATTENDED_USD", "5 dollars"],
+    ["GOALD_LIMITS_UNATTENDED_TOKENS", "many"],
+    ["GOALD_LIMITS_UNATTENDED_TOKENS", "10"],
+    ["GOALD_LIMITS_UNATTENDED_USD", "-1"],
+    ["GOALD_LIMITS_UNATTENDED_USD", "5 dollars"],
   ])("are refused by name when the value is invalid: %s=%s", async (name, value) => {
     await expect(loadSettings({ env: { [name]: value } })).rejects.toMatchObject({
       code: "GOALD_CONFIG",

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { findSchemaProblems } from "#config/check-settings.ts";
 import { describeSettings, renderEnvTemplate } from "#config/describe-settings.ts";
+import { FORMER } from "#config/former-settings.ts";
 import { type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
-import { DEFAULT_BASE_URL, readDefaults, SETTINGS, type SettingName, valueAt } from "#config/settings.ts";
+import { DEFAULT_BASE_URL, findSetting, readDefaults, SETTINGS, type SettingName, valueAt } from "#config/settings.ts";
 import { isGoaldError } from "#core/errors.ts";
 
 let root = "";
@@ -60,10 +61,12 @@ describe("the settings table", () => {
     expect(valueAt(readDefaults(), "openai.baseUrl")).toBe(DEFAULT_BASE_URL);
   });
 
-  it("has exactly one line per setting in .env.example, which equals the .env of new homes", async () => {
+  it("has its common variables in .env.example, which fits a screen and equals the .env of new homes", async () => {
     const text = await readFile(".env.example", "utf8");
     const names = [...text.matchAll(/^#? ?([A-Z_]+)=/gm)].map((match) => match[1]);
-    expect(names.toSorted()).toEqual(SETTINGS.map((row) => row.environment[0]).toSorted());
+    expect(names).toEqual(expect.arrayContaining(["OPENAI_API_KEY", "OPENAI_BASE_URL", "SMART_LLM", "TAVILY_API_KEY"]));
+    for (const name of names) expect(findSetting(name ?? "").environment[0]).toBe(name);
+    expect(text.split("\n").length).toBeLessThanOrEqual(26);
     expect(text).toBe(renderEnvTemplate());
     const example = await load({ file: text.replace(/^# (?=[A-Z_]+=)/gm, "") });
     expect(example.settings).toEqual((await load({ file: "" })).settings);
@@ -71,10 +74,10 @@ describe("the settings table", () => {
 });
 
 describe("the source of a setting", () => {
-  const flags = { temperature: 0.1 };
+  const flags = { "models.temperature": 0.1 };
   const env = { TEMPERATURE: "0.2" };
   const file = "TEMPERATURE=0.3\n";
-  const json = { temperature: 0.4 };
+  const json = { models: { temperature: 0.4 } };
   const nothing = { flags: {}, env: {}, file: "", json: {} };
 
   it.each<[title: string, sources: Parameters<typeof load>[0], value: number | null, layer: string]>([
@@ -83,23 +86,27 @@ describe("the source of a setting", () => {
     [".env beats goald.json", { ...nothing, file, json }, 0.3, ".env"],
     ["goald.json beats the default", { ...nothing, json }, 0.4, "goald.json"],
     ["the default applies last", nothing, null, "default"],
-    ["a flag that was not given is ignored", { flags: { temperature: undefined }, env }, 0.2, "environment"],
+    ["a flag that was not given is ignored", { flags: { "models.temperature": undefined }, env }, 0.2, "environment"],
     ["an empty variable is ignored", { env: { TEMPERATURE: "" }, file }, 0.3, ".env"],
     ["a variable of blanks is ignored", { env: { TEMPERATURE: "  " }, json }, 0.4, "goald.json"],
-    ["null in goald.json unsets", { json: { temperature: null } }, null, "goald.json"],
+    ["null in goald.json unsets", { json: { models: { temperature: null } } }, null, "goald.json"],
     ["none in a variable unsets the value of goald.json", { env: { TEMPERATURE: "none" }, json }, null, "environment"],
   ])("%s", async (_title, sources, value, layer) => {
     const loaded = await load(sources);
-    expect(loaded.settings.temperature).toBe(value);
-    expect(loaded.originOf("temperature")).toMatchObject({ layer });
+    expect(loaded.settings.models.temperature).toBe(value);
+    expect(loaded.originOf("models.temperature")).toMatchObject({ layer });
   });
 
   it("is kept with its variable and file", async () => {
-    const loaded = await load({ file: "SMART_LLM_MODEL=a\n", json: { models: { fast: "b" } }, env: { EXIT_KEY: "q" } });
+    const loaded = await load({
+      file: "SMART_LLM_MODEL=a\n",
+      json: { models: { fast: "b" } },
+      env: { GOALD_LOG_LEVEL: "warn" },
+    });
     expect(loaded.originOf("models.smart")).toEqual({ layer: ".env", name: "SMART_LLM_MODEL", file: home().envFile });
     expect(loaded.originOf("models.fast")).toEqual({ layer: "goald.json", name: "models.fast", file: jsonFile() });
-    expect(loaded.originOf("keys.no")).toEqual({ layer: "environment", name: "EXIT_KEY", file: "" });
-    expect(loaded.originOf("keys.yes").layer).toBe("default");
+    expect(loaded.originOf("log.level")).toEqual({ layer: "environment", name: "GOALD_LOG_LEVEL", file: "" });
+    expect(loaded.originOf("agents.form").layer).toBe("default");
   });
 
   it.each<[env: Record<string, string>, name: SettingName, value: unknown]>([
@@ -113,21 +120,17 @@ describe("the source of a setting", () => {
     [{ SMART_LLM: "new", SMART_LLM_MODEL: "old" }, "models.smart", "new"],
     [{ SMART_LLM_MODEL: "old" }, "models.smart", "old"],
     [{ FAST_LLM_MODEL: "old" }, "models.fast", "old"],
-    [{ SMART_TOKEN_LIMIT: "8000" }, "contextTokens", 8000],
-    [{ GOALD_CONTEXT_TOKENS: "9000", SMART_TOKEN_LIMIT: "8000" }, "contextTokens", 9000],
-    [{ TEMPERATURE: "0" }, "temperature", 0],
-    [{ PLAIN_OUTPUT: "True" }, "plainOutput", true],
-    [{ PLAIN_OUTPUT: "False" }, "plainOutput", false],
-    [{ NO_COLOR: "1" }, "color", false],
-    [{ NO_COLOR: "false" }, "color", false],
-    [{ NO_COLOR: "" }, "color", true],
-    [{ GOALD_APPROVE: "Never" }, "approve", "never"],
+    [{ SMART_TOKEN_LIMIT: "8000" }, "models.contextTokens", 8000],
+    [{ GOALD_MODELS_CONTEXT_TOKENS: "9000", SMART_TOKEN_LIMIT: "8000" }, "models.contextTokens", 9000],
+    [{ TEMPERATURE: "0" }, "models.temperature", 0],
+    [{ GOALD_WEB_ROBOTS: "True" }, "web.robots", true],
+    [{ GOALD_WEB_ROBOTS: "False" }, "web.robots", false],
+    [{ GOALD_AGENTS_APPROVE: "Never" }, "agents.approve", "never"],
     [{ OPENAI_API_KEY: " sk-abc \t" }, "openai.apiKey", "sk-abc"],
     [{ OPENAI_API_KEY: "your-openai-api-key" }, "openai.apiKey", null],
     [{ OPENAI_API_KEY: "<your key>" }, "openai.apiKey", null],
     [{ OPENAI_API_KEY: "sk-..." }, "openai.apiKey", null],
-    [{ AUTHORISE_COMMAND_KEY: "j" }, "keys.yes", "j"],
-    [{ AI_SETTINGS_FILE: "ai_settings.yaml" }, "agentFile", "ai_settings.yaml"],
+    [{ GITHUB_API_KEY: "https://gitlab.test=glpat-1" }, "git.apiKey", "https://gitlab.test=glpat-1"],
   ])("reads %j", async (env, name, value) => {
     expect(valueAt((await load({ env })).settings, name)).toBe(value);
     const lines = Object.entries(env).map(([variable, text]) => `${variable}="${text}"`);
@@ -155,12 +158,20 @@ describe("a wrong setting", () => {
   it.each<[title: string, sources: Parameters<typeof load>[0], said: (string | RegExp)[]]>([
     ["a word for a number", { env: { TEMPERATURE: "hot" } }, ["TEMPERATURE (environment)", "from 0 to 2", '"hot"']],
     ["a number out of range", { file: "TEMPERATURE=3" }, [/TEMPERATURE \(.*\.env\)/, "from 0 to 2", '"3"']],
-    ["hexadecimal", { env: { GOALD_REPLY_TOKENS: "0x100" } }, ["GOALD_REPLY_TOKENS", "from 100 to 1,000,000"]],
+    [
+      "hexadecimal",
+      { env: { GOALD_MODELS_REPLY_TOKENS: "0x100" } },
+      ["GOALD_MODELS_REPLY_TOKENS", "from 100 to 1,000,000"],
+    ],
     ["a fraction", { env: { GOALD_RECALL_COUNT: "1.5" } }, ["a whole number", '"1.5"']],
-    ["a number with a unit", { env: { GOALD_MODEL_TIMEOUT_MS: "30s" } }, ['"30s"']],
+    ["a number with a unit", { env: { GOALD_MODELS_TIMEOUT_SECONDS: "30s" } }, ['"30s"']],
     ["infinity", { env: { TEMPERATURE: "Infinity" } }, ['"Infinity"']],
-    ["an unknown choice", { env: { GOALD_APPROVE: "sometimes" } }, ["one of always, risky, never", '"sometimes"']],
-    ["neither yes nor no", { env: { PLAIN_OUTPUT: "maybe" } }, ["true or false"]],
+    [
+      "an unknown choice",
+      { env: { GOALD_AGENTS_APPROVE: "sometimes" } },
+      ["one of always, risky, never", '"sometimes"'],
+    ],
+    ["neither yes nor no", { env: { GOALD_WEB_ROBOTS: "maybe" } }, ["true or false"]],
     ["an address without a scheme", { env: { OPENAI_BASE_URL: "localhost:11434" } }, ["OPENAI_BASE_URL", "http"]],
     ["another scheme", { env: { OPENAI_BASE_URL: "file:///etc/passwd" } }, ["OPENAI_BASE_URL"]],
     ["an address with credentials", { env: { OPENAI_BASE_URL: "https://u:p@x.test/v1" } }, ["without credentials"]],
@@ -170,10 +181,22 @@ describe("a wrong setting", () => {
     ["a provider without a web address", { env: { TAVILY_BASE_URL: "ftp://x" } }, ["TAVILY_BASE_URL"]],
     ["an address with a query", { env: { OPENAI_BASE_URL: "https://x.test/v1?key=1" } }, ["query"]],
     ["an impossible port", { env: { OPENAI_BASE_URL: "http://x.test:99999" } }, ["OPENAI_BASE_URL"]],
-    ["the same key for yes and no", { env: { EXIT_KEY: "Y" } }, ["must differ"]],
-    ["a flag", { flags: { approve: "loud" } }, ["approve (command line)", '"loud"']],
-    ["a text in goald.json", { json: { promptTokens: "many" } }, [/promptTokens \(.*goald\.json\)/, '"many"']],
-    ["null in goald.json where it must be set", { json: { approve: null } }, [/approve \(.*goald\.json\)/, "got null"]],
+    [
+      "a key of an address that is no origin",
+      { env: { GITHUB_API_KEY: "https://gitlab.test/=k" } },
+      ["https://gitlab.com=KEY"],
+    ],
+    ["a flag", { flags: { "agents.approve": "loud" } }, ["agents.approve (command line)", '"loud"']],
+    [
+      "a text in goald.json",
+      { json: { models: { promptTokens: "many" } } },
+      [/models\.promptTokens \(.*goald\.json\)/, '"many"'],
+    ],
+    [
+      "null in goald.json where it must be set",
+      { json: { agents: { approve: null } } },
+      [/agents\.approve \(.*goald\.json\)/, "got null"],
+    ],
     ["a list in goald.json", { json: { models: { smart: ["a"] } } }, ["models.smart", '["a"]']],
     ["control characters, which are not shown", { env: { SMART_LLM: "a\u001b[2J b" } }, ["SMART_LLM"]],
   ])("is refused: %s", async (_title, sources, said) => {
@@ -190,18 +213,23 @@ describe("a wrong setting", () => {
 
   it("is ignored when a stronger source is right", async () => {
     const { settings } = await load({ env: { TEMPERATURE: "1" }, file: "TEMPERATURE=hot" });
-    expect(settings.temperature).toBe(1);
+    expect(settings.models.temperature).toBe(1);
   });
 
   it("is reported together with all others", async () => {
-    const message = await refusal({ env: { TEMPERATURE: "hot", GOALD_APPROVE: "x" }, file: "EXIT_KEY=too long\n" });
+    const message = await refusal({
+      env: { TEMPERATURE: "hot", GOALD_AGENTS_APPROVE: "x" },
+      file: "GOALD_LOG_LEVEL=too loud\n",
+    });
     expect(message.split("\n")).toHaveLength(3);
   });
 });
 
 describe("goald.json", () => {
   it.each<[json: unknown, said: RegExp]>([
-    [{ temprature: 1 }, /"temprature" is not a setting.*"temperature"/],
+    [{ temprature: 1 }, /"temprature" is not a setting.*"models\.temperature"/],
+    [{ temperature: 1 }, /temperature is called models\.temperature now/],
+    [{ keys: { yes: "j" } }, /keys is not a setting any more\. The answers are y and n/],
     [{ models: { smrt: "x" } }, /"models\.smrt".*"models\.smart"/],
     [{ smart: "x" }, /"smart" is not a setting.*"models\.smart"/],
     ['{"__proto__":{"models":{}}}', /"__proto__" is not a setting/],
@@ -279,8 +307,32 @@ describe("a home's .env", () => {
 
 describe("notes, environment and secrets", () => {
   it("notes an unknown GOALD_ variable and suggests the nearest", async () => {
-    const { notes } = await load({ env: { GOALD_UNATENDED_STEPS: "5", GOALD_HOME: "/x", OTHER: "y" } });
-    expect(notes).toEqual([expect.stringMatching(/GOALD_UNATENDED_STEPS .* GOALD_UNATTENDED_STEPS\?/)]);
+    const { notes } = await load({ env: { GOALD_LIMITS_UNATENDED_STEPS: "5", GOALD_HOME: "/x", OTHER: "y" } });
+    expect(notes).toEqual([expect.stringMatching(/GOALD_LIMITS_UNATENDED_STEPS .* GOALD_LIMITS_UNATTENDED_STEPS\?/)]);
+  });
+
+  it.each([
+    ["GOALD_APPROVE", "GOALD_APPROVE is called GOALD_AGENTS_APPROVE now."],
+    ["GOALD_MODEL_TIMEOUT_MS", "GOALD_MODEL_TIMEOUT_MS is called GOALD_MODELS_TIMEOUT_SECONDS now."],
+    ["GOALD_GRACE_SECONDS", "GOALD_GRACE_SECONDS is not a setting any more. goald has a fixed value for it."],
+  ])("refuses the former variable %s and says what to use instead", async (name, message) => {
+    expect(await refusal({ env: { [name]: "never" } })).toBe(message);
+    expect(await refusal({ file: `${name}=never` })).toBe(message);
+  });
+
+  it("notes a former variable that other programs may use, in .env alone", async () => {
+    expect((await load({ file: "EXIT_KEY=n" })).notes).toEqual([
+      expect.stringMatching(/^EXIT_KEY is not .*y and n\.$/),
+    ]);
+    expect((await load({ file: "", env: { EXIT_KEY: "n" } })).notes).toEqual([]);
+  });
+
+  it("names an existing setting, or a sentence, for each former name, and no present one", () => {
+    for (const [names, instead] of FORMER) {
+      expect(instead.endsWith(".") || instead.includes(" ") || findSetting(instead).name === instead).toBe(true);
+      for (const name of names.split(" "))
+        expect(() => findSetting(name)).toThrow(/is called|is not a setting any more/);
+    }
   });
 
   it("merges the environment over .env, without placeholders", async () => {
@@ -295,7 +347,6 @@ describe("notes, environment and secrets", () => {
         OPENAI_API_KEY: "sk-one",
         DATABASE_URL: "postgres://user:p%40ssw0rd@db.test/x",
         SMART_TOKEN_LIMIT: "128000",
-        AUTHORISE_COMMAND_KEY: "accept",
         HOME: "/home/person",
         OTHER_TOKEN: "false",
       },

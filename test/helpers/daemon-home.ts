@@ -52,7 +52,7 @@ export async function makeDaemonHome(
     },
     embeddings: null,
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", ...options.env });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", ...options.env });
   const lock = join(goald.home, ".goald", "lock.db");
   const holdFrom = (request: number): void => {
     heldFrom = request;

@@ -69,8 +69,6 @@ export interface LoopOptions {
   readonly serving?: Partial<Services>;
   /** Runs cells of code. */
   readonly sandbox?: Sandbox;
-  /** The setting react.severalCalls is `deny`. */
-  readonly isOneCallOnly?: boolean;
   readonly cells?: Partial<CellParts>;
   readonly downloadLimitBytes?: number;
   readonly aliases?: Aliases;
@@ -184,7 +182,6 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       folder: "/nowhere",
       model: options.model ?? model,
       fallbackModel: options.fallbackModel ?? null,
-      isOneCallOnly: options.isOneCallOnly ?? false,
       modelName: "test-model",
       memory: options.memory ?? NO_MEMORY,
       methods: options.methods ?? METHODS,
@@ -275,7 +272,7 @@ export const subagentPartsIn = (
   self: string,
   rules: Partial<SubagentParts["rules"]> = {},
 ): SubagentParts => ({
-  rules: { maxDepth: 2, maxChildren: 5, sharePercent: 25, model: "fast-model", ...rules },
+  rules: { maxDepth: 2, maxChildren: 5, model: "fast-model", ...rules },
   answerMs: 60_000,
   refusal: null,
   freeId: async (name) => {

@@ -21,7 +21,7 @@ export async function recordRun(
   { env = {}, dotenv, json = false }: RecordedRunOptions = {},
 ): Promise<RecordedRun> {
   const server = await startOpenAIServer({ embeddings: null, reply });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", ...env });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", ...env });
   if (dotenv !== undefined) await goald.write(".env", dotenv);
   const agent = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--record", "t.ndjson"];
   const ended = await goald.ask(["run", ...agent, ...(json ? ["--json"] : [])]);

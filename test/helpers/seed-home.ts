@@ -53,7 +53,7 @@ export async function makeSeedHome(
   const search = await startSearchServer("searxng", [], (index) => foundAnswer(find(search.queries[index] ?? "")));
   const goald = await makeGoald({
     OPENAI_BASE_URL: server.baseUrl,
-    GOALD_EMBEDDER: "offline",
+    GOALD_MEMORY_EMBEDDER: "offline",
     SEARXNG_URL: search.origin,
     GOALD_SEARCH_PROVIDERS: "searxng",
     ...env,

@@ -13,7 +13,7 @@ const { asked, replied, requested, approved, started, observed, log } = given;
 
 export const NOW = new Date("2026-11-20T10:00:30.000Z");
 export const UNTIL = "2026-11-20T10:01:00.000Z";
-export const SUBAGENT_RULES: SubagentRules = { maxDepth: 2, maxChildren: 2, sharePercent: 25, model: "fast-model" };
+export const SUBAGENT_RULES: SubagentRules = { maxDepth: 2, maxChildren: 2, model: "fast-model" };
 
 export const created = (settings: Partial<AgentSettings> & { readonly startedBy?: Origin } = {}): NewEvent => ({
   ...given.created(settings),

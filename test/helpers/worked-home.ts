@@ -10,7 +10,7 @@ export interface WorkedHome extends AsyncDisposable {
 
 export async function makeWorkedHome(name: string, calls: readonly CommandCall[]): Promise<WorkedHome> {
   const server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   endedWith(0, await goald.ask(["run", "--name", name, "--role", "r", "-g", "Work", "--continuous"]));
   return {
     goald,

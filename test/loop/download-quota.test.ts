@@ -30,7 +30,7 @@ describe("the quota of downloads", () => {
     const results = (await loop.events()).flatMap((event) => (event.type === "command-finished" ? [event] : []));
     const codes = results.map(({ observation: { code, status } }) => code ?? status);
     expect(codes).toEqual(["ok", "ok", "quota-exceeded", "ok", "quota-exceeded", "ok"]);
-    expect(results[2]?.observation.text).toContain("quota.downloadsMegabytes");
+    expect(results[2]?.observation.text).toContain("half of quota.megabytes");
     expect(state.downloadedBytes).toBe(120);
     expect([loop.files.has("b"), loop.files.has("c")]).toEqual([false, false]);
   });

@@ -158,19 +158,6 @@ describe("an agent in the form react", () => {
     expect(lastResult(4)).not.toContain("called 2 methods");
   });
 
-  it("may be refused such an action, before it runs", async () => {
-    const both = `${USE}\n${USE}`;
-    const { loop, lastResult } = await makeProseLoop(
-      "react",
-      [act("Search.", SEARCH), act("Both.", both), act("One.", USE), act("Done.", "stop()")],
-      CELLS,
-      { commands, goals: GOALS, isOneCallOnly: true },
-    );
-    expect(isFinished(await loop.run())).toBe(true);
-    expect(lastResult(3)).toMatch(/could not be used[\s\S]*calls 2 methods \(get_weather\)/);
-    expect(lastResult(4)).toContain("Rain at 59.9139");
-  });
-
   describe("that passes values", () => {
     const used = async (code: string, goals = GOALS) => {
       const { loop, lastResult } = await make(
@@ -255,7 +242,6 @@ describe("an agent in the form react", () => {
       const both = 'print(weather_at(*find_place("Oslo")[:2]))';
       expect(await used(both)).toContain("Remark: this action called 2 methods (weather_at, find_place)");
       expect(await used(both, shown("Rain"), {})).not.toContain("Remark");
-      expect(await used(both, shown("Rain"), { modules, isOneCallOnly: true })).toContain("calls 2 methods");
     });
 
     it("hears which helper an unknown method may mean", async () => {

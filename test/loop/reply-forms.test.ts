@@ -61,7 +61,7 @@ describe("a weak model that follows the words to the letter", () => {
       const refused = all.flatMap(({ name, isInternal }) => {
         if (isInternal) return [];
         const text = textOf(answerWeakly(request, name, isFull));
-        const parsed = formOf(mode).read(set, text, "stop", { state: initialState });
+        const parsed = formOf(mode).read(set, text, "stop", initialState);
         if (parsed.kind === "problem") return [`${name}: ${parsed.problems.join(" ")}`];
         // The tool think has a thought of its own.
         const thought = parsed.thoughts.speak || parsed.call.args.thought;
@@ -78,9 +78,7 @@ describe("a weak model that follows the words to the letter", () => {
       const request = requestIn("plan");
       const refused = all.flatMap(({ name, isInternal }) => {
         if (isInternal) return [];
-        const parsed = formOf("plan").read(set, textOf(answerWeakly(request, name, isFull)), "stop", {
-          state: initialState,
-        });
+        const parsed = formOf("plan").read(set, textOf(answerWeakly(request, name, isFull)), "stop", initialState);
         if (parsed.kind === "problem") return [`${name}: ${parsed.problems.join(" ")}`];
         return parsed.call.name === name && !parsed.repaired && !parsed.thoughts.speak ? [] : [`${name}: misread`];
       });
@@ -91,7 +89,7 @@ describe("a weak model that follows the words to the letter", () => {
   it("is not understood when it copies the words instead (control)", () => {
     const shown = all.find(({ name }) => name === "delete_file")?.args.properties.file?.description;
     const text = textOf(answerWeakly(requestIn("plain"), "delete_file", true, { file: `<${shown}>` }));
-    expect(formOf("plain").read(set, text, "stop", { state: initialState }).kind).toBe("problem");
+    expect(formOf("plain").read(set, text, "stop", initialState).kind).toBe("problem");
   });
 
   it("would meet a grammar that contradicts its words (control)", () => {

@@ -257,7 +257,7 @@ it("a replay refuses a command that was switched off with the words of the recor
       annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
       async run() { writeFileSync(new URL("../spied.txt", import.meta.url), ""); return "Spied."; } };`;
   await using server = await startOpenAIServer({ reply: [reply("spy"), done()], embeddings: null });
-  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   await goald.write("commands/spy.js", own);
   const run = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--commands", "files"];
   endedWith(0, await goald.ask([...run, "--record", "t.ndjson"]));

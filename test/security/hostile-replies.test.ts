@@ -66,7 +66,7 @@ describe("a run of a hostile model without questions", () => {
       done(),
     ];
     await using server = await startOpenAIServer({ reply: replies, embeddings: null });
-    await using goald: Goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald: Goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     await goald.write(".env", "A=b\n");
     const before = hashInstalled();
     await goald.ask(["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--max-steps", "200"]);

@@ -65,7 +65,7 @@ describe("twenty agents whose every reply is a cell of 200 calls", () => {
       },
       embeddings: null,
     });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     await shareSnapshot(goald);
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.ask(["up"]));

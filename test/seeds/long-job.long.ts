@@ -187,7 +187,7 @@ describe("three addresses in a row that nobody gave", () => {
   );
 
   it("are opened with the rule switched off", async () => {
-    const { pages } = await runJob("json", { steps: guessSteps, env: { GOALD_ASK_BEFORE_SENDING: "false" } });
+    const { pages } = await runJob("json", { steps: guessSteps, env: { GOALD_WEB_ASK_BEFORE_SENDING: "false" } });
     expect(pages).toEqual(["alder", ...GUESSED, "birch"]);
   });
 });

@@ -17,7 +17,7 @@ describe("the picture book of seed 000", () => {
       image: ({ prompt }) => (prompt.includes("knives") ? failure(400, REFUSAL) : pictureAnswer(png(8, 8))),
     });
     await using home = await makeSeedHome(BOOK_LINES, {
-      env: { GOALD_IMAGE_BASE_URL: media.baseUrl, GOALD_IMAGE_API_KEY: MEDIA_KEY },
+      env: { GOALD_IMAGES_BASE_URL: media.baseUrl, GOALD_IMAGES_API_KEY: MEDIA_KEY },
     });
     await home.run("code", { goal: BOOK_GOAL, flags: ["--max-steps", "none"] });
     await home.log();

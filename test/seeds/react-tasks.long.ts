@@ -67,7 +67,7 @@ describe.each([0, 1_000])("R14: the six tasks of seed 001 over fifteen methods a
     "%s takes as many steps as in the seed, none of them lost, and short prompts",
     async (_id, task) => {
       await using services = await startReactServices();
-      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_LOCATION: LOCATION } });
+      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_SANDBOX_LOCATION: LOCATION } });
       const commands = join(home.goald.home, "commands");
       await writeManyMethods(commands, more);
       await writeReactMethods(commands, services.origin);
@@ -83,7 +83,7 @@ describe("R14: the six tasks of seed 001 over methods/*.py", () => {
     "%s takes as many steps as in the seed, and nothing is denied or remarked",
     async (_id, task) => {
       await using services = await startReactServices();
-      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_LOCATION: LOCATION } });
+      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_SANDBOX_LOCATION: LOCATION } });
       await writePythonMethods(home.goald.home, services.origin);
       await runTask(task, home, services);
     },

@@ -38,7 +38,7 @@ describe("the quota of a folder", () => {
     await workspace.write("a", text(60));
     await expect(workspace.write("b", text(60))).rejects.toMatchObject({
       ...EXCEEDED,
-      message: expect.stringContaining("quota.folderMegabytes"),
+      message: expect.stringContaining("quota.megabytes"),
       hint: expect.stringContaining("delete_file"),
     });
     expect(readdirSync(folder)).toEqual(["a"]);
@@ -53,7 +53,7 @@ describe("the quota of a folder", () => {
     const workspace = openWith({ files: 3, pageBytes: 10 * KB });
     await workspace.write("pages/a.md", text(8));
     await expect(workspace.write("pages/b.md", text(8))).rejects.toMatchObject({
-      message: expect.stringContaining("quota.pagesMegabytes"),
+      message: expect.stringContaining("a tenth of quota.megabytes"),
     });
     await workspace.write("b.md", text(8));
     await workspace.write("c.md", "");
@@ -118,7 +118,7 @@ describe("the quota of the history", () => {
     await workspace.write("a", text(30));
     await expect(workspace.append("a", text(30))).rejects.toMatchObject({
       ...EXCEEDED,
-      message: expect.stringContaining("quota.storeMegabytes"),
+      message: expect.stringContaining("quota.megabytes allows twice"),
     });
     put("person", text(30));
     await expect(workspace.preserve("person")).rejects.toMatchObject(EXCEEDED);

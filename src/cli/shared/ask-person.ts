@@ -1,5 +1,5 @@
 /** ask-person.ts -- asks the person at the terminal to approve the shown command, or to answer a question. */
-import { approvalQuestion, readApproval } from "#cli/terminal/questions.ts";
+import { APPROVAL_QUESTION, readApproval } from "#cli/terminal/questions.ts";
 import { clean } from "#util/clean.ts";
 import type { CliContext } from "./context.ts";
 
@@ -26,14 +26,13 @@ export type AskWords = (question: string, withdraw: AbortSignal) => Promise<stri
 
 /** Returns undefined without an interactive terminal. */
 export function createAskPerson(context: CliContext): AskPerson | undefined {
-  const { output, settings } = context;
+  const { output } = context;
   if (!output.interactive) return undefined;
-  const question = approvalQuestion(settings.keys);
   return async (withdraw, isAsked) => {
     for (let isSeen = isAsked; ; isSeen = true) {
-      const line = await askLine(context, question, withdraw);
+      const line = await askLine(context, APPROVAL_QUESTION, withdraw);
       if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
-      const answer = readApproval(line, settings.keys);
+      const answer = readApproval(line);
       if (answer.kind === "approved" && !isSeen && output.input().wasBegunEarly) {
         output.say("You began to type that before the command was shown. Answer again.");
         continue;

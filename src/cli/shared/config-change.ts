@@ -27,12 +27,11 @@ import { type CliContext, formatCall } from "./context.ts";
 type Place = Pick<CliContext, "home" | "output">;
 
 export async function setSetting({ home, output }: Place, typed: string, text: string): Promise<number> {
-  const { row, byVariable } = findSetting(typed);
+  const row = findSetting(typed);
   if (row.secret) throw keysAreNotKeptHere(row, home);
   if (isPlaceholder(text)) throw noValue(row, typed, text);
   const file = settingsPath(home);
-  // Any value of NO_COLOR means false; the value of `color` is parsed.
-  const value = parseSettingText(text, row, byVariable ? "environment" : "flag");
+  const value = parseSettingText(text, row);
   const before = await readSettings({ home, env: process.env });
   requireRight(before, { row, value, written: text, origin: { layer: "flag", name: typed, file: "" } });
   await setInSettingsFile(file, row.name, value);
@@ -50,7 +49,7 @@ export async function unsetSetting({ home, output }: Place, typed: string): Prom
   const file = settingsPath(home);
   const isGroup = SETTINGS.some(({ name }) => name.startsWith(`${typed}.`));
   const strange = !isGroup && !isKnown(typed) && (await removeFromSettingsFile(file, typed));
-  const name = strange ? typed : findSetting(typed).row.name;
+  const name = strange ? typed : findSetting(typed).name;
   const removed = strange || (await removeFromSettingsFile(file, name));
   const report = strange ? undefined : await reportAfter(typed, home);
   const host = removed ? runningHost(home) : undefined;
@@ -69,7 +68,7 @@ const isKnown = (typed: string): boolean =>
 /** Ignores problems of other settings in the file. */
 async function reportAfter(typed: string, home: Home) {
   const read = await readSettings({ home, env: process.env }).catch(() => undefined);
-  return read && reportOn(findSetting(typed).row, read);
+  return read && reportOn(findSetting(typed), read);
 }
 
 // ---------------------------------------------------------------- what may be written
@@ -84,13 +83,13 @@ const noValue = ({ expected, name }: Setting, typed: string, text: string): Goal
   new GoaldError(
     "GOALD_USAGE",
     `${typed} must be ${expected}, got ${text.trim() === "" ? "an empty text" : "a template's placeholder"}.`,
-    { hint: `Use the default: goald config unset ${name}` },
+    { hint: `Use the default: goald config ${name} --unset` },
   );
 
 /** Checks the new value without overrides, together with the other settings. */
 function requireRight({ found }: ReadSettings, given: FoundSetting): void {
   const { problems } = checkSettings(new Map([...found, [given.row.name, given]]));
-  const own = problems.filter(({ names }) => names.includes(given.row.name));
+  const own = problems.filter(({ name }) => name === given.row.name);
   if (own.length > 0) throw new GoaldError("GOALD_USAGE", own.map(({ sentence }) => sentence).join("\n"));
 }
 

@@ -33,7 +33,7 @@ export function reportOn(
   redact: Redact = createRedactor(read.secrets),
 ): SettingReport {
   const found = read.found.get(row.name) as FoundSetting;
-  const wrong = read.problems.find(({ names }) => names.includes(row.name));
+  const wrong = read.problems.find(({ name }) => name === row.name);
   return {
     name: row.name,
     environment: row.environment,

@@ -91,7 +91,7 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
     await requireFolder(home);
     const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
     for (const note of notes) printNote(note);
-    const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
+    const colour = options.color !== false && isColourTerminal();
     if (options.revives !== false && existsSync(join(home.privateFolder, "wanted")))
       await (await import("./revive.ts")).reviveDaemon(home);
     return { home, settings, ...redactorsFor(secrets), output, colour };
@@ -168,7 +168,9 @@ export const callsHere = (home: Home, text: string): string => callsFor(namedRoo
 
 const namedRoot = ({ root, chosenBy }: Home): string | undefined => (chosenBy === "--home" ? root : undefined);
 
-const isColourTerminal = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";
+/** https://no-color.org: any value of NO_COLOR but an empty one turns colour off. */
+const isColourTerminal = (): boolean =>
+  process.stdout.isTTY === true && process.env.TERM !== "dumb" && !process.env.NO_COLOR;
 
 /** Accepts a missing home, or a folder that this user can read. Throws GOALD_HOME_UNWRITABLE for any other. */
 async function requireFolder({ root, privateFolder }: Home): Promise<void> {

@@ -69,7 +69,7 @@ export async function openOwnHost(
 const isPerson = (waitFor: string): boolean => waitFor === "person" || waitFor === "approval";
 
 export const openHostLog = ({ home, redact, settings }: CliContext): Promise<Log> =>
-  openLog({ folder: home.logFolder, redact, level: settings.logLevel });
+  openLog({ folder: home.logFolder, redact, level: settings.log.level });
 
 export class OwnHost {
   readonly host: Host;

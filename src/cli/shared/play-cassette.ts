@@ -93,7 +93,6 @@ async function settingsOf({ start }: Session, { home }: CliContext): Promise<Set
 
 const WITHOUT_A_SERVER = {
   "openai.apiKey": "a-replay-needs-no-key",
-  "openai.organization": null,
   "daemon.requestsPerMinute": null,
 } as const;
 

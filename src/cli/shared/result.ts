@@ -39,12 +39,12 @@ export function createPresenter(
 
 /** `createScanner`: set when replies are shown while they arrive. */
 export function createShow(
-  { output, redact, colour, settings }: CliContext,
+  { output, redact, colour }: CliContext,
   thoughtsOf: ShowRunParts["thoughtsOf"],
   createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
 ): Show {
   const { write } = output;
-  const live = write && createScanner && !settings.plainOutput ? { live: { write, redact, createScanner } } : {};
+  const live = write && createScanner && colour ? { live: { write, redact, createScanner } } : {};
   return createShowRun({ print: (line) => output.styled(redact(line)), colour, thoughtsOf, ...live });
 }
 

@@ -70,9 +70,9 @@ export async function modeOf(
   background: boolean,
 ): Promise<ApprovalMode> {
   const given = givenMode(options);
-  if (given !== undefined || !background) return given ?? settings.approve;
+  if (given !== undefined || !background) return given ?? settings.agents.approve;
   const { originOf } = await loadSettings({ home, env: process.env });
-  return originOf("approve").layer === "default" ? "risky" : settings.approve;
+  return originOf("agents.approve").layer === "default" ? "risky" : settings.agents.approve;
 }
 
 /** Returns the settings of a new agent. `unattended`: no person watches it. */
@@ -84,8 +84,8 @@ export async function newSettings(
 ): Promise<GivenSettings> {
   const defaults = unattended || approve === "never" ? await unattendedLimits(context, options) : {};
   const given = givenLimits(options, initialState, now);
-  const { window, form, plan } = context.settings;
-  const commands = options.commands ?? context.settings.commands;
+  const { window, agents } = context.settings;
+  const commands = options.commands ?? agents.commands;
   return {
     approve,
     stepLimit: null,
@@ -93,8 +93,7 @@ export async function newSettings(
     ...given,
     ...modelOf(options),
     ...(window.batch > 0 ? { windowBatch: window.batch } : {}),
-    ...(form === "json" ? {} : { form }),
-    ...(plan === "free" ? {} : { plan }),
+    ...(agents.form === "json" ? {} : { form: agents.form }),
     ...answersOf(options),
     ...(commands === null ? {} : { commands }),
   };

@@ -1,7 +1,7 @@
 /**
  * questions.ts -- every question to a person, with one grammar of answers.
  *
- *   y, yes, n, no   in any case; the keys of the settings (`keys.yes`, `keys.no`) mean the same
+ *   y, yes, n, no   in any case
  *   y -N            approves N commands, as in AutoGPT; `y N` does the same
  *   Enter           takes the default, where the question shows one: [Y/n], [name]
  *   ?, help         explains the answers and asks again
@@ -11,27 +11,18 @@
 import { clean } from "#util/clean.ts";
 import type { LineInput } from "./line-input.ts";
 
-export interface AnswerKeys {
-  readonly yes: string;
-  readonly no: string;
-}
-
 /** Where a question is asked and its explanations are printed. */
 export interface QuestionScreen {
   readonly input: Pick<LineInput, "askLine">;
   say(line: string): void;
 }
 
-const DEFAULT_KEYS: AnswerKeys = { yes: "y", no: "n" };
-
 type Word = "yes" | "no" | "help" | "empty" | "other";
 
-/** The meaning of a whole line. The keys of the settings come before the usual words. */
-function readWord(line: string, { yes, no }: AnswerKeys): Word {
+/** The meaning of a whole line. */
+function readWord(line: string): Word {
   const word = clean(line).trim().toLowerCase();
   if (word === "") return "empty";
-  if (word === no.toLowerCase()) return "no";
-  if (word === yes.toLowerCase()) return "yes";
   if (word === "n" || word === "no") return "no";
   if (word === "y" || word === "yes") return "yes";
   return word === "?" || word === "help" ? "help" : "other";
@@ -54,7 +45,7 @@ export async function askYesNo(
   for (;;) {
     const line = await input.askLine(`${question} ${isYes ? "[Y/n]" : "[y/N]"} `);
     if (line === undefined) return undefined;
-    switch (readWord(line, DEFAULT_KEYS)) {
+    switch (readWord(line)) {
       case "yes":
         return true;
       case "no":
@@ -105,49 +96,39 @@ export type ApprovalReply =
 const MAX_COUNT = 1_000;
 
 /** Words that are neither a yes nor a no are feedback: the command does not run and the model reads them. */
-export function readApproval(line: string, keys: AnswerKeys): ApprovalReply {
+export function readApproval(line: string): ApprovalReply {
   const text = clean(line).trim();
-  switch (readWord(line, keys)) {
+  switch (readWord(line)) {
     case "yes":
       return { kind: "approved", count: 1 };
     case "no":
       return { kind: "refused" };
     case "help":
-      return { kind: "unclear", why: explainApproval(keys) };
+      return { kind: "unclear", why: APPROVAL_HELP };
     case "empty":
-      return { kind: "unclear", why: `Answer ${keys.yes}, ${keys.yes} -N, ${keys.no}, or say what to do instead.` };
+      return { kind: "unclear", why: "Answer y, y -N, n, or say what to do instead." };
     case "other":
-      return readCount(text, keys) ?? { kind: "feedback", text };
+      return readCount(text) ?? { kind: "feedback", text };
   }
 }
 
 /** `y -5`, `y 5`, `yes -5`; undefined for other lines. */
-function readCount(text: string, keys: AnswerKeys): ApprovalReply | undefined {
-  const answer = text.toLowerCase();
-  const longestFirst = [keys.yes.toLowerCase(), "yes", "y"].sort((a, b) => b.length - a.length);
-  const word = longestFirst.find((each) => readWord(each, keys) === "yes" && answer.startsWith(each));
-  if (word === undefined) return undefined;
-  const [, dashed, plain] = /^(?:\s*-\s*(.*)|\s*(\d+))$/s.exec(answer.slice(word.length)) ?? [];
+function readCount(text: string): ApprovalReply | undefined {
+  const [, dashed, plain] = /^y(?:es)?(?:\s*-\s*(.*)|\s*(\d+))$/is.exec(text) ?? [];
   const count = dashed ?? plain;
   if (count === undefined) return undefined;
   const number = /^\d{1,4}$/.test(count) ? Number(count) : 0;
   if (number >= 1 && number <= MAX_COUNT) return { kind: "approved", count: number };
   const most = MAX_COUNT.toLocaleString("en-US");
   const got = JSON.stringify(text.slice(0, 80));
-  return { kind: "unclear", why: `Expected ${keys.yes} -N with N from 1 to ${most}, got ${got}. Nothing was run.` };
+  return { kind: "unclear", why: `Expected y -N with N from 1 to ${most}, got ${got}. Nothing was run.` };
 }
 
 /** The question that follows a shown command. */
-export const approvalQuestion = ({ yes, no }: AnswerKeys): string =>
-  `Run it? [${yes} = yes, ${yes} -N = yes to N commands, ${no} = pause the agent, ? = help, or say what to do instead]: `;
+export const APPROVAL_QUESTION =
+  "Run it? [y = yes, y -N = yes to N commands, n = pause the agent, ? = help, or say what to do instead]: ";
 
-function explainApproval({ yes, no }: AnswerKeys): string {
-  const rows = [
-    [`${yes}, yes`, "run this command"],
-    [`${yes} -5`, "run this and the next four commands without asking"],
-    [`${no}, no`, "do not run it, and pause the agent"],
-    ["other words", "do not run it; the model reads your words instead"],
-  ] as const;
-  const width = Math.max(...rows.map(([answer]) => answer.length));
-  return rows.map(([answer, meaning]) => `  ${answer.padEnd(width)}  ${meaning}`).join("\n");
-}
+const APPROVAL_HELP = `  y, yes       run this command
+  y -5         run this and the next four commands without asking
+  n, no        do not run it, and pause the agent
+  other words  do not run it; the model reads your words instead`;

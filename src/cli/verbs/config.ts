@@ -1,14 +1,123 @@
-/** config.ts -- `goald config`: the verbs that show and change settings. */
+/**
+ * config.ts -- `goald config`: shows and changes settings.
+ *
+ * It works with invalid settings, so that they can be found and fixed. Keys are shown as `set` or `not set`, and are
+ * never written into goald.json.
+ */
+import { printNote } from "#cli/terminal/print.ts";
+import { renderTable } from "#cli/terminal/table.ts";
+import { readSettings, wrongSettings } from "#config/load.ts";
+import { findSetting } from "#config/settings.ts";
+import { settingsPath } from "#config/settings-file.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import { flag } from "../option.ts";
+import { originInWords, reportOn, reportsOf, type SettingReport } from "../shared/config-report.ts";
+import { type CliContext, findContext, type GlobalOptions } from "../shared/context.ts";
 import { defineVerb } from "../verb.ts";
+
+interface ConfigOptions extends GlobalOptions {
+  readonly all?: boolean;
+  readonly showOrigin?: boolean;
+  readonly unset?: boolean;
+}
 
 export const verb = defineVerb({
   name: "config",
   group: "This home",
   summary: "show and change settings",
+  description:
+    "without a name, list the settings that differ from their defaults; with a name, print its value; with a value, write it into the home's config/goald.json",
   examples: [
-    "goald config list --show-origin",
-    "goald config get models.smart",
-    "goald config set openai.baseUrl http://127.0.0.1:11434/v1",
-    "goald config unset SMART_LLM",
+    "goald config",
+    "goald config models.smart",
+    "goald config openai.baseUrl http://127.0.0.1:11434/v1",
+    "goald config limits.approvalMinutes none",
+    "goald config SMART_LLM --unset",
   ],
+  arguments: [
+    { name: "[name]", about: "a setting, or one of its variables" },
+    { name: "[value]", about: "the new value; none: no value, where that is possible" },
+  ],
+  options: {
+    all: flag("--all", "list the settings with their defaults too"),
+    showOrigin: flag("--show-origin", "show where a value is from: option, environment, .env, goald.json or default"),
+    unset: flag("--unset", "remove the setting from goald.json"),
+  },
+  exitCodes: { usage: "wrong call, unknown setting or wrong value" },
+  run: async ([name, value], options) => {
+    checkCall(name, value, options);
+    const context = await findContext(options);
+    try {
+      if (name === undefined) return await listSettings(context, options);
+      if (value === undefined && !options.unset) return await printSetting(context, name, options);
+      const { setSetting, unsetSetting } = await import("../shared/config-change.ts");
+      return value === undefined ? await unsetSetting(context, name) : await setSetting(context, name, value);
+    } finally {
+      context.output.close();
+    }
+  },
 });
+
+/** The first words of calls of earlier versions. */
+const WORDS: Readonly<Record<string, string>> = {
+  list: "goald config --all",
+  get: "goald config NAME",
+  set: "goald config NAME VALUE",
+  unset: "goald config NAME --unset",
+  path: "goald config",
+};
+
+/** Throws GOALD_USAGE. */
+function checkCall(name: string | undefined, value: string | undefined, { all, unset }: ConfigOptions): void {
+  const refuse = (message: string, hint: string) => new GoaldError("GOALD_USAGE", message, { hint });
+  if (name !== undefined && Object.hasOwn(WORDS, name))
+    throw refuse(`config has no word ${JSON.stringify(name)}.`, `Use: ${WORDS[name]}`);
+  if (unset && (name === undefined || value !== undefined))
+    throw refuse("--unset goes with one setting, and without a value.", "Use: goald config NAME --unset");
+  if (all && name !== undefined)
+    throw refuse("--all lists the settings, so it goes without a name.", "Use: goald config --all");
+}
+
+type Place = Pick<CliContext, "home" | "output">;
+
+/** Throws GOALD_CONFIG (exit code 2) for an invalid setting, after it has listed the settings. */
+async function listSettings({ home, output }: Place, { all, showOrigin = false }: ConfigOptions): Promise<number> {
+  const read = await readSettings({ home, env: process.env });
+  const reports = reportsOf(read);
+  const settings = all ? reports : reports.filter(({ origin }) => origin.layer !== "default");
+  const file = settingsPath(home);
+  if (output.json) output.data(JSON.stringify({ home: home.root, file, envFile: home.envFile, settings }));
+  else {
+    output.data(clean(file));
+    if (settings.length > 0) output.data(tableOf(settings, showOrigin));
+    const hidden = reports.length - settings.length;
+    if (hidden > 0) output.say(`${hidden} settings have their defaults: goald config --all`);
+  }
+  for (const note of read.notes) printNote(note);
+  if (read.problems.length > 0) throw wrongSettings(read.problems);
+  return EXIT.ok;
+}
+
+async function printSetting({ home, output }: Place, typed: string, { showOrigin }: ConfigOptions): Promise<number> {
+  const row = findSetting(typed);
+  const read = await readSettings({ home, env: process.env });
+  const problems = read.problems.filter(({ name }) => name === row.name);
+  if (problems.length > 0) throw wrongSettings(problems);
+  const report = reportOn(row, read);
+  const origin = showOrigin ? `\t${originInWords(report.origin)}` : "";
+  output.data(output.json ? JSON.stringify(report) : `${valueInWords(report)}${origin}`);
+  return EXIT.ok;
+}
+
+function tableOf(settings: readonly SettingReport[], showOrigin: boolean): string {
+  const head = ["SETTING", "VALUE", ...(showOrigin ? ["FROM"] : [])];
+  const line = (report: SettingReport): readonly string[] => [
+    report.name,
+    `${valueInWords(report)}${report.problem ? "  (wrong)" : ""}`,
+    ...(showOrigin ? [originInWords(report.origin)] : []),
+  ];
+  return renderTable(head, settings.map(line));
+}
+
+const valueInWords = ({ value }: SettingReport): string => (value === null ? "unset" : String(value));

@@ -50,7 +50,7 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   }
   await using host = daemon.host;
   expectDaemon(context.home);
-  const ending = Promise.race([shutdown.promise, untilSignalled(host, context, log)]);
+  const ending = Promise.race([shutdown.promise, untilSignalled(host, log)]);
   handshake({ ready: { pid: process.pid, socket: daemon.socket } });
   log.info({ socket: daemon.socket }, "The daemon is ready.");
   if (options.foreground)
@@ -96,15 +96,18 @@ function takePredecessor(): number | undefined {
   return Number.isInteger(pid) && pid > 0 ? pid : undefined;
 }
 
+/** Time to finish running steps: most do within it, and a service manager waits 90 s before it kills. */
+const GRACE_MS = 30_000;
+
 /** Resolves to the grace time when a signal requests a shutdown. */
-function untilSignalled({ supervisor, control }: Host, { settings }: CliContext, log: Log): Promise<number> {
+function untilSignalled({ supervisor, control }: Host, log: Log): Promise<number> {
   const signalled = Promise.withResolvers<number>();
   let isSignalled = false;
   const onSignal = (name: string): void => {
     log.info({ signal: name }, isSignalled ? "Asked again to go down: at once." : "Asked to go down.");
     if (isSignalled) supervisor.abortAll("The daemon goes down at once.");
     isSignalled = true;
-    signalled.resolve(settings.daemon.graceSeconds * 1000);
+    signalled.resolve(GRACE_MS);
   };
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => onSignal(name));
   process.on("SIGHUP", () => {

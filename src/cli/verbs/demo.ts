@@ -106,13 +106,11 @@ const AS_SCRIPTED = {
   "search.providers": "searxng",
   // The sites of the script have no robots.txt.
   "web.robots": false,
-  embedder: "offline",
-  contextTokens: 32_000,
-  promptTokens: 32_000,
-  replyTokens: 4_000,
+  "memory.embedder": "offline",
+  "models.contextTokens": 32_000,
+  "models.promptTokens": 32_000,
+  "models.replyTokens": 4_000,
   "recall.count": 10,
-  "recall.floor": 0,
-  "limits.maxBadReplies": 3,
 } as const;
 
 const next = (envFile: string): string => `

@@ -72,9 +72,10 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
   checkOptions(options);
   const context = await openContext(options, flagsOf(options));
   try {
-    const given = await agentFromFlags(goal, options, context.settings.agentFile);
+    const given = await agentFromFlags(goal, options);
     if (!given && !context.output.interactive) throw nobodyDescribed();
-    if (!options.detach && !options.wait) requireSomebody(context, givenMode(options) ?? context.settings.approve);
+    if (!options.detach && !options.wait)
+      requireSomebody(context, givenMode(options) ?? context.settings.agents.approve);
     const { createAgent, resumeAgent } = await import("../shared/run-agent.ts");
     const starting = { ...options, playDemo: playDemo(options) };
     if (given) return await createAgent(given, context, starting);
@@ -132,14 +133,10 @@ const goalsOf = (goal: string | undefined, options: RunOptions): readonly string
   ...(goal === undefined ? [] : [goal]),
 ];
 
-async function agentFromFlags(
-  goal: string | undefined,
-  options: RunOptions,
-  agentFile: string | null,
-): Promise<AgentDraft | undefined> {
+async function agentFromFlags(goal: string | undefined, options: RunOptions): Promise<AgentDraft | undefined> {
   const goals = goalsOf(goal, options);
   const { name, role } = options;
-  const from = options.from ?? (name === undefined && role === undefined && goals.length === 0 ? agentFile : undefined);
+  const { from } = options;
   if (from) {
     const file = await readAgentFile(from);
     for (const note of file.notes) printNote(`${from}: ${note}`);

@@ -23,8 +23,6 @@ export interface SubagentRules {
   readonly maxDepth: number;
   /** Maximum number of sub-agents per agent at a time. */
   readonly maxChildren: number;
-  /** Percentage of the parent's remaining limits that a sub-agent gets. */
-  readonly sharePercent: number;
   /** Model of sub-agents; null: the model of the settings. */
   readonly model: string | null;
 }
@@ -44,6 +42,8 @@ interface RequestIds {
 }
 
 const MAX_NAME_CHARS = 80;
+/** A sub-agent gets this part of its parent's remaining limits, so that five in a row leave the parent a quarter of its own. */
+const SHARE = 0.25;
 
 /** The event that grants the request, or the reason for refusing it. */
 export function grantRequest(
@@ -58,7 +58,7 @@ export function grantRequest(
   if (!child) return unknownAgent(state, wish.agent);
   if (wish.kind === "end")
     return { type: "agent-ended", agent: wish.agent, reason: `${state.name}, which started it, has ended it.` };
-  const limits = child.isWorking ? child.limits : shareOf(state, rules, child);
+  const limits = child.isWorking ? child.limits : shareOf(state, child);
   if ("refused" in limits) return limits;
   return { type: "agent-told", step, callId, agent: wish.agent, text: wish.text, limits };
 }
@@ -92,7 +92,7 @@ function start(
   const depth = (state.startedBy?.depth ?? 0) + 1;
   if (depth > rules.maxDepth) return tooDeep(rules.maxDepth);
   if (count >= rules.maxChildren) return tooMany(state, rules.maxChildren);
-  const limits = shareOf(state, rules);
+  const limits = shareOf(state);
   if ("refused" in limits) return limits;
   const { approve, windowBatch, form, plan, commands } = state.settings;
   const child: Child = {
@@ -117,10 +117,10 @@ const unseenMark = (mark: string): Refused => ({
 });
 
 /** Total allowance: what the sub-agent has spent, plus its share of what the parent has left. */
-function shareOf(state: AgentState, { sharePercent }: SubagentRules, child?: ChildAccount): ChildLimits | Refused {
+function shareOf(state: AgentState, child?: ChildAccount): ChildLimits | Refused {
   const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
   const spent = spentOf(state);
-  const part = (left: number): number => (Math.max(0, left) * sharePercent) / 100;
+  const part = (left: number): number => Math.max(0, left) * SHARE;
   const steps = stepLimit === null ? null : Math.floor(part(stepLimit - spent.steps));
   const tokens = tokenLimit === null ? null : Math.floor(part(tokenLimit - spent.tokens));
   const usd = budgetUsd === null ? null : Math.floor(part(budgetUsd - spent.usd) * MICRO) / MICRO;

@@ -64,20 +64,9 @@ export function readHost(body: unknown, index: string, controller: string, quote
   if (url && (isPinecone || url.hostname === new URL(controller).hostname)) return url.origin;
   throw new PineconeError(
     `Pinecone gives ${quote(host)} as the host of the index ${index}; the key is not sent to that host.`,
-    { isLasting: true, hint: "If it is correct, set it as PINECONE_HOST." },
+    { isLasting: true, hint: "Check PINECONE_INDEX and PINECONE_CONTROLLER_HOST." },
   );
 }
-
-export function readRegion(body: unknown): string | undefined {
-  const { deployment } = isRecord(body) ? body : {};
-  const { region, environment } = isRecord(deployment) ? deployment : {};
-  const name = region ?? environment;
-  return typeof name === "string" ? name : undefined;
-}
-
-/** Environments are written `us-east-1`, `us-east-1-aws` or `us-east1-gcp`. */
-export const isSameRegion = (asked: string, region: string): boolean => withoutCloud(asked) === withoutCloud(region);
-const withoutCloud = (name: string): string => name.toLowerCase().replace(/-(?:aws|gcp|azure)$/, "");
 
 export const readSequenceNumber = (headers: Headers, name: string): SequenceNumber => {
   const text = headers.get(name);

@@ -11,23 +11,15 @@ import { parseJson } from "#util/json.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import {
   type IndexFacts,
-  isSameRegion,
   originOf,
   type PineconeMatch,
   readHost,
   readIndexFacts,
   readMatches,
-  readRegion,
   readSequenceNumber,
   type SequenceNumber,
 } from "./pinecone-answers.ts";
-import {
-  noIndexError,
-  type PineconeError,
-  PineconeStatusError,
-  toPineconeError,
-  wrongRegionError,
-} from "./pinecone-errors.ts";
+import { noIndexError, type PineconeError, PineconeStatusError, toPineconeError } from "./pinecone-errors.ts";
 import type { PineconeRecord } from "./pinecone-records.ts";
 
 type PineconeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -41,12 +33,8 @@ export interface ConfiguredDoor {
 
 export interface PineconeSettings {
   readonly apiKey: string;
-  /** Name of the index. The controller is asked for its host when `host` is null. */
+  /** Name of the index. The controller is asked for its host. */
   readonly index: string | null;
-  /** Host of the index's data plane, such as https://mem-a1b2c3.svc.aped-4627-b74a.pinecone.io. */
-  readonly host: string | null;
-  /** Region that the index must be in; null: any. Checked only when the controller is asked. */
-  readonly environment: string | null;
   readonly controller: string;
 }
 
@@ -73,7 +61,6 @@ export class PineconeClient {
     this.#door = door;
     this.#queryTimeoutMs = queryTimeoutMs;
     this.#quote = quoteWithout(settings.apiKey);
-    this.#host = settings.host === null ? undefined : originOf(settings.host);
   }
 
   async describe(): Promise<IndexFacts> {
@@ -127,12 +114,9 @@ export class PineconeClient {
 
   async #findHost(): Promise<string> {
     if (this.#host) return this.#host;
-    const { index, controller, environment } = this.#settings;
+    const { index, controller } = this.#settings;
     if (!index) throw noIndexError();
     const { body } = await this.#call(originOf(controller), TIMEOUT_MS, (pinecone) => pinecone.indexes.describe(index));
-    const region = readRegion(body);
-    if (environment !== null && region !== undefined && !isSameRegion(environment, region))
-      throw wrongRegionError(index, environment, this.#quote(region));
     this.#host = readHost(body, index, controller, this.#quote);
     return this.#host;
   }

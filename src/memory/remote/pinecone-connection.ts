@@ -138,6 +138,6 @@ function findMismatch({ dimension, metric, vectorType }: IndexFacts, dimensions:
   if (metric !== undefined && metric !== "cosine" && metric !== "dotproduct")
     return `Memory is searched locally: the metric of the Pinecone index is ${metric}, expected cosine or dotproduct. Create an index with one of them and set PINECONE_INDEX.`;
   if (dimension !== dimensions)
-    return `Memory is searched locally: the Pinecone index takes vectors of ${dimension} dimensions, the embedder makes ${dimensions}. Create an index of ${dimensions} dimensions and set PINECONE_INDEX, or set EMBEDDING_DIMENSIONS=${dimension} if the model supports it.`;
+    return `Memory is searched locally: the Pinecone index takes vectors of ${dimension} dimensions, the embedder makes ${dimensions}. Create an index of ${dimensions} dimensions and set PINECONE_INDEX, or set EMBEDDING_MODEL to a model of ${dimension} dimensions.`;
   return undefined;
 }

@@ -36,7 +36,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   400: "It rejects this request.",
   401: "It rejected the key: check PINECONE_API_KEY.",
   403: "The key has no permission for this: check PINECONE_API_KEY and its project.",
-  404: "It does not know this index: check PINECONE_INDEX or PINECONE_HOST, or create the index.",
+  404: "It does not know this index: check PINECONE_INDEX, or create the index.",
   429: "It asks for fewer requests.",
 };
 
@@ -60,11 +60,5 @@ export function toPineconeError(error: unknown, origin: string, quote: Quote): P
 export const noIndexError = (): PineconeError =>
   new PineconeError("The memory backend is Pinecone, but no index is set.", {
     isLasting: true,
-    hint: "Set PINECONE_INDEX to the name of an index, or PINECONE_HOST to its address.",
-  });
-
-export const wrongRegionError = (index: string, asked: string, region: string): PineconeError =>
-  new PineconeError(`The Pinecone index ${index} is in ${region}, but PINECONE_ENV is ${asked}.`, {
-    isLasting: true,
-    hint: "Correct PINECONE_ENV, or remove it to accept an index in any region.",
+    hint: "Set PINECONE_INDEX to the name of an index.",
   });

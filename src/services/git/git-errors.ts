@@ -19,7 +19,7 @@ const GIT_ERROR_RULES: readonly GitErrorRule[] = [
   {
     when: /Authentication failed|could not read Username|error: 40[13]|terminal prompts disabled/i,
     problem: "It is private, or not there: the server wants a name and a key",
-    hint: "A person can set GITHUB_USERNAME and GITHUB_API_KEY for GitHub; else choose another repository.",
+    hint: "A person can set GITHUB_API_KEY; else choose another repository.",
   },
   {
     when: /not found|error: 404|does not appear to be a git/i,

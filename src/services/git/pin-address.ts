@@ -23,7 +23,7 @@ export async function judgeAddresses(url: RepositoryUrl, rules: AddressRules): P
   const hidden = addresses.find((address) => isHidden(address));
   if (hidden !== undefined)
     throw new GoaldError("GOALD_GIT", `${host} is not on the public Internet (${hidden}). Nothing was cloned.`, {
-      hint: "A person can allow the server: git.allow",
+      hint: "A person can allow the server: web.allow",
       outside: [],
     });
   return addresses;

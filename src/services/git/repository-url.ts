@@ -55,7 +55,7 @@ export function readOrigins(text: string | null): ReadonlySet<string> {
       const url = URL.canParse(origin) ? new URL(origin) : undefined;
       if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search && !url.username)
         return url.origin;
-      throw new GoaldError("GOALD_CONFIG", "git.allow holds something that is no origin.", {
+      throw new GoaldError("GOALD_CONFIG", "web.allow holds something that is no origin.", {
         hint: "Such as http://127.0.0.1:3000 or https://git.example.org, with commas between several.",
       });
     }),

@@ -22,9 +22,12 @@ export interface WebParts {
 }
 
 export interface WebSettings {
-  readonly web: { readonly robots: boolean; readonly downloadMegabytes: number };
+  readonly web: { readonly robots: boolean };
   readonly search: SearchSettings;
 }
+
+/** A line of 1.5 Mbit/s brings this much in the five minutes that a download may take. */
+const MAX_DOWNLOAD_BYTES = 50_000_000;
 
 export interface Web {
   readonly polite: PoliteWeb;
@@ -39,7 +42,7 @@ export function openWeb({ web, search }: WebSettings, parts: WebParts): Web {
   return {
     polite,
     search: createWebSearch({ providers: createProviders(search, parts), clock }),
-    downloads: createDownloads(polite, web.downloadMegabytes * 1_000_000, parts.scrub),
+    downloads: createDownloads(polite, MAX_DOWNLOAD_BYTES, parts.scrub),
     statuses: createAddressStatus(parts.http, parts.userAgent),
   };
 }

@@ -37,7 +37,7 @@ function connect(
   const reports: string[] = [];
   let nowMs = 0;
   const client = new PineconeClient(
-    { apiKey: PINECONE_KEY, index: null, host: server.url, environment: null, controller: server.url, ...settings },
+    { apiKey: PINECONE_KEY, index: "mem", controller: server.url, ...settings },
     createHttp(),
     queryLimitMs,
   );
@@ -390,18 +390,12 @@ describe("a Pinecone index that does not fit", () => {
       "has another number of dimensions",
       { dimension: 1_536 },
       {},
-      /1536 dimensions, the embedder makes 3.*EMBEDDING_DIMENSIONS=1536/,
+      /1536 dimensions, the embedder makes 3.*EMBEDDING_MODEL to a model of 1536/,
     ],
     ["has another metric", { metric: "euclidean" }, {}, /euclidean, expected cosine/],
-    ["is not named", {}, { host: null }, /PINECONE_INDEX/],
-    ["does not exist", {}, { host: null, index: "other" }, /does not know this index/],
-    ["is in another region", {}, { host: null, index: "mem", environment: "eu-west-1" }, /is in us-east-1.*eu-west-1/],
-    [
-      "has the host of a stranger",
-      { described: { host: "evil.example" } },
-      { host: null, index: "mem" },
-      /key is not sent/,
-    ],
+    ["is not named", {}, { index: null }, /PINECONE_INDEX/],
+    ["does not exist", {}, { index: "other" }, /does not know this index/],
+    ["has the host of a stranger", { described: { host: "evil.example" } }, {}, /key is not sent/],
   ])(
     "because it %s: one report says what to do, and the local index answers",
     async (_title, options, settings, words) => {
@@ -417,15 +411,4 @@ describe("a Pinecone index that does not fit", () => {
       expect([server.count("/vectors/upsert"), server.count("/query")]).toEqual([0, 0]);
     },
   );
-
-  it("but is found by its name, in the requested region", async () => {
-    const server = await startPineconeServer();
-    opened.push(server);
-    const settings = { host: null, index: "mem", environment: "us-east-1-aws" };
-    const { pinecone, reports } = connect(server, new MemoryStore(), settings);
-    await index(pinecone).add(1, axis(1, 0, 0));
-    await pinecone.flush(SOON_MS);
-    expect([...server.records("foo").keys()]).toEqual(["foo/1"]);
-    expect(reports).toEqual([]);
-  });
 });
