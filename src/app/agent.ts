@@ -10,7 +10,7 @@ import type { Registry, ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import type { Settings } from "#config/settings.ts";
-import { MAX_TRIES, type Rules } from "#core/decide.ts";
+import { MAX_BAD_REPLIES, MAX_TRIES, type Rules } from "#core/decide.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease } from "#core/ports/agent.ts";
@@ -235,8 +235,6 @@ function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rule
   return { epoch, maxBadReplies: MAX_BAD_REPLIES, maxModelFailures: MAX_TRIES, ...expiry, facts };
 }
 
-/** A model that did not mend its reply after reading twice what is wrong with it does not mend it the third time. */
-const MAX_BAD_REPLIES = 3;
 /** Most sub-agents answer a question within a minute; an agent that waits longer could do other work. */
 const ANSWER_MS = 60_000;
 

@@ -207,7 +207,6 @@ function lazyPosts(parts: XPostsParts): Posts {
 
 function lazyWeb(settings: Settings, { http, clock, scrub }: Omit<ServiceParts, "settings">) {
   const open = once(async () => {
-    // A website's owner recognizes goald in the logs, whoever runs it.
     const userAgent = `goald/${readVersion()}`;
     return (await import("#services/web/set-up.ts")).openWeb(settings, { http, clock, userAgent, scrub });
   });

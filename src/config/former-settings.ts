@@ -1,5 +1,7 @@
 /** former-settings.ts -- names and variables of settings that are gone, and what does their work now. */
 
+const FIXED = "goald has a fixed value for it.";
+
 /** Each with the setting that does its work now, or with a sentence that says what to do instead. */
 export const FORMER: readonly (readonly [names: string, instead: string])[] = [
   ["temperature", "models.temperature"],
@@ -46,10 +48,14 @@ export const FORMER: readonly (readonly [names: string, instead: string])[] = [
   ["pinecone.environment PINECONE_ENV PINECONE_ENVIRONMENT", "The index may be in any region."],
   ["git.keyOrigin GOALD_GIT_KEY_ORIGIN", "Write the origin before the key: GITHUB_API_KEY=https://gitlab.com=KEY"],
   ["git.username GITHUB_USERNAME", "Servers accept a key without it."],
-  [
-    "modelIdleTimeoutMs GOALD_MODEL_IDLE_TIMEOUT_MS limits.maxBadReplies GOALD_MAX_BAD_REPLIES limits.maxModelFailures GOALD_MAX_MODEL_FAILURES quota.folderFiles GOALD_QUOTA_FOLDER_FILES agents.sharePercent GOALD_AGENT_SHARE agents.answerSeconds GOALD_AGENT_ANSWER_SECONDS agents.parentMemory GOALD_AGENT_PARENT_MEMORY daemon.graceSeconds GOALD_GRACE_SECONDS memory.keepMegabytes GOALD_MEMORY_KEEP_MEGABYTES recall.floor GOALD_RECALL_FLOOR react.severalCalls GOALD_REACT_SEVERAL_CALLS web.userAgent USER_AGENT web.downloadMegabytes GOALD_DOWNLOAD_MEGABYTES sandbox.maxProcesses GOALD_SANDBOX_PROCESSES sandbox.memoryMegabytes GOALD_SANDBOX_MEMORY_MEGABYTES sandbox.cellSeconds GOALD_CELL_SECONDS",
-    "goald has a fixed value for it.",
-  ],
+  ["modelIdleTimeoutMs GOALD_MODEL_IDLE_TIMEOUT_MS limits.maxBadReplies GOALD_MAX_BAD_REPLIES", FIXED],
+  ["limits.maxModelFailures GOALD_MAX_MODEL_FAILURES quota.folderFiles GOALD_QUOTA_FOLDER_FILES", FIXED],
+  ["agents.sharePercent GOALD_AGENT_SHARE agents.answerSeconds GOALD_AGENT_ANSWER_SECONDS", FIXED],
+  ["agents.parentMemory GOALD_AGENT_PARENT_MEMORY daemon.graceSeconds GOALD_GRACE_SECONDS", FIXED],
+  ["memory.keepMegabytes GOALD_MEMORY_KEEP_MEGABYTES recall.floor GOALD_RECALL_FLOOR react.severalCalls", FIXED],
+  ["GOALD_REACT_SEVERAL_CALLS web.userAgent USER_AGENT web.downloadMegabytes GOALD_DOWNLOAD_MEGABYTES", FIXED],
+  ["sandbox.maxProcesses GOALD_SANDBOX_PROCESSES sandbox.memoryMegabytes GOALD_SANDBOX_MEMORY_MEGABYTES", FIXED],
+  ["sandbox.cellSeconds GOALD_CELL_SECONDS", FIXED],
 ];
 
 /** Returns the second part of the row with this name, this variable, or a name in this group. */

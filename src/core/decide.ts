@@ -41,6 +41,8 @@ export interface Rules {
   readonly approvalExpiresMs?: number;
 }
 
+/** A model that did not mend its reply after reading twice what is wrong with it does not mend it the third time. */
+export const MAX_BAD_REPLIES = 3;
 /** Failed requests per step after which the agent is paused, unless the server is known to be down. */
 export const MAX_TRIES = 8;
 

@@ -87,8 +87,7 @@ function settingsFor({ search, media, posts, web }: Outside): Settings {
     images: { ...defaults.images, baseUrl: media.baseUrl, apiKey: MEDIA_KEY },
     speech: { ...defaults.speech, baseUrl: media.baseUrl, apiKey: MEDIA_KEY },
     twitter: { ...defaults.twitter, baseUrl: posts.origin, ...X_KEYS },
-    web: { ...defaults.web, robots: false, allow: web.origin },
-    git: { ...defaults.git, allow: git.origin },
+    web: { ...defaults.web, robots: false, allow: `${web.origin},${git.origin}` },
   } as Settings;
 }
 

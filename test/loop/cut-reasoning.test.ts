@@ -68,7 +68,7 @@ describe("a reply that was cut off within its reasoning", () => {
     expect(server.chats.map(capOf)).toEqual([4_000, 16_000, 64_000]);
     expect(paused).toMatchObject({ code: "bad-replies" });
     expect(paused?.reason).toMatch(/Reasoning took 84000 tokens of replies that were cut off before an answer began/);
-    expect(paused?.reason).toMatch(/setting replyTokens \(GOALD_MODELS_REPLY_TOKENS\)/);
+    expect(paused?.reason).toMatch(/setting models\.replyTokens \(GOALD_MODELS_REPLY_TOKENS\)/);
   });
 
   it("is not named in the pause after other unreadable replies (control)", async () => {

@@ -224,7 +224,7 @@ describe("a command as a function", () => {
     expect(await python.valueOf("get_user_location()", { location: { city: "Rome" } })).toEqual({ city: "Rome" });
     expect(await python.problemOf("get_user_location()", { location: null })).toMatchObject({
       type: "CommandError",
-      command: { code: "no-location", text: expect.stringContaining("setting `location`") },
+      command: { code: "no-location", text: expect.stringContaining("setting `sandbox.location`") },
     });
     expect(await python.problemOf("get_user_location()")).toMatchObject({ missingName: "get_user_location" });
   });

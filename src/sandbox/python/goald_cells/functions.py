@@ -85,7 +85,7 @@ def make_get_user_location(location):
     def get_user_location():
         """get_user_location() -> dict: where the user is."""
         if location is None:
-            raise CommandError("no-location", "The user's location is not known: the setting `sandbox.location` is not set.")
+            raise CommandError("no-location", "Nobody has set the user's location: the setting `sandbox.location`.")
         return dict(location)
 
     get_user_location.__module__, get_user_location.__qualname__ = "__main__", "get_user_location"
