@@ -56,7 +56,7 @@ const CALLS: readonly (readonly string[])[] = [
   // Wrong calls quote what they were given.
   ["show", `t${HOSTILE}`],
   ["why", "t", HOSTILE],
-  ["config", "set", HOSTILE, HOSTILE],
+  ["config", HOSTILE, HOSTILE],
   ["replay", HOSTILE],
   [HOSTILE],
 ];

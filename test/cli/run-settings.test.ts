@@ -50,18 +50,16 @@ describe("resuming an agent whose sub-agents took steps too", () => {
 });
 
 describe("the plan of an agent", () => {
-  const plan = async (setting: "free" | "required", options: Parameters<typeof newSettings>[1]) => {
-    const settings = { window: { batch: 0 }, form: "json", plan: setting, commands: null, limits: {} };
+  const plan = async (options: Parameters<typeof newSettings>[1]) => {
+    const settings = { window: { batch: 0 }, agents: { form: "json", commands: null }, limits: {} };
     const given = { ...context, settings } as unknown as CliContext;
     const { plan } = await newSettings(given, options, NOW, { approve: "always", unattended: false });
     return plan;
   };
 
-  it("is that of --plan, else that of the setting", async () => {
-    expect(await plan("free", {})).toBeUndefined();
-    expect(await plan("required", {})).toBe("required");
-    expect(await plan("free", { plan: "required" })).toBe("required");
-    expect(await plan("required", { plan: "free" })).toBe("free");
+  it("is that of --plan", async () => {
+    expect(await plan({})).toBeUndefined();
+    expect(await plan({ plan: "required" })).toBe("required");
   });
 
   it("can change when it is resumed, and else stays", () => {

@@ -215,7 +215,7 @@ describe("a verb or word of another program", () => {
     [["memory", "foo", "lst"], "Did you mean list?"],
     [["memory", "serach", "foo"], "Did you mean search?"],
     [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],
-    [["config", "list", "x", "y"], "To write a setting: goald config NAME VALUE"],
+    [["config", "list", "x", "y"], "To write a setting: goald config NAME VALUE. Put several words in quotes."],
   ])("%j is answered with the word of goald", async (args, advice) => {
     expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
   });
