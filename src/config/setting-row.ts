@@ -53,12 +53,6 @@ export const commandList = {
   expected: "groups and names of commands, separated by commas",
 } as const;
 
-/** A path may be unset. */
-export const filePath = {
-  schema: { type: "string", nullable: true, minLength: 1, maxLength: 4096 },
-  expected: "a path",
-} as const;
-
 /** The value is sent in a header or a signature, so it has no blanks and no line breaks. */
 export const secretKey = {
   schema: { type: "string", nullable: true, pattern: "^[\\x21-\\x7e]{1,1000}$" },
