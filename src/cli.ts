@@ -10,9 +10,9 @@ import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/e
 import { clean } from "#util/clean.ts";
 import { inertJson } from "#util/unseen.ts";
 import { allVerbs, hintFor } from "./cli/help.ts";
-import { buildParser } from "./cli/parser.ts";
+import { buildParser, type Call } from "./cli/parser.ts";
 import { loadVerbs } from "./cli/registry.ts";
-import { rewriteArgs, verbsIn } from "./cli/rewrite-args.ts";
+import { asksForFirstVerbs, rewriteArgs, verbsIn } from "./cli/rewrite-args.ts";
 
 /** Runs one command line and resolves to its exit code; never rejects. */
 export async function main(given: readonly string[]): Promise<number> {
@@ -20,9 +20,10 @@ export async function main(given: readonly string[]): Promise<number> {
   let code: number = EXIT.ok;
   const json = given.includes("--json");
   const args = rewriteArgs(given);
-  const program = buildParser(await loadVerbs(verbsIn(args)), async (verb, words, options) => {
+  const call: Call = async (verb, words, options) => {
     code = (await verb.run?.(words, options, loadVerbs)) ?? EXIT.ok;
-  });
+  };
+  const program = buildParser(await loadVerbs(verbsIn(args)), call, asksForFirstVerbs(args));
   const halfSaid: Command[] = [];
   for (const verb of allVerbs(program))
     verb.configureOutput({

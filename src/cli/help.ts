@@ -9,6 +9,22 @@ export const ROOT_EXAMPLES = `Examples:
   goald say ID "Leave out the prices"             send an agent a message
 `;
 
+/** What a newcomer needs: the only verbs in `goald --help`, unless `--all` is there too. */
+export const FIRST_VERBS: readonly string[] = [
+  "run",
+  "demo",
+  "ps",
+  "attach",
+  "show",
+  "say",
+  "approve",
+  "stop",
+  "resume",
+  "diff",
+  "restore",
+  "doctor",
+];
+
 /** Shows only names in the list of verbs. */
 export const HELP_STYLE: Partial<Help> = {
   showGlobalOptions: true,
@@ -25,6 +41,8 @@ const FOREIGN: Readonly<Record<string, string>> = {
   agents: "ps",
   top: "ps --watch",
   inspect: "show",
+  report: "show ID --report",
+  files: "show ID --files",
   remember: "memory <agent> add",
   recall: "memory <agent> search",
   forget: "memory <agent> forget",

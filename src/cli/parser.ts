@@ -2,7 +2,7 @@
 import { Argument, Command, Option } from "commander";
 import { readVersion } from "../shipped.ts";
 import { COMMON_CODES, codesInWords } from "./exit-codes.ts";
-import { HELP_STYLE, ROOT_EXAMPLES } from "./help.ts";
+import { FIRST_VERBS, HELP_STYLE, ROOT_EXAMPLES } from "./help.ts";
 import { VERB_NAMES, type VerbName } from "./registry.ts";
 import { SUMMARIES } from "./summaries.ts";
 import type { Verb, VerbArgument, VerbOption } from "./verb.ts";
@@ -10,8 +10,11 @@ import type { Verb, VerbArgument, VerbOption } from "./verb.ts";
 /** Runs `verb` with the parsed arguments and options. */
 export type Call = (verb: Verb, args: readonly string[], options: Readonly<Record<string, unknown>>) => Promise<void>;
 
-/** All verbs have their names and summaries; only the `loaded` ones have arguments, options and help. */
-export function buildParser(loaded: readonly Verb[], call: Call): Command {
+/**
+ * All verbs have their names and summaries; only the `loaded` ones have arguments, options and help.
+ * `isForNewcomer`: lists the first verbs only, as `goald --help` does. Hidden verbs would not be suggested for misspelt ones.
+ */
+export function buildParser(loaded: readonly Verb[], call: Call, isForNewcomer = false): Command {
   const program = new Command("goald")
     .description("Run agents that work on up to five goals each and leave their results in a folder.")
     .version(readVersion(), "-V, --version", "print the version")
@@ -24,9 +27,10 @@ export function buildParser(loaded: readonly Verb[], call: Call): Command {
     .exitOverride()
     .configureHelp(HELP_STYLE)
     .addHelpText("before", ROOT_EXAMPLES);
+  if (isForNewcomer) program.addHelpText("after", "\nAll verbs: goald --help --all");
   for (const name of VERB_NAMES) {
     const verb = loaded.find((each) => each.name === name);
-    const command = addCommand(name, program);
+    const command = addCommand(name, program, isForNewcomer && !FIRST_VERBS.includes(name));
     if (verb) declare(verb, command, call);
   }
   return program;
@@ -36,12 +40,12 @@ const helpCommand = (summary: string): Command =>
   new Command("help").argument("[verb...]").helpOption(false).summary(summary);
 
 /** Adds the verb below its parent, which precedes it in the registry. */
-function addCommand(name: VerbName, program: Command): Command {
+function addCommand(name: VerbName, program: Command, isLeftOut: boolean): Command {
   const { group, summary } = SUMMARIES[name];
   const words = name.split(" ");
   const last = words.pop() ?? name;
   const parent = words.reduce((above, word) => above.commands.find((each) => each.name() === word) ?? above, program);
-  const isHidden = group === undefined && parent === program;
+  const isHidden = isLeftOut || (group === undefined && parent === program);
   const command = parent.command(last, { hidden: isHidden }).summary(summary).configureHelp(HELP_STYLE);
   return group === undefined ? command : command.helpGroup(`${group}:`);
 }

@@ -19,6 +19,12 @@ export function verbsIn(args: readonly string[]): readonly VerbName[] {
   return called.length > 1 ? called : names;
 }
 
+/** A newcomer asks for help about goald itself, without `--all`. */
+export function asksForFirstVerbs(args: readonly string[]): boolean {
+  const [verb = "help", ...more] = wordsOf(args);
+  return verb === "help" && more.length === 0 && !args.includes("--all");
+}
+
 function withVerb(args: readonly string[]): readonly string[] {
   const asksAboutGoald = args.some((arg) => ["-h", "--help", "-V", "--version"].includes(arg));
   return placesOfWords(args).length > 0 || asksAboutGoald ? args : ["plain", ...args];

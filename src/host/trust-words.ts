@@ -39,5 +39,5 @@ export const trustOf =
 
 const unknownPath = (agent: string, path: string): GoaldError =>
   new GoaldError("GOALD_NOT_FOUND", `Expected a file of ${agent}, got ${JSON.stringify(path)}.`, {
-    hint: `See its files: goald files ${agent}`,
+    hint: `See its files: goald show ${agent} --files`,
   });

@@ -58,6 +58,6 @@ export function requireKnown(paths: readonly string[], versions: readonly FileVe
   throw new GoaldError(
     "GOALD_NOT_FOUND",
     `Expected a file or folder that ${agent} wrote, got ${JSON.stringify(unknown)}.`,
-    { hint: `See its files: goald files ${agent}` },
+    { hint: `See its files: goald show ${agent} --files` },
   );
 }

@@ -65,7 +65,7 @@ const notThere = ({ agent, path, step }: { agent: string; path: string; step: nu
   new GoaldError(
     "GOALD_NOT_FOUND",
     `Expected a file of ${agent}, got ${JSON.stringify(path)}, which does not exist ${step === null ? "now" : `after step ${step}`}.`,
-    { hint: `See its files: goald files ${agent}` },
+    { hint: `See its files: goald show ${agent} --files` },
   );
 
 const tooLarge = (path: string, bytes: number): GoaldError =>

@@ -37,7 +37,7 @@ function neverWritten(agent: string, path: string, versions: readonly FileVersio
   const placed = versions.findLast((version) => version.operation === "place" && path.startsWith(`${version.path}/`));
   const hint = placed
     ? `It may have come with the folder ${JSON.stringify(placed.path)}: goald why ${agent} ${placed.path}`
-    : `If the file exists, somebody else wrote it. See the agent's files: goald files ${agent}`;
+    : `If the file exists, somebody else wrote it. See the agent's files: goald show ${agent} --files`;
   return new GoaldError("GOALD_NOT_FOUND", `Expected a file that ${agent} wrote, got ${JSON.stringify(path)}.`, {
     hint,
   });

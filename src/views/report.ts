@@ -111,7 +111,7 @@ function describeUnchecked({ goals, checks }: ReportFacts): readonly string[] {
 }
 
 function renderFiles({ id, files, since, workspace, step }: ReportFacts): string {
-  const all = `all files: ${code(`goald files ${id}`, 300)}.`;
+  const all = `all files: ${code(`goald show ${id} --files`, 300)}.`;
   const folder = code(workspace, 1_000);
   if (files.length === 0)
     return since > 0

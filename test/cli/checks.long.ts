@@ -38,10 +38,10 @@ describe("an agent with --check that claims too early to be done", () => {
   });
 
   it("has the proof in its report, escaped, and a note on the goal without a check", async () => {
-    const report = endedWith(0, await goald.ask(["report", "foo"])).stdout;
+    const report = endedWith(0, await goald.ask(["show", "foo", "--report"])).stdout;
     expect(report).toContain('   - Check passed: plan.md contains "\\*risks\\*". ');
     expect(report).toContain("Goal 2 has no check, so goald does not judge whether it is reached: ");
-    const facts = jsonOf(await goald.ask(["report", "foo", "--json"]));
+    const facts = jsonOf(await goald.ask(["show", "foo", "--report", "--json"]));
     expect(problemsOfView("report", facts)).toBe("");
     expect(facts).toMatchObject({ checks: [{ goal: 0, isPassed: true, proof: expect.stringContaining("*risks*") }] });
   });

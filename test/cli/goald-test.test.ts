@@ -94,7 +94,7 @@ describe("goald test", () => {
     );
     const [{ home, checks } = {}] = linesOf(ended);
     expect(checks).toMatchObject([{ isPassed: null }, { isPassed: null, proof: "" }]);
-    const report = endedWith(0, await goald.ask(["report", "foo", "--home", String(home)])).stdout;
+    const report = endedWith(0, await goald.ask(["show", "foo", "--report", "--home", String(home)])).stdout;
     expect(report).toContain("   - Check has not run: plan.md contains");
   });
 

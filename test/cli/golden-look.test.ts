@@ -34,10 +34,10 @@ const LOOKS = {
     show clerk --step 3 --json
   `,
   report: `
-    report baker
-    report clerk
-    report babbler
-    report baker --json
+    show baker --report
+    show clerk --report
+    show babbler --report
+    show baker --report --json
   `,
   events: `
     events clerk
@@ -56,11 +56,11 @@ const LOOKS = {
     logs --daemon
   `,
   files: `
-    files baker
-    files baker --json
-    files clerk
-    files babbler
-    files babbler --json
+    show baker --files
+    show baker --files --json
+    show clerk --files
+    show babbler --files
+    show babbler --files --json
     why baker/notes/hours.md
     why baker notes/hours.md --json
     why <home>/workspace/clerk/ledger.txt
@@ -106,7 +106,7 @@ describe("agents that have worked", () => {
       restore baker --step 1
       restore baker --step 1
       diff baker
-      files baker
+      show baker --files
       restore baker --step 8 --json
       restore baker --step 8 --json
       restore baker --step 99
@@ -115,7 +115,7 @@ describe("agents that have worked", () => {
       restore babbler --step 0
       why baker/plan.md
       events baker --after 50
-      report baker
+      show baker --report
     `);
     expect(transcript.text).toBe(await frozen("restore", transcript.text));
     await goald.ask(["down"]);
@@ -151,11 +151,11 @@ describe("an agent that started another", () => {
       show lead
       show lead --json
       show lead-ann
-      report lead
+      show lead --report
       logs lead
       logs lead-ann
       events lead
-      files lead
+      show lead --files
       why lead/agents/lead-ann/ann.txt
       trust lead never.md
       trust lead all

@@ -69,7 +69,7 @@ describe("the transcripts", () => {
       names.filter(
         (name) => !calls.some((call) => new RegExp(`^\\$ goald ${before}${name}( |$)(?!--help)`).test(call)),
       );
-    const verbNames = await namesIn("--help");
+    const verbNames = await namesIn("--help", "--all");
     expect(verbNames.length).toBeGreaterThan(30);
     expect(missing([...verbNames], "")).toEqual([]);
     expect(missing(await namesIn("help", "memory"), "memory \\S+ ")).toEqual([]);

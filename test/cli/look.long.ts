@@ -104,14 +104,14 @@ describe("a home with agents", () => {
   });
 
   it("shows the last writer of each file, and with --json every version and its source", async () => {
-    const told = endedWith(0, await goald.ask(["files", "foo-bar"]))
+    const told = endedWith(0, await goald.ask(["show", "foo-bar", "--files"]))
       .stdout.trimEnd()
       .split("\n");
     expect(told[0]).toBe(`Workspace: ${goald.home}/workspace/foo-bar`);
     expect(told[1]).toMatch(/^FILE +LAST +STEP +BYTES +CHANGES +AT$/);
     expect(told[2]).toMatch(/^notes\/a\.md +write +3 +6 +2 +\S+Z$/);
     expect(told).toHaveLength(3);
-    const { files, versions } = jsonOf(await goald.ask(["files", "foo-bar", "--json"])) as Record<
+    const { files, versions } = jsonOf(await goald.ask(["show", "foo-bar", "--files", "--json"])) as Record<
       string,
       { path: string; operation: string; step: number }[]
     >;
@@ -265,7 +265,7 @@ describe("during a run", () => {
     const running = goald.start([...run("T"), "--json"]);
     await running.see('"callId":"m3"');
     const looks = await Promise.all(
-      [["ps"], ["show", "t"], ["files", "t"], ["events", "t"], ["verify"]].map((verb) =>
+      [["ps"], ["show", "t"], ["show", "t", "--files"], ["events", "t"], ["verify"]].map((verb) =>
         goald.run([...verb, "--json"]),
       ),
     );
@@ -374,7 +374,7 @@ describe("text of a model with terminal escapes", () => {
     ["ps"],
     ["show", "t"],
     ["show", "t", "--step", "1"],
-    ["report", "t"],
+    ["show", "t", "--report"],
     ["why", "t/evil.txt"],
     ["diff", "t"],
     ["diff", "t", "--stat"],
@@ -383,10 +383,13 @@ describe("text of a model with terminal escapes", () => {
     ["resume", "t"],
   ];
 
-  it.each([["files", "t"], ["logs"], ...LOOKS].map((args) => [args]))("is shown as plain text by %j", async (args) => {
-    const { stdout, stderr } = endedWith(0, await goald.ask(args));
-    expect(stdout + stderr).not.toMatch(OBEYED);
-  });
+  it.each([["show", "t", "--files"], ["logs"], ...LOOKS].map((args) => [args]))(
+    "is shown as plain text by %j",
+    async (args) => {
+      const { stdout, stderr } = endedWith(0, await goald.ask(args));
+      expect(stdout + stderr).not.toMatch(OBEYED);
+    },
+  );
 
   it.each([["logs"], ...LOOKS].map((args) => [[...args, "--json"]]))(
     "has no effect on a terminal that shows the output of %j either",

@@ -70,7 +70,7 @@ describe("a person's own commands that nest work", () => {
     expect(step.stdout).toContain("The sub-task returned 5.");
     const second = endedWith(0, await goald.ask(["show", "t", "--step", "2"]));
     expect(second.stdout).toContain("exactly as sent");
-    const report = endedWith(0, await goald.ask(["report", "t"]));
+    const report = endedWith(0, await goald.ask(["show", "t", "--report"]));
     expect(report.stdout).toContain("lines.txt");
   });
 });

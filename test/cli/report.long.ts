@@ -7,10 +7,10 @@ describe("an agent of two thousand steps", () => {
   it("has its report, any step and the reason for its file as fast as one of two steps", async () => {
     await using goald = await makeGoald();
     await writeLongLog(goald.home, 2_000);
-    const facts = jsonOf(await goald.ask(["report", "long", "--json"]));
+    const facts = jsonOf(await goald.ask(["show", "long", "--report", "--json"]));
     expect(problemsOfView("report", facts)).toBe("");
     expect(facts).toMatchObject({ events: 10_001, since: 9_501, step: 2_000 });
-    expect(endedWith(0, await goald.ask(["report", "long"])).stdout.length).toBeLessThan(64 * 1024);
+    expect(endedWith(0, await goald.ask(["show", "long", "--report"])).stdout.length).toBeLessThan(64 * 1024);
     expect(jsonOf(await goald.ask(["show", "long", "--step", "1999", "--json"]))).toMatchObject({
       step: 1999,
       thought: "thought 1999",

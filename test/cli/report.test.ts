@@ -40,7 +40,7 @@ describe("an agent that has finished", () => {
   });
 
   it("has a report: goals with their files, failures, cost, next steps", async () => {
-    const report = endedWith(0, await goald.ask(["report", "foo"])).stdout;
+    const report = endedWith(0, await goald.ask(["show", "foo", "--report"])).stdout;
     expect(report).toMatch(/^# Foo: report\n/);
     expect(report).toContain("1. Write notes.md\n   - Evidence: it names `notes.md` (step 1)\n");
     expect(report).toContain("> All of it is in notes.md.");
@@ -51,7 +51,7 @@ describe("an agent that has finished", () => {
   });
 
   it("has its facts as JSON", async () => {
-    const facts = jsonOf(await goald.ask(["report", "foo", "--json"]));
+    const facts = jsonOf(await goald.ask(["show", "foo", "--report", "--json"]));
     expect(problemsOfView("report", facts)).toBe("");
     expect(facts).toMatchObject({ id: "foo", state: "completed", troubles: { failed: 12, "bad reply": 1 } });
   });
@@ -107,7 +107,7 @@ describe("an agent that has finished", () => {
     expect(code).toBe("GOALD_NOT_FOUND");
     expect(message).toBe("Expected a step of foo, got 99: it has taken 15 steps.");
     endedWith(2, await goald.ask(["show", "foo", "--step", "x"]));
-    endedWith(3, await goald.ask(["report", "nobody"]));
+    endedWith(3, await goald.ask(["show", "nobody", "--report"]));
   });
 
   it("has the same facts in every list", async () => {

@@ -18,7 +18,9 @@ const textsOf = (goald: Goald): Promise<readonly (string | undefined)[]> =>
   Promise.all(FILES.map((path) => goald.read(join("workspace/foo", path))));
 
 async function countEdits(goald: Goald): Promise<number> {
-  const { versions } = jsonOf<{ versions: { operation: string }[] }>(await goald.ask(["files", "foo", "--json"]));
+  const { versions } = jsonOf<{ versions: { operation: string }[] }>(
+    await goald.ask(["show", "foo", "--files", "--json"]),
+  );
   return versions.filter(({ operation }) => operation === "found").length;
 }
 

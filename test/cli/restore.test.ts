@@ -63,7 +63,7 @@ describe("goald restore", () => {
 
   it("reports no edit for a file that only the agent appended to", async () => {
     const { versions } = jsonOf<{ versions: { path: string; operation: string }[] }>(
-      await goald.ask(["files", "foo-bar", "--json"]),
+      await goald.ask(["show", "foo-bar", "--files", "--json"]),
     );
     expect(versions.filter(({ operation }) => operation === "found").map(({ path }) => path)).toEqual(["b.txt"]);
   });

@@ -75,7 +75,7 @@ describe("goald run --form tools with a model that calls two tools at once", () 
     expect(next.stdout).toContain("exactly as sent");
     const why = endedWith(0, await goald.ask(["why", "t", "sum.txt"]));
     expect(why.stdout).toMatch(/a\.txt[\s\S]*bee\.txt/);
-    const report = endedWith(0, await goald.ask(["report", "t"]));
+    const report = endedWith(0, await goald.ask(["show", "t", "--report"]));
     expect(report.stdout).toMatch(/bee\.txt/);
     const replaying = () => goald.ask(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } });
     expect(linesOf(endedWith(0, await replaying())).at(-1)).toMatchObject({ same: true, problems: [] });

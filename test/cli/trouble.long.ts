@@ -188,7 +188,7 @@ describe("a limit of steps", () => {
     endedWith(0, await goald.run(RUN));
     const asked = server.chats.length;
     const again = endedWith(0, await goald.run(["resume", "t"]));
-    expect(again.stdout).toBe("T (t) has finished already: All 2 tasks are done.\nIts files: goald files t\n");
+    expect(again.stdout).toBe("T (t) has finished already: All 2 tasks are done.\nIts files: goald show t --files\n");
     expect(resultOf(await goald.run(["resume", "t", "--json"]))).toMatchObject({
       type: "result",
       outcome: "completed",
@@ -228,7 +228,7 @@ describe("a second goald in the same home", () => {
     expect(endedWith(0, demo).stdout).toContain("the demo has a home of its own");
     // Verbs that only look need no lock.
     const looks = await Promise.all(
-      [["ps"], ["show", "t"], ["events", "t"], ["files", "t"], ["verify"]].map((args) => goald.run(args)),
+      [["ps"], ["show", "t"], ["events", "t"], ["show", "t", "--files"], ["verify"]].map((args) => goald.run(args)),
     );
     for (const look of looks) endedWith(0, look);
     expect(looks[0]?.stdout).toContain("running");

@@ -6,7 +6,7 @@ import { type Command, Option } from "commander";
 import { callsFor, ownName } from "#cli/shared/own-calls.ts";
 import { EXIT } from "#core/errors.ts";
 import { COMMON_CODES } from "../../src/cli/exit-codes.ts";
-import { allVerbs } from "../../src/cli/help.ts";
+import { allVerbs, FIRST_VERBS } from "../../src/cli/help.ts";
 import { buildParser } from "../../src/cli/parser.ts";
 import { loadVerbs, VERB_NAMES } from "../../src/cli/registry.ts";
 import { rewriteArgs, verbsIn } from "../../src/cli/rewrite-args.ts";
@@ -71,6 +71,18 @@ describe("the help of a verb", () => {
     expect(list.filter((line) => line.startsWith("  "))).toHaveLength(SHOWN.length + 1);
     expect(lines).not.toContain("Commands:");
   });
+
+  it("is the short list of a newcomer without --all, with what to call for the rest", async () => {
+    const listed = (text: string): readonly string[] =>
+      [...text.slice(text.indexOf("Set agents going:")).matchAll(/^ {2}(\S+) /gm)].map(([, name = ""]) => name);
+    for (const args of [["--help"], ["help"]]) {
+      const first = endedWith(0, await goald.ask(args)).stdout;
+      expect(listed(first).toSorted()).toEqual([...FIRST_VERBS, "help"].toSorted());
+      expect(first).toMatch(/\nAll verbs: goald --help --all\n$/);
+      expect(listed(endedWith(0, await goald.ask([...args, "--all"])).stdout)).toHaveLength(SHOWN.length + 1);
+    }
+    expect(errorOf(await goald.ask(["pla", "--json"])).hint).toBe("Did you mean plan?");
+  });
 });
 
 describe("the declaration of a verb", () => {
@@ -108,9 +120,9 @@ describe("the declaration of a verb", () => {
 
 const OF_AN_AGENT: readonly (readonly string[])[] = [
   ["show", "nobody"],
-  ["report", "nobody"],
+  ["show", "nobody", "--report"],
   ["events", "nobody"],
-  ["files", "nobody"],
+  ["show", "nobody", "--files"],
   ["why", "nobody/notes.md"],
   ["diff", "nobody"],
   ["restore", "nobody", "--step", "1"],

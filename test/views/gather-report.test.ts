@@ -59,7 +59,7 @@ describe("a report of a store", () => {
     expect(paths).toEqual(Array.from({ length: 13 }, (_, at) => `${1_880 + 10 * at}.md`));
     const report = renderReport(old.facts);
     expect(report).toContain("- Files, sources, failures and turns below are those of its last 500 events\n");
-    expect(report).toContain("all files: `goald files foo`.");
+    expect(report).toContain("all files: `goald show foo --files`.");
     expect(report).toContain("it names no file of the last changed ones");
   });
 

@@ -45,7 +45,7 @@ async function noFile(file: string, reading: Agents): Promise<GoaldError> {
   const found = await reading.agent(file.replace(/\/$/, "")).catch(() => undefined);
   return new GoaldError("GOALD_USAGE", `Expected an agent and a file of it, got ${JSON.stringify(file)}.`, {
     hint: found
-      ? `Name the file after the agent. Its files: goald files ${found.id}`
+      ? `Name the file after the agent. Its files: goald show ${found.id} --files`
       : "Such as: goald why foo/notes.md, goald why foo notes.md, or a path into a workspace",
   });
 }

@@ -51,7 +51,7 @@ function alreadyFinished({ row, state }: Found, { output, home }: CliContext): n
   else
     output.say(
       clean(
-        `${state.name} (${row.id}) has finished already: ${reason}\nIts files: ${formatCall(home, "files", row.id)}`,
+        `${state.name} (${row.id}) has finished already: ${reason}\nIts files: ${formatCall(home, "show", row.id, "--files")}`,
       ),
     );
   return EXIT.ok;

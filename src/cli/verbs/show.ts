@@ -1,38 +1,58 @@
-/** show.ts -- `goald show`: shows one agent in full: goals, state, cost, limits and files. */
+/**
+ * show.ts -- `goald show`: one agent in full (goals, state, cost, limits, files), one step of it, its report, or its files.
+ *
+ * The report is rendered from the store; the same text is in the agent's folder as `_goald/report.md`.
+ */
 
 import { shortSpan } from "#cli/terminal/span.ts";
+import { renderTable } from "#cli/terminal/table.ts";
 import type { Home } from "#config/home.ts";
 import { describeReceived } from "#core/describe-sources.ts";
-import { EXIT } from "#core/errors.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import type { AgentDetails } from "#views/agent-details.ts";
 import { describeCheckView } from "#views/check-view.ts";
 import { describeLimit, dollars } from "#views/limits-left.ts";
+import { NEXT_HEADING, renderReport } from "#views/report.ts";
+import { describeStep } from "#views/step-text.ts";
 import type { WaitingView } from "#views/waiting.ts";
-import { AGENT, step } from "../option.ts";
+import { AGENT, flag, step } from "../option.ts";
 import { callsHere, type GlobalOptions } from "../shared/context.ts";
 import { describeApproval } from "../shared/describe-approval.ts";
 import { reading } from "../shared/reading.ts";
-import { showStep } from "../shared/show-step.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "show",
   group: "Look at agents",
-  summary: "show an agent, or one step of it (--step)",
-  description: "show an agent's goals, state, cost and files; with --step all of one step",
-  examples: ["goald show foo", "goald show foo --step 3", "goald show foo --step 3 --json"],
+  summary: "show an agent, a step, its report or files",
+  description: "show an agent's goals, state, cost and files; or one step of it, its report, or all its files",
+  examples: [
+    "goald show foo",
+    "goald show foo --step 3",
+    "goald show foo --report > foo.md",
+    "goald show foo --files --json",
+  ],
   arguments: [AGENT],
   options: {
     step: step(
       "--step <number>",
       "show this step: prompt, recalls, reply, command, the calls inside it, result, files",
     ),
+    report: flag("--report", "show what it did, as Markdown: goals, files, sources, failures, cost, next steps"),
+    files: flag("--files", "list the files that it wrote, and in which step"),
   },
   exitCodes: { notFound: "no such agent or step" },
-  run: async ([agent = ""], { step, ...options }) =>
-    step === undefined ? show(agent, options) : showStep(agent, step, options),
+  run: async ([agent = ""], { step, report, files, ...options }) => {
+    if ([step !== undefined, report, files].filter(Boolean).length > 1)
+      throw new GoaldError("GOALD_USAGE", "--step, --report and --files each show something else", {
+        hint: "Use one of them in a call.",
+      });
+    if (step !== undefined) return showStep(agent, step, options);
+    if (report) return showReport(agent, options);
+    return files ? showFiles(agent, options) : show(agent, options);
+  },
 });
 
 export async function show(name: string, options: GlobalOptions): Promise<number> {
@@ -40,6 +60,49 @@ export async function show(name: string, options: GlobalOptions): Promise<number
     const { next, ...details } = await reading.details(name);
     const text = output.json ? JSON.stringify(details) : clean(describe({ ...details, next }, home));
     output.data(redact(text));
+    return EXIT.ok;
+  });
+}
+
+async function showStep(name: string, step: number, options: GlobalOptions): Promise<number> {
+  return reading(options, async (reading, { output, redact }) => {
+    const whole = await reading.step(name, step);
+    output.data(redact(output.json ? JSON.stringify(whole) : clean(describeStep(whole))));
+    return EXIT.ok;
+  });
+}
+
+export async function showReport(name: string, options: GlobalOptions): Promise<number> {
+  return reading(options, async (reading, { output, redact, home }) => {
+    const facts = await reading.report(name);
+    output.data(redact(output.json ? JSON.stringify(facts) : withCallsHere(renderReport(facts).trimEnd(), home)));
+    return EXIT.ok;
+  });
+}
+
+/** Completes calls only in the last part, because earlier parts may contain a model's text. */
+function withCallsHere(text: string, home: Home): string {
+  const at = text.lastIndexOf(NEXT_HEADING);
+  return text.slice(0, at) + callsHere(home, text.slice(at));
+}
+
+async function showFiles(name: string, options: GlobalOptions): Promise<number> {
+  return reading(options, async (reading, { output }) => {
+    const list = await reading.files(name);
+    if (output.json) output.data(JSON.stringify(list));
+    else {
+      const lines = list.files.map(({ path, operation, by, step, bytes, changes, at }) => [
+        clean(path),
+        by === "person" ? `${operation} by a person` : operation,
+        `${step}`,
+        `${bytes}`,
+        `${changes}`,
+        at,
+      ]);
+      output.say(`Workspace: ${list.workspace}`);
+      if (lines.length === 0) output.say("No file was written yet.");
+      else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines));
+    }
     return EXIT.ok;
   });
 }
