@@ -137,17 +137,19 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
 
   it.concurrent("CVE-2026-33232: an agent that writes without end stops at its quota, and goes on after it deletes", async () => {
     const files = ["a", "b", "c", "d", "e", "f", "g"];
-    const replies = files.map((file) => reply("write_to_file", { file, text: "x".repeat(250_000) }));
+    const replies = files.map((file) => reply("write_to_file", { file, text: "x".repeat(15_000) }));
     let asked = 0;
     replies.push(
       reply("delete_file", { file: "a" }),
-      reply("write_to_file", { file: "h", text: "x".repeat(250_000) }),
+      reply("write_to_file", { file: "h", text: "x".repeat(15_000) }),
       done(),
     );
     await using home = await makeDaemonHome([], {
       env: { GOALD_QUOTA_MEGABYTES: "1" },
       reply: () => replies[asked++] ?? done(),
     });
+    // The folder has room for four more files.
+    await home.goald.write("workspace/t/ballast", "x".repeat(2 ** 20 - 65_000));
     endedWith(0, await home.goald.ask(["run", "--wait", ...AGENT]));
     const { stdout } = endedWith(0, await home.goald.ask(["events", "t", "--json"]));
     expect(stdout.match(/"code":"quota-exceeded"/g)).toHaveLength(3);
