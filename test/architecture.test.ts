@@ -34,9 +34,9 @@ const ROOMS: readonly Room[] = [
     "\\.\\./(agent-settings|call|event|goal-check|memory-piece|plan|provenance|subagents/subagent-event)\\.ts",
   ),
   // An action is taken apart in the same way when it is read and when it is shown again.
-  room("src/prompt/*.ts", CORE, "#util/clean\\.ts", "#reply/(split|plan)-action\\.ts", FILES),
-  room("src/reply/*.ts", CORE, "#util/(create-ajv|nearest-name).ts", "ajv", "jsonrepair", "node:vm"),
-  room("src/commands/*.ts", CORE, FILES, "node:module", "#util/create-ajv.ts"),
+  room("src/prompt/*.ts", CORE, "#util/(clean|json|remember-by)\\.ts", "#reply/(split|plan)-action\\.ts", FILES),
+  room("src/reply/*.ts", CORE, "#util/(create-ajv|json|nearest-name|remember-by)\\.ts", "ajv", "jsonrepair", "node:vm"),
+  room("src/commands/*.ts", CORE, FILES, "node:module", "#util/(create-ajv|json)\\.ts"),
   withTypes(
     room(
       "commands/*.ts",

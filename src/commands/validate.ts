@@ -13,6 +13,7 @@ import { COMMAND_GROUPS, type CommandGroup } from "#core/command-profile.ts";
 import { GoaldError } from "#core/errors.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
+import { isRecord } from "#util/json.ts";
 import { checkArgs, checkShownSchema, describeExpected, formatValue } from "./args-schema.ts";
 import { findProblemLine } from "./load-file.ts";
 
@@ -44,7 +45,7 @@ const FUNCTIONS = ["prepare", "run", "probe"];
  * for an invalid file, to find the lines of its problems.
  */
 export function checkCommand(name: string, file: string, exported: unknown, readSource = () => ""): RegisteredCommand {
-  if (!isFields(exported))
+  if (!isRecord(exported))
     throw createInvalidError(file, readSource(), [
       describeExpected("a command as default export, a plain object", exported),
     ]);
@@ -126,7 +127,7 @@ function checkListed({ listed, closesTurn }: CommandFields): string[] {
 }
 
 function checkAnnotations({ annotations = {}, effect }: CommandFields): string[] {
-  if (!isFields(annotations))
+  if (!isRecord(annotations))
     return [describeExpected("annotations: { readOnly, destructive, idempotent, openWorld }", annotations)];
   const known = ["readOnly", "destructive", "idempotent", "openWorld", "restorable"];
   const problems: string[] = [];
@@ -142,16 +143,16 @@ function checkAnnotations({ annotations = {}, effect }: CommandFields): string[]
 
 function checkSends({ sends = [], args }: CommandFields): string[] {
   if (!Array.isArray(sends)) return [describeExpected("sends: a list of arguments", sends)];
-  const properties = isFields(args) && isFields(args.properties) ? args.properties : {};
+  const properties = isRecord(args) && isRecord(args.properties) ? args.properties : {};
   return sends
     .filter((name) => !Object.hasOwn(properties, String(name)))
     .map((name) => describeExpected("sends: names of arguments", name));
 }
 
 function checkWrites({ writes = {}, destroys, args }: CommandFields): string[] {
-  const known = isFields(args) && isFields(args.properties) ? Object.keys(args.properties) : [];
+  const known = isRecord(args) && isRecord(args.properties) ? Object.keys(args.properties) : [];
   const isKnown = (name: unknown): boolean => known.some((arg) => arg === name);
-  const pairs = isFields(writes) ? Object.entries(writes) : [["", writes]];
+  const pairs = isRecord(writes) ? Object.entries(writes) : [["", writes]];
   const areKnown = pairs.every(([path, text]) => isKnown(path) && (text === null || isKnown(text)));
   return [
     ...(areKnown
@@ -192,9 +193,6 @@ const assumeWorst = (stated: Partial<Annotations>): Annotations => ({
   idempotent: stated.idempotent ?? false,
   openWorld: stated.openWorld ?? true,
 });
-
-const isFields = (value: unknown): value is CommandFields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function createInvalidError(file: string, source: string, problems: readonly string[]): GoaldError {
   const located = problems.map((problem) => {

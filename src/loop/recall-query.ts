@@ -9,7 +9,7 @@ import type { ActionForm, Message } from "#core/frame.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
-import { parseJson } from "#reply/json.ts";
+import { parseShallowJson } from "#reply/json.ts";
 import { readWrittenAction, thoughtIn } from "#reply/plan-action.ts";
 import { splitAction } from "#reply/split-action.ts";
 
@@ -97,7 +97,7 @@ function ofAction(text: string): readonly Part[] {
 
 function parse(text: string): { readonly thoughts?: unknown; readonly command?: unknown } {
   // Deeper nesting would overflow the stack in `wordsIn`.
-  const reply = parseJson(text);
+  const reply = parseShallowJson(text);
   return typeof reply === "object" && reply !== null ? reply : {};
 }
 

@@ -4,8 +4,10 @@
  * Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its own address is
  * fetched without the key, any other through the public web client.
  */
+
 import { GoaldError } from "#core/errors.ts";
 import type { GeneratedImage, Images } from "#core/services.ts";
+import { isRecord } from "#util/json.ts";
 import { readImageFacts } from "#util/media-format.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import { explainMediaError } from "./media-failure.ts";
@@ -80,7 +82,7 @@ async function readImage(
   answer: unknown,
   fetchImage: (url: string) => Promise<Uint8Array>,
 ): Promise<{ readonly bytes: Uint8Array; readonly revisedPrompt: string | null }> {
-  const { data } = (typeof answer === "object" && answer !== null ? answer : {}) as { readonly data?: unknown };
+  const { data } = isRecord(answer) ? answer : {};
   const [first] = (Array.isArray(data) ? data : []) as readonly (Record<string, unknown> | null)[];
   const { b64_json: base64, url, revised_prompt: revised } = first ?? {};
   const revisedPrompt = typeof revised === "string" ? revised : null;

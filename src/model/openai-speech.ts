@@ -4,9 +4,11 @@
  * Sends only files whose bytes are audio, under a name that reveals only the format. The transcript is untrusted text
  * and is cleaned.
  */
+
 import { GoaldError } from "#core/errors.ts";
 import type { Speech } from "#core/services.ts";
 import { clean } from "#util/clean.ts";
+import { isRecord } from "#util/json.ts";
 import { readAudioFormat } from "#util/media-format.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { explainMediaError } from "./media-failure.ts";
@@ -69,7 +71,7 @@ function requireAudio(file: string, bytes: Uint8Array) {
 }
 
 function readTranscript(answer: unknown, shown: string): string {
-  const text = typeof answer === "object" && answer !== null ? (answer as { readonly text?: unknown }).text : undefined;
+  const text = isRecord(answer) ? answer.text : undefined;
   if (typeof text === "string") return clean(text).toWellFormed().trim();
   throw new GoaldError("GOALD_MEDIA", `The model server answered, but not with the text of a recording: “${shown}”.`, {
     hint: "Does this server turn speech into text with that model? See GOALD_SPEECH_MODEL.",

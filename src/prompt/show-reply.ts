@@ -10,6 +10,7 @@ import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { Message } from "#core/frame.ts";
 import { readWrittenAction } from "#reply/plan-action.ts";
 import { splitAction } from "#reply/split-action.ts";
+import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { showAction } from "./action-history.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
 
@@ -82,7 +83,7 @@ interface Shown {
 
 function toCode({ thought, calls }: Said): Shown {
   const [{ name, args } = {}] = calls;
-  const { code } = isObject(args) ? args : {};
+  const { code } = recordOf(args);
   if (name === RUN_CODE && typeof code === "string") return { thought, code };
   return { thought, code: calls.length === 0 ? null : calls.map(writeCall).join("\n") };
 }
@@ -108,16 +109,16 @@ function fenceCode(code: string): string {
 
 /** A reply in JSON. One that cannot be read is shown as a thought. */
 function readCommand(text: string): Said {
-  const { thoughts, command, commands } = parseObject(text);
-  const calls = (Array.isArray(commands) ? commands : [command]).filter(isObject);
+  const { thoughts, command, commands } = recordOf(parseJson(text));
+  const calls = (Array.isArray(commands) ? commands : [command]).filter(isRecord);
   if (calls.length === 0) return { thought: text, calls };
-  const { speak, text: told } = isObject(thoughts) ? thoughts : {};
+  const { speak, text: told } = recordOf(thoughts);
   const thought = [told, speak].find((words) => typeof words === "string" && words !== "");
   return { thought: typeof thought === "string" ? thought : "", calls };
 }
 
 function writeCall({ name, args }: WrittenCall): string {
-  const given = Object.entries(isObject(args) ? args : {}).map(([key, value]) => `${key}=${writePython(value)}`);
+  const given = Object.entries(recordOf(args)).map(([key, value]) => `${key}=${writePython(value)}`);
   return `${String(name)}(${given.join(", ")})`;
 }
 
@@ -125,21 +126,11 @@ function writePython(value: unknown): string {
   if (value === null || value === undefined) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
   if (Array.isArray(value)) return `[${value.map(writePython).join(", ")}]`;
-  if (isObject(value))
+  if (isRecord(value))
     return `{${Object.entries(value)
       .map(([key, inner]) => `${JSON.stringify(key)}: ${writePython(inner)}`)
       .join(", ")}}`;
   return JSON.stringify(value);
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : {});

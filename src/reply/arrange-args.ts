@@ -7,8 +7,9 @@
  */
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { followReference, isSchema, typesOf } from "#core/json-schema.ts";
+import { isRecord } from "#util/json.ts";
 import { type Aliases, findArgumentName } from "./aliases.ts";
-import { findConflictingKey, isRecord, isSameJson, parseJson } from "./json.ts";
+import { findConflictingKey, isSameJson, parseShallowJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";
 import { THOUGHT } from "./tools.ts";
 
@@ -104,11 +105,11 @@ function convertText(text: string, type: string | undefined, schema: JsonSchema,
   if (type === "integer") return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
   if (type === "array") {
     if (!text.trimStart().startsWith("[")) return [text];
-    const parsed = parseJson(text);
+    const parsed = parseShallowJson(text);
     return Array.isArray(parsed) ? convertValue(parsed, schema, converting) : text;
   }
   if (type !== "object") return text.toWellFormed();
-  const parsed = parseJson(text);
+  const parsed = parseShallowJson(text);
   const isSound = isRecord(parsed) && findConflictingKey(text, parsed) === null;
   return isSound ? convertMembers(parsed, schema, converting) : text;
 }

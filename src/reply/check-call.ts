@@ -9,11 +9,11 @@ import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema } from "#core/command.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
 import { createAjv } from "#util/create-ajv.ts";
+import { isRecord } from "#util/json.ts";
 import { type Aliases, findCommandName } from "./aliases.ts";
 import { arrangeArguments } from "./arrange-args.ts";
 import { createBoundedPattern } from "./bounded-pattern.ts";
 import type { RawCall } from "./find-call.ts";
-import { isRecord } from "./json.ts";
 import {
   describeArgsNotAnObject,
   describeClosedCommand,

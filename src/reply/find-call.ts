@@ -5,7 +5,8 @@
  * action_input, the name as a key, arguments beside the name, lists of one. Different commands in one reply are
  * rejected, never chosen by position. Keys are compared in lower case; `__proto__` is an ordinary key.
  */
-import { isRecord, isSameJson } from "./json.ts";
+import { isRecord } from "#util/json.ts";
+import { isSameJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";
 
 /** A command as the model wrote it, unchecked. */

@@ -5,7 +5,7 @@
  * chat marks count as plain text: no pattern looks for ```, since arguments may contain fences. Time is linear.
  */
 import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
-import { findCommentEnd, findStringEnd, parseJson } from "./json.ts";
+import { findCommentEnd, findStringEnd, parseShallowJson } from "./json.ts";
 
 const MAX_STRING_LAYERS = 3;
 const BLANK = /[\s\u0000\u200b-\u200d\u2060\ufeff]/;
@@ -18,7 +18,7 @@ export function unwrapReply(text: string, maxChars: number): string {
   let reply = trimBlank(text);
   if (reply.length > maxChars) return reply;
   for (let layer = 0; layer < MAX_STRING_LAYERS && reply.startsWith('"') && reply.endsWith('"'); layer++) {
-    const inner = parseJson(reply);
+    const inner = parseShallowJson(reply);
     if (typeof inner !== "string") break;
     reply = trimBlank(inner);
   }

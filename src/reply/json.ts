@@ -5,19 +5,13 @@
  * An object with conflicting keys is therefore not run. Thoughts are exempt, since nothing acts on them.
  */
 import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { parseJson } from "#util/json.ts";
 
 const QUOTE = 34;
 const BACKSLASH = 92;
 
 /** Returns undefined for text that is not JSON or nests deeper than `MAX_JSON_DEPTH`. */
-export function parseJson(text: string): unknown {
-  if (isTooDeep(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+export const parseShallowJson = (text: string): unknown => (isTooDeep(text) ? undefined : parseJson(text));
 
 /** Counts brackets outside strings. */
 export function isTooDeep(text: string): boolean {
@@ -45,9 +39,6 @@ export function findStringEnd(text: string, start: number): number {
   }
   return text.length;
 }
-
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 

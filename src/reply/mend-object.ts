@@ -6,7 +6,7 @@
  * the product of characters and quotes.
  */
 import { jsonrepair } from "jsonrepair";
-import { findCommentEnd, findConflictingKey, isTooDeep, parseJson } from "./json.ts";
+import { findCommentEnd, findConflictingKey, isTooDeep, parseShallowJson } from "./json.ts";
 import { pythonToJson, WINDOWS_PATH } from "./python-literal.ts";
 
 /** Characters times quotes of the text given to jsonrepair; at most about 0.2 s. */
@@ -46,7 +46,7 @@ export function parseObject(source: string, budget: RepairBudget): ParsedObject 
   const { text: written, end: length, isCut, isOpen, hasEllipsis } = clear;
   if (hasEllipsis) return { kind: "unparsed", reason: "ellipsis" };
   const json = guessJson(source, budget);
-  const value = json === null ? undefined : parseJson(json);
+  const value = json === null ? undefined : parseShallowJson(json);
   if (json === null || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
   return { kind: "parsed", value, json, trust: "guessed", length, ending: isOpen ? "cut" : "whole", written };
 }
@@ -60,14 +60,14 @@ function reasonOf(source: string, isCut: boolean): UnparsedObject["reason"] {
 /** Without a guess. Returns the object with mended spelling when that is no JSON either. */
 export function parseClearly(source: string): ParsedObject | SpelledObject {
   const whole = { kind: "parsed", length: source.length, ending: "whole", written: source } as const;
-  const strict = parseJson(source);
+  const strict = parseShallowJson(source);
   if (strict !== undefined) return { ...whole, value: strict, json: source, trust: "strict" };
   const literal = pythonToJson(source);
-  const read = literal === undefined ? undefined : parseJson(literal);
+  const read = literal === undefined ? undefined : parseShallowJson(literal);
   if (literal !== undefined && read !== undefined) return { ...whole, value: read, json: literal, trust: "clear" };
   const spelled = mendSpelling(source);
   const json = spelled.text + spelled.owed;
-  const value = spelled.isCut || spelled.isDoubtful ? undefined : parseJson(json);
+  const value = spelled.isCut || spelled.isDoubtful ? undefined : parseShallowJson(json);
   if (value === undefined) return spelled;
   const ending = spelled.isOpen ? "closers-missing" : "whole";
   return { kind: "parsed", value, json, trust: "clear", length: spelled.end, ending, written: spelled.text };
@@ -181,6 +181,6 @@ export function parseNested(text: string): NestedObject | null {
 }
 
 function unwrapJsonString(text: string): string {
-  const inner = text.startsWith('"{') ? parseJson(text) : undefined;
+  const inner = text.startsWith('"{') ? parseShallowJson(text) : undefined;
   return typeof inner === "string" ? inner.trim() : text;
 }

@@ -9,8 +9,9 @@
 import type { CommandCall } from "#core/call.ts";
 import { RUN_CODE } from "#core/cells.ts";
 import { DO_NOTHING, TASK_COMPLETE, THINK } from "#core/command-names.ts";
+import { isRecord } from "#util/json.ts";
 import type { RawCall } from "./find-call.ts";
-import { isRecord, parseJson } from "./json.ts";
+import { parseShallowJson } from "./json.ts";
 
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   write: "write_to_file",
@@ -34,7 +35,7 @@ export const thoughtIn = ({ name, args }: CommandCall): string =>
 
 /** An action as the model wrote it, as a command; undefined for a reply that is not JSON with an action. */
 export function readWrittenAction(text: string): CommandCall | undefined {
-  const value = parseJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
+  const value = parseShallowJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
   const shaped = findAction(value);
   if (shaped === value || !isRecord(shaped)) return undefined;
   const { name, args } = toCommand(shaped.command as RawCall);

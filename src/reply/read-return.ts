@@ -7,7 +7,7 @@
 import type { JsonSchema } from "#core/command.ts";
 import { typesOf } from "#core/json-schema.ts";
 import { checkResult } from "./check-result.ts";
-import { parseJson } from "./json.ts";
+import { parseShallowJson } from "./json.ts";
 import { pythonToJson } from "./python-literal.ts";
 
 /** Digits in groups of three, as people write them. */
@@ -33,7 +33,7 @@ export function readReturn(text: string, returns: JsonSchema): unknown {
 const readText = (answer: string): readonly unknown[] => [...(/^(?:null|None)$/.test(answer) ? [null] : []), answer];
 
 function* listReadings(answer: string): Generator<unknown> {
-  if (answer.length > MAX_LENIENT_CHARS) return yield parseJson(answer) ?? answer;
+  if (answer.length > MAX_LENIENT_CHARS) return yield parseShallowJson(answer) ?? answer;
   const inner = readFence(answer) ?? answer.replace(/^(\*\*|`)(.+)\1$/s, "$2");
   for (const value of [readLiteral(answer), readLiteral(inner)]) if (value !== undefined) yield value;
   yield answer;
@@ -56,7 +56,7 @@ function readFence(text: string): string | undefined {
 /** Reads JSON, a Python literal or a number whose digits are in groups. */
 function readLiteral(text: string): unknown {
   if (GROUPED.test(text)) return Number(text.replace(/[^\d.+-]/g, ""));
-  return parseJson(text) ?? parseJson(pythonToJson(text) ?? "");
+  return parseShallowJson(text) ?? parseShallowJson(pythonToJson(text) ?? "");
 }
 
 /** The items of a text that is a list in Markdown, below a line that ends in a colon or not. */

@@ -1,7 +1,7 @@
 /** reply-thoughts.ts -- the thoughts in a reply of the log, whatever form it has. */
 import type { Message } from "#core/frame.ts";
 import { headOf } from "#core/text.ts";
-import { parseJson } from "./json.ts";
+import { parseShallowJson } from "./json.ts";
 import { readWrittenAction, thoughtIn } from "./plan-action.ts";
 import { splitAction } from "./split-action.ts";
 import { createLiveThoughts, findThoughts, NO_THOUGHTS, type ThoughtName, type Thoughts } from "./thoughts.ts";
@@ -12,7 +12,7 @@ export function thoughtsInReply(reply: string, form: Message["form"]): Thoughts 
     const { thought } = splitAction(reply, form);
     return thought === "" ? null : { ...NO_THOUGHTS, text: thought };
   }
-  const object = parseJson(reply.slice(Math.max(0, reply.indexOf("{")), reply.lastIndexOf("}") + 1));
+  const object = parseShallowJson(reply.slice(Math.max(0, reply.indexOf("{")), reply.lastIndexOf("}") + 1));
   return object === undefined ? readBeginning(reply) : findThoughts(object);
 }
 

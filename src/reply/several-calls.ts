@@ -4,9 +4,11 @@
  * Such calls run one after the other in one step, so each of them may only read: the model chose all of them before it saw
  * a result. Nothing is mended: the server has split the calls already.
  */
+
+import { isRecord } from "#util/json.ts";
 import type { CallValidator, ReplyCatalogue } from "./check-call.ts";
 import { isDamaged, isSameCall } from "./clear-calls.ts";
-import { findConflictingKey, isRecord, parseJson } from "./json.ts";
+import { findConflictingKey, parseShallowJson } from "./json.ts";
 import { type FurtherCall, MAX_REPLY_CHARS, type ParsedReply, refuseReply } from "./parsed-reply.ts";
 import {
   describeDamagedLetters,
@@ -27,7 +29,7 @@ export function readSeveralCalls(
   catalogue: ReplyCatalogue,
   validator: CallValidator,
 ): ParsedReply | null {
-  const value = text.length > MAX_REPLY_CHARS ? undefined : parseJson(text);
+  const value = text.length > MAX_REPLY_CHARS ? undefined : parseShallowJson(text);
   const written = isRecord(value) ? value.commands : undefined;
   if (!Array.isArray(written) || written.length < 2) return null;
   const thoughts = findThoughts(value);

@@ -4,8 +4,8 @@
  * Nothing acts on thoughts, so any shape is accepted: a missing field becomes "", a list becomes lines.
  */
 import { wellFormed } from "#core/text.ts";
+import { isRecord } from "#util/json.ts";
 import { opensReasoning } from "./find-objects.ts";
-import { isRecord } from "./json.ts";
 
 /** A field is "" when the model omitted it. */
 export interface Thoughts {

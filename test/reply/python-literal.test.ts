@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import { parseJson } from "#reply/json.ts";
+import { parseShallowJson } from "#reply/json.ts";
 import { pythonToJson } from "#reply/python-literal.ts";
 
-const read = (text: string) => parseJson(pythonToJson(text) ?? "");
+const read = (text: string) => parseShallowJson(pythonToJson(text) ?? "");
 
 describe("a Python literal", () => {
   it.each([
