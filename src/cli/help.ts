@@ -2,7 +2,7 @@
 import { type Command, Help } from "commander";
 
 export const ROOT_EXAMPLES = `Examples:
-  goald demo                                      watch a recorded agent: no key needed
+  goald demo                                      watch a scripted agent: no key needed
   goald run                                       set up an agent by questions and run it
   goald run -d "Plan a week of meals in plan.md"  run an agent in the background
   goald ps                                        list agents;  goald attach ID: follow one

@@ -20,8 +20,8 @@ describe("a home without agents", () => {
     expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({ agents: [] });
     expect(endedWith(0, await goald.ask(["verify"])).stdout).toBe("0 agents, 0 events: sound.\n");
     expect(jsonOf(await goald.ask(["verify", "--json"]))).toEqual({ agents: 0, events: 0, problems: [] });
-    for (const verb of ["show", "events", "files", "verify"]) {
-      const missing = endedWith(3, await goald.ask([verb, "foo"]));
+    for (const args of [["show", "foo"], ["events", "foo"], ["show", "foo", "--files"], ["verify", "foo"]]) {
+      const missing = endedWith(3, await goald.ask(args));
       expect(missing.stderr).toContain('found none called "foo".\n  There are none yet. Create one: goald run\n');
     }
     expect(endedWith(3, await goald.ask(["resume"])).stderr).toContain("There is no agent to continue.");
@@ -281,7 +281,7 @@ describe("during a run", () => {
 });
 
 describe("the demo", () => {
-  it.concurrent("plays a recorded agent with real files and prints the next steps, for goald without a terminal, npm start and goald demo", async () => {
+  it.concurrent("plays a scripted agent with real files and prints the next steps, for goald without a terminal, npm start and goald demo", async () => {
     // Settings of the machine do not affect the demo.
     await using goald = await makeGoald({
       OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",

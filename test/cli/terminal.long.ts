@@ -293,7 +293,7 @@ describe("without a key, on a terminal", () => {
     await terminal.see("Type a number from 1 to ");
     const count = /Type a number from 1 to (\d+)/.exec(readable(terminal))?.[1] ?? "";
     await terminal.answer("Your choice (1 to ", count);
-    await terminal.see("is a recording, played by a server");
+    await terminal.see("what the model, the search and the web answer, and what code computes, is a script");
     endedWith(0, await terminal.ended);
     expect(await goald.read("workspace/foo/recommended_strings.txt")).toContain("Solinco Tour Bite");
   });

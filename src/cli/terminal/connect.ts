@@ -36,7 +36,7 @@ export async function chooseConnection(
   const ways: readonly (readonly [label: string, choose: () => Promise<ConnectionChoice | undefined>])[] = [
     ["paste an OpenAI key", () => askForKey(input, say)],
     ...usable.map((server) => [labelOf(server), () => askForModel(input, say, server)] as const),
-    ["watch the demo: a recorded agent, no key and no network", () => Promise.resolve({ kind: "demo" } as const)],
+    ["watch the demo: a scripted agent, no key and no network", () => Promise.resolve({ kind: "demo" } as const)],
   ];
   say("There is no model to talk to yet. You can:");
   for (const [index, [label]] of ways.entries()) say(`  ${index + 1}  ${label}`);
