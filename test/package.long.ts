@@ -261,7 +261,7 @@ const replyWith = (command: { readonly name: string; readonly args: object }): s
 
 /** Matches every file that may be in the package. */
 const SHIPPED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/src\/sandbox\/python\/goald_cells\/\w+\.py|dist\/src\/memory\/words\/(?:word-table\.(?:bin|sha256)|LICENSE\.md)|dist\/commands\/\w+\.js|dist\/prompts\/(?:[\w-]+\/)?[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/[\w-]+\.ndjson|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/src\/sandbox\/python\/goald_cells\/\w+\.py|dist\/src\/memory\/words\/(?:word-table\.(?:bin|sha256)|LICENSE\.md)|dist\/commands\/\w+\.js|dist\/prompts\/(?:[\w-]+\/)?[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/script\.json|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
 
 /** npm warns of a package that has one of them, and asks the person to allow it. */
 const INSTALL_SCRIPT = /^(?:(?:pre|post)?install|(?:pre|post)?prepare|prepublish)$/;
