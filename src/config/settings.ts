@@ -62,6 +62,10 @@ export function valueAt(value: unknown, name: string): unknown {
   return name.split(".").reduce(own, value);
 }
 
+/** One sentence for each setting that differs, by name only: values may be secrets. */
+export const changesBetween = (before: Settings, after: Settings): readonly string[] =>
+  SETTINGS.flatMap(({ name }) => (valueAt(before, name) === valueAt(after, name) ? [] : [`${name} changed.`]));
+
 // ---------------------------------------------------------------- names that people type
 
 /** Finds a setting by its name or by one of its variables. Throws GOALD_USAGE that suggests the nearest name. */

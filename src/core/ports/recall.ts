@@ -61,8 +61,6 @@ export interface RecallQuery {
   readonly weights?: readonly number[];
   /** Maximum number of recalls. With 0 nothing is searched and nothing is embedded. */
   readonly count: number;
-  /** Rows below this share of the best score are not recalled, 0 to 1. Default: 0. */
-  readonly floor?: number;
   /** Steps that the prompt already shows; never recalled. */
   readonly excludeSteps: ReadonlySet<number>;
   /** Absent: nobody counts what a server's embeddings take. */

@@ -51,8 +51,6 @@ interface ChoiceOptions {
   readonly weigh?: WeighWord;
   /** Tells rows that say nothing. Default: no row is idle. */
   readonly isIdle?: (row: RecallableRow) => boolean;
-  /** Rows below this share of the best score that is not pinned are left out. Default: 0. */
-  readonly floor?: number;
 }
 
 interface ScoredCandidate {
@@ -73,7 +71,7 @@ export function chooseRecalls(
   candidates: readonly RecallCandidate[],
   count: number,
   lastStep: number,
-  { pinned = [], fillers = [], weigh = () => 1, isIdle = () => false, floor = 0 }: ChoiceOptions = {},
+  { pinned = [], fillers = [], weigh = () => 1, isIdle = () => false }: ChoiceOptions = {},
 ): RecallChoice {
   const chosen: ScoredCandidate[] = [];
   const duplicates: ScoredCandidate[] = [];
@@ -87,17 +85,14 @@ export function chooseRecalls(
   };
   const score = (tier: readonly RecallCandidate[]) => tier.map((candidate) => scoreCandidate(candidate, lastStep));
   choose(score(pinned));
-  const pinnedCount = chosen.length;
   choose(score(candidates), isIdle);
   choose(score(fillers), isIdle);
   const distinct = chosen.length;
   choose(idle);
   ranked.push(...duplicates.sort(compareScores));
-  const best = Math.max(0, ...ranked.slice(pinnedCount).map(({ score }) => score));
-  const shown = ranked.filter(({ score }, place) => floor === 0 || place < pinnedCount || score >= floor * best);
   // Reported scores never rise from one row to the next.
-  let highest = Math.max(0, ...shown.map(({ score }) => score));
-  const recalls = shown.slice(0, count).map(({ slot, row, score }, place) => {
+  let highest = Math.max(0, ...ranked.map(({ score }) => score));
+  const recalls = ranked.slice(0, count).map(({ slot, row, score }, place) => {
     if (place >= pinned.length) highest = Math.min(highest, score);
     return { slot, row, score: highest };
   });

@@ -63,11 +63,11 @@ async function findRows(
   parts: readonly QueryPart[],
   { withVectors }: { readonly withVectors: boolean },
 ): Promise<readonly ChosenRow[]> {
-  const { count, floor = 0 } = query;
+  const { count } = query;
   const { lastStep } = (searched[0] as SearchedMemory).rows;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
-  const options = { pinned, weigh, floor, isIdle: createIdleCheck(parts, weigh) };
+  const options = { pinned, weigh, isIdle: createIdleCheck(parts, weigh) };
   const placeOf = (slot: number) => memoryOf(searched, slot);
   const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, placeOf);
   for (const depth of [SHALLOW, DEEP]) {

@@ -195,18 +195,3 @@ describe("rows that one of several texts repeats", () => {
     expect(await search("Ada plays the cello on Mondays.")).toEqual(["foo/1", "foo/9"]);
   });
 });
-
-describe("the floor", () => {
-  const rows = [step(1, "a red kite above the harbour"), step(2, "a kite"), step(3, "soup with beans")];
-
-  it("leaves out what scores below this share of the best; at 0 nothing is left out", async () => {
-    const counts = [];
-    for (const floor of [0, 0.2, 1]) counts.push((await recall(rows, "red kite harbour", { count: 10, floor })).length);
-    expect(counts).toEqual([3, 2, 1]);
-  });
-
-  it("leaves pinned rows in", async () => {
-    const pinned = [...rows.slice(0, 2), { ...(rows[2] as MemoryRow), pinned: true }];
-    expect(ids(await recall(pinned, "red kite harbour", { count: 10, floor: 1 }))).toEqual(["foo/3", "foo/1"]);
-  });
-});
