@@ -28,7 +28,7 @@ export async function main(given: readonly string[]): Promise<number> {
   for (const verb of allVerbs(program))
     verb.configureOutput({
       outputError: describeUsage(verb, json),
-      // The parser writes only the help of an incomplete verb there: `goald config`.
+      // The parser writes only the help of an incomplete verb there: `goald memory`.
       ...(json ? { writeErr: () => void halfSaid.push(verb) } : {}),
     });
   try {
