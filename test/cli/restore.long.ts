@@ -85,7 +85,7 @@ describe("goald restore with a clone of a git server", () => {
     await using git = await startGitServer({ root });
     const args = { repository_url: `${git.origin}/plain.git`, clone_path: "repositories/plain" };
     const calls = [write("notes.md", "one"), { name: "clone_repository", args }, write("notes.md", "two")];
-    await using home = await makeDaemonHome(calls, { env: { GOALD_GIT_ALLOW: git.origin } });
+    await using home = await makeDaemonHome(calls, { env: { GOALD_WEB_ALLOW: git.origin } });
     const { goald } = home;
     endedWith(0, await goald.run(RUN));
     const { stdout } = endedWith(0, await goald.ask(["restore", "foo", "--step", "1"]));
