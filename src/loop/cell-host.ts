@@ -4,6 +4,7 @@
  * Files are read through the workspace of the call. What the code changed is saved by one nested call of `save_files`. A file
  * that others run is saved by `write_to_file`, which asks as it does for the model.
  */
+
 import { createHash } from "node:crypto";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { listAsked } from "#core/asked-files.ts";
@@ -12,6 +13,7 @@ import type { CommandContext } from "#core/command.ts";
 import type { CellFileChange, CellHost, CellReply } from "#core/ports/sandbox.ts";
 import { headOf } from "#core/text.ts";
 import { findAskedRow } from "#core/what-others-run.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { openCellFiles } from "./cell-files.ts";
 import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";
@@ -77,11 +79,11 @@ function replyOf({ status, code, text, value }: Observation): CellReply<unknown>
 
 type Changes = ReadonlyMap<string, Uint8Array | null>;
 /** Contents that cells pass to their nested calls of `save_files`, by the id of the cell's call. */
-const HANDED_OVER = new WeakMap<CellParts, Map<string, Changes>>();
+const handedOver = rememberBy((_parts: CellParts) => new Map<string, Changes>());
 
 /** For the call c7.2 of the cell c7. */
 export const changesFor = (callId: string, parts: CellParts): Changes =>
-  HANDED_OVER.get(parts)?.get(callId.replace(/\.\d+$/, "")) ?? new Map();
+  handedOver(parts).get(callId.replace(/\.\d+$/, "")) ?? new Map();
 
 async function saveFiles(changes: readonly CellFileChange[], parts: HostParts): Promise<CellReply<null>> {
   if (changes.length > MAX_SAVED_FILES)
@@ -117,8 +119,7 @@ function askedChange({ path, bytes }: CellFileChange): { readonly path: string; 
 }
 
 async function savePlain(changes: readonly CellFileChange[], { context, cells, files }: HostParts) {
-  const handed = HANDED_OVER.get(cells) ?? new Map<string, Changes>();
-  HANDED_OVER.set(cells, handed);
+  const handed = handedOver(cells);
   handed.set(context.callId, new Map(changes.map(({ path, bytes }) => [path, bytes])));
   try {
     const listed = changes.map(({ path, bytes }) =>

@@ -1,4 +1,5 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
+
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
@@ -19,6 +20,7 @@ import { readActionThoughts } from "#reply/read-action.ts";
 import { createPlanReader } from "#reply/read-plan.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
 import { NO_THOUGHTS } from "#reply/thoughts.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
 import { renderFound, renderOffer } from "./render-offer.ts";
 
@@ -54,24 +56,21 @@ export function createCommandSets(
   modules: readonly PythonModule[] = [],
 ): CommandsFor {
   const ofProfiles = new Map<string | null, CommandsFor>();
-  const ofRuns = new WeakMap<FrameOrigin, { readonly profile: string | null; readonly sets: CommandsFor }>();
   const open = (profile: string | null, change = (command: RegisteredCommand) => command): CommandsFor => {
     const offered = all.filter((command) => offersCommand(profile, command));
     const closed = all.flatMap((command) => (offered.includes(command) ? [] : [command.name]));
     return createVariants(offered.map(change), { closed, aliases, modules });
   };
+  const ofRun = rememberBy((origin: FrameOrigin, profile: string | null) =>
+    open(profile, (command) => returning(command, origin)),
+  );
   return (state) => {
     const { kind, origin } = activeFrame(state);
     const profile = profileOf(state);
-    if (kind !== "run" || !origin) {
-      const sets = ofProfiles.get(profile) ?? open(profile);
-      if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
-      ofProfiles.set(profile, sets);
-      return sets(state);
-    }
-    const known = ofRuns.get(origin);
-    const sets = known?.profile === profile ? known.sets : open(profile, (command) => returning(command, origin));
-    ofRuns.set(origin, { profile, sets });
+    if (kind === "run" && origin) return ofRun(origin, profile)(state);
+    const sets = ofProfiles.get(profile) ?? open(profile);
+    if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
+    ofProfiles.set(profile, sets);
     return sets(state);
   };
 }
@@ -149,33 +148,28 @@ function createVariants(all: readonly RegisteredCommand[], around: Around): Comm
     const variant: OfferVariant = {
       set: { ...fixed, ...renderOffer(listed, []) },
       // The state keeps its list of found methods until a search finds others.
-      ofFound: new WeakMap(),
-      render: (names) => {
+      withFound: rememberBy((names) => {
         const found = names.flatMap((name) =>
           offered.filter((command) => isUnlisted(command) && command.name === name),
         );
         return { ...fixed, ...renderOffer(listed, found), ...renderFound(names, found, callable) };
-      },
+      }),
     };
     made.set(key, variant);
     return variant;
   }
 
   return (state) => {
-    const { set, ofFound, render } = variantFor(state);
+    const { set, withFound } = variantFor(state);
     const { foundMethods } = state;
-    if (foundMethods.length === 0) return set;
-    const known = ofFound.get(foundMethods) ?? render(foundMethods);
-    ofFound.set(foundMethods, known);
-    return known;
+    return foundMethods.length === 0 ? set : withFound(foundMethods);
   };
 }
 
 interface OfferVariant {
   /** For an agent that found no methods. */
   readonly set: CommandSet;
-  readonly ofFound: WeakMap<readonly string[], CommandSet>;
-  render(foundMethods: readonly string[]): CommandSet;
+  withFound(foundMethods: readonly string[]): CommandSet;
 }
 
 function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: Around) {

@@ -5,6 +5,7 @@
  * person's words count like thoughts; those that opened a later turn count at least as much as the goals. Each message counts a
  * little less than the next newer one.
  */
+
 import type { ActionForm, Message } from "#core/frame.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
@@ -12,6 +13,7 @@ import { headOf } from "#core/text.ts";
 import { parseShallowJson } from "#reply/json.ts";
 import { readWrittenAction, thoughtIn } from "#reply/plan-action.ts";
 import { splitAction } from "#reply/split-action.ts";
+import { rememberBy } from "#util/remember-by.ts";
 
 interface Part {
   readonly text: string;
@@ -40,18 +42,7 @@ export function describeWork(state: AgentState): Required<Pick<RecallQuery, "tex
   return { texts: parts.map(({ text }) => text), weights: parts.map(({ weight }) => weight) };
 }
 
-/** Parts by message: the state keeps its message objects between steps. */
-const known = new WeakMap<Message, readonly Part[]>();
-
-function partsOf(message: Message): readonly Part[] {
-  const found = known.get(message);
-  if (found) return found;
-  const parts = takeApart(message);
-  known.set(message, parts);
-  return parts;
-}
-
-function takeApart({ kind, text, form }: Message): readonly Part[] {
+const partsOf = rememberBy(({ kind, text, form }: Message): readonly Part[] => {
   const head = headOf(text);
   switch (kind) {
     case "reply":
@@ -65,7 +56,7 @@ function takeApart({ kind, text, form }: Message): readonly Part[] {
     case "problem":
       return [{ text: head.slice(0, RESULT_CHARS).toWellFormed(), weight: WEIGHTS.result }];
   }
-}
+});
 
 /** Splits a reply into thoughts and command. A reply that is not plain JSON is used as a whole. */
 function ofReply(text: string): readonly Part[] {

@@ -10,6 +10,7 @@ import type { Message } from "#core/frame.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import { clip, headOf, isBlobRef } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { showObservation } from "./action-history.ts";
 import { delimitText } from "./delimit.ts";
 import { describeMessageSource } from "./describe-source.ts";
@@ -27,16 +28,14 @@ export interface RenderedMessage {
 
 /** Renders a whole message, once per message object, words and style: state keeps its objects between steps. */
 export function renderMessage(message: Message, words: Words, style: MessageStyle = JSON_STYLE): RenderedMessage {
-  const remembered = renderings.get(words) ?? new WeakMap<Message, Remembered>();
-  renderings.set(words, remembered);
-  const known = remembered.get(message);
-  const { form } = style.form;
-  const number = form === "react" ? style.numberOf(message) : 0;
-  if (known?.form === form && known.number === number) return known.rendered;
-  const rendered = renderWithin(message, words, style, Number.POSITIVE_INFINITY);
-  remembered.set(message, { form, number, rendered });
-  return rendered;
+  const number = style.form.form === "react" ? style.numberOf(message) : 0;
+  return renderWhole(message, words, style.form, number);
 }
+
+const renderWhole = rememberBy(
+  (message: Message, words: Words, form: MessageStyle["form"], number: number): RenderedMessage =>
+    renderWithin(message, words, { form, numberOf: () => number }, Number.POSITIVE_INFINITY),
+);
 
 /** Clips a message in the middle to at most `maxTokens`, or to its bare frame when that is larger. */
 export function renderClipped(
@@ -54,13 +53,6 @@ export function renderClipped(
 /** Renders the smallest form of a message: its frame and the gap mark. */
 export const renderMinimal = (message: Message, words: Words, style: MessageStyle = JSON_STYLE): RenderedMessage =>
   renderClipped(renderMessage(message, words, style), words, 0, style);
-
-interface Remembered {
-  readonly form: MessageStyle["form"]["form"];
-  readonly number: number;
-  readonly rendered: RenderedMessage;
-}
-const renderings = new WeakMap<Words, WeakMap<Message, Remembered>>();
 
 /** Room for the gap mark: a fully clipped text must not look like an empty one. */
 const GAP_CHARS = 48;

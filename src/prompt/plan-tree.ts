@@ -6,7 +6,9 @@
  * before its chain. The tokens that this leaves show further siblings along the chain, then subtasks of branches with
  * unfinished work, and last those of closed branches. All other tasks are counted by state (tree-view.ts).
  */
+
 import { currentTask, type PlanTask } from "#core/plan.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { estimateTokens } from "./tokens.ts";
 import { countTasks, TreeView, WHOLE_GOAL, writeTwo } from "./tree-view.ts";
 
@@ -17,16 +19,10 @@ export interface ShownTree {
 }
 
 /** The tree within `maxTokens`, or task 0 and the current task alone when that is too little for more. */
-export function renderTree(plan: PlanTask, maxTokens: number): ShownTree {
-  // The state keeps the plan's object until the plan changes.
-  const known = rendered.get(plan);
-  if (known?.maxTokens === maxTokens) return known.tree;
+export const renderTree = rememberBy((plan: PlanTask, maxTokens: number): ShownTree => {
   const whole = renderWhole(plan, maxTokens);
-  const tree = { json: whole ?? renderCollapsed(plan, maxTokens), isCollapsed: whole === undefined };
-  rendered.set(plan, { maxTokens, tree });
-  return tree;
-}
-const rendered = new WeakMap<PlanTask, { readonly maxTokens: number; readonly tree: ShownTree }>();
+  return { json: whole ?? renderCollapsed(plan, maxTokens), isCollapsed: whole === undefined };
+});
 
 /** A task with a short goal takes more. */
 const LEAST_TASK_TOKENS = 12;

@@ -1,7 +1,9 @@
 /** subtask.ts -- what a sub-task shows in place of the agent's goals and of the request for a command. */
+
 import type { FrameOrigin } from "#core/frame.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { delimitText } from "./delimit.ts";
 import type { FormWords } from "./form-words.ts";
 import { formatName } from "./format-name.ts";
@@ -16,15 +18,12 @@ export function originOf(state: AgentState): FrameOrigin | undefined {
 /** The goals of the agent, or the single goal of its sub-task. The same array at each step, which is a cache key. */
 export function goalsOf(state: AgentState, words: Words, { subtask }: FormWords): readonly string[] {
   const origin = originOf(state);
-  if (!origin) return state.goals;
-  const known = goals.get(origin);
-  if (known?.subtask === subtask) return known.goals;
-  const made = [fillTemplate(words[subtask], { returns: JSON.stringify(origin.returns) })];
-  goals.set(origin, { subtask, goals: made });
-  return made;
+  return origin ? goalOf(origin, words, subtask) : state.goals;
 }
 
-const goals = new WeakMap<FrameOrigin, { readonly subtask: FormWords["subtask"]; readonly goals: readonly string[] }>();
+const goalOf = rememberBy((origin: FrameOrigin, words: Words, subtask: FormWords["subtask"]): readonly string[] => [
+  fillTemplate(words[subtask], { returns: JSON.stringify(origin.returns) }),
+]);
 
 export const fillSubtask = (
   origin: FrameOrigin,

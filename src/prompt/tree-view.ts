@@ -5,9 +5,11 @@
  * entry each with a range of ids, or one together with the id "others": its `tasks` are the counts by state of these tasks and
  * of all below them. A task whose subtasks are out of view has the counts of all below it in place of their list.
  */
+
 import { currentTask, isClosed, type PlacedTask, type PlanTask, TASK_STATES, type TaskState } from "#core/plan.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { estimateTokens } from "./tokens.ts";
 
 /** Longest goal of a task. */
@@ -182,17 +184,12 @@ function nextPlace({ subtasks }: PlanTask): number {
 type Counts = readonly number[];
 
 /** Once per task: a change of the plan leaves all tasks beside its path as they are. */
-function countStates(task: PlanTask): Counts {
-  const known = counted.get(task);
-  if (known) return known;
+const countStates: (task: PlanTask) => Counts = rememberBy((task) => {
   const own = TASK_STATES.map((state) => (state === task.state ? 1 : 0));
-  const counts = addAll([own, ...task.subtasks.map(countStates)]);
-  counted.set(task, counts);
-  return counts;
-}
-const counted = new WeakMap<PlanTask, Counts>();
+  return addAll([own, ...task.subtasks.map((subtask) => countStates(subtask))]);
+});
 
-const countBelow = (task: PlanTask): Counts => addAll(task.subtasks.map(countStates));
+const countBelow = (task: PlanTask): Counts => addAll(task.subtasks.map((subtask) => countStates(subtask)));
 
 function addAll(lists: readonly Counts[]): Counts {
   const total = TASK_STATES.map(() => 0);

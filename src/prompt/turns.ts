@@ -5,10 +5,12 @@
  * nothing in it can look like another call. A message depends on the memory and the size of the context window alone: it stays the
  * same while the turn lasts, is rendered once, and a server can cache it.
  */
+
 import type { AgentState } from "#core/state.ts";
 import { clip } from "#core/text.ts";
 import type { RememberedCall, TurnMemory } from "#core/turn-event.ts";
 import { clean } from "#util/clean.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { delimitText } from "./delimit.ts";
 import { describeMessageSource } from "./describe-source.ts";
 import { formatName } from "./format-name.ts";
@@ -27,13 +29,14 @@ export function renderTurns(state: AgentState, words: Words, contextTokens: numb
   if (!newest) return [];
   const shown: SizedMessage[] = [];
   let room = Math.floor(Math.min(MAX_OLDER_TOKENS, OLDER_SHARE * contextTokens));
+  const maxTokens = Math.floor(NEWEST_SHARE * contextTokens);
   for (const turn of state.turns.slice(0, -1).toReversed()) {
-    const message = renderTurn(turn, words, Math.floor(NEWEST_SHARE * contextTokens));
+    const message = renderTurn(turn, words, maxTokens);
     if (message.tokens > room) break;
     shown.unshift(message);
     room -= message.tokens;
   }
-  return [...shown, renderTurn(newest, words, Math.floor(NEWEST_SHARE * contextTokens))];
+  return [...shown, renderTurn(newest, words, maxTokens)];
 }
 
 /** The turns that `renderTurns` shows, oldest first. */
@@ -42,25 +45,8 @@ export function shownTurns(state: AgentState, words: Words, contextTokens: numbe
   return length === 0 ? [] : state.turns.slice(-length);
 }
 
-interface Rendered {
-  readonly maxTokens: number;
-  readonly message: SizedMessage;
-}
-/** Cache: the state keeps its memories between steps. */
-const rendered = new WeakMap<Words, WeakMap<TurnMemory, Rendered>>();
-
-function renderTurn(turn: TurnMemory, words: Words, maxTokens: number): SizedMessage {
-  const known = rendered.get(words) ?? new WeakMap<TurnMemory, Rendered>();
-  rendered.set(words, known);
-  const found = known.get(turn);
-  if (found?.maxTokens === maxTokens) return found.message;
-  const message = renderWithin(turn, words, maxTokens);
-  known.set(turn, { maxTokens, message });
-  return message;
-}
-
 /** Leaves out the oldest calls until the rest fits. Then texts are clipped. */
-function renderWithin(turn: TurnMemory, words: Words, maxTokens: number): SizedMessage {
+const renderTurn = rememberBy((turn: TurnMemory, words: Words, maxTokens: number): SizedMessage => {
   let message = renderWhole(turn, words);
   for (let { length: left } = turn.calls; message.tokens > maxTokens && left > 1; ) {
     left = Math.min(left - 1, Math.max(1, Math.floor((left * maxTokens) / message.tokens)));
@@ -69,7 +55,7 @@ function renderWithin(turn: TurnMemory, words: Words, maxTokens: number): SizedM
   for (let chars = MOST_CHARS; message.tokens > maxTokens && chars >= LEAST_CHARS; chars /= 2)
     message = renderWhole(withTexts(withCalls(turn, 1), chars), words);
   return message;
-}
+});
 
 const MOST_CHARS = 4_000;
 const LEAST_CHARS = 60;

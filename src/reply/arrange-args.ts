@@ -5,9 +5,11 @@
  * list or an object. `true` never becomes 1. An unknown argument is never dropped: without `"mode": "append"` a command
  * would overwrite a file. Members of nested objects are treated alike.
  */
+
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { followReference, isSchema, typesOf } from "#core/json-schema.ts";
 import { isRecord } from "#util/json.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { type Aliases, findArgumentName } from "./aliases.ts";
 import { findConflictingKey, isSameJson, parseShallowJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";
@@ -146,20 +148,15 @@ const isPlaceholder = (text: string, shown: ReadonlySet<string>): boolean =>
   shown.has(text.trim()) ||
   (text.length <= 40 && (/^<[a-z_ -]{2,38}>$/i.test(text.trim()) || /^(?:\.\.\.|…)$/.test(text.trim())));
 
-const placeholders = new WeakMap<object, ReadonlySet<string>>();
-
 /** Every description of the schema in angle brackets. */
-function listPlaceholders(schema: ArgsSchema): ReadonlySet<string> {
-  const known = placeholders.get(schema);
-  if (known) return known;
+const listPlaceholders = rememberBy((schema: ArgsSchema): ReadonlySet<string> => {
   const shown = new Set<string>();
   JSON.stringify(schema, (key, value) => {
     if (key === "description" && typeof value === "string") shown.add(`<${value}>`);
     return value;
   });
-  placeholders.set(schema, shown);
   return shown;
-}
+});
 
 /** All strings in a value, at any depth. */
 export function collectTexts(value: unknown): readonly string[] {

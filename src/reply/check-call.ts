@@ -4,12 +4,14 @@
  * Each command has its own ajv validator: one joint schema reports dozens of errors for one mistake and is a hundred
  * times slower. Validators convert nothing; a second one collects all errors for the problem texts.
  */
-import type { ErrorObject, ValidateFunction } from "ajv";
+
+import type { ValidateFunction } from "ajv";
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema } from "#core/command.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
 import { createAjv } from "#util/create-ajv.ts";
-import { isRecord } from "#util/json.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { type Aliases, findCommandName } from "./aliases.ts";
 import { arrangeArguments } from "./arrange-args.ts";
 import { createBoundedPattern } from "./bounded-pattern.ts";
@@ -77,8 +79,6 @@ const MAX_WORDED_VALUES = 1_000;
 export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCatalogue): CallValidator {
   const closedNames: ReadonlySet<string> = new Set(closed);
   const names: ReadonlySet<string> = new Set(Object.keys(schemas));
-  const deciding = createCompiler(schemas, false);
-  const wording = createCompiler(schemas, true);
   return {
     isName: (written) => findCommandName(written, names, aliases) !== null,
     checkCall({ name: written, args }, source) {
@@ -102,8 +102,9 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
           const given: Record<string, unknown> = { ...arranged.args };
           // The last thought then is the reason.
           if (name === TASK_COMPLETE && schema.properties.reason) given.reason ??= "";
-          if (deciding(name)(given)) return { kind: "valid", call: { name, args: given }, thought: arranged.thought };
-          return rejectCall(name, ...describeErrors(wording(name), deciding(name).errors, given, name, schema));
+          const problems = findProblems(name, given, schema);
+          if (problems.length > 0) return rejectCall(name, ...problems);
+          return { kind: "valid", call: { name, args: given }, thought: arranged.thought };
         }
       }
     },
@@ -122,42 +123,30 @@ export function createArgumentChecker({
   unnamed = [],
 }: ArgumentRules): (name: string, args: unknown) => readonly string[] {
   const names: ReadonlySet<string> = new Set(Object.keys(schemas).filter((name) => !unnamed.includes(name)));
-  const deciding = createCompiler(schemas, false);
-  const wording = createCompiler(schemas, true);
   return (name, args) => {
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
     if (!schema)
       return [closed.includes(name) ? describeClosedCommand(name, names) : describeUnknownCommand(name, names)];
     if (!isRecord(args)) return [describeArgsNotAnObject(name, schema)];
-    if (deciding(name)(args)) return [];
-    return describeErrors(wording(name), deciding(name).errors, args, name, schema);
+    return findProblems(name, args, schema);
   };
 }
 
-interface Compiler {
-  ajv?: ReturnType<typeof createAjv>;
-  /** By schema: the catalogues of several profiles share the schemas of their commands, which never change. */
-  readonly compiled: WeakMap<ArgsSchema, ValidateFunction>;
-}
-const DECIDING: Compiler = { compiled: new WeakMap() };
-const WORDING: Compiler = { compiled: new WeakMap() };
-
-/** Compiles each validator at its first use. */
-function createCompiler(schemas: ReplyCatalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
-  const compiler = allErrors ? WORDING : DECIDING;
-  return (name) => {
-    const schema = schemas[name] as ArgsSchema;
-    const known = compiler.compiled.get(schema);
-    if (known) return known;
-    compiler.ajv ??= createAjv({ ...AJV_OPTIONS, allErrors });
+/** Compiles each schema at its first use. The catalogues of several profiles share the schemas of their commands. */
+function createCompiler(allErrors: boolean): (schema: ArgsSchema) => ValidateFunction {
+  let ajv: ReturnType<typeof createAjv> | undefined;
+  return rememberBy((schema: ArgsSchema): ValidateFunction => {
+    ajv ??= createAjv({ ...AJV_OPTIONS, allErrors });
     const closed = closeSchema(schema, allErrors);
-    const validate = compiler.ajv.compile(closed);
+    const validate = ajv.compile(closed);
     // Else ajv keeps it for ever, and refuses another schema with the same $id.
-    compiler.ajv.removeSchema(closed);
-    compiler.compiled.set(schema, validate);
+    ajv.removeSchema(closed);
     return validate;
-  };
+  });
 }
+/** Stops at the first error. */
+const decidingValidator = createCompiler(false);
+const wordingValidator = createCompiler(true);
 
 /** Keywords beside which other schemas may define arguments. */
 const OPENING = [
@@ -178,20 +167,19 @@ function closeSchema(schema: ArgsSchema, allErrors: boolean): object {
   return { ...schema, ...limit, additionalProperties: false };
 }
 
-function describeErrors(
-  validate: ValidateFunction,
-  deciding: ValidateFunction["errors"],
-  args: Readonly<Record<string, unknown>>,
-  name: string,
-  schema: ArgsSchema,
-): readonly string[] {
+/** Returns sentences for the model; none when the arguments are valid. */
+function findProblems(name: string, args: JsonRecord, schema: ArgsSchema): readonly string[] {
+  const validate = decidingValidator(schema);
+  if (validate(args)) return [];
+  const { errors: deciding } = validate;
   const unknown = Object.keys(args).filter((key) => !Object.hasOwn(schema.properties, key));
   if (unknown.length > MAX_PROBLEMS && deciding?.some(({ keyword }) => keyword === "maxProperties"))
     return [describeUnknownArguments(name, unknown.length, schema)];
   // Collecting an error for each of a million items takes seconds.
   const isShort = countValues(args) <= MAX_WORDED_VALUES;
-  if (isShort) validate(args);
-  const errors: readonly ErrorObject[] = (isShort ? validate.errors : deciding) ?? [];
+  const wording = wordingValidator(schema);
+  if (isShort) wording(args);
+  const errors = (isShort ? wording.errors : deciding) ?? [];
   const lines = errors.map((error) => describeSchemaError(name, error, schema));
   return [...new Set(lines)].slice(0, MAX_PROBLEMS);
 }

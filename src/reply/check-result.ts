@@ -4,11 +4,13 @@
  * The schema comes from code of the model, so it may be wrong itself: `hasEndlessReference` and the checks of command schemas
  * keep out what would make the validator throw or never end.
  */
-import type { ErrorObject, ValidateFunction } from "ajv";
+
+import type { ErrorObject } from "ajv";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { decodePointer, findReferenced, followReference, isSchema, typesOf } from "#core/json-schema.ts";
 import { oneLine } from "#core/text.ts";
 import { createAjv } from "#util/create-ajv.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { AJV_OPTIONS } from "./check-call.ts";
 
 type Returns = Readonly<Record<string, unknown>>;
@@ -62,16 +64,7 @@ function writeExample(written: JsonSchema, root: JsonSchema, depth: number): unk
 }
 
 const MAX_PROBLEMS = 5;
-const compiled = new WeakMap<Returns, ValidateFunction>();
-
-/** Compiled once per schema object. */
-function compile(returns: Returns): ValidateFunction {
-  const known = compiled.get(returns);
-  if (known) return known;
-  const validate = createAjv(AJV_OPTIONS).compile(argumentsForResult(returns));
-  compiled.set(returns, validate);
-  return validate;
-}
+const compile = rememberBy((returns: Returns) => createAjv(AJV_OPTIONS).compile(argumentsForResult(returns)));
 
 function describeError({ instancePath, keyword, params, message = "is not valid" }: ErrorObject): string {
   const place = instancePath.split("/").slice(2).map(decodePointer).join(".");

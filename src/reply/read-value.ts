@@ -3,8 +3,9 @@
  *
  * For answers that run nothing. Like `createReplyReader` it skips reasoning, mends spelling and guesses nothing.
  */
-import type { ValidateFunction } from "ajv";
+
 import { createAjv } from "#util/create-ajv.ts";
+import { rememberBy } from "#util/remember-by.ts";
 import { dropReasoning, findLeadingReasoningEnd, splitReply, unwrapReply } from "./find-objects.ts";
 import { findConflictingKey, isSameJson } from "./json.ts";
 import { type ParsedObject, parseClearly } from "./mend-object.ts";
@@ -47,13 +48,6 @@ export function readValue(text: string, finishReason: string, schema: object): P
 
 const describeProblem = (...problems: readonly string[]): ParsedValue => ({ kind: "problem", problems });
 
-const compiled = new WeakMap<object, ValidateFunction>();
-
-function compileSchema(schema: object): ValidateFunction {
-  const known = compiled.get(schema);
-  if (known) return known;
-  const ajv = createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true });
-  const validate = ajv.compile(schema);
-  compiled.set(schema, validate);
-  return validate;
-}
+const compileSchema = rememberBy((schema: object) =>
+  createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true }).compile(schema),
+);
