@@ -20,7 +20,12 @@ describe("a home without agents", () => {
     expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({ agents: [] });
     expect(endedWith(0, await goald.ask(["verify"])).stdout).toBe("0 agents, 0 events: sound.\n");
     expect(jsonOf(await goald.ask(["verify", "--json"]))).toEqual({ agents: 0, events: 0, problems: [] });
-    for (const args of [["show", "foo"], ["events", "foo"], ["show", "foo", "--files"], ["verify", "foo"]]) {
+    for (const args of [
+      ["show", "foo"],
+      ["events", "foo"],
+      ["show", "foo", "--files"],
+      ["verify", "foo"],
+    ]) {
       const missing = endedWith(3, await goald.ask(args));
       expect(missing.stderr).toContain('found none called "foo".\n  There are none yet. Create one: goald run\n');
     }

@@ -81,7 +81,7 @@ describe("goald run --form tools with a model that calls two tools at once", () 
     expect(linesOf(endedWith(0, await replaying())).at(-1)).toMatchObject({ same: true, problems: [] });
     // Control: the second call reads another file, which is another state.
     const text = await readFile(file, "utf8");
-    const changed = text.replace(/(arguments[\\"]*:[\\"]*:[\\"]*)bee\.txt/, "$1a.txt");
+    const changed = text.replace(/(read_file[\\"]*,[\\"]*args[^}]*)bee\.txt/, "$1a.txt");
     expect(changed).not.toBe(text);
     await writeFile(file, changed);
     endedWith(1, await replaying());

@@ -87,20 +87,17 @@ describe("a recorded agent that searches and downloads", () => {
     expect(linesOf(ended).at(-1)).toMatchObject({ same: true, files: 1, problems: [] });
   });
 
-  it("leaves a recording that shows each request and its server, but no key", async () => {
+  it("leaves a recording of how each command ended and of the file that it saved, but no key", async () => {
     const text = await recording();
     expect(text).not.toContain(SEARCH_KEY);
-    const exchanges = text
+    const outcomes = text
       .split("\n")
-      .filter((line) => line.includes('"type":"exchange"'))
-      .map((line) => JSON.parse(line) as { within?: string; ordinal: number; request: { url: string } });
-    const within = exchanges.filter(({ within }) => within !== undefined);
-    expect(within.map(({ ordinal, request }) => [ordinal, new URL(request.url).pathname])).toEqual([
-      [1, "/search"],
-      [2, "/res/v1/web/search"],
-      [1, "/robots.txt"],
-      [2, "/data.bin"],
-      [1, "/robots.txt"],
+      .filter((line) => line.includes('"type":"outcome"'))
+      .map((line) => JSON.parse(line) as { step: number; files: readonly { path: string }[] });
+    expect(outcomes.map(({ step, files }) => [step, files.map(({ path }) => path)])).toEqual([
+      [1, []],
+      [2, ["data.bin"]],
+      [3, []],
     ]);
   });
 });
