@@ -18,10 +18,10 @@ import { createBoundedPattern } from "./bounded-pattern.ts";
 import type { RawCall } from "./find-call.ts";
 import {
   describeArgsNotAnObject,
+  describeArgumentError,
   describeClosedCommand,
   describePlaceholder,
   describeRepeatedArgument,
-  describeSchemaError,
   describeUnknownArguments,
   describeUnknownCommand,
   PROBLEMS,
@@ -180,7 +180,7 @@ function findProblems(name: string, args: JsonRecord, schema: ArgsSchema): reado
   const wording = wordingValidator(schema);
   if (isShort) wording(args);
   const errors = (isShort ? wording.errors : deciding) ?? [];
-  const lines = errors.map((error) => describeSchemaError(name, error, schema));
+  const lines = errors.map((error) => describeArgumentError(name, error, schema));
   return [...new Set(lines)].slice(0, MAX_PROBLEMS);
 }
 

@@ -3,14 +3,14 @@
  *
  * The schema may be wrong, and a pattern in it may need hours for a short text: each match is bounded, and all of them together.
  */
-import type { ErrorObject, ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
 import { toError } from "#core/errors.ts";
-import { decodePointer } from "#core/json-schema.ts";
 import { oneLine } from "#core/text.ts";
 import { createAjv } from "#util/create-ajv.ts";
 import { createBoundedPattern } from "./bounded-pattern.ts";
 import { AJV_OPTIONS } from "./check-call.ts";
 import { hasEndlessReference } from "./check-result.ts";
+import { describeSchemaError, quoteText } from "./problems.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 interface DocumentCheck {
@@ -33,7 +33,7 @@ export function checkDocument(schema: Schema, value: unknown): DocumentCheck {
     return { problem: `it could not be checked to its end (${oneLine(toError(error).message, 100)}).` };
   }
   const [first] = validate.errors ?? [];
-  return { problem: first ? describeError(first) : "it is not valid." };
+  return { problem: first ? describeSchemaError(first, namePart) : "it is not valid." };
 }
 
 /** Returns why it cannot be compiled, as a sentence. A schema of another draft is read as one of 2020-12. */
@@ -66,9 +66,4 @@ function limitPatterns(): typeof createBoundedPattern {
   };
 }
 
-function describeError({ instancePath, keyword, params, message = "is not valid" }: ErrorObject): string {
-  const place = instancePath.split("/").slice(1).map(decodePointer).join(".");
-  const allowed = keyword === "enum" ? `: ${oneLine(JSON.stringify(params.allowedValues), 150)}` : "";
-  const extra = keyword === "additionalProperties" ? `: ${JSON.stringify(params.additionalProperty)}` : "";
-  return `${place === "" ? "the whole value" : JSON.stringify(oneLine(place, 80))} ${message}${allowed}${extra}.`;
-}
+const namePart = (path: string): string => (path === "" ? "the whole value" : quoteText(path));

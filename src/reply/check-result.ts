@@ -5,13 +5,12 @@
  * keep out what would make the validator throw or never end.
  */
 
-import type { ErrorObject } from "ajv";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
-import { decodePointer, findReferenced, followReference, isSchema, typesOf } from "#core/json-schema.ts";
-import { oneLine } from "#core/text.ts";
+import { findReferenced, followReference, isSchema, typesOf } from "#core/json-schema.ts";
 import { createAjv } from "#util/create-ajv.ts";
 import { rememberBy } from "#util/remember-by.ts";
 import { AJV_OPTIONS } from "./check-call.ts";
+import { describeSchemaError, quoteText } from "./problems.ts";
 
 type Returns = Readonly<Record<string, unknown>>;
 
@@ -36,7 +35,10 @@ function findProblems(returns: Returns, value: unknown): readonly string[] {
   if (value === undefined) return ["There is no result."];
   const validate = compile(returns);
   if (validate({ result: value })) return [];
-  return [...new Set((validate.errors ?? []).map(describeError))].slice(0, MAX_PROBLEMS);
+  return [...new Set((validate.errors ?? []).map((error) => describeSchemaError(error, namePart)))].slice(
+    0,
+    MAX_PROBLEMS,
+  );
 }
 
 const MAX_EXAMPLE_DEPTH = 4;
@@ -66,12 +68,9 @@ function writeExample(written: JsonSchema, root: JsonSchema, depth: number): unk
 const MAX_PROBLEMS = 5;
 const compile = rememberBy((returns: Returns) => createAjv(AJV_OPTIONS).compile(argumentsForResult(returns)));
 
-function describeError({ instancePath, keyword, params, message = "is not valid" }: ErrorObject): string {
-  const place = instancePath.split("/").slice(2).map(decodePointer).join(".");
-  const what = place === "" ? "The result" : `In the result, ${JSON.stringify(oneLine(place, 60))}`;
-  const values = keyword === "enum" ? `: ${oneLine(String(params.allowedValues), 200)}` : "";
-  return `${what} ${oneLine(message, 160)}${values}.`;
-}
+/** Each path begins with the argument, which is "result". */
+const namePart = (path: string): string =>
+  path.includes(".") ? `In the result, ${quoteText(path.slice(path.indexOf(".") + 1))}` : "The result";
 
 /** Keywords whose schemas apply to the same value: one schema, a list, a record. */
 const SAME_VALUE = ["not", "if", "then", "else"];

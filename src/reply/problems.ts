@@ -124,9 +124,17 @@ export const describePlaceholder = (name: string, argument: string, value: strin
 export const describeUnknownArguments = (name: string, count: number, schema: ArgsSchema): string =>
   `The command ${name} was given ${count} arguments that it does not have. ${describeArgs(name, schema)}`;
 
-export function describeSchemaError(name: string, error: ErrorObject, schema: ArgsSchema): string {
-  const argument = error.instancePath.split("/").slice(1).map(decodePointer).join(".");
-  const inside = argument === "" ? "" : ` of ${quoteText(argument)}`;
+/** `nameOf` names the wrong part by its path, such as "points.0.x"; the path of the whole value is empty. */
+export function describeSchemaError(error: ErrorObject, nameOf: (path: string) => string): string {
+  const { keyword, params, message = "is not valid" } = error;
+  const allowed = keyword === "enum" ? `: ${oneLine(JSON.stringify(params.allowedValues), 200)}` : "";
+  const unknown = keyword === "additionalProperties" ? `: ${quoteText(params.additionalProperty)}` : "";
+  return `${nameOf(pathOf(error))} ${oneLine(message, 160)}${allowed}${unknown}.`;
+}
+
+export function describeArgumentError(name: string, error: ErrorObject, schema: ArgsSchema): string {
+  const path = pathOf(error);
+  const inside = path === "" ? "" : ` of ${quoteText(path)}`;
   const params: Readonly<Record<string, unknown>> = error.params;
   switch (error.keyword) {
     case "required":
@@ -134,11 +142,13 @@ export function describeSchemaError(name: string, error: ErrorObject, schema: Ar
     case "additionalProperties":
       return `The command ${name} has no argument ${quoteText(String(params.additionalProperty))}${inside}. ${describeArgs(name, schema)}`;
     case "enum":
-      return `The argument ${quoteText(argument)} of ${name} must be one of: ${oneLine(String(params.allowedValues), 200)}.`;
+      return `The argument ${quoteText(path)} of ${name} must be one of: ${oneLine(String(params.allowedValues), 200)}.`;
     default:
-      return `The argument ${quoteText(argument)} of ${name} ${oneLine(error.message ?? "is not valid", 160)}.`;
+      return describeSchemaError(error, () => `The argument ${quoteText(path)} of ${name}`);
   }
 }
+
+const pathOf = ({ instancePath }: ErrorObject): string => instancePath.split("/").slice(1).map(decodePointer).join(".");
 
 function describeArgs(name: string, schema: ArgsSchema): string {
   const names = Object.keys(schema.properties);
@@ -146,5 +156,5 @@ function describeArgs(name: string, schema: ArgsSchema): string {
 }
 
 /** Returns one short line without control characters or quotes. */
-const quoteText = (text: string): string =>
+export const quoteText = (text: string): string =>
   `"${wellFormed(oneLine(text, MAX_QUOTED_CHARS)).replace(/[\p{C}"]/gu, " ")}"`;

@@ -9,6 +9,7 @@ import { rememberBy } from "#util/remember-by.ts";
 import { dropReasoning, findLeadingReasoningEnd, splitReply, unwrapReply } from "./find-objects.ts";
 import { findConflictingKey, isSameJson } from "./json.ts";
 import { type ParsedObject, parseClearly } from "./mend-object.ts";
+import { describeSchemaError, quoteText } from "./problems.ts";
 
 export type ParsedValue =
   | { readonly kind: "value"; readonly value: unknown }
@@ -16,7 +17,6 @@ export type ParsedValue =
   | { readonly kind: "problem"; readonly problems: readonly string[] };
 
 const MAX_CHARS = 2_000_000;
-const MAX_PROBLEMS = 5;
 
 /** `schema`: JSON Schema of an object, compiled once per schema object. */
 export function readValue(text: string, finishReason: string, schema: object): ParsedValue {
@@ -40,12 +40,11 @@ export function readValue(text: string, finishReason: string, schema: object): P
       "No JSON object could be read: answer with exactly one, in double quotes, and nothing else.",
     );
   validate(wrong.value);
-  const words = (validate.errors ?? []).map(
-    ({ instancePath, message }) => `${instancePath || "The object"} ${message}.`,
-  );
-  return { kind: "problem", problems: [...new Set(words)].slice(0, MAX_PROBLEMS) };
+  // The validator stops at the first error.
+  return describeProblem(...(validate.errors ?? []).map((error) => describeSchemaError(error, namePart)));
 }
 
+const namePart = (path: string): string => (path === "" ? "The object" : quoteText(path));
 const describeProblem = (...problems: readonly string[]): ParsedValue => ({ kind: "problem", problems });
 
 const compileSchema = rememberBy((schema: object) =>
