@@ -10,10 +10,12 @@
  * After a crash the command at the bottom runs again if its effect allows it. Work that it had asked for before is
  * recognised by position and hash: an ended one returns its recorded result, and an unfinished one continues in its frame.
  */
+
 import type { EventOf } from "./event.ts";
 import type { At } from "./fold.ts";
 import { createFrame, type EndedRun, type Frame, type FrameOrigin } from "./frame.ts";
 import type { OpenCall } from "./open-call.ts";
+import { reservedBy } from "./open-call.ts";
 import type { AgentState } from "./state.ts";
 import { clip, headOf } from "./text.ts";
 
@@ -102,17 +104,11 @@ export function unwindTo(state: AgentState, callId: string): AgentState {
 /** Ids grow from frame to frame. Reservations of the open calls of removed frames count as lost. */
 function cutFrames(state: AgentState, isCut: (id: number) => boolean): AgentState {
   const [root, ...rest] = state.frames;
-  const gone = state.open.filter(({ frame }) => isCut(frame));
-  let { tokens, usd } = state.lost;
-  for (const call of gone) {
-    const reserved =
-      call.kind === "model" ? { tokens: call.reservedTokens, usd: call.reservedUsd } : call.intent?.reserved;
-    tokens += reserved?.tokens ?? 0;
-    usd += reserved?.usd ?? 0;
-  }
+  const { lost } = state;
+  const reserved = reservedBy(state.open.filter(({ frame }) => isCut(frame)));
   return {
     ...state,
-    lost: { tokens, usd },
+    lost: { tokens: lost.tokens + reserved.tokens, usd: lost.usd + reserved.usd },
     frames: [root, ...rest.filter(({ id }) => !isCut(id))],
     open: state.open.filter(({ frame }) => !isCut(frame)),
   };

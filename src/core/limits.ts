@@ -7,10 +7,14 @@
  * reason says what was allowed, what is spent, and how to continue.
  */
 import type { Usage } from "./event.ts";
+import { reservedBy } from "./open-call.ts";
 import type { PauseCode } from "./pause-code.ts";
 import type { AgentState } from "./state.ts";
 import type { Spending } from "./subagents/subagent-event.ts";
 import { countNoun } from "./text.ts";
+
+/** A reply with less room is useless. Reasoning tokens count. */
+export const LEAST_REPLY_TOKENS = 256;
 
 export interface LimitReached {
   readonly code: Extract<PauseCode, "step-limit" | "token-limit" | "budget" | "time-limit">;
@@ -38,16 +42,13 @@ export function costOf(usage: Omit<Usage, "estimated">, price: Price): number {
  */
 export function spentOf(state: AgentState): Spending {
   const others = spentByOthers(state);
-  const steps = state.step + others.steps;
-  let tokens = state.usage.inputTokens + state.usage.outputTokens + state.lost.tokens + others.tokens;
-  let usd = state.costUsd + state.lost.usd + others.usd;
-  for (const open of state.open) {
-    const reserved =
-      open.kind === "model" ? { tokens: open.reservedTokens, usd: open.reservedUsd } : open.intent?.reserved;
-    tokens += reserved?.tokens ?? 0;
-    usd += reserved?.usd ?? 0;
-  }
-  return { steps, tokens, usd };
+  const reserved = reservedBy(state.open);
+  const { inputTokens, outputTokens } = state.usage;
+  return {
+    steps: state.step + others.steps,
+    tokens: inputTokens + outputTokens + state.lost.tokens + others.tokens + reserved.tokens,
+    usd: state.costUsd + state.lost.usd + others.usd + reserved.usd,
+  };
 }
 
 /** Counts the whole allowance of each working sub-agent, and the actual spending of the others. */

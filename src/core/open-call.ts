@@ -1,4 +1,4 @@
-/** open-call.ts -- a call that has begun and not ended, as the state keeps it. */
+/** open-call.ts -- a call that has begun and not ended, as the state keeps it, and what such calls reserve. */
 import type { ScriptHash } from "./asked-script.ts";
 import type { Annotations, CommandCall, Effect } from "./call.ts";
 import type { OutputMode } from "./event.ts";
@@ -58,3 +58,14 @@ export type OpenCall =
         readonly reserved?: { readonly tokens: number; readonly usd: number | null };
       };
     };
+
+/** The most that these calls may still cost. A model without a known price counts as free. */
+export function reservedBy(calls: readonly OpenCall[]): { readonly tokens: number; readonly usd: number } {
+  const reserved = calls.map((call) =>
+    call.kind === "model" ? { tokens: call.reservedTokens, usd: call.reservedUsd } : call.intent?.reserved,
+  );
+  return {
+    tokens: reserved.reduce((sum, each) => sum + (each?.tokens ?? 0), 0),
+    usd: reserved.reduce((sum, each) => sum + (each?.usd ?? 0), 0),
+  };
+}

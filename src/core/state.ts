@@ -184,6 +184,8 @@ const openCall = <K extends OpenCall["kind"]>(kind: K, { open }: AgentState, cal
 /** The open call of that id; undefined when it is of the other kind or not open. */
 export const openQuestion = (state: AgentState, callId: string) => openCall("model", state, callId);
 export const openCommand = (state: AgentState, callId: string) => openCall("command", state, callId);
+/** The step in which the command was requested; the present one when it is not open. */
+export const stepOfCall = (state: AgentState, callId: string): number => openCommand(state, callId)?.step ?? state.step;
 
 /** The open question whether a command may run, of a paused agent too; undefined when there is none. */
 export function approvalOf(state: AgentState) {

@@ -7,12 +7,14 @@
  *
  * Known words and counts come from the newest events of the log, so that the cost has a bound.
  */
+
 import type { CommandCall } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { type Leaving, MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS } from "#core/leaving.ts";
 import type { AgentState } from "#core/state.ts";
 import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 import { type CommandFacts, isFetching, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
 import { addressKey, cutNumber, foldersOf, listAddresses, listNumbers, siteOf, WORD, wordsIn } from "./text-keys.ts";
 
@@ -66,12 +68,12 @@ export function openEgress(parts: EgressParts): Egress {
   async function catchUp(log: EgressLog): Promise<Known> {
     if (!known) seq = Math.max(0, log.head - MAX_EVENTS);
     known ??= new Known(parts, log.state);
-    for (;;) {
-      const events = await log.eventsAfter(seq, PAGE_EVENTS);
-      for (const event of events) await known.add(event);
-      seq = events.at(-1)?.seq ?? seq;
-      if (events.length < PAGE_EVENTS) return known;
-    }
+    for await (const events of readPages(log.eventsAfter, bySeq, { limit: PAGE_EVENTS, after: seq }))
+      for (const event of events) {
+        await known.add(event);
+        seq = event.seq;
+      }
+    return known;
   }
 
   return {

@@ -17,6 +17,7 @@ import { openCommand } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { findUses, isInText } from "#reply/find-uses.ts";
 import { splitAction } from "#reply/split-action.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 
@@ -119,12 +120,12 @@ async function findUnseen(
 ): Promise<readonly string[]> {
   const isNotIn = (texts: readonly string[]) => (value: string) => !texts.some((text) => isInText(value, text));
   let unseen = values.filter(isNotIn(shown));
-  for (let seq = Math.max(0, log.head - MAX_EVENTS); unseen.length > 0; ) {
-    const events = await log.eventsAfter(seq, PAGE_EVENTS);
+  if (unseen.length === 0) return [];
+  const after = Math.max(0, log.head - MAX_EVENTS);
+  for await (const events of readPages(log.eventsAfter, bySeq, { limit: PAGE_EVENTS, after })) {
     const others = events.filter((event) => !("callId" in event && event.callId.startsWith(own)));
     unseen = unseen.filter(isNotIn(others.flatMap(textsOf)));
-    seq = events.at(-1)?.seq ?? seq;
-    if (events.length < PAGE_EVENTS) break;
+    if (unseen.length === 0) break;
   }
   return unseen;
 }

@@ -7,7 +7,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
-import { costOf, mayHaveBeenCharged, type Price } from "#core/limits.ts";
+import { costOf, LEAST_REPLY_TOKENS, mayHaveBeenCharged, type Price } from "#core/limits.ts";
 import type { ModelAnswer, ModelTerms, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
 import { bothUsed } from "#core/spending.ts";
@@ -21,7 +21,7 @@ import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
 import { type Allowance, type Left, lackOf, leftOf, tooDear, within } from "./allowance.ts";
 import type { AskParts } from "./ask-model.ts";
-import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
+import { capReply } from "./reply-cap.ts";
 import { estimateUsage, spentOnCut } from "./reply-cost.ts";
 
 export type AdviceParts = Pick<

@@ -8,7 +8,7 @@
 import { commandCallId } from "#core/call-ids.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { ModelSpending, NewEvent } from "#core/event.ts";
-import { type LimitReached, limitExceededBy } from "#core/limits.ts";
+import { LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy } from "#core/limits.ts";
 import type { Move } from "#core/move.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import { spendIf } from "#core/spending.ts";
@@ -22,7 +22,7 @@ import { type ComposeParts, composeRequest } from "./compose-request.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import type { Journal } from "./journal.ts";
 import { type MethodParts, suggestForReply } from "./method-search.ts";
-import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room } from "./reply-cap.ts";
+import { capReply, fitRoom, type Room } from "./reply-cap.ts";
 import { countEmbeddings, type Pricing, replied, reserve, spentOnCut } from "./reply-cost.ts";
 import { formOf } from "./reply-forms.ts";
 import { effectless, type Work } from "./work.ts";

@@ -38,7 +38,7 @@ function countLines(content: string, place: number): number {
 }
 
 /** White space at both ends does not count. */
-export async function measureText({ path, min }: TestOf<"length">, workspace: Workspace): Promise<Verdict> {
+export async function checkLength({ path, min }: TestOf<"length">, workspace: Workspace): Promise<Verdict> {
   const found = await workspace.stat(path);
   if (!found) return missing(path);
   const content = (await readText(found, workspace)).trim();

@@ -9,7 +9,7 @@ import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { AddressStatus, GoalTest, GoalTests } from "#core/goal-check.ts";
 import { headOf } from "#core/text.ts";
 import { type ProgramParts, runProgram } from "./goal-test-code.ts";
-import { findFile, findText, matchSchema, measureText } from "./goal-test-files.ts";
+import { checkLength, findFile, findText, matchSchema } from "./goal-test-files.ts";
 import { fails, passes, type Verdict } from "./goal-verdict.ts";
 
 export interface GoalTestParts extends ProgramParts {
@@ -37,7 +37,7 @@ function runTest(test: GoalTest, context: CommandContext, parts: GoalTestParts):
     case "contains":
       return findText(test, workspace);
     case "length":
-      return measureText(test, workspace);
+      return checkLength(test, workspace);
     case "schema":
       return matchSchema(test, workspace);
     case "code":

@@ -6,7 +6,7 @@
  */
 
 import type { OpenCall } from "#core/open-call.ts";
-import { openCommand } from "#core/state.ts";
+import { stepOfCall } from "#core/state.ts";
 import type { Journal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
@@ -40,7 +40,7 @@ export async function isolateCall(
   await journal.commit("now");
   if (isolation && !(await isolation.enter(FIRST_BACK_OFF_MS * 4 ** (deaths - 1)))) return false;
   try {
-    const step = openCommand(journal.state, callId)?.step ?? journal.state.step;
+    const step = stepOfCall(journal.state, callId);
     journal.record({ events: [{ type: "call-isolated", step, callId, epoch: rules.epoch }] });
     await journal.commit("now");
     const acting = act();
@@ -95,7 +95,7 @@ async function leaveCommand(journal: Journal): Promise<void> {
   const callId = started ?? (isOwn(state.isolated?.epoch) ? state.isolated?.callId : undefined) ?? seen;
   const waits = state.frames.length === 1 && state.frames[0].phase.kind === "waiting";
   if (callId === undefined || waits) return;
-  const step = openCommand(state, callId)?.step ?? state.step;
+  const step = stepOfCall(state, callId);
   journal.record({ events: [{ type: "call-cut-off", step, callId, epoch: lease.epoch }] });
   await journal.commit();
 }

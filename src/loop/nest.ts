@@ -14,7 +14,7 @@ import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
 import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
-import { openCommand } from "#core/state.ts";
+import { openCommand, stepOfCall } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
@@ -156,7 +156,7 @@ export class Nest {
 
   #nextPlace() {
     this.#ordinal++;
-    const step = openCommand(this.#journal.state, this.#callId)?.step ?? this.#journal.state.step;
+    const step = stepOfCall(this.#journal.state, this.#callId);
     return { step, callId: `${this.#callId}.${this.#ordinal}` };
   }
 

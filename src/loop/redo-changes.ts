@@ -3,13 +3,15 @@
  *
  * A repeated cell gets recorded results of nested work, and so the cells of that work do not run. Their changes are in the log.
  */
+
 import type { EventOf } from "#core/event.ts";
 import type { NamespaceChange } from "#core/ports/sandbox.ts";
 import { openCommand } from "#core/state.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 import type { Journal } from "./journal.ts";
 import { restoreValue } from "./stored-values.ts";
 
-const PAGE = 500;
+const PAGE_EVENTS = 500;
 
 /** Cells inside nested work such as c7.2, in a part of the log: events with `after` < seq <= `last`. */
 interface Searched {
@@ -24,16 +26,14 @@ interface Searched {
 export async function changesWithin(searched: Searched, journal: Journal): Promise<NamespaceChange | undefined> {
   const { path, after, last, except } = searched;
   const changes: NamespaceChange[] = [];
-  for (let from = after; from < last; ) {
-    const events = await journal.eventsAfter(from, Math.min(PAGE, last - from));
+  for await (const events of readPages(journal.eventsAfter, bySeq, { limit: PAGE_EVENTS, after })) {
     for (const event of events) {
+      if (event.seq > last) break;
       if (event.type !== "namespace-saved" || !event.change) continue;
       const isInside = isWithin(event.callId, path) && !(except !== undefined && isWithin(event.callId, except));
       if (isInside) changes.push(await restoreChange(event.change, journal));
     }
-    const end = events.at(-1)?.seq;
-    if (end === undefined) break;
-    from = end;
+    if ((events.at(-1)?.seq ?? last) >= last) break;
   }
   return changes.length === 0 ? undefined : joinChanges(changes);
 }

@@ -50,7 +50,7 @@ export async function rememberTurn(end: EventOf<"turn-finished">, journal: Journ
 
 async function readTurn(journal: Journal): Promise<readonly RecordedEvent[]> {
   const after = Math.max(journal.state.turnBegan.seq, journal.head - MAX_EVENTS);
-  const pages = readPages((from, limit) => journal.eventsAfter(from, limit), bySeq, { limit: PAGE_EVENTS, after });
+  const pages = readPages(journal.eventsAfter, bySeq, { limit: PAGE_EVENTS, after });
   return (await Array.fromAsync(pages)).flat();
 }
 

@@ -2,9 +2,6 @@
 import type { Price } from "#core/limits.ts";
 import type { Left } from "./allowance.ts";
 
-/** A reply with less room is useless, and is not asked for. Reasoning tokens count. */
-export const LEAST_REPLY_TOKENS = 256;
-
 /** Each reply that was cut off gives later ones this many times the room, up to MAX_GROWTHS times. */
 const GROWTH = 4;
 const MAX_GROWTHS = 3;

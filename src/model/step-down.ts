@@ -4,7 +4,9 @@
  * Searches for a part only if the request contained it, and only in the server's message and `param`, never in an
  * echoed request. A message that names no part can still mean one of them: that is `unnamed`.
  */
+
 import type { OutputMode } from "#core/event.ts";
+import { LEAST_REPLY_TOKENS } from "#core/limits.ts";
 import { collectErrorWords } from "./error-words.ts";
 import type { CapName } from "./reply-cap.ts";
 
@@ -109,7 +111,6 @@ function findToolPart({ toolChoice, strictTools }: SentParts, words: string): Op
 }
 
 const CAP_WORDS = /\bmax_(completion_)?tokens\b/i;
-const LEAST_REPLY_TOKENS = 256;
 const MOST_TOKENS = /(?:at most|less than or equal to|up to|maximum|<=|>|\[1,)[^\d\n]{0,40}?(\d{3,8})/gi;
 
 /** A smaller number in the message is the server's maximum. Otherwise the cap has another name here, or none. */

@@ -56,7 +56,7 @@ export function estimateTokens(text: string): number {
   for (let from = 0; from < text.length; ) {
     const newline = text.indexOf("\n", from);
     const end = newline < 0 ? text.length : newline + 1;
-    cost += from === 0 ? measureText(text.slice(0, end), true) : measureLine(text.slice(from, end));
+    cost += from === 0 ? chargeText(text.slice(0, end), true) : chargeLine(text.slice(from, end));
     from = end;
   }
   return Math.max(Math.ceil(cost), Math.min(text.length, 1));
@@ -67,18 +67,18 @@ const MAX_KEPT_CHARS = 2_000;
 const MAX_KEPT_LINES = 512;
 const costsOfLines = new Map<string, number>();
 
-function measureLine(line: string): number {
-  if (line.length < MIN_KEPT_CHARS || line.length > MAX_KEPT_CHARS) return measureText(line, false);
+function chargeLine(line: string): number {
+  if (line.length < MIN_KEPT_CHARS || line.length > MAX_KEPT_CHARS) return chargeText(line, false);
   const known = costsOfLines.get(line);
   if (known !== undefined) return known;
-  const cost = measureText(line, false);
+  const cost = chargeText(line, false);
   if (costsOfLines.size >= MAX_KEPT_LINES) costsOfLines.clear();
   costsOfLines.set(line, cost);
   return cost;
 }
 
 /** Charges a text as if a line end preceded it, unless `isBeginning`. */
-function measureText(text: string, isBeginning: boolean): number {
+function chargeText(text: string, isBeginning: boolean): number {
   let cost = 0;
   let previous = isBeginning ? -1 : NEWLINE_CODE;
   let kind = isBeginning ? OTHER : NEWLINE;
