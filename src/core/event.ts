@@ -3,7 +3,7 @@
  *
  * The event log is the truth about an agent: its state is a fold over its events, and a process that was killed continues
  * exactly where the log ends. Events are named noun-verb in the past tense, carry plain JSON, and never change once
- * written. A new need gets a new type or, with `upcast`, a new version.
+ * written. A new need gets a new type or a new version.
  *
  * docs/design.md explains the terms: turn, step, call, observation, effect, intent, frame, lease, epoch.
  */
@@ -22,7 +22,7 @@ import type { Origin, SubagentEvent } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
 import type { TurnEvent } from "./turn-event.ts";
 
-/** The version that this code writes; `upcast` turns older versions into it. */
+/** The version that this code reads and writes. */
 export const EVENT_VERSION = 1;
 
 /**

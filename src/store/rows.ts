@@ -11,7 +11,7 @@ import type { LastFileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { type OutsideSource, parseSources, plainSources } from "#core/provenance.ts";
-import { upcast } from "#core/upcast.ts";
+import { checkStoredEvent } from "#core/stored-event.ts";
 import { sha256 } from "./chain.ts";
 import { requireFolder } from "./seal.ts";
 
@@ -73,7 +73,7 @@ export function toAgentRow({ no: _no, headSha: _headSha, seal: _seal, ...row }: 
 }
 
 export function toEvent(agent: string, { seq, data }: EventRecord): RecordedEvent {
-  return upcast(parseJson(data, `event ${seq} of ${agent}`) as Readonly<Record<string, unknown>>);
+  return checkStoredEvent(parseJson(data, `event ${seq} of ${agent}`) as Readonly<Record<string, unknown>>);
 }
 
 export function toInboxRow(agent: string, { key, at, message }: InboxRecord): InboxRow {

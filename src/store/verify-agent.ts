@@ -11,9 +11,9 @@ import { setImmediate } from "node:timers/promises";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { checkStoredEvent } from "#core/stored-event.ts";
 import { folderOf } from "#core/subagents/folder.ts";
 import { isBlobRef } from "#core/text.ts";
-import { upcast } from "#core/upcast.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import { chainLink, chainStart, snapshotSha } from "./chain.ts";
 import { digestOf } from "./commit-rows.ts";
@@ -135,7 +135,7 @@ class LogCheck {
   #fold(event: Partial<RecordedEvent> | undefined): void {
     if (this.#snapshots.size === 0) return;
     try {
-      this.#state = this.#state && event && evolve(this.#state, upcast(event));
+      this.#state = this.#state && event && evolve(this.#state, checkStoredEvent(event));
     } catch {
       // This goald cannot read the event, or the event was changed: the chain check reports a change.
       this.#state = undefined;

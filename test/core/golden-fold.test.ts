@@ -5,7 +5,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import { EVENT_FIELDS } from "#core/event-fields.ts";
 import { evolve } from "#core/evolve.ts";
 import { initialState, STATE_VERSION } from "#core/state.ts";
-import { upcast } from "#core/upcast.ts";
+import { checkStoredEvent } from "#core/stored-event.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 
 const LOG = new URL("../data/every_event.jsonl", import.meta.url);
@@ -13,7 +13,7 @@ const FOLD = new URL("../data/every_event.fold.json", import.meta.url);
 const events = readFileSync(LOG, "utf8")
   .trimEnd()
   .split("\n")
-  .map((line) => upcast(JSON.parse(line)));
+  .map((line) => checkStoredEvent(JSON.parse(line)));
 
 interface Fold {
   readonly stateVersion: number;

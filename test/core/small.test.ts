@@ -4,8 +4,8 @@ import { defineCommand, fail, succeed, wait } from "#core/command.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { isRisky, judge } from "#core/policy.ts";
+import { checkStoredEvent } from "#core/stored-event.ts";
 import { clip, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
-import { upcast } from "#core/upcast.ts";
 import { created, FACTS, finished, log, observed, requested } from "../helpers/events.ts";
 
 describe("policy", () => {
@@ -89,18 +89,10 @@ describe("text", () => {
   });
 });
 
-describe("upcast", () => {
+describe("a stored event", () => {
   const [event] = log(created());
-  it("leaves events of the current version unchanged", () => {
-    expect(upcast(event as never)).toBe(event);
-  });
-  it("converts an old event step by step", () => {
-    const steps = {
-      1: ({ label, ...rest }: Record<string, unknown>) => ({ ...rest, name: label }),
-      2: (old: Record<string, unknown>) => ({ ...old, role: "r" }),
-    };
-    const type = "agent-created";
-    expect(upcast({ v: 1, type, label: "Foo" }, steps, 3)).toEqual({ v: 3, type, name: "Foo", role: "r" });
+  it("of the current version is accepted as it is", () => {
+    expect(checkStoredEvent(event as never)).toBe(event);
   });
   it.each([
     ["an event of a newer version", { v: 99 }, "GOALD_STORE_TOO_NEW"],
@@ -110,18 +102,15 @@ describe("upcast", () => {
     ["an event of a type that a newer goald writes", { v: 1, type: "agent-promoted" }, "GOALD_STORE_TOO_NEW"],
     ["a type that every object inherits", { v: 1, type: "toString" }, "GOALD_STORE_TOO_NEW"],
   ])("rejects %s", (_title, stored, code) => {
-    expect(() => upcast(stored)).toThrow(expect.objectContaining({ code }));
+    expect(() => checkStoredEvent(stored)).toThrow(expect.objectContaining({ code }));
   });
   it("names the unknown type, its event and what to do", () => {
-    expect(() => upcast({ v: 1, type: "agent-promoted", seq: 7 })).toThrow(
+    expect(() => checkStoredEvent({ v: 1, type: "agent-promoted", seq: 7 })).toThrow(
       expect.objectContaining({
         message: expect.stringMatching(/"agent-promoted" \(event 7\)/),
         hint: expect.stringContaining("a newer one"),
       }),
     );
-  });
-  it("rejects a version for which a conversion step is missing", () => {
-    expect(() => upcast({ v: 1 }, {}, 2)).toThrow(/from event version 1 to 2/);
   });
 });
 
