@@ -4,7 +4,9 @@
  * git works in a private folder outside the workspace. The complete folder is checked and moved into place in one step.
  * After a crash it is therefore whole or missing, and its git configuration names its origin.
  */
+
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
+import { joinNames } from "#core/text.ts";
 import { judgeTree } from "#core/what-others-run.ts";
 
 /** Files named per kind. */
@@ -86,10 +88,7 @@ async function describeOthersRun(workspace: Workspace, path: string): Promise<re
     paths = [];
   }
   judge(paths);
-  return [...asked].map(([says, found]) => {
-    const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
-    return `Of ${found.slice(0, MAX_NAMED).join(", ")}${more}: ${says}.`;
-  });
+  return [...asked].map(([says, found]) => `Of ${joinNames(found, MAX_NAMED)}: ${says}.`);
 }
 
 /** True also for an empty folder. */

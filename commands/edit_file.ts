@@ -5,9 +5,11 @@
  * the edit happens exactly once, and an edit by somebody else is not overwritten. A miss changes nothing and shows the
  * most similar lines.
  */
+
 import { hash } from "node:crypto";
 import { defineCommand, fail, type Probe, succeed, type Workspace } from "#core/command.ts";
-import { countNoun } from "#core/text.ts";
+import { countNoun, joinNames } from "#core/text.ts";
+import { isBinary } from "#util/media-format.ts";
 import { findNearLines, nameDifference } from "#util/near-text.ts";
 import { countLineEnds, countLines, type LineSpan, numberLines, widenSpan } from "#util/number-lines.ts";
 import { findText, replaceText, type TextEdit } from "#util/replace-text.ts";
@@ -19,8 +21,6 @@ interface Prepared {
 }
 /** The workspace reads at most this many bytes at once, so a larger file cannot be restored. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
-/** A NUL byte in this many first bytes marks a binary file, as in git. */
-const BINARY_BYTES = 8000;
 const MAX_SHOWN_LINES = 40;
 const MAX_LISTED = 20;
 /** Lines shown before and after a changed place. */
@@ -100,8 +100,7 @@ async function readText(workspace: Workspace, file: string): Promise<Uint8Array 
   if (!found)
     return `There is no file ${JSON.stringify(file)}. write_to_file makes a new one; search_files shows what there is.`;
   const content = await workspace.read(file);
-  if (content.subarray(0, BINARY_BYTES).includes(0))
-    return `${found.path} holds binary data, which edit_file does not change.`;
+  if (isBinary(content)) return `${found.path} holds binary data, which edit_file does not change.`;
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(content);
     return content;
@@ -162,9 +161,7 @@ function spansOf(content: Uint8Array, places: readonly number[], bytes: number):
 
 function listLines(spans: readonly LineSpan[]): string {
   const lines = [...new Set(spans.map(({ firstLine }) => firstLine))];
-  const shown = lines.slice(0, MAX_LISTED).join(", ");
-  const more = lines.length > MAX_LISTED ? ` and ${lines.length - MAX_LISTED} more` : "";
-  return `${lines.length === 1 ? "line" : "lines"} ${shown}${more}`;
+  return `${lines.length === 1 ? "line" : "lines"} ${joinNames(lines.map(String), MAX_LISTED)}`;
 }
 
 function describeMiss(path: string, content: Uint8Array, args: EditArgs, missed: Missed): string {

@@ -7,7 +7,7 @@
 import type { Observation } from "#core/call.ts";
 import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
 import { formatSize } from "#core/text.ts";
-import { readImageFacts } from "#util/media-format.ts";
+import { isBinary, readImageFacts } from "#util/media-format.ts";
 
 /** About 4,500 tokens; longer results would be spilled to a file. */
 const MAX_CHARS = 18_000;
@@ -19,8 +19,6 @@ const PIECE_BYTES = 1024 * 1024;
 const NEWLINE = 10;
 /** Large enough to find the size of a picture behind the notes of a camera. */
 const HEADER_BYTES = 256 * 1024;
-/** A NUL byte in this many first bytes marks a binary file, as in git. */
-const BINARY_BYTES = 8000;
 
 export default defineCommand({
   name: "read_file",
@@ -90,7 +88,7 @@ async function scanLines(
     signal.throwIfAborted();
     const piece = await workspace.read(file, { offset, length: PIECE_BYTES });
     if (piece.length === 0) break;
-    if (offset === 0 && piece.subarray(0, BINARY_BYTES).includes(0)) return "binary";
+    if (offset === 0 && isBinary(piece)) return "binary";
     for (let start = 0; start < piece.length; ) {
       const end = piece.indexOf(NEWLINE, start);
       const next = end < 0 ? piece.length : end + 1;

@@ -4,16 +4,17 @@
  * Files, bytes, results and the length of the answer are limited; the answer names the limit that ended the search. Links
  * are not followed. Hidden folders and goald's own are skipped unless the directory is inside them.
  */
+
 import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
 import { countNoun, formatSize } from "#core/text.ts";
 import { createFileTree, type FileTree } from "#util/file-tree.ts";
+import { isBinary } from "#util/media-format.ts";
 
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MAX_ALL_BYTES = 128 * 1024 * 1024;
 const MAX_CHARS = 16_000;
 const DEFAULT_LIMIT = 100;
-const BINARY_BYTES = 8000;
 /** Characters of a line shown around a match. */
 const EXCERPT_CHARS = 200;
 
@@ -171,7 +172,7 @@ async function searchFile(
   search: FileSearch,
 ): Promise<Iterable<LineMatch>> {
   const bytes = size > MAX_FILE_BYTES ? undefined : await readQuietly(workspace, path);
-  if (!bytes || bytes.subarray(0, BINARY_BYTES).includes(0)) {
+  if (!bytes || isBinary(bytes)) {
     search.skipped += 1;
     return [];
   }

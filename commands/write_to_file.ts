@@ -4,9 +4,11 @@
  * The new content is renamed into place, so a second run has the same result. The old content is first kept in the file
  * history.
  */
+
 import { hash } from "node:crypto";
 import { clearUnkept, defineCommand, type KeptFile, keepFile, succeed } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
+import { countLines } from "#util/number-lines.ts";
 
 export default defineCommand({
   name: "write_to_file",
@@ -36,7 +38,7 @@ export default defineCommand({
     await workspace.write(file, text);
     const written = await workspace.stat(file);
     const path = written?.path ?? file;
-    const size = `${countNoun(countLines(text), "line")}, ${countNoun(written?.bytes ?? 0, "byte")}`;
+    const size = `${countNoun(countLines(Buffer.from(text)), "line")}, ${countNoun(written?.bytes ?? 0, "byte")}`;
     return succeed(`Wrote ${path} (${size}); ${describeReplaced(before, text)}.`, { artifacts: [path], value: path });
   },
 });
@@ -48,7 +50,3 @@ function describeReplaced(before: KeptFile | null, text: string): string {
     return "it held exactly this text already";
   return `it replaced ${countNoun(before.bytes, "byte")}`;
 }
-
-/** Counts a last line without a line end too. */
-const countLines = (text: string): number =>
-  text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0);

@@ -1,4 +1,5 @@
 /** cells.ts -- cells of code: which commands run them, what a namespace leaves in the state, and when they fail too often. Pure. */
+
 import type { ReplyForm } from "./agent-settings.ts";
 import type { CommandCall, Observation } from "./call.ts";
 import type { EventOf, OutputMode } from "./event.ts";
@@ -6,6 +7,7 @@ import { type At, inFrame, putCall } from "./fold.ts";
 import type { ActionForm, Frame } from "./frame.ts";
 import type { OutsideSource } from "./provenance.ts";
 import { type AgentState, openCommand } from "./state.ts";
+import { joinNames } from "./text.ts";
 
 /** The command that the code of a reply calls. */
 export const RUN_CODE = "run_code";
@@ -23,8 +25,7 @@ export const SAVES_FILES = "save_files";
 export function describeSaved({ name, args }: CommandCall): string | undefined {
   if (name !== SAVES_FILES || !Array.isArray(args.files)) return undefined;
   const paths = args.files.map((file) => String(Object(file).path));
-  const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
-  return `${paths.slice(0, MAX_NAMED).join(", ")}${more}`;
+  return joinNames(paths, MAX_NAMED);
 }
 const MAX_NAMED = 5;
 

@@ -11,7 +11,7 @@ import { describeResult } from "./goal-check.ts";
 import { type PlanTask, unfinishedTasks } from "./plan.ts";
 import type { AgentState } from "./state.ts";
 import type { ChildAccount } from "./subagents/subagent-event.ts";
-import { oneLine } from "./text.ts";
+import { joinNames, oneLine } from "./text.ts";
 
 export const MAX_REFUSALS = 3;
 const WAIT_AT = 2;
@@ -52,10 +52,8 @@ function refuseForPlan(state: AgentState): Refusal | undefined {
 /** Empty when each task is verified or abandoned, and when there is no plan. */
 function nameUnfinished(state: AgentState): string {
   const unfinished = unfinishedTasks(planOf(state) ?? FINISHED);
-  const named = unfinished
-    .slice(0, MAX_NAMED)
-    .map(({ id, task }) => `${id} ${JSON.stringify(oneLine(task.goal, 80))} (${task.state})`);
-  return named.join(", ") + (unfinished.length > MAX_NAMED ? `, and ${unfinished.length - MAX_NAMED} more` : "");
+  const named = unfinished.map(({ id, task }) => `${id} ${JSON.stringify(oneLine(task.goal, 80))} (${task.state})`);
+  return joinNames(named, MAX_NAMED);
 }
 const FINISHED: PlanTask = { goal: "", state: "verified", subtasks: [] };
 

@@ -5,7 +5,7 @@ import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS, TOO_DEEP } f
 import { fail, succeed } from "#core/command.ts";
 import type { Frame } from "#core/frame.ts";
 import type { CellOutcome, CellProblem, LostName } from "#core/ports/sandbox.ts";
-import { countNoun, oneLine } from "#core/text.ts";
+import { joinNames, oneLine } from "#core/text.ts";
 import { hintFor } from "./cell-hint.ts";
 import type { SavedFiles } from "./cell-host.ts";
 import type { CommandSet } from "./command-set.ts";
@@ -79,21 +79,16 @@ const printed = ({ output }: CellOutcome): readonly string[] =>
 
 function describeFiles({ paths, notes }: SavedFiles): readonly string[] {
   const pictures = [...paths].filter((path) => PICTURE.test(path));
-  return [...(pictures.length > 0 ? [`Pictures: ${nameSome(pictures)}.`] : []), ...new Set(notes)];
+  return [...(pictures.length > 0 ? [`Pictures: ${joinNames(pictures, MAX_NAMED)}.`] : []), ...new Set(notes)];
 }
 
 const describeGone = ({ gone }: CellOutcome): readonly string[] =>
-  gone ? [`Your variables could not be loaded and are gone: ${nameSome(gone)}.`] : [];
+  gone ? [`Your variables could not be loaded and are gone: ${joinNames(gone, MAX_NAMED)}.`] : [];
 
 /** Only names that are newly lost. */
 function describeLost({ lost }: CellOutcome, before: readonly LostName[]): readonly string[] {
   const fresh = lost.filter(({ name }) => !before.some((one) => one.name === name));
   if (fresh.length === 0) return [];
   const named = fresh.map(({ name, reason }) => `${name} (${reason})`);
-  return [`Not kept after this process ends: ${nameSome(named)}.`];
-}
-
-function nameSome(names: readonly string[]): string {
-  const more = names.length > MAX_NAMED ? ` and ${countNoun(names.length - MAX_NAMED, "other")}` : "";
-  return names.slice(0, MAX_NAMED).join(", ") + more;
+  return [`Not kept after this process ends: ${joinNames(named, MAX_NAMED)}.`];
 }

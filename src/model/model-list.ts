@@ -2,6 +2,7 @@
  * model-list.ts -- reads the model names that `GET <base>/models` offers. They are for a person to choose from; goald
  * itself needs none.
  */
+import { joinNames } from "#core/text.ts";
 import { type ConfiguredHttp, parseBaseUrl } from "./model-server.ts";
 
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
@@ -47,8 +48,5 @@ const isModelName = (name: unknown): name is string =>
   typeof name === "string" && name !== "" && name.length <= MAX_MODEL_NAME_CHARS;
 
 /** Returns the first names as text for a sentence. */
-export function listNames(names: readonly string[]): string {
-  if (names.length === 0) return "(none yet)";
-  const more = names.length > OFFERED_NAMES ? ` and ${names.length - OFFERED_NAMES} more` : "";
-  return names.slice(0, OFFERED_NAMES).join(", ") + more;
-}
+export const listNames = (names: readonly string[]): string =>
+  names.length === 0 ? "(none yet)" : joinNames(names, OFFERED_NAMES);

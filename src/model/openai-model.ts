@@ -18,14 +18,7 @@ import { mergeIntoTurns } from "./in-turns.ts";
 import { listModels, listNames } from "./model-list.ts";
 import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";
 import { readModelAnswer } from "./read-answer.ts";
-import {
-  type CapName,
-  countLeastTokens,
-  describeExcess,
-  noteExcess,
-  type OverCapError,
-  withMargin,
-} from "./reply-cap.ts";
+import { type CapName, describeExcess, leastTokens, noteExcess, type OverCapError, withMargin } from "./reply-cap.ts";
 import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
 import { cutAtStop } from "./stop-text.ts";
 import { createTermsKeeper } from "./terms.ts";
@@ -93,7 +86,7 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
         await terms.taken(model);
         const usage = noteExcess(whole.usage, sent.cap);
         const answer = { ...cutAtStop(whole, request.stop), usage };
-        const tokens = usage?.outputTokens ?? Math.ceil(countLeastTokens(whole.text));
+        const tokens = usage?.outputTokens ?? Math.ceil(leastTokens(whole.text));
         if (tokens <= maxTokens) return answer;
         const isChanged = await learnIgnored(model, sent);
         const capIgnored = describeExcess(tokens, usage, { ...request, ...sent }, asked);

@@ -68,8 +68,8 @@ export function createReplyMeter(maxTokens: number): ReplyMeter {
   let tokens = 0;
   return {
     add: (delta, isOutput) => {
-      const reasoning = REASONING.map((name) => countLeastTokensIn(delta[name]));
-      const others = [delta.content, delta.refusal, delta.tool_calls, delta.function_call].map(countLeastTokensIn);
+      const reasoning = REASONING.map((name) => leastTokensIn(delta[name]));
+      const others = [delta.content, delta.refusal, delta.tool_calls, delta.function_call].map(leastTokensIn);
       const added = Math.max(...reasoning) + others.reduce((sum, each) => sum + each, 0);
       tokens += added;
       if (added > 0 || isOutput) pieces++;
@@ -85,11 +85,11 @@ export function createReplyMeter(maxTokens: number): ReplyMeter {
 /** Members that hold text of the model. Ids, types and names of tools are left out. */
 const TEXTS: ReadonlySet<string> = new Set(["text", "arguments", "function", "content", "summary"]);
 
-function countLeastTokensIn(value: unknown): number {
-  if (typeof value === "string") return countLeastTokens(value);
-  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + countLeastTokensIn(each), 0);
+function leastTokensIn(value: unknown): number {
+  if (typeof value === "string") return leastTokens(value);
+  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + leastTokensIn(each), 0);
   if (!isRecord(value)) return 0;
-  return Object.entries(value).reduce((sum, [name, each]) => sum + (TEXTS.has(name) ? countLeastTokensIn(each) : 0), 0);
+  return Object.entries(value).reduce((sum, [name, each]) => sum + (TEXTS.has(name) ? leastTokensIn(each) : 0), 0);
 }
 
 /** White space that is longer than the gap between two words. */
@@ -97,7 +97,7 @@ const BLANKS = /\s{2,}/g;
 const IDEOGRAPHS = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g;
 
 /** The fewest tokens that a text can have. */
-export function countLeastTokens(text: string): number {
+export function leastTokens(text: string): number {
   const ideographs = text.match(IDEOGRAPHS)?.length ?? 0;
   const blanks = text.match(BLANKS)?.join("").length ?? 0;
   return (text.length - ideographs - blanks) / 8 + ideographs / 2.5 + blanks / 128;

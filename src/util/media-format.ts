@@ -96,3 +96,7 @@ function isMp3Frame([first = 0, second = 0, third = 0]: Uint8Array): boolean {
   const isSync = first === 0xff && second >> 5 === 7;
   return isSync && version !== 1 && layer === LAYER_3 && bitRate !== 0 && bitRate !== 15 && samplingRate !== 3;
 }
+
+/** A NUL byte in this many first bytes marks a binary file, as in git. */
+const BINARY_BYTES = 8000;
+export const isBinary = (content: Uint8Array): boolean => content.subarray(0, BINARY_BYTES).includes(0);

@@ -128,7 +128,7 @@ describe("edit_file refuses, changes nothing, and says why", () => {
       "more places than expected",
       "x\nx\ny x",
       { old: "x", new: "b" },
-      "`old` occurs 3 times in a.txt, not once: lines 1, 2, 3. Nothing was changed: give more of the text around the place that you mean, or count 3 to change all.",
+      "`old` occurs 3 times in a.txt, not once: lines 1, 2 and 3. Nothing was changed: give more of the text around the place that you mean, or count 3 to change all.",
     ],
     [
       "fewer places than expected",

@@ -101,7 +101,7 @@ describe("the result of a cell", () => {
       },
     });
     const [, died, next] = await textsOf(loop);
-    expect(died).toContain("Your variables could not be loaded and are gone: x, y.");
+    expect(died).toContain("Your variables could not be loaded and are gone: x and y.");
     expect(died).not.toContain("The names are those from before");
     expect(next).toBe("[]");
   });

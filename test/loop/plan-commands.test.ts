@@ -205,9 +205,9 @@ describe("an agent with a plan", () => {
       END,
     ]);
     expect(results[2]).toMatch(
-      /^denied .*: 0 "Count to twelve" \(open\), 0\.0 "a" \(open\), 0\.0\.0 "a0" \(completed\), 0\.0\.1 "a1" \(open\)\. /,
+      /^denied .*: 0 "Count to twelve" \(open\), 0\.0 "a" \(open\), 0\.0\.0 "a0" \(completed\) and 0\.0\.1 "a1" \(open\)\. /,
     );
-    expect(results[5]).toMatch(/: 0 "Count to twelve" \(open\), 0\.0 "a" \(open\)\. /);
+    expect(results[5]).toMatch(/: 0 "Count to twelve" \(open\) and 0\.0 "a" \(open\)\. /);
     expect(results[5]).toMatch(/set each to verified with modify_task, once you have checked it, or to abandoned\.$/);
     expect(isFinished(state)).toBe(true);
   });
