@@ -12,7 +12,7 @@ import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
 import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
-import { chooseIndex } from "#memory/vectors/choose-index.ts";
+import { chooseIndex } from "#memory/vectors/hnsw-index.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";

@@ -2,7 +2,7 @@
  * public-url.ts -- decides by its text whether an address may be requested, before any name is resolved.
  *
  * Parses it once, with the parser whose result is connected to (WHATWG), and refuses text that two parsers could read
- * differently. guarded-connect.ts then checks the resolved addresses.
+ * differently. public-door.ts then checks the resolved addresses.
  */
 import { GoaldError } from "#core/errors.ts";
 import { isMetadataName, isNeverAllowed, isPrivateName, isPublicAddress, parseLiteral } from "./public-address.ts";

@@ -1,6 +1,5 @@
 /** running-cell.ts -- one cell that runs: its host, and its times for loading the namespace, for the code, and for saving. */
 import type { Cell, CellHost, CellProblem } from "#core/ports/sandbox.ts";
-import { CellClock } from "./cell-clock.ts";
 import { loadingProblem, savingProblem, timeoutProblem } from "./cell-problems.ts";
 import { MAX_LOADING_MS, MAX_SAVING_MS } from "./protocol.ts";
 
@@ -53,5 +52,44 @@ export class RunningCell {
 
   get #codeLimitMs(): number {
     return this.cell.timeLimitMs + GRACE_MS;
+  }
+}
+
+class CellClock {
+  readonly #onLimit: () => void;
+  #leftMs: number;
+  #usedMs = 0;
+  #since: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limitMs: number, onLimit: () => void) {
+    this.#leftMs = limitMs;
+    this.#onLimit = onLimit;
+  }
+
+  get usedMs(): number {
+    return this.#usedMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
+  }
+
+  start(): void {
+    if (this.#since !== undefined) return;
+    this.#since = performance.now();
+    this.#timer = setTimeout(this.#onLimit, Math.max(0, this.#leftMs));
+  }
+
+  stop(): void {
+    if (this.#since === undefined) return;
+    clearTimeout(this.#timer);
+    const passedMs = performance.now() - this.#since;
+    this.#since = undefined;
+    this.#usedMs += passedMs;
+    this.#leftMs -= passedMs;
+  }
+
+  /** The clock goes on with another limit. */
+  replaceLimit(limitMs: number): void {
+    this.stop();
+    this.#leftMs = limitMs;
+    this.start();
   }
 }

@@ -6,7 +6,6 @@
  * people. Throws GOALD_STORE_DAMAGED when the source's chain breaks up to that head. Blobs are shared. The fork's epoch is at
  * least the highest in its log, so every open intent counts as interrupted.
  */
-
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Fork } from "#core/ports/agent.ts";
@@ -17,8 +16,8 @@ import type { NoteHead } from "./anchor.ts";
 import { chainStart } from "./chain.ts";
 import { digestOf, FILE_COLUMNS, readFileVersions, readMemories } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
+import { openFactMarks } from "./facts.ts";
 import { throwNoAgent } from "./failure.ts";
-import { openForkMemories } from "./fork-memories.ts";
 import { openChain } from "./load.ts";
 import type { EventLog } from "./log.ts";
 import { NEXT_AGENT } from "./remove.ts";
@@ -130,5 +129,38 @@ function forkQueries(database: DatabaseSync) {
       `INSERT INTO file_version (agent_no, ${file})
        SELECT ?1, ${file} FROM file_version WHERE agent_no = ?2 AND seq <= ?3 ORDER BY seq, ordinal`,
     ),
+  };
+}
+
+interface ForkTarget {
+  readonly no: number;
+  readonly id: string;
+  readonly sourceNo: number;
+  readonly head: number;
+}
+
+/**
+ * Copies the memory of an agent to its fork.
+ *
+ * The fork gets the rows of the copied events, and all that people added or changed, whenever they did it: a memory that was
+ * corrected or forgotten must not come back in a fork.
+ */
+function openForkMemories(database: DatabaseSync): (place: ForkTarget) => void {
+  const markFacts = openFactMarks(database);
+  const plain =
+    "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, fact_key, pinned, forgotten, corrected";
+  // Names of rows that people added begin with "+", other names with the number of their event.
+  const nameIfCopied = (name: string): string =>
+    `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
+  const copy = prepare(
+    database,
+    `INSERT INTO memory (agent_no, change, namespace, seq, supersedes, superseded_by, ${plain}, embedder, vector)
+     SELECT ?1, row_number() OVER (ORDER BY row.change), ?2, min(row.seq, ?4),
+       ${nameIfCopied("supersedes")}, ${nameIfCopied("superseded_by")}, ${plain}, embedder, vector
+     FROM memory AS row WHERE row.agent_no = ?3 AND (row.ordinal IS NULL OR row.seq <= ?4) ORDER BY row.change`,
+  );
+  return ({ no, id, sourceNo, head }) => {
+    copy.run(no, id, sourceNo, head);
+    markFacts(no);
   };
 }

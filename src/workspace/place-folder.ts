@@ -7,13 +7,14 @@
  * the next call removes it.
  */
 import { randomBytes } from "node:crypto";
-import { constants as flags, lstatSync, mkdirSync, renameSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { constants as flags, lstatSync, mkdirSync, renameSync, type Stats } from "node:fs";
+import { lstat, mkdtemp, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { GoaldError } from "#core/errors.ts";
+import { isOfVersionControl, isRepository } from "#core/what-others-run.ts";
 import { codeOf, fileError, withFileErrors } from "./file-errors.ts";
-import { type FolderContent, inspectFolder } from "./inspect-folder.ts";
 import { OpenFile } from "./open-file.ts";
-import { quotePath, refused, temporaryName } from "./path-rules.ts";
+import { isOwn, isTemporary, quotePath, refused, temporaryName } from "./path-rules.ts";
 import { refuseNewRepository } from "./refuse-repository.ts";
 import { removeQuietly, sweepOnce, unfinished } from "./replace-file.ts";
 import { type Anchor, type FilePlace, type OpenFolder, openFolder, SAFE_OPEN } from "./resolve-path.ts";
@@ -157,3 +158,74 @@ function refuseTaken({ found, path }: Pick<FilePlace, "found" | "path">): void {
       "Name a folder that does not exist yet, such as one more below it.",
     );
 }
+
+/** Paths relative to the inspected folder. A folder comes before what is in it. */
+interface FolderContent {
+  readonly folders: readonly string[];
+  readonly files: readonly string[];
+}
+
+/** Number of concurrent lstat calls. */
+const CONCURRENCY = 32;
+/** goald writes this folder of a clone itself. */
+const OWN_REPOSITORY = /^\.git(?:\/|$)/;
+
+/**
+ * `path` is the future place of the folder in the workspace. Throws GOALD_PATH_REFUSED and GOALD_FILE.
+ *
+ * It may contain folders and plain files with one name. Links, devices and pipes are refused, as are hard links, whose
+ * other name may be anywhere, names that are not text, and what version control would take for its own: settings there
+ * name programs, which run when a person calls it there.
+ */
+async function inspectFolder(root: string, path: string, anchor: Anchor): Promise<FolderContent> {
+  const folders: string[] = [];
+  const files: string[] = [];
+  const ahead = [""];
+  for (let inner = ahead.pop(); inner !== undefined; inner = ahead.pop()) {
+    if (inner !== "") folders.push(inner);
+    await using folder = await openFolder(root, inner, "read", anchor);
+    if (!folder) throw refuseEntry(inner, "vanished while it was checked");
+    const entries = await readdir(folder.self, { withFileTypes: true });
+    refuseRepository(
+      inner,
+      entries.map(({ name }) => name),
+    );
+    for (let from = 0; from < entries.length; from += CONCURRENCY) {
+      const some = entries.slice(from, from + CONCURRENCY).map(async (entry) => {
+        const inside = inner === "" ? entry.name : `${inner}/${entry.name}`;
+        refuseName(inside, entry.name, path);
+        if (entry.isDirectory()) return ahead.push(inside);
+        requirePlain(await lstat(folder.at(entry.name)), inside);
+        return files.push(inside);
+      });
+      await Promise.all(some);
+    }
+  }
+  return { folders, files };
+}
+
+function refuseRepository(folder: string, names: readonly string[]): void {
+  if (!OWN_REPOSITORY.test(folder) && isRepository(names))
+    throw refuseEntry(folder || ".", "is a folder that git takes for a repository, and a setting there runs programs");
+}
+
+function refuseName(inside: string, name: string, place: string): void {
+  // The character replaces bytes that are not UTF-8.
+  if (name.includes("\ufffd")) throw refuseEntry(inside, "has a name that is not text");
+  if (OWN_REPOSITORY.test(inside)) return;
+  if (isOfVersionControl(name)) throw refuseEntry(inside, "is for version control, which runs programs named there");
+  if (isTemporary(name) || isOwn(`${place}/${inside}`)) throw refuseEntry(inside, "has a name that goald keeps");
+}
+
+function requirePlain(stats: Stats, inside: string): void {
+  if (stats.isSymbolicLink()) throw refuseEntry(inside, "is a link");
+  if (!stats.isFile()) throw refuseEntry(inside, "is a pipe, socket or device");
+  if (stats.nlink > 1) throw refuseEntry(inside, "has a second name (a hard link), which may be anywhere");
+}
+
+/** Others chose the name of the entry. */
+const refuseEntry = (inside: string, problem: string): GoaldError =>
+  new GoaldError("GOALD_PATH_REFUSED", `Something in the new folder ${problem}. Nothing of it was kept.`, {
+    hint: "Use another source.",
+    words: quotePath(inside),
+  });

@@ -1,7 +1,7 @@
 /**
  * pinecone-client.ts -- calls Pinecone through its own client, which is loaded on first use.
  *
- * The client takes our fetch, so every request uses the configured HTTP door. Its retries are off; circuit-breaker.ts
+ * The client takes our fetch, so every request uses the configured HTTP door. Its retries are off; pinecone-connection.ts
  * decides about retries. Each call creates a client (0.05 ms) with its own time limit and reads the raw answer, because
  * the client drops sequence numbers and the metric. Errors say what a person can do and never hold the key.
  */

@@ -4,9 +4,10 @@
  * No method rejects because of Pinecone: a call that failed or was not made returns undefined. An index that cannot take
  * the embedder's vectors is reported once, with the setting to change, and never called.
  */
+import { toError } from "#core/errors.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { RemoteRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
-import { CircuitBreaker, type CircuitBreakerParts } from "./circuit-breaker.ts";
 import type { IndexFacts, PineconeMatch, SequenceNumber } from "./pinecone-answers.ts";
 import type { PineconeClient } from "./pinecone-client.ts";
 import type { PineconeError } from "./pinecone-errors.ts";
@@ -140,4 +141,65 @@ function findMismatch({ dimension, metric, vectorType }: IndexFacts, dimensions:
   if (dimension !== dimensions)
     return `Memory is searched locally: the Pinecone index takes vectors of ${dimension} dimensions, the embedder makes ${dimensions}. Create an index of ${dimensions} dimensions and set PINECONE_INDEX, or set EMBEDDING_MODEL to a model of ${dimension} dimensions.`;
   return undefined;
+}
+
+interface CircuitBreakerParts {
+  readonly clock: Pick<Clock, "now">;
+  report(sentence: string): void;
+}
+
+/** Doubled at each further failure. */
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 60_000;
+const LASTING_PAUSE_MS = 10 * 60_000;
+
+/**
+ * Decides whether Pinecone is called: after a failure it is left alone for 1 s, then 2, 4, up to 60 s.
+ *
+ * A lasting failure pauses for 10 minutes, a server may ask for a longer pause. While calls fail, one at a time is let
+ * through to test the server. The outage and its end are reported once each.
+ */
+class CircuitBreaker {
+  readonly #parts: CircuitBreakerParts;
+  #failures = 0;
+  #notBeforeMs = 0;
+  /** A call that tests a failed server is under way; other calls are turned away. */
+  #isTesting = false;
+
+  constructor(parts: CircuitBreakerParts) {
+    this.#parts = parts;
+  }
+
+  /** Time until the next call is let through. */
+  get pauseMs(): number {
+    return Math.min(LASTING_PAUSE_MS, Math.max(0, this.#notBeforeMs - this.#parts.clock.now().getTime()));
+  }
+
+  /** Returns undefined when the call failed or was not made. */
+  async attempt<T>(act: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
+    if (this.pauseMs > 0 || this.#isTesting) return undefined;
+    const failures = this.#failures;
+    this.#isTesting = failures > 0;
+    try {
+      const value = await act();
+      if (this.#failures > 0)
+        this.#parts.report("Pinecone answers again. Memory is searched there, and unsent rows are sent.");
+      this.#failures = 0;
+      return { value };
+    } catch (error) {
+      // Calls that were made together fail once.
+      if (this.#failures === failures) this.#backOff(toError(error) as PineconeError);
+      return undefined;
+    } finally {
+      this.#isTesting = false;
+    }
+  }
+
+  #backOff({ isLasting = false, afterMs = null, message, hint = "" }: PineconeError): void {
+    const { clock, report } = this.#parts;
+    const pauseMs = isLasting ? LASTING_PAUSE_MS : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
+    this.#notBeforeMs = clock.now().getTime() + Math.max(pauseMs, Math.min(afterMs ?? 0, LASTING_PAUSE_MS));
+    if (this.#failures === 0) report(`Memory is searched locally for now: ${message} ${hint}`.trimEnd());
+    this.#failures++;
+  }
 }

@@ -3,16 +3,12 @@ declare module "hnswlib-node" {
   export class HierarchicalNSW {
     constructor(space: "l2" | "ip" | "cosine", dimensions: number);
     initIndex(maxElements: number, links: number, constructionEf: number, seed: number): void;
-    readIndexSync(path: string): void;
-    writeIndexSync(path: string): void;
     resizeIndex(maxElements: number): void;
     addPoint(vector: number[], label: number): void;
     markDelete(label: number): void;
-    unmarkDelete(label: number): void;
     setEf(ef: number): void;
     searchKnn(query: number[], count: number): { readonly neighbors: number[]; readonly distances: number[] };
     getMaxElements(): number;
-    getCurrentCount(): number;
   }
   const library: { readonly HierarchicalNSW: typeof HierarchicalNSW };
   export default library;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { excerptOf } from "#memory/recall/excerpt.ts";
 import { queryParts } from "#memory/recall/query-parts.ts";
+import { excerptOf } from "#memory/recall/read-rows.ts";
 
 /** The stretches that are shown, joined. */
 const excerptIn = (text: string, parts: Parameters<typeof excerptOf>[1]): string | undefined =>

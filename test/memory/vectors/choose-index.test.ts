@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import type { IndexedRows, IndexScope } from "#core/ports/vectors.ts";
-import { chooseIndex } from "#memory/vectors/choose-index.ts";
-import { HnswIndex } from "#memory/vectors/hnsw-index.ts";
+import { chooseIndex, HnswIndex } from "#memory/vectors/hnsw-index.ts";
 import { memoryFolder, removeIndexes, removeStrayIndexes } from "#memory/vectors/index-folders.ts";
 import { clusteredVectors } from "../../helpers/random-vectors.ts";
 

@@ -227,7 +227,7 @@ describe("a machine without hnswlib-node", () => {
     const program = join(folder, "ask.ts");
     await writeFile(
       program,
-      `import { openGraphIndexes } from "#memory/vectors/choose-index.ts";
+      `import { openGraphIndexes } from "#memory/vectors/hnsw-index.ts";
        const reports: string[] = [];
        const open = openGraphIndexes((problem) => reports.push(problem), () => 1);
        const index = open({ namespace: "foo", embedder: "e", dimensions: 2 });
