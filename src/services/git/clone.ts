@@ -10,14 +10,19 @@ import { GoaldError } from "#core/errors.ts";
 import type { Cloned, Repositories } from "#core/services.ts";
 import type { Tunnel, TunnelTarget } from "#http/tunnel.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
-import { explainGit, isTooLargeFile, repositoryHasTooManyFiles, repositoryTooLarge } from "./git-errors.ts";
+import {
+  cloneTookTooLong,
+  explainGit,
+  isTooLargeFile,
+  repositoryHasTooManyFiles,
+  repositoryTooLarge,
+} from "./git-errors.ts";
 import { cloneArgs, type GitRoute, type Guard, guardArgs, guardEnvironment } from "./git-guard.ts";
 import { type GitEnd, type GitRun, runGit } from "./git-process.ts";
 import { createTreeTally, measureFolderBytes, type TreeTally } from "./measure.ts";
 import { prepareCheckout, settleRepository } from "./own-repository.ts";
 import { type AddressRules, judgeAddresses, pinAddresses } from "./pin-address.ts";
 import { type RepositoryUrl, readOrigins, readRepositoryUrl } from "./repository-url.ts";
-import { type CloneLimits, type FolderWatch, watchFolder } from "./watch-folder.ts";
 
 export interface RepositoriesParts extends AddressRules {
   /** Absolute path of the git program. */
@@ -202,4 +207,44 @@ async function requireVersion({ git, environment, findCage }: RepositoriesParts)
         outside: [],
       },
     );
+}
+
+interface CloneLimits {
+  /** Maximum size of the folder at any time, and of the files to check out. */
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+  readonly timeoutMs: number;
+}
+
+const WATCH_MS = 200;
+
+interface FolderWatch extends Disposable {
+  /** Aborts with the caller's signal, at the timeout, and when the folder exceeds its limit. */
+  readonly signal: AbortSignal;
+  /** Ends git and the clone with this reason. */
+  readonly stop: (reason: GoaldError) => void;
+}
+
+function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer: AbortSignal): FolderWatch {
+  const controller = new AbortController();
+  const timeout = setTimeout(() => controller.abort(cloneTookTooLong(timeoutMs)), timeoutMs);
+  let next: ReturnType<typeof setTimeout> | undefined;
+  let isOver = false;
+  const measureFolder = async (): Promise<void> => {
+    const startedAt = performance.now();
+    // A folder that cannot be read now is measured again at the next check.
+    if ((await measureFolderBytes(folder).catch(() => 0)) > maxBytes) controller.abort(repositoryTooLarge(maxBytes));
+    // Measuring a large folder is slow: spend at most a tenth of the time on it.
+    if (!isOver) next = setTimeout(measureFolder, Math.max(WATCH_MS, 10 * (performance.now() - startedAt)));
+  };
+  next = setTimeout(measureFolder, WATCH_MS);
+  return {
+    signal: AbortSignal.any([outer, controller.signal]),
+    stop: (reason) => controller.abort(reason),
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timeout);
+      clearTimeout(next);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** links.ts -- finds the links of a page: absolute http(s) addresses, each once, up to a limit. */
 import { oneLine } from "#core/text.ts";
 import type { Document, Element } from "./dom.ts";
-import { keepVisible } from "./visible-text.ts";
+import { keepVisible } from "./readable.ts";
 
 export interface Link {
   readonly text: string;

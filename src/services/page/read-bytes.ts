@@ -1,13 +1,13 @@
 /**
  * read-bytes.ts -- turns the bytes of a page into its text, title and links. A reader calls it once per page.
  *
- * Loads heavy libraries only for the kinds that need them. Throws if nothing can be read: see unreadable.ts.
+ * Loads heavy libraries only for the kinds that need them. Throws if nothing can be read: see readable.ts.
  */
+import { isUtf8 } from "node:buffer";
+import sniffEncoding from "html-encoding-sniffer";
 import { oneLine } from "#core/text.ts";
 import type { PageKind } from "./content-type.ts";
-import { decodePage } from "./decode.ts";
-import type { Readable } from "./readable.ts";
-import { keepVisible, tidyLines } from "./visible-text.ts";
+import { keepVisible, type Readable, tidyLines } from "./readable.ts";
 
 export interface PageJob {
   readonly bytes: Uint8Array;
@@ -50,4 +50,30 @@ async function readByKind({ bytes, kind, charset, url, isPlain, timeLimitMs }: P
   }
   const { readHtml } = await import("./read-html.ts");
   return readHtml(html, url);
+}
+
+/** Some pages declare their encoding late. */
+const PRESCAN_BYTES = 4096;
+
+/**
+ * Decodes the bytes of a page: by its byte order mark, else the HTTP header, else the page's own declaration.
+ *
+ * Without any of them, valid UTF-8 is UTF-8 and everything else is windows-1252, as in browsers. Never throws.
+ */
+function decodePage(bytes: Uint8Array, kind: "html" | "xml" | "text", charset: string | undefined): string {
+  const defaultEncoding = isUtf8(bytes) ? "UTF-8" : "windows-1252";
+  const hints = { transportLayerEncodingLabel: charset, defaultEncoding };
+  if (kind === "xml") return decodeAs(sniffEncoding(bytes, { ...hints, xml: true }), bytes);
+  // Plain text cannot declare its encoding, so only the byte order mark counts.
+  const maxPrescanBytes = kind === "html" ? PRESCAN_BYTES : 0;
+  return decodeAs(sniffEncoding(bytes, { ...hints, maxPrescanBytes }), bytes);
+}
+
+function decodeAs(encoding: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder(encoding).decode(bytes);
+  } catch {
+    // TextDecoder rejects labels such as `x-user-defined`.
+    return new TextDecoder().decode(bytes);
+  }
 }

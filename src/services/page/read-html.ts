@@ -5,12 +5,10 @@
  * it. Never throws, however broken the page is.
  */
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
-import { type Document, type Element, parseDocument } from "./dom.ts";
+import { type Document, type Element, flattenBelow, parseDocument, removeHidden } from "./dom.ts";
 import { findBaseUrl, findLinks, joinLinks, resolveLink } from "./links.ts";
-import { countChars, findMainPart, pruneMainPart } from "./main-part.ts";
 import { toMarkdown } from "./markdown.ts";
 import { explainMissingText, MIN_CHARS, readPlainly } from "./plain-page.ts";
-import { flattenBelow, removeHidden } from "./prune.ts";
 import type { Readable } from "./readable.ts";
 
 /** Maximum tags and entities. Readability's own `maxElemsToParse` always counts 0 elements with linkedom. */
@@ -135,3 +133,89 @@ function measureTree(html: string): { readonly marks: number; readonly depth: nu
 }
 const TAG_OR_ENTITY =
   /<(\/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dd|dt|option|tr|td|th|thead|tbody|tfoot)\b)[a-z]|[<&]/gi;
+
+interface MainPart {
+  readonly root: Element;
+  /** Elements in `root` that are not main content. */
+  readonly asides: readonly Element[];
+  readonly chars: number;
+  /** Characters outside links. */
+  readonly ownChars: number;
+}
+
+const ASIDE_SELECTOR =
+  "nav,aside,footer,dialog,button,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],[role=search],[role=dialog],[role=alertdialog],[role=menu]";
+const ASIDE_NAME =
+  /(?:^|[\s_-])(?:cookie|consent|gdpr|newsletter|subscribe|breadcrumbs?|share|sharing|social|sidebar|advert|ads?|sponsor(?:ed)?|promo|related|recommended|paywall-?prompt|skip-?link|popup|modal)(?:$|[\s_-])/i;
+const LINK_BLOCK_SELECTOR = "ul,ol,div,section,p,table";
+
+/**
+ * Finds the main content of a page that is not an article: a list, table, thread or search results.
+ *
+ * Takes `main`, the only `article`, or the body. Leaves out what the author marked as navigation or side content, and
+ * blocks of mostly short links. Only `pruneMainPart` changes the document.
+ */
+function findMainPart(document: Document): MainPart {
+  const root = findRoot(document);
+  const marked = keepOutermost([
+    ...root.querySelectorAll(ASIDE_SELECTOR),
+    ...[...root.querySelectorAll("header")].filter((header) => !header.querySelector("h1,h2")),
+    ...[...root.querySelectorAll("div,section,ul,p")].filter((block) =>
+      ASIDE_NAME.test(`${block.id} ${block.className}`.slice(0, 300)),
+    ),
+  ]);
+  const all = countChars(root);
+  const menus = keepOutermost([...root.querySelectorAll(LINK_BLOCK_SELECTOR)].filter(isMenu));
+  const without = keepOutermost([...marked, ...menus]);
+  const left = all - sumChars(without);
+  // On an index page, the menus are the content.
+  if (left >= MIN_CHARS && left > all / 5) return describeMainPart(root, without, left);
+  const kept = all - sumChars(marked);
+  return kept > 0 ? describeMainPart(root, marked, kept) : describeMainPart(root, [], all);
+}
+
+function describeMainPart(root: Element, asides: readonly Element[], chars: number): MainPart {
+  const excluded = new Set(asides);
+  const links = [...root.querySelectorAll("a")].filter((link) => !isWithin(link, excluded));
+  return { root, asides, chars, ownChars: chars - sumChars(links) };
+}
+
+/** Removes the asides from the document and returns the root. */
+function pruneMainPart({ root, asides }: MainPart): Element {
+  for (const element of asides) element.remove();
+  return root;
+}
+
+const countChars = (element: Element): number => element.textContent.replace(/\s+/g, " ").trim().length;
+
+function findRoot(document: Document): Element {
+  const mains = [...document.querySelectorAll("main,[role=main]")];
+  const articles = [...document.querySelectorAll("article")];
+  const [main] = mains;
+  if (mains.length === 1 && main && countChars(main) >= MIN_CHARS) return main;
+  const [article] = articles;
+  if (articles.length === 1 && article && countChars(article) >= MIN_CHARS) return article;
+  return document.body;
+}
+
+/** True for a block of three or more short links with hardly any other text. */
+function isMenu(block: Element): boolean {
+  const links = [...block.querySelectorAll("a")];
+  if (links.length < 3 || links.length > 200) return false;
+  const linked = links.reduce((chars, link) => chars + countChars(link), 0);
+  return linked / links.length < 20 && linked > countChars(block) * 0.8;
+}
+
+const sumChars = (elements: readonly Element[]): number =>
+  elements.reduce((chars, element) => chars + countChars(element), 0);
+
+/** Returns the elements that are inside none of the others. */
+function keepOutermost(elements: readonly Element[]): Element[] {
+  const all = new Set(elements);
+  return [...all].filter((element) => !isWithin(element, all));
+}
+
+function isWithin(element: Element, others: ReadonlySet<Element>): boolean {
+  for (let above = element.parentNode; above; above = above.parentNode) if (others.has(above)) return true;
+  return false;
+}

@@ -5,8 +5,7 @@
  * nothing can be read.
  */
 import { getDocumentProxy, getMeta } from "unpdf";
-import type { Readable } from "./readable.ts";
-import { isOutOfMemory, unreadable } from "./unreadable.ts";
+import { isOutOfMemory, type Readable, unreadable } from "./readable.ts";
 
 const MAX_PAGES = 300;
 const MAX_PDF_CHARS = 1_000_000;

@@ -1,4 +1,5 @@
 /** readable.ts -- the result of reading a page of any kind. */
+import { clean } from "#util/clean.ts";
 import type { Link } from "./links.ts";
 
 export interface Readable {
@@ -8,4 +9,64 @@ export interface Readable {
   readonly links: readonly Link[];
   /** Sentences about what is missing. */
   readonly remarks: readonly string[];
+}
+
+/** Maximum memory of a reader. */
+export const MEMORY_MEGABYTES = 512;
+
+const SENTENCES = {
+  locked: "The PDF is locked with a password.",
+  damaged: "The PDF is damaged and cannot be read.",
+  broken: "It could not be taken apart.",
+  memory: `It needed more than ${MEMORY_MEGABYTES} MB of memory.`,
+} as const;
+
+export type PageProblem = keyof typeof SENTENCES;
+
+export const isPageProblem = (value: unknown): value is PageProblem =>
+  typeof value === "string" && Object.hasOwn(SENTENCES, value);
+
+export const explainProblem = (problem: PageProblem): string => SENTENCES[problem];
+
+export const unreadable = (problem: PageProblem): Error => Object.assign(new Error(problem), { problem });
+
+export function problemOf(error: unknown): PageProblem {
+  if (isOutOfMemory(error)) return "memory";
+  const { problem } = Object(error) as { readonly problem?: unknown };
+  return isPageProblem(problem) ? problem : "broken";
+}
+
+/** pdf.js passes errors on with their message alone. */
+export const isOutOfMemory = (error: unknown): boolean =>
+  /allocation failed|out of memory|Invalid (?:typed )?array (?:buffer )?length/i.test(
+    String((error as { message?: unknown } | null)?.message),
+  );
+
+const INVISIBLE =
+  /\u034f|[\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
+const JOINER_RUN = /([\u200c\u200d])[\u200c\u200d]+/g;
+const STRAY_JOINER = /(?<=^|\s)[\u200c\u200d]|[\u200c\u200d](?=$|\s)/g;
+
+/**
+ * Removes characters from text that no person sees.
+ *
+ * Besides control codes: zero-width characters, fillers, soft hyphens, tag characters and variation selectors, which
+ * can hide whole sentences from people and show them to models. Keeps a joiner between two visible characters: some
+ * scripts and emoji need it.
+ */
+export function keepVisible(text: string): string {
+  return clean(text).toWellFormed().replace(INVISIBLE, "").replace(JOINER_RUN, "$1").replace(STRAY_JOINER, "");
+}
+
+/** Reduces runs of blank lines to one and removes trailing white space. Takes linear time. */
+export function tidyLines(text: string): string {
+  const lines: string[] = [];
+  let blanks = 0;
+  for (const line of text.split("\n")) {
+    const kept = line.trimEnd();
+    blanks = kept === "" ? blanks + 1 : 0;
+    if (blanks < 2 && (kept !== "" || lines.length > 0)) lines.push(kept);
+  }
+  while (lines.at(-1) === "") lines.pop();
+  return lines.join("\n");
 }

@@ -5,8 +5,7 @@
  */
 import { readFrame, writeFrame } from "#cage/frames.ts";
 import type { PageJob } from "./read-bytes.ts";
-import type { Readable } from "./readable.ts";
-import { type PageProblem, problemOf } from "./unreadable.ts";
+import { type PageProblem, problemOf, type Readable } from "./readable.ts";
 
 /** An answer has the number of its job, so that a late one is not taken for the next page. */
 export type JobHead = Omit<PageJob, "bytes"> & { readonly number: number };

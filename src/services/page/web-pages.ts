@@ -10,8 +10,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import { addSources, webSource } from "#core/provenance.ts";
 import type { Page, Passage, WebPages } from "#core/services.ts";
 import { pageKindOf, readContentType, typeNameOf } from "./content-type.ts";
-import { splitIntoPassages } from "./passages.ts";
-import { selectPassages } from "./rank.ts";
+import { selectPassages, splitIntoPassages } from "./passages.ts";
 import type { PageReader } from "./read-page.ts";
 
 /** Result of one GET: status 200 to 299, or 304 for a conditional request. Anything else is thrown. */

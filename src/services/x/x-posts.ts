@@ -13,7 +13,6 @@ import { listCauses } from "#util/causes.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import { type OAuthKeys, signRequest } from "./oauth.ts";
-import { countPostLength, MAX_POST_LENGTH } from "./post-length.ts";
 
 export interface XPostsParts {
   /** Such as https://api.x.com. */
@@ -162,3 +161,40 @@ function quoteWithoutAll(secrets: readonly string[]): Quote {
 /** `words`: what X said. */
 const postError = (message: string, hint = "", words = ""): GoaldError =>
   new GoaldError("GOALD_POST", message, { hint, words, ...(words === "" ? { outside: [] } : {}) });
+
+/**
+ * Counts the length of a post as X does: one for most letters, two for other characters and emoji, 23 for a URL.
+ *
+ * X decides in the end: it also counts names such as "example.com" as addresses, and lets some accounts write more.
+ */
+const MAX_POST_LENGTH = 280;
+/** X replaces every address by a short one of this length. */
+const ADDRESS_LENGTH = 23;
+const ADDRESS_PATTERN = /https?:\/\/[^\s<>"]+[^\s<>".,;:!?'()[\]]/giu;
+/** Code points that count one: Latin to Georgian; some spaces, dashes and quotation marks. */
+const LIGHT_RANGES: readonly (readonly [from: number, to: number])[] = [
+  [0, 4351],
+  [8192, 8205],
+  [8208, 8223],
+  [8242, 8247],
+];
+const HEAVY_LENGTH = 2;
+
+export function countPostLength(text: string): number {
+  const normal = text.normalize("NFC");
+  const addresses = normal.match(ADDRESS_PATTERN)?.length ?? 0;
+  return addresses * ADDRESS_LENGTH + countTextLength(normal.replace(ADDRESS_PATTERN, ""));
+}
+
+function countTextLength(text: string): number {
+  let emoji = 0;
+  const rest = text.replace(/\p{RGI_Emoji}/gv, () => {
+    emoji++;
+    return "";
+  });
+  let length = emoji * HEAVY_LENGTH;
+  for (const character of rest) length += isLightCharacter(character.codePointAt(0) ?? 0) ? 1 : HEAVY_LENGTH;
+  return length;
+}
+
+const isLightCharacter = (code: number): boolean => LIGHT_RANGES.some(([from, to]) => code >= from && code <= to);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Passage } from "#core/services.ts";
-import { estimateTokens, splitIntoPassages } from "#services/page/passages.ts";
-import { rankPassages, selectPassages } from "#services/page/rank.ts";
+import { estimateTokens, rankPassages, selectPassages, splitIntoPassages } from "#services/page/passages.ts";
 
 const markdown = (text: string) => splitIntoPassages({ text, contentType: "text/html" });
 const filler = (about: string, sentences = 40): string =>

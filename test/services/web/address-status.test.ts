@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { GoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
-import { createAddressStatus } from "#services/web/address-status.ts";
+import { createAddressStatus } from "#services/web/set-up.ts";
 import { type DualStack, listenOnBoth } from "../../helpers/dual-stack.ts";
 
 let site: DualStack;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { countPostLength } from "#services/x/post-length.ts";
+import { countPostLength } from "#services/x/x-posts.ts";
 
 describe("the length of a post, as X counts", () => {
   it.each<[text: string, length: number]>([
