@@ -5,11 +5,10 @@
 import { writeFileSync } from "node:fs";
 import { renderCommandTable } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
-import { describeSettings, renderEnvTemplate } from "#config/describe-settings.ts";
+import { describeSettings, renderEnvTemplate } from "#config/make-home.ts";
 import { EXIT } from "#core/errors.ts";
-import { COMMON_CODES, EXIT_MEANINGS } from "../src/cli/exit-codes.ts";
 import { loadVerbs } from "../src/cli/registry.ts";
-import type { ExitCodes, Verb, VerbOption } from "../src/cli/verb.ts";
+import { COMMON_CODES, EXIT_MEANINGS, type ExitCodes, type Verb, type VerbOption } from "../src/cli/verb.ts";
 import { renderSecurityPage } from "./security-page.ts";
 
 /** Text by path. */

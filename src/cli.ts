@@ -9,10 +9,8 @@ import { printNote } from "#cli/terminal/print.ts";
 import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { inertJson } from "#util/unseen.ts";
-import { allVerbs, hintFor } from "./cli/help.ts";
-import { buildParser, type Call } from "./cli/parser.ts";
+import { allVerbs, asksForFirstVerbs, buildParser, type Call, hintFor, rewriteArgs, verbsIn } from "./cli/parser.ts";
 import { loadVerbs } from "./cli/registry.ts";
-import { asksForFirstVerbs, rewriteArgs, verbsIn } from "./cli/rewrite-args.ts";
 
 /** Runs one command line and resolves to its exit code; never rejects. */
 export async function main(given: readonly string[]): Promise<number> {

@@ -10,7 +10,6 @@ import type { GoalCheck } from "#core/goal-check.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { RestorePlan, RestoreRequest } from "#views/restore-plan.ts";
-import type { LiveText } from "./live-text.ts";
 import type { PlanEdited, PlanEdits } from "./plan-schemas.ts";
 import type {
   ApprovalAnswer,
@@ -86,4 +85,17 @@ export interface Control {
   reload(): Promise<readonly string[]>;
   /** Starts the shutdown: finishes steps, and cuts them off after `graceMs`. Resolves at once. */
   shutdown(graceMs: number): Promise<void>;
+}
+
+/** The received part of the reply to the request of event `seq`. */
+export interface LiveReply {
+  readonly seq: number;
+  readonly text: string;
+}
+
+export interface LiveText {
+  /** Returns undefined when no reply is arriving. */
+  of(agent: string): LiveReply | undefined;
+  /** Calls `onMore` when more has arrived. The returned function ends the subscription. */
+  listen(agent: string, onMore: () => void): () => void;
 }

@@ -3,8 +3,8 @@
  *
  * Sends at most twenty times a second, only while the client is caught up and reading.
  */
-import type { Control } from "./control.ts";
-import { createLiveReader } from "./live-reader.ts";
+import { cutToWholeWords } from "#util/whole-words.ts";
+import type { Control, LiveReply } from "./control.ts";
 
 /** The client's connection. */
 export interface LiveResponse {
@@ -56,5 +56,39 @@ export function openLiveSender(
       clearTimeout(timer);
       isCaughtUp = false;
     },
+  };
+}
+
+interface LivePiece {
+  /** Number of the event that requested the reply. */
+  readonly seq: number;
+  /** Characters of the reply before this piece. */
+  readonly from: number;
+  readonly text: string;
+}
+
+const OPENS_JSON = /^\s*(?:```json\s*)?\{/;
+const NOTHING = { seq: 0, sent: "", isLost: false };
+
+/**
+ * The returned function returns the next piece to send, or undefined.
+ *
+ * Pieces are whole words. Secrets are redacted from the text so far; when that changes text that was returned before, no
+ * more of this reply is returned.
+ */
+export function createLiveReader(redact: (text: string) => string): (reply: LiveReply) => LivePiece | undefined {
+  let shown = NOTHING;
+  return ({ seq, text }) => {
+    if (shown.seq !== seq) shown = { ...NOTHING, seq };
+    if (shown.isLost) return undefined;
+    const whole = redact(cutToWholeWords(text, OPENS_JSON.test(text)));
+    if (!whole.startsWith(shown.sent)) {
+      shown = { ...shown, isLost: true };
+      return undefined;
+    }
+    const from = shown.sent.length;
+    if (whole.length === from) return undefined;
+    shown = { ...shown, sent: whole };
+    return { seq, from, text: whole.slice(from) };
   };
 }

@@ -2,7 +2,7 @@
 import type { HostClient } from "./client.ts";
 import type { Control } from "./control.ts";
 import type { Followed, FollowOptions } from "./follow.ts";
-import { createLiveReader } from "./live-reader.ts";
+import { createLiveReader } from "./live-sender.ts";
 
 /** Events read at a time. */
 const PAGE_EVENTS = 100;

@@ -25,8 +25,7 @@ import {
   time,
   typed,
 } from "#util/schema.ts";
-import { AgentView, agentMembers } from "#views/agent-view.ts";
-import { AgentCounts } from "#views/count-standings.ts";
+import { AgentCounts, AgentView, agentMembers } from "#views/agent-view.ts";
 import { GoalChecks } from "./check-schemas.ts";
 
 // ---------------------------------------------------------------- values

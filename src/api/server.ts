@@ -4,6 +4,8 @@
  * Each request passes the guard, the body parser and the schemas. Then the server calls one method and redacts the JSON
  * of the reply.
  */
+import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
+import { dirname, isAbsolute } from "node:path";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { closed } from "#util/schema.ts";
@@ -18,7 +20,6 @@ import { buildOpenApi } from "./openapi.ts";
 import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
 import { DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
 import { PARAMS } from "./schemas.ts";
-import { clearSocketPlace, makePrivate } from "./socket-file.ts";
 
 export interface ServerLimits extends AppLimits, StreamLimits {
   /** Maximum time for open requests when the server closes, in ms. */
@@ -187,4 +188,60 @@ async function close(app: FastifyInstance, streams: EventStreams, reason: string
   await streams.close(reason);
   await closed;
   clearTimeout(late);
+}
+
+/** Length of sun_path without its terminating NUL. */
+const MAX_PATH_BYTES = 107;
+
+/**
+ * Throws GOALD_DAEMON when no private socket can be created at this path.
+ *
+ * The caller holds the lock of the home, so a socket at this path belongs to a dead host. It is removed; other files stay.
+ * The folder's mode protects the socket between listening and chmod.
+ */
+function clearSocketPlace(path: string): void {
+  const bytes = Buffer.byteLength(path);
+  if (!isAbsolute(path) || path.includes("\0"))
+    throw cannotListen("The path of the socket must be absolute.", "This is a fault of goald.");
+  if (bytes > MAX_PATH_BYTES)
+    throw cannotListen(
+      `Expected a socket path of at most ${MAX_PATH_BYTES} bytes, got ${bytes}: ${path}`,
+      "Use a home with a shorter path: --home",
+    );
+  const folder = dirname(path);
+  checkFolder(folder, statOrNone(folder));
+  const found = statOrNone(path);
+  if (!found) return;
+  if (!found.isSocket() || !isOurs(found))
+    throw cannotListen(`Another file is at the path of the socket: ${path}`, `Move it away: ls -l ${path}`);
+  unlinkSync(path);
+}
+
+/** Call this after listening. */
+function makePrivate(path: string): void {
+  chmodSync(path, 0o600);
+}
+
+function checkFolder(folder: string, found: Stats | undefined): void {
+  const problem = !found
+    ? "does not exist"
+    : !found.isDirectory()
+      ? "is not a folder, or is a link"
+      : !isOurs(found)
+        ? "belongs to another user"
+        : (found.mode & 0o077) !== 0
+          ? "is open to other users"
+          : undefined;
+  if (problem === undefined) return;
+  throw cannotListen(
+    `The folder of the socket ${problem}: ${folder}`,
+    problem.startsWith("is open") ? `chmod 700 ${folder}` : "It must be your own folder with mode 0700.",
+  );
+}
+
+/** True on systems without user ids, which have no file modes either. */
+const isOurs = ({ uid }: Stats): boolean => process.getuid === undefined || uid === process.getuid();
+
+function statOrNone(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
 }

@@ -1,5 +1,4 @@
 /** agent.ts -- assembles one agent's parts for the main loop: model, memory, commands, folder and recording. */
-
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { HostEdges } from "#cassette/demo-script.ts";
@@ -7,8 +6,7 @@ import type { Recorder } from "#cassette/recorder.ts";
 import type { Recordings } from "#cassette/recordings.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";
-import type { Home } from "#config/home.ts";
-import { makeFolders } from "#config/make-folders.ts";
+import { type Home, makeFolders } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
 import { MAX_BAD_REPLIES, MAX_TRIES, type Rules } from "#core/decide.ts";
 import { GoaldError, toError } from "#core/errors.ts";

@@ -1,11 +1,10 @@
 /** parser.ts -- builds the command line parser from the declared verbs. */
-import { Argument, Command, Option } from "commander";
+import { Argument, Command, Help, Option } from "commander";
+import { nearestName } from "#util/nearest-name.ts";
 import { readVersion } from "../shipped.ts";
-import { COMMON_CODES, codesInWords } from "./exit-codes.ts";
-import { FIRST_VERBS, HELP_STYLE, ROOT_EXAMPLES } from "./help.ts";
 import { VERB_NAMES, type VerbName } from "./registry.ts";
 import { SUMMARIES } from "./summaries.ts";
-import type { Verb, VerbArgument, VerbOption } from "./verb.ts";
+import { COMMON_CODES, codesInWords, type Verb, type VerbArgument, type VerbOption } from "./verb.ts";
 
 /** Runs `verb` with the parsed arguments and options. */
 export type Call = (verb: Verb, args: readonly string[], options: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -87,3 +86,139 @@ function usageOfMemory({ name, arguments: given = [] }: Verb): string {
   const rest = given.slice(1).map((argument) => argument.name);
   return ["goald memory <agent>", verb, ...rest, "[options]"].join(" ");
 }
+
+/** `goald help run` → `run --help`; `memory foo list` → `memory list foo`; no verb → `plain`. */
+export const rewriteArgs = (args: readonly string[]): readonly string[] => withVerb(withMemory(withHelp(args)));
+
+/** Indexes of arguments that are neither options nor the folder after --home. */
+const placesOfWords = (args: readonly string[]): readonly number[] =>
+  args.flatMap((arg, at) => (arg.startsWith("-") || args[at - 1] === "--home" ? [] : [at]));
+
+const wordsOf = (args: readonly string[]): readonly string[] => placesOfWords(args).map((at) => args[at] as string);
+
+/** Verbs that the parser needs for a rewritten call: the called verb, and its sub-verbs unless one is named. */
+export function verbsIn(args: readonly string[]): readonly VerbName[] {
+  const [verb = "", below = ""] = wordsOf(args);
+  const names = VERB_NAMES.filter((name) => name === verb || name.startsWith(`${verb} `));
+  const called = names.filter((name) => name === verb || name === `${verb} ${below}`);
+  return called.length > 1 ? called : names;
+}
+
+/** A newcomer asks for help about goald itself, without `--all`. */
+export function asksForFirstVerbs(args: readonly string[]): boolean {
+  const [verb = "help", ...more] = wordsOf(args);
+  return verb === "help" && more.length === 0 && !args.includes("--all");
+}
+
+function withVerb(args: readonly string[]): readonly string[] {
+  const asksAboutGoald = args.some((arg) => ["-h", "--help", "-V", "--version"].includes(arg));
+  return placesOfWords(args).length > 0 || asksAboutGoald ? args : ["plain", ...args];
+}
+
+/** Rewrites `goald help memory list` to `goald memory list --help`. An unknown verb stays and causes the usual error. */
+function withHelp(args: readonly string[]): readonly string[] {
+  const [help, ...asked] = wordsOf(args);
+  const [verb] = asked;
+  if (help !== "help" || verb === undefined) return args;
+  if (verb === "help") return ["--help"];
+  return VERB_NAMES.some((name) => name === verb) ? [...asked, "--help"] : [verb];
+}
+
+/** `memory foo` means list. A misspelt verb causes an error about the verb, not about the agent. */
+function withMemory(args: readonly string[]): readonly string[] {
+  const [verb = -1, first = -1, second = -1] = placesOfWords(args);
+  if (args[verb] !== "memory" || first === -1) return args;
+  const names = VERB_NAMES.filter((name) => name.startsWith("memory ")).map((name) => name.slice("memory ".length));
+  const isVerb = (at: number): boolean => names.includes(args[at] ?? "");
+  const isMeant = (at: number): boolean => nearestName(args[at] ?? "", names) !== undefined;
+  if (isVerb(second) || (second !== -1 && !isVerb(first) && (isMeant(second) || !isMeant(first))))
+    return args.with(first, args[second] as string).with(second, args[first] as string);
+  if (second === -1 && !isVerb(first) && args[first] !== "help") return args.toSpliced(first, 0, "list");
+  return args;
+}
+
+const ROOT_EXAMPLES = `Examples:
+  goald demo                                      watch a scripted agent: no key needed
+  goald run                                       set up an agent by questions and run it
+  goald run -d "Plan a week of meals in plan.md"  run an agent in the background
+  goald ps                                        list agents;  goald attach ID: follow one
+  goald say ID "Leave out the prices"             send an agent a message
+`;
+
+/** What a newcomer needs: the only verbs in `goald --help`, unless `--all` is there too. */
+export const FIRST_VERBS: readonly string[] = [
+  "run",
+  "demo",
+  "ps",
+  "attach",
+  "show",
+  "say",
+  "approve",
+  "stop",
+  "resume",
+  "diff",
+  "restore",
+  "doctor",
+];
+
+/** Shows only names in the list of verbs. */
+const HELP_STYLE: Partial<Help> = {
+  showGlobalOptions: true,
+  subcommandTerm: (verb) => {
+    const isShort = verb.parent?.parent == null || verb.parent.name() === "memory";
+    return isShort ? verb.name() : new Help().subcommandTerm(verb);
+  },
+};
+
+/** Verbs of other programs, with goald's equivalents. */
+const FOREIGN: Readonly<Record<string, string>> = {
+  ls: "ps",
+  list: "ps",
+  agents: "ps",
+  top: "ps --watch",
+  inspect: "show",
+  report: "show ID --report",
+  files: "show ID --files",
+  remember: "memory <agent> add",
+  recall: "memory <agent> search",
+  forget: "memory <agent> forget",
+  log: "logs",
+  journal: "logs",
+  tail: "logs -f",
+  tell: "say",
+  message: "say",
+  feedback: "say",
+  continue: "resume",
+  unpause: "resume",
+  kill: "stop --now",
+  start: "run",
+  new: "commands NAME --new",
+  "install-service": "help up; docs/service.md has a unit and a plist",
+  create: "run",
+  remove: "rm",
+  delete: "rm",
+  yes: "approve",
+  no: "deny",
+  undo: "restore",
+  set: "config",
+  settings: "config",
+  setup: "init",
+  version: "--version",
+};
+
+/** Returns the hint for a call that the parser rejects. `suggestion`: the parser's own, or "". */
+export function hintFor(verb: Command, message: string, suggestion: string): string {
+  const path = pathOf(verb);
+  const [, word = ""] = /^unknown command '(.+)'$/.exec(message) ?? [];
+  const meant = path === "goald" && Object.hasOwn(FOREIGN, word) ? FOREIGN[word] : undefined;
+  if (meant !== undefined) return `Did you mean goald ${meant}?`;
+  if (suggestion !== "") return suggestion;
+  if (path === "goald config" && message.startsWith("too many arguments"))
+    return "To write a setting: goald config NAME VALUE. Put several words in quotes.";
+  return `${path === "goald" ? "See what there is" : "See how it is called"}: ${path} --help`;
+}
+
+const pathOf = (verb: Command): string => (verb.parent ? `${pathOf(verb.parent)} ${verb.name()}` : verb.name());
+
+/** Returns the verb and all verbs below it. */
+export const allVerbs = (verb: Command): readonly Command[] => [verb, ...verb.commands.flatMap(allVerbs)];

@@ -2,8 +2,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { findUnseenMark } from "#core/unseen-marks.ts";
-import { checkText, countCharacters, DIRECTION_MARKS } from "./check-text.ts";
-import { findCheckProblems, withGoals } from "./goal-checks.ts";
+import { checkText, countCharacters, DIRECTION_MARKS, findCheckProblems, withGoals } from "./goal-checks.ts";
 
 export interface AgentDraft {
   readonly name: string;

@@ -1,10 +1,8 @@
 /** goal-checks.ts -- validates the checks of goals, from options, an agent file or the API. */
-import type { GoalCheck, GoalTest } from "#core/goal-check.ts";
-import { MAX_CHECKS } from "#core/goal-check.ts";
+import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
 import { depthOf } from "#core/json-depth.ts";
 import { countNoun } from "#core/text.ts";
 import { createAjv } from "#util/create-ajv.ts";
-import { checkText } from "./check-text.ts";
 
 /** The log keeps longer texts beside the event, and the fold of an event reads no other text. */
 export const MAX_CHECK_BYTES = 32 * 1024;
@@ -112,3 +110,21 @@ function findQuestionProblem(question: string, paths: readonly string[]): string
 
 const isWhole = (value: number, least: number, most: number): boolean =>
   Number.isInteger(value) && value >= least && value <= most;
+
+const MAX_TEXT_CHARS = 2_000;
+
+/** Returns a sentence; undefined for a valid text. `what`: its name at the beginning of the sentence. */
+export function checkText(what: string, text: string): string | undefined {
+  const length = countCharacters(text);
+  if (length > MAX_TEXT_CHARS)
+    return `${what} must have up to ${MAX_TEXT_CHARS.toLocaleString("en-US")} characters, got ${length.toLocaleString("en-US")}.`;
+  if (/[\p{Cs}\p{Cc}]/u.test(text.replace(/\r?\n|\t/g, " ")) || DIRECTION_MARKS.test(text))
+    return `${what} must be text without control characters.`;
+  return undefined;
+}
+
+/** Marks that change the direction of text, so that it reads differently from its bytes. */
+export const DIRECTION_MARKS = /[\u202a-\u202e\u2066-\u2069]/;
+
+/** Counts a character outside the basic plane as one, as a person does. */
+export const countCharacters = (text: string): number => [...text.trim()].length;

@@ -6,10 +6,9 @@
  * and the person has trusted it once. Nothing inside an untrusted folder is read: only the existence and the owner of
  * its `.goald` are checked.
  */
-import { lstat, realpath } from "node:fs/promises";
+import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { GoaldError, toError } from "#core/errors.ts";
-import { makeFolders } from "./make-folders.ts";
 import { readTextFile, replacePrivateFile, withFileLock } from "./private-file.ts";
 
 /** All paths are absolute and need not exist yet. */
@@ -185,3 +184,22 @@ async function readTrusted(record: string, uid: number | undefined): Promise<rea
     return [];
   }
 }
+
+/**
+ * `mode` applies to new folders only. Throws the system's error.
+ *
+ * It makes one level at a time, because Node 24's recursive `mkdir` never returns where no folder can be made, as below
+ * /proc.
+ */
+export async function makeFolders(folder: string, mode: number): Promise<void> {
+  if (await isFolder(folder)) return;
+  const parent = dirname(folder);
+  if (parent !== folder && !(await stat(parent).catch(() => undefined))) await makeFolders(parent, mode);
+  await mkdir(folder, { mode }).catch(async (thrown: unknown) => {
+    // Another process may have made it in the meantime.
+    if (!(await isFolder(folder))) throw thrown;
+  });
+}
+
+const isFolder = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() ?? false;

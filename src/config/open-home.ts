@@ -9,8 +9,7 @@ import { access, chmod, constants, lstat, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { Home } from "./home.ts";
-import { makeFolders } from "./make-folders.ts";
+import { type Home, makeFolders } from "./home.ts";
 
 /** The umask is applied to it. Whoever can write commands or prompts there controls what goald does. */
 const OPEN_FOLDER_MODE = 0o755;

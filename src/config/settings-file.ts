@@ -6,8 +6,7 @@
 import { dirname, join } from "node:path";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
-import type { Home } from "./home.ts";
-import { makeFolders } from "./make-folders.ts";
+import { type Home, makeFolders } from "./home.ts";
 import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file.ts";
 import { describeUnknownSetting, SETTINGS } from "./settings.ts";
 

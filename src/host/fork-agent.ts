@@ -17,9 +17,8 @@ import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagents/subagent-event.ts";
-import { requireTaken } from "#views/require-taken.ts";
-import { restoreVersion } from "#views/restore-version.ts";
-import type { DescribedAgent } from "./described-agent.ts";
+import { requireTaken, restoreVersion } from "#views/restore-version.ts";
+import type { DescribedAgent } from "./host-views.ts";
 
 export interface ForkParts {
   readonly store: Pick<Store, "read" | "fork" | "files" | "blob">;

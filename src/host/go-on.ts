@@ -7,11 +7,9 @@ import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, isFinished } from "#core/state.ts";
-import { requireFinished } from "#views/require-finished.ts";
-import { goalsMessage } from "./described-agent.ts";
+import { requireFinished } from "#views/next-step.ts";
 import type { HostControlParts } from "./host-control.ts";
-import type { Found } from "./host-views.ts";
-import { resumeRecording } from "./resume-recording.ts";
+import { type Found, goalsMessage } from "./host-views.ts";
 import { withOthers } from "./subagent-effects.ts";
 
 type Settings = Parameters<Control["resume"]>[1];
@@ -85,4 +83,19 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
       await this.#parts.deliver(row.id, { type: "settings", ...message }, `${key}/settings`);
     return background;
   }
+}
+
+/** Throws GOALD_CONFLICT for an agent that runs and is not recorded into this file. */
+function resumeRecording(
+  path: string,
+  row: AgentRow,
+  background: boolean,
+  { recordings, supervisor }: Pick<HostControlParts, "recordings" | "supervisor">,
+): void {
+  if (recordings.pathOf(row) === path) return;
+  if (supervisor.runners.get(row.id)?.running)
+    throw new GoaldError("GOALD_CONFLICT", `${row.id} is running, and is not recorded into ${path}.`, {
+      hint: `Pause it first: goald pause ${row.id}`,
+    });
+  recordings.resume(path, row, background);
 }

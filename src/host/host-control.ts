@@ -1,10 +1,6 @@
-/**
- * host-control.ts -- implements `Control` on the store and supervisor of a host. Each request is first stored in the
- * inbox, so that a crash loses nothing.
- */
+/** host-control.ts -- implements `Control` in a host. Requests are first stored in the inbox: a crash loses nothing. */
 import { randomUUID } from "node:crypto";
-import type { Control } from "#api/control.ts";
-import type { LiveText } from "#api/live-text.ts";
+import type { Control, LiveText } from "#api/control.ts";
 import type { ApprovalAnswer, ControlResult, DaemonStatus, NewAgent } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
@@ -12,16 +8,21 @@ import type { AgentRow } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { isFinished, isOver } from "#core/state.ts";
 import { deliveryNote } from "#loop/delivery-note.ts";
-import type { AgentView } from "#views/agent-view.ts";
-import { countStandings } from "#views/count-standings.ts";
+import { type AgentView, countStandings } from "#views/agent-view.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
-import { goalsMessage, redactIf } from "./described-agent.ts";
 import { editPlanOf } from "./edit-plan.ts";
 import type { ForkParts } from "./fork-agent.ts";
 import { GoOnControl, type GoOnParts } from "./go-on.ts";
 import { HaltControl } from "./halt-agent.ts";
-import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
+import {
+  createHostViews,
+  type Found,
+  goalsMessage,
+  type HostViewParts,
+  type HostViews,
+  redactIf,
+} from "./host-views.ts";
 import { requireApproval } from "./pending-approval.ts";
 import type { RestoreParts } from "./restore-files.ts";
 import { requireNoChildren, tellRemoval } from "./subagent-effects.ts";

@@ -1,4 +1,5 @@
 /** host-status.ts -- reports a host's process, event loop, model server and problems. */
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { PROTOCOL_VERSION } from "#api/control.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 
@@ -39,5 +40,105 @@ export function describeHost({ delay, modelServer, ...known }: HostFacts): Daemo
       },
     ],
     ...{ problems, stopping, followers, cage, sandbox },
+  };
+}
+
+type Delay = DaemonStatus["eventLoopDelayMs"];
+
+export interface LoopMeter {
+  read(): Delay;
+  /** Starts measuring. */
+  start(): void;
+  /** An idle host does not measure, because the timer alone would wake the processor. */
+  setBusy(busy: boolean): void;
+}
+
+const WINDOW_MS = 60_000;
+/** Sampling interval; delays are measured beyond it. */
+const RESOLUTION_MS = 10;
+
+export function createLoopMeter(now: () => number): LoopMeter {
+  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  let last: Delay = { p50: 0, p99: 0, max: 0 };
+  let begunAtMs = now();
+  let isStarted = false;
+  let isBusy = false;
+
+  const current = (): Delay => {
+    if (histogram.count === 0) return { p50: 0, p99: 0, max: 0 };
+    const delayMs = (nanoseconds: number): number =>
+      Math.max(0, Math.round((nanoseconds / 1e6 - RESOLUTION_MS) * 10) / 10);
+    return {
+      p50: delayMs(histogram.percentile(50)),
+      p99: delayMs(histogram.percentile(99)),
+      max: delayMs(histogram.max),
+    };
+  };
+
+  /** The last full minute is kept until the next one has readings. */
+  function turn(): void {
+    if (now() - begunAtMs < WINDOW_MS) return;
+    last = current();
+    histogram.reset();
+    begunAtMs = now();
+  }
+
+  return {
+    read: () => {
+      turn();
+      const fresh = current();
+      return {
+        p50: Math.max(fresh.p50, last.p50),
+        p99: Math.max(fresh.p99, last.p99),
+        max: Math.max(fresh.max, last.max),
+      };
+    },
+    start: () => {
+      isStarted = true;
+      if (isBusy) histogram.enable();
+    },
+    setBusy: (busy) => {
+      isBusy = busy;
+      if (!isStarted) return;
+      turn();
+      if (busy) histogram.enable();
+      else histogram.disable();
+    },
+  };
+}
+
+export interface Problems {
+  /** `agent`: "" for the host itself. */
+  tell(agent: string, problem: string): void;
+  forget(agent: string): void;
+  readonly all: readonly string[];
+}
+
+interface ProblemsParts {
+  readonly log: { warn(about: { readonly agent?: string }, text: string): void };
+  /** Redacts known secrets. */
+  redact(text: string): string;
+}
+
+const FRAMES = /\n\s+at /;
+
+/**
+ * Logs all problems of a host, and keeps the last one of each agent and of the host for `goald status`.
+ *
+ * Stack traces are only in the log, because people read `goald status`.
+ */
+export function createProblems({ log, redact }: ProblemsParts): Problems {
+  const last = new Map<string, string>();
+  return {
+    tell: (agent, problem) => {
+      const text = redact(problem);
+      const [said = ""] = text.split(FRAMES, 1);
+      last.set(agent, agent ? `${agent}: ${said}` : said);
+      log.warn(agent ? { agent } : {}, text);
+    },
+    forget: (agent) => void last.delete(agent),
+    get all() {
+      return [...last.values()];
+    },
   };
 }

@@ -1,10 +1,12 @@
 /** host-views.ts -- views of agents from their logs and from the runners of this process. */
-
 import { toError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
+import type { GoalCheck } from "#core/goal-check.ts";
+import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
+import type { Redact } from "#util/redact.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AgentView, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
@@ -88,4 +90,22 @@ export function createHostViews(parts: HostViewParts): HostViews {
   }
 
   return { find, view, agents, forget: (id) => void views.delete(id) };
+}
+
+export type DescribedAgent = Pick<AgentSpec, "name" | "role" | "goals" | "checks">;
+
+/** The log of a recorded agent must contain the same redacted texts as its recording. */
+export const redactIf = (isRecorded: boolean, { name, ...texts }: DescribedAgent, redact: Redact): DescribedAgent => ({
+  name,
+  ...(isRecorded ? JSON.parse(redact(JSON.stringify(texts))) : texts),
+});
+
+/** `check` trims, and throws GOALD_USAGE. */
+export function goalsMessage(
+  { name, role }: Pick<AgentState, "name" | "role">,
+  { goals, checks = [] }: { readonly goals: readonly string[]; readonly checks?: readonly GoalCheck[] | undefined },
+  check: (agent: DescribedAgent) => DescribedAgent,
+): InboxMessage {
+  const valid = check({ name, role, goals, checks });
+  return { type: "goals", goals: valid.goals, ...(valid.checks ? { checks: valid.checks } : {}) };
 }

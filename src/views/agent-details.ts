@@ -1,20 +1,27 @@
 /** agent-details.ts -- one agent in full, as `goald show` prints it, loaded from a store. */
 import type { AgentSettings } from "#core/agent-settings.ts";
+import { describeCheck } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
-import { count, described, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
+import { count, described, flag, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
 import { AgentView, agentMembers } from "./agent-view.ts";
-import { CheckView, viewChecks } from "./check-view.ts";
 import { LimitLeft, limitsLeft } from "./limits-left.ts";
 import { LatestFile, latestFiles } from "./list-files.ts";
 import { stateOf } from "./load-agent.ts";
-import { loadTrustInAll } from "./load-trust.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
 import { Lost, usageMembers } from "./parts.ts";
-import { TrustGiven, trustedFiles } from "./trusted-words.ts";
+import { loadTrustInAll, TrustGiven, trustedFiles } from "./trusted-words.ts";
 import { loadWaiting, WaitingView } from "./waiting.ts";
+
+export const CheckView = open({
+  goal: described(nullable(count), "Index of the goal; null for all goals together."),
+  check: described(text, "The check in words."),
+  isPassed: described(nullable(flag), "The newest result; null when the check has not run."),
+  proof: described(text, "Evidence of the newest result: the proof, or the reason of the failure. Empty without one."),
+});
+export type CheckView = Static<typeof CheckView>;
 
 export const stateMembers = {
   ...agentMembers,
@@ -79,4 +86,33 @@ export function describeState(view: AgentView, state: AgentState, versions: read
 async function lastThoughtOf({ id, head }: AgentRow, reader: Reader): Promise<string> {
   const tail = await reader.read(id, Math.max(0, head - TAIL_EVENTS), TAIL_EVENTS);
   return tail.findLast((event) => event.type === "command-requested")?.thought ?? "";
+}
+
+export const viewChecks = ({ checks, proofs }: Pick<AgentState, "checks" | "proofs">): readonly CheckView[] =>
+  checks.map((check, index) => {
+    const result = proofs.find((proof) => proof.check === index);
+    const { isPassed = null, proof = "" } = result ?? {};
+    return { goal: check.goal, check: describeCheck(check.test), isPassed, proof };
+  });
+
+/** Numbers of checks by their newest results. */
+export function countChecks(checks: readonly Pick<CheckView, "isPassed">[]) {
+  const count = (wanted: boolean | null): number => checks.filter(({ isPassed }) => isPassed === wanted).length;
+  return { passed: count(true), failed: count(false), notRun: count(null) };
+}
+
+/** Such as `2 passed, 1 failed, 1 not run`. */
+export function describeCounts({ passed, failed, notRun }: ReturnType<typeof countChecks>): string {
+  const parts = [
+    ...(passed > 0 ? [`${passed} passed`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(notRun > 0 ? [`${notRun} not run`] : []),
+  ];
+  return parts.join(", ");
+}
+
+/** Such as `passed: plan.md exists. It has 2.1 KB.` */
+export function describeCheckView({ check, isPassed, proof }: CheckView): string {
+  const word = isPassed === null ? "has not run" : isPassed ? "passed" : "failed";
+  return `${word}: ${check}.${proof === "" ? "" : ` ${proof}`}`;
 }

@@ -6,7 +6,7 @@ import type { StoreReader } from "#core/ports/store.ts";
 import { count, described, listOf, nullable, open, type Static, text } from "#util/schema.ts";
 import { type DiffRange, diffFiles, FileDiff, lastChangingStep } from "./file-diff.ts";
 import { stateOf } from "./load-agent.ts";
-import { requireTaken } from "./require-taken.ts";
+import { requireTaken } from "./restore-version.ts";
 
 export const DiffView = open({
   agent: text,

@@ -153,3 +153,23 @@ export function viewDamaged(row: AgentRow, reason: string, facts: Pick<ViewFacts
     stalledMs: null,
   };
 }
+
+export const AgentCounts = open({
+  running: described(count, "Agents with a step under way."),
+  waiting: described(count, "Agents that wait for a time, an approval, a person or another agent."),
+  paused: count,
+  finished: count,
+  stalled: described(count, "Running agents without an event for longer than a model call may take."),
+});
+export type AgentCounts = Static<typeof AgentCounts>;
+
+export function countStandings(views: readonly AgentView[]): AgentCounts {
+  const countIf = (fits: (view: AgentView) => boolean): number => views.filter(fits).length;
+  return {
+    running: countIf(({ state }) => state === "running"),
+    waiting: countIf(({ state }) => state.startsWith("waiting")),
+    paused: countIf(({ state }) => state.startsWith("paused") || state === "stopped" || state === "killed"),
+    finished: countIf(({ state }) => state === "completed"),
+    stalled: countIf(({ stalledMs }) => stalledMs !== null),
+  };
+}

@@ -1,12 +1,11 @@
 /** load-memory.ts -- loads memories from a store: pages, lists, and one row. */
-import { GoaldError } from "#core/errors.ts";
-import { isLive, SHARED_MEMORY } from "#core/memory.ts";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { count, described, listOf, open, type Static, text } from "#util/schema.ts";
-import { findMemory } from "./find-memory.ts";
 import { findAgent } from "./load-agent.ts";
 import { MemoryView, RecallView, viewMemory } from "./memory-view.ts";
 
@@ -118,3 +117,13 @@ export async function loadMemory(
 
 /** `12`, `4.1` and `+3` are rows of the namespace; an id with a slash is whole. */
 export const wholeMemoryId = (id: string, namespace: string): string => (id.includes("/") ? id : `${namespace}/${id}`);
+
+/** Undefined when the row or its agent does not exist. */
+export async function findMemory(reader: Pick<StoreReader, "memory">, id: string): Promise<MemoryRow | undefined> {
+  try {
+    return await reader.memory(namespaceOf(id), id);
+  } catch (thrown) {
+    if (isGoaldError(thrown, "GOALD_NOT_FOUND")) return undefined;
+    throw thrown;
+  }
+}

@@ -1,7 +1,8 @@
 /** next-step.ts -- why an agent is in its state, and what a person can do about it. Pure. */
 import { callIdOfStep } from "#core/call-ids.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { PauseCode } from "#core/pause-code.ts";
-import { type AgentState, activeFrame, approvalOf } from "#core/state.ts";
+import { type AgentState, activeFrame, approvalOf, isFinished } from "#core/state.ts";
 import { described, listOf, open, type Static, text } from "#util/schema.ts";
 import { FAILING } from "./agent-view.ts";
 
@@ -152,3 +153,16 @@ const of =
     text,
     command: command.replaceAll("*", agent),
   });
+
+/** Throws GOALD_CONFLICT, with what to do instead. */
+export function requireFinished(agent: string, state: AgentState): void {
+  if (isFinished(state)) return;
+  const goals = `Change its goals: goald goals ${agent} --set "…", or tell it something: goald say ${agent} "…"`;
+  throw new GoaldError(
+    "GOALD_CONFLICT",
+    `${agent} has not finished turn ${state.turn}, so its next turn cannot begin.`,
+    {
+      hint: state.paused ? `It is paused. Continue turn ${state.turn}: ${goOnCall(agent, state)}\n${goals}` : goals,
+    },
+  );
+}

@@ -2,6 +2,7 @@
 import type { CommandCall } from "#core/call.ts";
 import type { Usage } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
+import type { VerifyReport } from "#core/ports/store.ts";
 import { MAX_SOURCES, type OutsideSource, type Received } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Thoughts } from "#reply/read.ts";
@@ -90,3 +91,9 @@ export const FileVersionView: ObjectSchema<FileVersion> = open(
   } satisfies SchemasOf<FileVersion>,
   "outside",
 );
+
+export const VerifyView: ObjectSchema<VerifyReport> = open({
+  agents: count,
+  events: count,
+  problems: described(listOf(text), "Each a sentence; empty means sound."),
+} satisfies SchemasOf<VerifyReport>);

@@ -26,8 +26,7 @@ import {
 import { describeState, stateMembers } from "./agent-details.ts";
 import type { AgentView } from "./agent-view.ts";
 import { foldLog } from "./load-agent.ts";
-import { type OpenCall, openCallOf, type Source, sourceIn, sourceMembers } from "./sources.ts";
-import { Trouble, troubleIn } from "./troubles.ts";
+import { type OpenCall, openCallOf, type Source, sourceIn, sourceMembers, Trouble, troubleIn } from "./sources.ts";
 
 const TAIL_EVENTS = 500;
 /** The most entries of each list: about as many as the rendered report has room for. */

@@ -6,12 +6,11 @@
  */
 import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { countNoun } from "#core/text.ts";
-import { describeCheckView } from "./check-view.ts";
+import { describeCheckView } from "./agent-details.ts";
 import { describeLimit, dollars } from "./limits-left.ts";
 import { code, codeList, fitLines, inline, quote } from "./markdown.ts";
-import { findNamedFiles } from "./named-files.ts";
 import type { ReportFacts } from "./report-facts.ts";
-import type { Trouble } from "./troubles.ts";
+import type { Trouble } from "./sources.ts";
 
 type Source = ReportFacts["sources"][number];
 
@@ -191,3 +190,28 @@ function renderNextSteps({ id, next, workspace }: ReportFacts): string {
   ];
   return `${lines.join("\n")}\n\nIts folder: ${code(workspace, 1_000)}`;
 }
+
+/** The paths whose file name appears in the text as a whole word. Bounded in files looked at and returned. */
+export function findNamedFiles(text: string, paths: readonly string[]): readonly string[] {
+  const lower = text.toLowerCase();
+  const stands = (name: string): boolean => {
+    for (let at = lower.indexOf(name); at >= 0; at = lower.indexOf(name, at + 1))
+      if (
+        !/[\w-]/.test(lower[at - 1] ?? " ") &&
+        !/^(?:[\w-]|\.\w)/.test(lower.slice(at + name.length, at + name.length + 2))
+      )
+        return true;
+    return false;
+  };
+  return paths
+    .slice(0, MAX_NAMED_OF)
+    .filter((path) => {
+      const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+      return name.length >= MIN_NAME_CHARS && lower.includes(name) && stands(name);
+    })
+    .slice(0, MAX_NAMED);
+}
+
+const MAX_NAMED_OF = 5_000;
+const MAX_NAMED = 20;
+const MIN_NAME_CHARS = 3;

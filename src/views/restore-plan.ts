@@ -14,8 +14,7 @@ import { splitSubagentPath } from "#core/subagents/folder.ts";
 import { closed, count, described, flag, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { requireKnown } from "./agent-diff.ts";
 import { stateOf } from "./load-agent.ts";
-import { requireTaken } from "./require-taken.ts";
-import { holdsFileContent, isChosen, restoreVersion, upToStep } from "./restore-version.ts";
+import { holdsFileContent, isChosen, requireTaken, restoreVersion, upToStep } from "./restore-version.ts";
 
 export interface PlannedFile {
   readonly path: string;

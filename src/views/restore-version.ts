@@ -6,6 +6,7 @@
 import { GoaldError } from "#core/errors.ts";
 import { type FileVersion, holdsContent } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
+import { countNoun } from "#core/text.ts";
 
 /** `found`, `write` and a first append hold the whole file; a later append holds the added piece. */
 export type FilePiece = Pick<FileVersion, "path" | "operation" | "bytes" | "sha256">;
@@ -97,3 +98,15 @@ export const RESTORE_CALL = "restore/";
 
 /** End of the call id of a person's edit that a restoration to the last step replaced: the edit does not belong to that step. */
 export const DROPPED = "/dropped";
+
+/** Throws GOALD_NOT_FOUND for a step after the last one; 0 means before the first. */
+export function requireTaken(step: number, taken: number, agent: string): void {
+  if (step <= taken) return;
+  throw new GoaldError(
+    "GOALD_NOT_FOUND",
+    `Expected a step of ${agent}, got ${step}: it has taken ${countNoun(taken, "step")}.`,
+    {
+      hint: `The last one: ${taken}. Before the first: 0.`,
+    },
+  );
+}

@@ -1,5 +1,6 @@
 /** trusted-words.ts -- finds the outside words of an agent that a person trusts. Pure. */
 import type { FileVersion } from "#core/ports/file-version.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { described, nullable, open, type Static, text, time } from "#util/schema.ts";
 
 export const TrustGiven = open({
@@ -35,4 +36,14 @@ export function describesPath(versions: readonly FileVersion[], path: string): b
         version.path.startsWith(`${path}/`) ||
         (path.startsWith(`${version.path}/`) && version.sha256 === null)),
   );
+}
+
+/** `seq`: the event of the trust; 0 for none. */
+export async function loadTrustInAll(
+  agent: string,
+  seq: number,
+  reader: Pick<StoreReader, "read">,
+): Promise<readonly TrustGiven[]> {
+  const [event] = seq === 0 ? [] : await reader.read(agent, seq - 1, 1);
+  return event ? [{ path: null, at: event.at }] : [];
 }

@@ -5,13 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Command, Option } from "commander";
 import { callsFor, ownName } from "#cli/shared/own-calls.ts";
 import { EXIT } from "#core/errors.ts";
-import { COMMON_CODES } from "../../src/cli/exit-codes.ts";
-import { allVerbs, FIRST_VERBS } from "../../src/cli/help.ts";
-import { buildParser } from "../../src/cli/parser.ts";
+import { allVerbs, buildParser, FIRST_VERBS, rewriteArgs, verbsIn } from "../../src/cli/parser.ts";
 import { loadVerbs, VERB_NAMES } from "../../src/cli/registry.ts";
-import { rewriteArgs, verbsIn } from "../../src/cli/rewrite-args.ts";
 import { SUMMARIES } from "../../src/cli/summaries.ts";
-import type { Verb } from "../../src/cli/verb.ts";
+import { COMMON_CODES, type Verb } from "../../src/cli/verb.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
 function helpOf(verb: Command): string {

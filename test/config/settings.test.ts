@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { findSchemaProblems } from "#config/check-settings.ts";
-import { describeSettings, renderEnvTemplate } from "#config/describe-settings.ts";
 import { FORMER } from "#config/former-settings.ts";
 import { type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
+import { describeSettings, renderEnvTemplate } from "#config/make-home.ts";
 import { DEFAULT_BASE_URL, findSetting, readDefaults, SETTINGS, type SettingName, valueAt } from "#config/settings.ts";
 import { isGoaldError } from "#core/errors.ts";
 

@@ -10,7 +10,7 @@ import type { Reading } from "#api/reading.ts";
 import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { createLiveText } from "#host/live-text.ts";
+import { createLiveText } from "#host/observer.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
 import { fakeReading, sampleOf } from "./fake-reading.ts";

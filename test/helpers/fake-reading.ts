@@ -9,11 +9,11 @@ import { FileList } from "#views/list-files.ts";
 import { GoalsView, LoadedAgent } from "#views/load-agent.ts";
 import { MemoryList, MemoryPage, type MemoryPlace, MemorySearch } from "#views/load-memory.ts";
 import { MemoryView } from "#views/memory-view.ts";
+import { VerifyView } from "#views/parts.ts";
 import { PlanView } from "#views/plan-view.ts";
 import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
 import { StepPage } from "#views/step-list.ts";
-import { VerifyView } from "#views/verify-view.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
 

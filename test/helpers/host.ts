@@ -14,7 +14,7 @@ import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
-import { createLiveText } from "#host/live-text.ts";
+import { createLiveText } from "#host/observer.ts";
 import { Supervisor } from "#host/supervisor.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare } from "#loop/perform.ts";

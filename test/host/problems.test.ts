@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createProblems } from "#host/problems.ts";
+import { createProblems } from "#host/host-status.ts";
 
 describe("the problems that a host reports", () => {
   const logged: [object, string][] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { describeCode, type ShownCode } from "#cli/terminal/describe-code.ts";
+import { describeCode, type ShownCode } from "#cli/terminal/describe-call.ts";
 import { loadWaiting } from "#views/waiting.ts";
 import type { Answer } from "../helpers/answering-person.ts";
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";

@@ -3,7 +3,7 @@ import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
-import { countChecks, describeCounts, viewChecks } from "#views/check-view.ts";
+import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
 import { renderReport } from "#views/report.ts";
 import { asked, log, replied, requested } from "../helpers/events.ts";
 import { factsOf } from "../helpers/report-of.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { defineCommand, succeed } from "#core/command.ts";
 import { listNested } from "#views/nested-rows.ts";
-import { nestedLines } from "#views/nested-text.ts";
 import { type NestedNode, NestedWork } from "#views/nested-work.ts";
+import { nestedLines } from "#views/step-text.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 
 /** A command that does other work, as code in a cell does. */

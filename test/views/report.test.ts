@@ -3,9 +3,8 @@ import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { PauseCode } from "#core/pause-code.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
-import { findNamedFiles } from "#views/named-files.ts";
 import { nextStepOf } from "#views/next-step.ts";
-import { renderReport } from "#views/report.ts";
+import { findNamedFiles, renderReport } from "#views/report.ts";
 import {
   asked,
   created,

@@ -1,7 +1,5 @@
 /** describe-approval.ts -- the question whether a command may run, as a person reads it before answering. Pure. */
-
-import { describeCall, isShownWhole } from "#cli/terminal/describe-call.ts";
-import { describeCode } from "#cli/terminal/describe-code.ts";
+import { describeCall, describeCode, isShownWhole } from "#cli/terminal/describe-call.ts";
 import { listSources } from "#core/describe-sources.ts";
 import type { WaitingView } from "#views/waiting.ts";
 

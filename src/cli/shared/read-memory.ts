@@ -1,5 +1,5 @@
 /** read-memory.ts -- implements `goald memory <agent>` list and search, which take no lock. */
-import { renderTable } from "#cli/terminal/table.ts";
+import { renderTable } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";

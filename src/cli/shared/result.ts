@@ -3,16 +3,21 @@
  *
  * The output is the same in both cases: lines for a person, or NDJSON with a last line `result`.
  */
-
+import { type Catalogue, createLiveThoughts, loadWholeCatalogue } from "#app/catalogue.ts";
+import { ofType } from "#cassette/format.ts";
+import { readSessions } from "#cassette/read-cassette.ts";
 import { createEventLines } from "#cli/terminal/event-line.ts";
 import { createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { EXIT } from "#core/errors.ts";
 import type { PauseCode } from "#core/pause-code.ts";
 import { type AgentState, activeFrame, approvalOf, isFinished, questionOf } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
-import { countChecks, describeCounts, viewChecks } from "#views/check-view.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
 import { dollars } from "#views/limits-left.ts";
 import { goOnCall, nameCall } from "#views/next-step.ts";
+import { type AskPerson, type AskWords, createAskPerson, createAskWords } from "./ask-person.ts";
 import { type CliContext, callsHere, formatCall } from "./context.ts";
 
 export type Show = ShowRun;
@@ -133,4 +138,72 @@ export function sayEnd(
     output.say(`Answer with: ${formatCall(home, "approve", id, ...named)}, or ${deny}`);
   } else if (isAwaitingPerson(state)) output.say(`Answer with: ${formatCall(home, "say", id, '"…"')}`);
   else if (!isFinished(state)) output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
+}
+
+export interface Screen {
+  readonly show: Show;
+  /** undefined without an interactive terminal. */
+  readonly ask: AskPerson | undefined;
+  readonly askWords: AskWords | undefined;
+}
+
+/** The position in the log where following starts. */
+export interface KnownOf {
+  /** Number of the last known event. */
+  readonly after: number;
+  readonly state: AgentState;
+}
+
+/** `begun`: calls that are open when the output starts. `catalogue`: loaded here if absent. */
+export async function openScreen(
+  context: CliContext,
+  begun: AgentState["open"],
+  catalogue?: Pick<Catalogue, "readThoughts">,
+): Promise<Screen> {
+  const { output, home } = context;
+  const asking = { ask: createAskPerson(context), askWords: createAskWords(context) };
+  // Reads input from the start, so that a line typed before a question does not answer it.
+  if (asking.ask) output.input();
+  if (output.json) return { show: createPresenter(context, () => null, begun), ...asking };
+  const { readThoughts } = catalogue ?? (await loadWholeCatalogue(home));
+  return { show: createPresenter(context, readThoughts, begun, createLiveThoughts), ...asking };
+}
+
+export function sayResult(agent: Shown, state: AgentState, context: CliContext): number {
+  const exitCode = exitCodeOf(state, false);
+  sayEnd(agent, state, exitCode, context);
+  return exitCode;
+}
+
+export function sayGoesOn({ id }: Shown, { output, home }: CliContext, background: boolean): void {
+  output.say(`\n${id} goes on ${background ? "in the background" : "on its terminal"}.`);
+  output.say(`Follow it: ${formatCall(home, "attach", id)}   Stop it: ${formatCall(home, "stop", id)}`);
+}
+
+const LOOKS = 40;
+const LOOK_AGAIN_MS = 50;
+
+/** Returns the number of sessions in a recording; 0 when it cannot be read. */
+export function countSessions(path: string): number {
+  try {
+    return readSessions(path).sessions.length;
+  } catch {
+    return 0;
+  }
+}
+
+/** `before`: sessions before this run. The host writes the end of a run shortly after the last event. */
+export async function sayRecorded(path: string, before: number, { output }: CliContext): Promise<void> {
+  for (let look = 1; ; look++) {
+    const { sessions } = readSessions(path);
+    const end = sessions.at(-1)?.end;
+    if (!end && look < LOOKS) {
+      await systemClock.sleep(LOOK_AGAIN_MS);
+      continue;
+    }
+    const requests = sessions.slice(before).reduce((sum, session) => sum + ofType(session, "answer").length, 0);
+    output.say(clean(`Recorded in ${path}: ${countNoun(requests, "request")}.`));
+    output.say(end ? `State: ${end.state}` : "The recording has no end yet: what was cut off is not in it.");
+    return;
+  }
 }

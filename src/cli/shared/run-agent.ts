@@ -1,5 +1,4 @@
 /** run-agent.ts -- creates or resumes an agent through its host, then follows it, waits for it, or detaches. */
-
 import { resolve } from "node:path";
 import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
@@ -14,10 +13,20 @@ import { type CliContext, formatCall } from "./context.ts";
 import type { Found } from "./find.ts";
 import { followAgent } from "./follow-agent.ts";
 import { showLastStep } from "./past.ts";
-import { countSessions, sayRecorded } from "./recording.ts";
-import { exitCodeOf, isAwaitingPerson, outcomeOf, type Shown, sayEnd } from "./result.ts";
+import {
+  countSessions,
+  exitCodeOf,
+  isAwaitingPerson,
+  type KnownOf,
+  openScreen,
+  outcomeOf,
+  type Screen,
+  type Shown,
+  sayEnd,
+  sayGoesOn,
+  sayRecorded,
+} from "./result.ts";
 import { type GoOptions, modeOf, newSettings, resumedSettings } from "./run-settings.ts";
-import { type KnownOf, openScreen, type Screen, sayGoesOn } from "./screen.ts";
 import { openSession, type Session } from "./session.ts";
 import { viewWhenHeard } from "./steering.ts";
 

@@ -10,15 +10,14 @@ import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { type AgentState, initialState, isOver } from "#core/state.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
 import { systemClock } from "#util/clock.ts";
-import { type CheckView, viewChecks } from "#views/check-view.ts";
+import { type CheckView, viewChecks } from "#views/agent-details.ts";
 import { withoutSecrets } from "./check-option.ts";
 import type { CliContext } from "./context.ts";
 import { followAgent } from "./follow-agent.ts";
 import type { Interrupts } from "./interrupts.ts";
 import { playCassette, requireState, withoutOwnSecrets } from "./play-cassette.ts";
-import { exitCodeOf, outcomeOf } from "./result.ts";
+import { exitCodeOf, openScreen, outcomeOf } from "./result.ts";
 import { type GoOptions, newSettings } from "./run-settings.ts";
-import { openScreen } from "./screen.ts";
 import { inThisProcess } from "./session.ts";
 import { makeTemporaryHome } from "./temporary-home.ts";
 

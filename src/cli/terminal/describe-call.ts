@@ -5,7 +5,8 @@
  * line of JSON. Otherwise texts are shown as text, with their true size; unseen and control characters are written out.
  */
 import type { CommandCall } from "#core/call.ts";
-import { isBlobRef } from "#core/text.ts";
+import { countNoun, isBlobRef } from "#core/text.ts";
+import { numberCode } from "#util/number-code.ts";
 import { escapeUnseenInJson, showUnseen } from "#util/unseen.ts";
 
 /** A call whose JSON is longer gets one argument per line. */
@@ -56,4 +57,29 @@ function headOfText(text: string): string {
   const isCut = head.length < text.length;
   // A surrogate pair is not cut in two: its halves would count as bytes that are not there.
   return isCut ? head.replace(/[\ud800-\udbff]$/, "") : text;
+}
+
+export interface ShownCode {
+  readonly file: string | null;
+  readonly sha256: string | null;
+  readonly text: string;
+}
+
+/**
+ * Lines of text. `maxLines`: further lines are counted, not shown.
+ */
+export function describeCode(
+  { file, sha256, text }: ShownCode,
+  maxLines = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  const name = file === null ? "" : ` of ${JSON.stringify(file)}`;
+  if (file !== null && sha256 === null) return [`The code${name} could not be read, so it will not be run.`];
+  const lines = numberCode(text);
+  const shown = lines.slice(0, maxLines);
+  const hash = sha256 === null ? "" : `, sha256 ${sha256.slice(0, 12)}`;
+  return [
+    `The code that would run${name} (Python, ${countNoun(lines.length, "line")}${hash}):`,
+    ...shown.map((line) => `  ${line}`),
+    ...(lines.length > shown.length ? [`  … ${countNoun(lines.length - shown.length, "more line")}`] : []),
+  ];
 }

@@ -6,15 +6,15 @@
 import { styleText } from "node:util";
 import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
 import { describeRestored } from "#core/files-restored.ts";
+import { describeResult, type GoalCheck } from "#core/goal-check.ts";
 import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import type { ThoughtName } from "#reply/thoughts.ts";
 import { clean } from "#util/clean.ts";
 import { describeCall } from "./describe-call.ts";
-import { createShowChecks } from "./show-checks.ts";
+import { shortSpan } from "./print.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";
 import { createShowNested } from "./show-nested.ts";
-import { shortSpan } from "./span.ts";
 
 export interface ShowRunParts {
   print(line: string): void;
@@ -194,3 +194,22 @@ const shown = (text: Text): string =>
 const shorten = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()} [… ${text.length - limit} more characters]`;
 const indent = (text: string): string => text.replaceAll("\n", "\n  ");
+
+/**
+ * Returns true for an event that needs nothing further. The texts of checks come with the goals; a result whose goals came
+ * before the output began is shown with its number.
+ */
+function createShowChecks(print: (style: "green" | "yellow", line: string) => void): (event: RecordedEvent) => boolean {
+  let checks: readonly GoalCheck[] = [];
+  return (event) => {
+    if (event.type === "agent-created" || event.type === "goals-changed") checks = event.checks ?? [];
+    if (event.type !== "goals-checked") return false;
+    for (const result of event.results) {
+      const check = checks[result.check];
+      const word = result.isPassed ? "passed" : "failed";
+      const text = check ? describeResult(check.test, result) : `${word}: check ${result.check + 1}. ${result.proof}`;
+      print(result.isPassed ? "green" : "yellow", `Check ${text.replaceAll("\n", "\n  ")}`);
+    }
+    return true;
+  };
+}

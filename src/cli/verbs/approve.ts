@@ -1,9 +1,8 @@
 /** approve.ts -- `goald approve`: lets the pending command of an agent run. */
 import { InvalidArgumentError } from "commander";
-import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT, CALL_OPTIONS, flag, positiveInteger, value } from "../option.ts";
 import { approveVerb } from "../shared/answer-approval.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "approve",

@@ -2,21 +2,19 @@
  * attach.ts -- `goald attach`: follows an agent from any of its steps, as if it ran on this terminal. Ctrl-C ends only
  * the following.
  */
-
 import { isHostHeld } from "#api/host-lock.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { RUN_CODES } from "../exit-codes.ts";
 import { AGENT, positiveInteger, value } from "../option.ts";
 import { formatCall, type GlobalOptions } from "../shared/context.ts";
 import { followAgent } from "../shared/follow-agent.ts";
 import { Interrupts } from "../shared/interrupts.ts";
 import { showFrom, showLastStep } from "../shared/past.ts";
 import { folderOf } from "../shared/reading.ts";
-import { openScreen, sayGoesOn, sayResult } from "../shared/screen.ts";
+import { openScreen, sayGoesOn, sayResult } from "../shared/result.ts";
 import { steering } from "../shared/steering.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, RUN_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "attach",

@@ -4,8 +4,7 @@
  * It works with invalid settings, so that they can be found and fixed. Keys are shown as `set` or `not set`, and are
  * never written into goald.json.
  */
-import { printNote } from "#cli/terminal/print.ts";
-import { renderTable } from "#cli/terminal/table.ts";
+import { printNote, renderTable } from "#cli/terminal/print.ts";
 import { readSettings, wrongSettings } from "#config/load.ts";
 import { findSetting } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";

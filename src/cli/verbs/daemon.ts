@@ -14,10 +14,9 @@ import { chooseSocketPath, openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import type { Log } from "#util/log.ts";
-import { HOST_CODES } from "../exit-codes.ts";
 import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
 import { openHostLog } from "../shared/own-host.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "daemon",

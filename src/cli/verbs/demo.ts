@@ -11,13 +11,12 @@ import type { SettingFlags } from "#config/load.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { RUN_CODES } from "../exit-codes.ts";
 import { text } from "../option.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
+import { openScreen } from "../shared/result.ts";
 import { runOnScreen } from "../shared/run-agent.ts";
-import { openScreen } from "../shared/screen.ts";
 import { inThisProcess } from "../shared/session.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, RUN_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "demo",

@@ -1,8 +1,7 @@
 /** deny.ts -- `goald deny`: rejects the pending command of an agent. */
-import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT, CALL_OPTIONS, text } from "../option.ts";
 import { denyVerb } from "../shared/answer-approval.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "deny",

@@ -4,11 +4,10 @@ import { EXIT } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
-import { NO_AGENT } from "../exit-codes.ts";
 import { AGENT, positiveInteger, value } from "../option.ts";
 import type { GlobalOptions } from "../shared/context.ts";
 import { allEvents, reading } from "../shared/reading.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "events",

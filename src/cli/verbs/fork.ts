@@ -4,13 +4,12 @@
  * The host of the home creates it, even while it runs the other agent. Without a host, this process creates it under
  * the home's lock.
  */
-
 import { isHostHeld } from "#api/host-lock.ts";
 import type { ForkedAgent } from "#api/schemas.ts";
 import { openOwnStore } from "#app/own-store.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { validateAgent } from "#config/agent-spec.ts";
-import { makeFolders } from "#config/make-folders.ts";
+import { makeFolders } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { countNoun } from "#core/text.ts";
@@ -18,13 +17,12 @@ import { forkAgent } from "#host/fork-agent.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { HOST_CODES } from "../exit-codes.ts";
 import { AGENT, step, text, texts } from "../option.ts";
 import { type CliContext, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { findState } from "../shared/find.ts";
 import { reachHost } from "../shared/reach.ts";
 import { folderOf } from "../shared/reading.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "fork",

@@ -4,7 +4,6 @@
  * Changes apply to the goals that were set last, even while the agent has not read them yet. Checks name goals by their
  * place, so `--set` and `--rm` drop the present checks.
  */
-
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
@@ -12,13 +11,12 @@ import { isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import type { GoalsView } from "#views/load-agent.ts";
-import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT, positiveInteger, texts } from "../option.ts";
 import { checkOption, readCheckOptions, withoutSecrets } from "../shared/check-option.ts";
 import { type CliContext, callsHere, type GlobalOptions } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "goals",

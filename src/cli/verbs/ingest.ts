@@ -4,7 +4,6 @@
  * A second run replaces changed pieces and forgets pieces and files that are gone. Pieces that a person forgot or corrected
  * do not come back.
  */
-
 import { resolve, sep } from "node:path";
 import { openPages } from "#app/services.ts";
 import { printNote } from "#cli/terminal/print.ts";
@@ -20,14 +19,13 @@ import {
   retire,
 } from "#views/ingest-plan.ts";
 import type { MemoryView } from "#views/memory-view.ts";
-import { HOST_CODES } from "../exit-codes.ts";
 import { MEMORY_AGENT, SHARED } from "../option.ts";
 import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
 import { type CliContext, openContext } from "../shared/context.ts";
 import { filesBelow, isGone, placeOf, readText, type Skipped } from "../shared/ingest-read.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
 import { withReading } from "../shared/reading.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "ingest",

@@ -4,20 +4,18 @@
  * Secrets were redacted when the lines were written. Lines are also cleaned for the terminal, since others can write
  * into the file. With --json each line is printed exactly as in the file.
  */
-
 import { join } from "node:path";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { describeLogLine, type LevelName, type LogFilter, matchesFilter, readLogLine } from "#views/log-line.ts";
-import { NO_AGENT } from "../exit-codes.ts";
 import { flag, positiveInteger, step, text, value } from "../option.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { openLogReader } from "../shared/log-files.ts";
 import { withReading } from "../shared/reading.ts";
 import { untilInterrupt } from "../shared/until-interrupt.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "logs",

@@ -1,8 +1,7 @@
 /** memory-add.ts -- `goald memory <agent> add`: adds a memory. */
-import { HOST_CODES } from "../exit-codes.ts";
 import { flag, MEMORY_AGENT, SHARED } from "../option.ts";
 import { addMemory } from "../shared/edit-memory.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "memory add",

@@ -1,8 +1,7 @@
 /** memory-correct.ts -- `goald memory <agent> correct`: replaces a wrong memory. */
-import { HOST_CODES } from "../exit-codes.ts";
 import { MEMORY_AGENT, MEMORY_ID, ONLY, SHARED } from "../option.ts";
 import { correctMemory } from "../shared/edit-memory.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "memory correct",

@@ -1,8 +1,7 @@
 /** memory-forget.ts -- `goald memory <agent> forget`: forgets memories. */
-import { HOST_CODES } from "../exit-codes.ts";
 import { MEMORY_AGENT, MEMORY_IDS, ONLY, SHARED } from "../option.ts";
 import { forgetMemories } from "../shared/edit-memory.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "memory forget",

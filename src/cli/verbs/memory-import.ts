@@ -1,8 +1,7 @@
 /** memory-import.ts -- `goald memory <agent> import`: adds the memories of an exported file. */
-import { HOST_CODES } from "../exit-codes.ts";
 import { flag, MEMORY_AGENT, SHARED } from "../option.ts";
 import { importMemories } from "../shared/memory-file.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "memory import",

@@ -1,8 +1,7 @@
 /** pause.ts -- `goald pause`: pauses agents after their step. */
-import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { ANY_AGENT, flag } from "../option.ts";
 import { haltVerb } from "../shared/halt-agents.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "pause",

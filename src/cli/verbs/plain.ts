@@ -2,10 +2,9 @@
  * plain.ts -- `goald` without a verb, and `npm start`: lists agents, on a terminal those at work. Without any, it runs the set-up on
  * a terminal, and the demo elsewhere.
  */
-import { RUN_CODES } from "../exit-codes.ts";
 import { formatCall, openContext } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, RUN_CODES } from "../verb.ts";
 import { isGoing, ps } from "./ps.ts";
 import type { RunOptions } from "./run.ts";
 

@@ -3,7 +3,6 @@
  *
  * Changes are checked against the plan with all changes before them, even while the agent has not read those yet.
  */
-
 import { InvalidArgumentError } from "commander";
 import { offersPlan } from "#core/command-profile.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
@@ -13,13 +12,12 @@ import { type AgentState, isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { type PlanView, planEdits } from "#views/plan-view.ts";
-import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT, flag, text, texts } from "../option.ts";
 import { type CliContext, callsHere, formatCall, type GlobalOptions } from "../shared/context.ts";
 import { countStates, drawPlan, listViews, stateInWords, taskLine } from "../shared/draw-plan.ts";
 import { withReading } from "../shared/reading.ts";
 import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "../shared/steering.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 type TaskSetting = Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state">;
 

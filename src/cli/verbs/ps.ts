@@ -4,10 +4,7 @@
  * It lists unfinished agents, and those that finished or were stopped within a day; -a lists all. The table and the
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
-
-import { printNote, redrawScreen } from "#cli/terminal/print.ts";
-import { shortSpan } from "#cli/terminal/span.ts";
-import { fitLine, renderTable } from "#cli/terminal/table.ts";
+import { fitLine, printNote, redrawScreen, renderTable, shortSpan } from "#cli/terminal/print.ts";
 import { describeSource } from "#core/describe-sources.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun, oneLine } from "#core/text.ts";

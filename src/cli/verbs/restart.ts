@@ -3,10 +3,9 @@ import { ensureDaemon } from "#api/auto-start.ts";
 import { loadSettings } from "#config/load.ts";
 import { EXIT } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
-import { HOST_CODES } from "../exit-codes.ts";
 import { STOP_OPTIONS } from "../option.ts";
 import { findOwnContext } from "../shared/context.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 import { type StopOptions, stopDaemon } from "./down.ts";
 import { requireDaemon, sayUp } from "./up.ts";
 

@@ -1,16 +1,14 @@
 /** restore.ts -- `goald restore`: restores an agent's files to their versions after a step (host/restore-files.ts). */
-
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
-import { HOST_CODES } from "../exit-codes.ts";
 import { AGENT, flag, step } from "../option.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "../shared/context.ts";
 import { findPaths } from "../shared/find-file.ts";
 import { withReading } from "../shared/reading.ts";
 import { steering } from "../shared/steering.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "restore",

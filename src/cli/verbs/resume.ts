@@ -1,9 +1,7 @@
 /** resume.ts -- `goald resume`: continues an agent from the end of its log, after a pause, a limit or a crash. */
-
 import { EXIT } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { NO_AGENT, RUN_CODES } from "../exit-codes.ts";
 import { flag } from "../option.ts";
 import { type CliContext, formatCall, openContext } from "../shared/context.ts";
 import { type Found, findNamedOrLast } from "../shared/find.ts";
@@ -11,7 +9,7 @@ import { outcomeOf } from "../shared/result.ts";
 import { type RunAgentOptions, resumeAgent } from "../shared/run-agent.ts";
 import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
 import { checkOptions, flagsOf, givenMode, requireSomebody } from "../shared/run-settings.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, NO_AGENT, RUN_CODES } from "../verb.ts";
 import { demoVerb } from "./demo.ts";
 
 export const verb = defineVerb({

@@ -1,17 +1,15 @@
 /**
  * rm.ts -- `goald rm`: removes an agent from the store, and its folder with --files.
  */
-
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT, flag } from "../option.ts";
 import { formatCall, type GlobalOptions } from "../shared/context.ts";
 import { folderOf } from "../shared/reading.ts";
 import { steering } from "../shared/steering.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "rm",

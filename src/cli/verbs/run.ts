@@ -3,7 +3,6 @@
  *
  * Flags, agent, terminal and key are checked before anything is created.
  */
-
 import { printNote } from "#cli/terminal/print.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { type AgentDraft, DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
@@ -11,8 +10,7 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
-import { requireFinished } from "#views/require-finished.ts";
-import { NO_AGENT, RUN_CODES } from "../exit-codes.ts";
+import { requireFinished } from "#views/next-step.ts";
 import { flag, text, texts } from "../option.ts";
 import { checkOption, readCheckOptions } from "../shared/check-option.ts";
 import { openContext } from "../shared/context.ts";
@@ -20,7 +18,7 @@ import { type Found, findState, lastAgent } from "../shared/find.ts";
 import type { RunAgentOptions } from "../shared/run-agent.ts";
 import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
 import { checkOptions, flagsOf, givenMode, requireSomebody } from "../shared/run-settings.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, NO_AGENT, RUN_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "run",

@@ -4,12 +4,11 @@
 import { GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT } from "../option.ts";
 import { callsHere, type GlobalOptions } from "../shared/context.ts";
 import { readInput } from "../shared/read-input.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "say",

@@ -4,15 +4,13 @@
  * The report is rendered from the store; the same text is in the agent's folder as `_goald/report.md`.
  */
 
-import { shortSpan } from "#cli/terminal/span.ts";
-import { renderTable } from "#cli/terminal/table.ts";
+import { renderTable, shortSpan } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { describeReceived } from "#core/describe-sources.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import type { AgentDetails } from "#views/agent-details.ts";
-import { describeCheckView } from "#views/check-view.ts";
+import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/limits-left.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
 import { describeStep } from "#views/step-text.ts";

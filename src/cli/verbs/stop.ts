@@ -1,9 +1,8 @@
 /** stop.ts -- `goald stop`: stops agents after their step and report. */
 import { InvalidArgumentError } from "commander";
-import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { ANY_AGENT, flag, value } from "../option.ts";
 import { haltVerb } from "../shared/halt-agents.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "stop",

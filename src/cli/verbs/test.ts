@@ -8,9 +8,8 @@ import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import { countChecks, describeCheckView, describeCounts } from "#views/check-view.ts";
+import { countChecks, describeCheckView, describeCounts } from "#views/agent-details.ts";
 import { dollars } from "#views/limits-left.ts";
-import { EXIT_MEANINGS } from "../exit-codes.ts";
 import { flag, texts } from "../option.ts";
 import { requireServer } from "../shared/connect.ts";
 import { type CliContext, openContext } from "../shared/context.ts";
@@ -19,7 +18,7 @@ import { quoteForShell } from "../shared/own-calls.ts";
 import { RUN_OPTIONS } from "../shared/run-options.ts";
 import { flagsOf } from "../shared/run-settings.ts";
 import { type AgentTest, type TestOptions, type TestResult, testAgent } from "../shared/test-agent.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, EXIT_MEANINGS } from "../verb.ts";
 
 const { maxSteps, maxTokens, budget, maxTime, model, form, plan, commands } = RUN_OPTIONS;
 

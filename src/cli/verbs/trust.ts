@@ -1,14 +1,12 @@
 /** trust.ts -- `goald trust`: a person trusts words from outside that an agent has read. */
-
 import type { Trusted } from "#api/trust-schemas.ts";
 import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { GoaldError } from "#core/errors.ts";
-import { HOST_CODES } from "../exit-codes.ts";
 import { AGENT } from "../option.ts";
 import type { GlobalOptions } from "../shared/context.ts";
 import { findPaths } from "../shared/find-file.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "trust",

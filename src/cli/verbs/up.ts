@@ -2,10 +2,9 @@
 import { ensureDaemon, type Reached } from "#api/auto-start.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
-import { HOST_CODES } from "../exit-codes.ts";
 import { flag } from "../option.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
   name: "up",

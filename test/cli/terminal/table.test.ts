@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { fitLine, renderTable } from "#cli/terminal/table.ts";
+import { fitLine, renderTable } from "#cli/terminal/print.ts";
 
 describe("a table", () => {
   it("has its columns below each other, without blanks at the ends of lines", () => {
