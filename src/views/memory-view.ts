@@ -63,10 +63,7 @@ export const MemoryView: ObjectSchema<ViewedMemory> = open(
     outside: described(OutsideSources, "Sources of the outside words that it may hold. Absent: none."),
     factKey: described(text, "Hash of what a fact is about. Absent: not a fact with a subject and an attribute."),
     closed: described(Closed, "A fact that was true until the newer one was noted. Absent: it holds."),
-    hiddenInStep: described(
-      count,
-      "Step in which the agent hid it; only in lists and in the story of a memory. Absent: not hidden.",
-    ),
+    hiddenInStep: described(count, "Step in which the agent hid it; only in lists. Absent: not hidden."),
     pinned: flag,
     forgotten: nullable(oneOf("person", "source")),
     embedder: described(nullable(text), "Null while the vector is pending."),
