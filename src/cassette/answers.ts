@@ -19,12 +19,12 @@ import { createOrdinals, type Place } from "./place.ts";
 /** Asks a port, or takes what it answered. `request` and the answer are plain JSON. */
 export type AskPort = <T>(port: Port, request: unknown, ask: () => Promise<T>) => Promise<T>;
 /** Returns an external value, or the recorded one. It is plain JSON. */
-export type KeepValue = <T>(name: string, compute: () => Promise<T>) => Promise<T>;
+type KeepValue = <T>(name: string, compute: () => Promise<T>) => Promise<T>;
 
 /** Longer requests are compared only by hash. */
 const MAX_KEPT_CHARS = 256 * 1024;
 
-export interface AnswersRecording {
+interface AnswersRecording {
   readonly redact: Redact;
   /** Null inside a call whose outcome is recorded as a whole. */
   place(): Place | null;

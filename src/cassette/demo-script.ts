@@ -10,7 +10,7 @@ import type { Http } from "#http/http.ts";
 import type { CellAskLine, CellEndLine } from "./cell-lines.ts";
 import { playSandbox } from "./record-cells.ts";
 
-export interface DemoScript {
+interface DemoScript {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];

@@ -88,14 +88,14 @@ export interface AnswerLine {
 }
 
 /** Messages and resume settings that the agent found at its `call`th read of the inbox. */
-export interface InboxLine {
+interface InboxLine {
   readonly type: "inbox";
   readonly call: number;
   readonly rows: readonly InboxRow[];
 }
 
 /** Changes that others made in the folder before the `call`th command of the session. */
-export interface FilesLine {
+interface FilesLine {
   readonly type: "files";
   readonly call: number;
   readonly step: number;
@@ -123,7 +123,7 @@ export interface OutcomeLine {
 }
 
 /** Nested work of such a command, written before it begins. The replay runs it through the loop. */
-export interface NestedLine {
+interface NestedLine {
   readonly type: "nested";
   readonly callId: string;
   readonly attempt: number;
@@ -134,14 +134,14 @@ export interface NestedLine {
 }
 
 /** An external value, such as a price. It applies from its `call`th use in the session on. */
-export interface ValueLine {
+interface ValueLine {
   readonly type: "value";
   readonly name: string;
   readonly call: number;
   readonly value: unknown;
 }
 
-export interface WaitLine {
+interface WaitLine {
   readonly type: "wait";
   readonly waitFor: string;
   readonly until: string | null;
@@ -149,7 +149,7 @@ export interface WaitLine {
 }
 
 /** Written before the commit. */
-export interface CommitLine {
+interface CommitLine {
   readonly type: "commit";
   readonly after: number;
   /** Event types, for people and for a first comparison. */
@@ -161,7 +161,7 @@ export interface CommitLine {
 }
 
 /** Written after the commit. `state` is the hash of the folded state. */
-export interface CommittedLine {
+interface CommittedLine {
   readonly type: "committed";
   readonly head: number;
   readonly state: string;

@@ -12,7 +12,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import { Recorder } from "./recorder.ts";
 import { continueRecordingFile, createRecordingFile, type RecordingFile } from "./recording-file.ts";
 
-export interface RecordingsParts {
+interface RecordingsParts {
   /** Private folder with one small file per recorded agent. */
   readonly folder: string;
   readonly clock: Clock;

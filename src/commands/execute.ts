@@ -116,7 +116,7 @@ export async function runCall(call: CallFrame, prepared: unknown): Promise<Execu
   return spillOutput(call, result, result.text, { ...execution, outside });
 }
 
-export interface Probed {
+interface Probed {
   readonly found: Probe;
   /** Why `probe` failed, as a sentence. */
   readonly problem?: string;

@@ -15,7 +15,7 @@ export function requireRun(name: string, part: CommandPart, act: string): void {
 }
 
 /** The changes that a guarded workspace permits. */
-export interface WorkspaceGuard {
+interface WorkspaceGuard {
   /** Throws when the part may not change anything, or the time is over. `act` completes "tried to". */
   check(act: string): void;
   inTime(): void;

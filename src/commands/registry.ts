@@ -25,7 +25,7 @@ export interface Registry {
   fileOf(name: string): string | undefined;
 }
 
-export interface UnavailableCommand {
+interface UnavailableCommand {
   readonly command: RegisteredCommand;
   /** One sentence per missing step. */
   readonly toDo: readonly string[];

@@ -42,9 +42,9 @@ export const TOO_DEEP = "too-deep";
 /** A model whose cells fail this often in a row does not mend them. */
 export const MAX_FAILED_CELLS = 3;
 /** A result that does not match is asked for once more. */
-export const MAX_BAD_RESULTS = 2;
+const MAX_BAD_RESULTS = 2;
 /** Method names that the state keeps: the newest of all searches. */
-export const MAX_FOUND_METHODS = 20;
+const MAX_FOUND_METHODS = 20;
 
 /** A saved namespace. Its content is in the event. */
 export interface NamespaceRef {

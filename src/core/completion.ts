@@ -58,7 +58,7 @@ function nameUnfinished(state: AgentState): string {
 const FINISHED: PlanTask = { goal: "", state: "verified", subtasks: [] };
 
 /** Sub-agents that will report by themselves. Paused ones need somebody to continue them. */
-export const workingHelpers = ({ children }: AgentState): readonly (readonly [string, ChildAccount])[] =>
+const workingHelpers = ({ children }: AgentState): readonly (readonly [string, ChildAccount])[] =>
   Object.entries(children).filter(([, { isWorking, isPaused, isStopping }]) => isWorking && !isPaused && !isStopping);
 
 /** True for an agent that asked twice to finish, and has only reports to wait for. */

@@ -16,7 +16,7 @@ export interface MemoryBook {
   findOwn(id: string): Promise<MemoryRow>;
 }
 
-export interface KnownFact {
+interface KnownFact {
   /** `MemoryRow.factKey` of facts about this. */
   readonly key: string;
   /** The agent's newest fact about it, when it can be recalled. */

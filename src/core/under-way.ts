@@ -11,7 +11,7 @@ const REPEATABLE: ReadonlySet<Effect> = new Set(["pure", "idempotent", "transact
  *   command  a command would lose its place, or holds nothing worth giving back: it stays for as long as the wait takes
  *   cell     a cell holds a process of the sandbox. It may be left: it runs again when the wait is over
  */
-export type UnderWay = "nothing" | "command" | "cell";
+type UnderWay = "nothing" | "command" | "cell";
 
 /** `epoch`: of this process's lease. */
 export function underWay(state: AgentState, epoch: number): UnderWay {

@@ -4,7 +4,7 @@ import type { OpenCall } from "./open-call.ts";
 import { expectedSources, type OutsideSource, withSources } from "./provenance.ts";
 import { INTERRUPTED } from "./state.ts";
 
-export type OpenCommand = Extract<OpenCall, { kind: "command" }>;
+type OpenCommand = Extract<OpenCall, { kind: "command" }>;
 
 interface UnknownOutcome {
   /** Why the probe failed, as a sentence. */

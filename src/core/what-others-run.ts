@@ -14,7 +14,7 @@
  */
 
 /** `row` completes "It is obeyed by others: ". */
-export interface OthersRow {
+interface OthersRow {
   readonly pattern: RegExp;
   readonly says: string;
   /** Only a content with these scripts counts; see install-scripts.ts. */
@@ -153,7 +153,7 @@ export function isRepository(names: Iterable<string>): boolean {
 
 // ---------------------------------------------------------------- a tree from elsewhere
 
-export interface TreeFindings {
+interface TreeFindings {
   /** Paths of folders and files that must not be placed in a workspace. */
   readonly refused: readonly string[];
   /** Files that others run or obey, by row. */

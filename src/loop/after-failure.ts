@@ -18,13 +18,13 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 
 type Failure = Extract<ModelAnswer, { kind: "failed" }> & { readonly spent?: ModelSpending };
 
-export interface FailedQuestion {
+interface FailedQuestion {
   readonly step: number;
   readonly callId: string;
   readonly model: string;
 }
 
-export interface Circumstances {
+interface Circumstances {
   readonly now: Date;
   /** 0 to 1. Spreads the retries of agents that failed at the same time. */
   random(): number;

@@ -17,7 +17,7 @@ import type { RunParts } from "./run-parts.ts";
 const MAX_LOT_CALLS = 100;
 const MAX_LOT_MS = 1_000;
 
-export interface Lots {
+interface Lots {
   /** Returns false when the intent has to be durable now. */
   defer(): boolean;
   /** Waits for a commit of its own. What it could not commit stays in the journal's draft. */

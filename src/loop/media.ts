@@ -21,7 +21,7 @@ export interface MediaParts {
   readonly servicePriceOf?: (name: PaidService) => Price | null;
 }
 
-export interface Media {
+interface Media {
   readonly services: Partial<Pick<Services, PaidService>>;
   /** Undefined when no request was sent. */
   spent(): ModelSpending | undefined;

@@ -64,7 +64,7 @@ async function restoreChange(
 }
 
 /** A later definition of a name replaces an earlier one, and comes after it. */
-export function joinChanges(changes: readonly NamespaceChange[]): NamespaceChange {
+function joinChanges(changes: readonly NamespaceChange[]): NamespaceChange {
   const definitions = new Map<string, string | null>();
   const values = new Map<string, string | null>();
   for (const change of changes) {

@@ -6,7 +6,7 @@ import type { Left } from "./allowance.ts";
 const GROWTH = 4;
 const MAX_GROWTHS = 3;
 
-export interface ReplyNeed {
+interface ReplyNeed {
   /** Tokens of the request. */
   readonly inputTokens: number;
   /** The setting `models.replyTokens`, or less for a small context window. */

@@ -68,7 +68,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** The staged writes with granted requests, or the reason for refusing the whole call. */
-export type Granted =
+type Granted =
   | { readonly events: readonly NewEvent[]; readonly staged: readonly StagedWrite[] }
   | { readonly refused: Observation };
 

@@ -8,7 +8,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { createSlots } from "#util/slots.ts";
 
-export interface GateLimits {
+interface GateLimits {
   /** Maximum calls at the same time. */
   readonly concurrency: number;
   /** Maximum calls per minute, null for no limit. A tenth of it may come in one burst. */

@@ -13,7 +13,7 @@ export interface LocalServer {
   /** Names as the server sends them, not sanitized. */
   readonly models: readonly string[];
 }
-export interface LocalPort {
+interface LocalPort {
   readonly name: string;
   readonly port: number;
 }

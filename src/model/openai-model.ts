@@ -34,7 +34,7 @@ export interface OpenAIModelSettings extends ModelServer {
   readonly clock?: Clock;
 }
 
-export type ReasoningEffort = "minimal" | "low" | "medium" | "high";
+type ReasoningEffort = "minimal" | "low" | "medium" | "high";
 
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;

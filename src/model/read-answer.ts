@@ -9,7 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
 import { type ChatStream, createChatStream } from "./chat-stream.ts";
 
-export interface ReadAnswerOptions {
+interface ReadAnswerOptions {
   /** Maximum wait for the first output of a stream, and for the whole of a document. */
   readonly firstMs: number;
   /** Maximum silence after the first output. */

@@ -53,7 +53,7 @@ export class OverCapError extends Error {
   }
 }
 
-export interface ReplyMeter {
+interface ReplyMeter {
   /** Adds the texts of a piece of the reply. Output without a known text counts as one token. */
   add(delta: JsonRecord, isOutput: boolean): void;
   /** Throws an OverCapError if the estimate or the reported usage exceeds the maximum. */

@@ -64,7 +64,7 @@ export interface RejectedRequest {
   readonly body: string;
 }
 
-export type StepDown =
+type StepDown =
   | { readonly kind: "change"; readonly terms: ServerTerms }
   | { readonly kind: "unnamed" }
   | { readonly kind: "none" };

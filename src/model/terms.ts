@@ -10,7 +10,7 @@ import { isRecord, type JsonFile } from "#util/json.ts";
 import type { CapName } from "./reply-cap.ts";
 import { type JsonMode, type RejectedRequest, type SentParts, type ServerTerms, stepDown } from "./step-down.ts";
 
-export interface TermsKeeper {
+interface TermsKeeper {
   of(model: string): Promise<ServerTerms>;
   /** Learns from a rejection. Returns false if no different request can help. */
   heed(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean>;

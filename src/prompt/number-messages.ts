@@ -1,7 +1,7 @@
 /** number-messages.ts -- numbers the replies of a frame from 1, for THOUGHT, ACTION and OBSERVATION. */
 import type { Frame, Message } from "#core/frame.ts";
 
-export interface MessageNumbers {
+interface MessageNumbers {
   /** Number of the reply that the request asks for. */
   readonly next: number;
   /** Number of a reply, and of what belongs to its step. */

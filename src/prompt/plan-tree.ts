@@ -12,7 +12,7 @@ import { rememberBy } from "#util/remember-by.ts";
 import { estimateTokens } from "./tokens.ts";
 import { countTasks, TreeView, WHOLE_GOAL, writeTwo } from "./tree-view.ts";
 
-export interface ShownTree {
+interface ShownTree {
   readonly json: string;
   /** Some tasks are only counted. */
   readonly isCollapsed: boolean;

@@ -37,7 +37,7 @@ interface PlanParts {
 }
 
 /** Undefined without a plan, and in a sub-task. */
-export function describePlan(state: AgentState, words: Words, maxTokens: number): PlanParts | undefined {
+function describePlan(state: AgentState, words: Words, maxTokens: number): PlanParts | undefined {
   const plan = originOf(state) ? null : planOf(state);
   if (plan === null) return undefined;
   const { json, isCollapsed } = renderTree(plan, maxTokens);

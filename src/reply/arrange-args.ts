@@ -15,7 +15,7 @@ import { findConflictingKey, isSameJson, parseShallowJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";
 import { THOUGHT } from "./tools.ts";
 
-export type ArrangedArguments =
+type ArrangedArguments =
   /** `thought`: the argument that goald adds to every tool; absent when it was not written. */
   | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>>; readonly thought?: string }
   | { readonly kind: "not-an-object" }

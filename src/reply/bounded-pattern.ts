@@ -11,7 +11,7 @@ const MAX_MATCH_MS = 100;
 /** A pattern with one quantifier needs at most the square of the text's length. */
 const MAX_DIRECT_CHARS = 2_000;
 
-export interface BoundedPattern {
+interface BoundedPattern {
   test(text: string): boolean;
   /** Differs between patterns: ajv compares them by it. */
   toString(): string;

@@ -14,7 +14,7 @@ export interface RawCall {
   readonly name: unknown;
   readonly args: unknown;
 }
-export type CallShape =
+type CallShape =
   | { readonly kind: "call"; readonly call: RawCall }
   | { readonly kind: "several" }
   | { readonly kind: "none" };

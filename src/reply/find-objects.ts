@@ -54,7 +54,7 @@ export interface ReplyPiece {
   /** True when the brackets of the object balance outside its strings. */
   readonly closed: boolean;
 }
-export interface ReplySplit {
+interface ReplySplit {
   readonly pieces: readonly ReplyPiece[];
   readonly fault: "too-deep" | "too-many" | null;
 }
@@ -147,7 +147,7 @@ const OPENING = new RegExp(OPEN, "i");
 /** Checks for an opening mark anywhere in the text. */
 export const opensReasoning = (text: string): boolean => OPENING.test(text);
 
-export interface AnswerObjects {
+interface AnswerObjects {
   /** Objects outside reasoning blocks, in order. */
   readonly objects: readonly ReplyPiece[];
   /** True when a reasoning block never closed: the text after its opening is not an answer. */

@@ -6,7 +6,7 @@
  * digit or a sign of an address. A part of a computation, an index and a key do not count.
  */
 
-export interface CodeUses {
+interface CodeUses {
   /** A name for each call in the code, in order. */
   readonly calls: readonly string[];
   /** The specific values, each once. */

@@ -74,7 +74,7 @@ export function parseClearly(source: string): ParsedObject | SpelledObject {
 }
 
 /** One object of a reply as its brackets bound it. */
-export interface SpelledObject {
+interface SpelledObject {
   readonly text: string;
   /** Exclusive index in the source. */
   readonly end: number;
@@ -102,7 +102,7 @@ const BARE_END = /[\w.+-]$/;
  * no escape are escaped; outside of them comments, unusual blanks and commas before a closing bracket go. A string ends at its first
  * quote that is not escaped.
  */
-export function mendSpelling(source: string): SpelledObject {
+function mendSpelling(source: string): SpelledObject {
   const out: string[] = [];
   const open: string[] = [];
   let at = 0;
@@ -163,7 +163,7 @@ function guessJson(text: string, budget: RepairBudget): string | null {
   }
 }
 
-export type NestedObject =
+type NestedObject =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "twice"; readonly key: string };
 

@@ -15,7 +15,7 @@ import { type SplitAction, splitAction } from "./split-action.ts";
 import { NO_THOUGHTS, type Thoughts } from "./thoughts.ts";
 
 /** The work that a reply without code ends: a sub-task with a result of that type, or else the agent's work. */
-export interface EndedWork {
+interface EndedWork {
   /** Name of the command that ends it. */
   readonly command: string;
   readonly returns?: JsonSchema;

@@ -11,7 +11,7 @@ import { findConflictingKey, isSameJson } from "./json.ts";
 import { type ParsedObject, parseClearly } from "./mend-object.ts";
 import { describeSchemaError, quoteText } from "./problems.ts";
 
-export type ParsedValue =
+type ParsedValue =
   | { readonly kind: "value"; readonly value: unknown }
   /** Sentences for the model. */
   | { readonly kind: "problem"; readonly problems: readonly string[] };

@@ -14,7 +14,7 @@ export interface ServerSentEvent {
   readonly id: string | undefined;
 }
 
-export interface EventStreamParser {
+interface EventStreamParser {
   /** Returns the events that this piece completes. Throws GOALD_HTTP_TOO_LARGE for an event over the limit. */
   push(piece: Uint8Array | string): readonly ServerSentEvent[];
   /** Returns the last event if the stream ended without the blank line after it. */

@@ -1,6 +1,6 @@
 /** media-format.ts -- recognizes images (with their size) and recordings by their first bytes. */
 
-export interface ImageFacts {
+interface ImageFacts {
   readonly format: "png" | "jpeg" | "webp" | "gif";
   readonly width: number;
   readonly height: number;
@@ -75,7 +75,7 @@ const bytesAt = (view: DataView, at: number): readonly number[] => [0, 1, 2, 3].
 // ---------------------------------------------------------------- recordings
 
 /** Named by the file extension that speech services expect. */
-export type AudioFormat = "mp3" | "m4a" | "wav" | "webm" | "ogg" | "flac";
+type AudioFormat = "mp3" | "m4a" | "wav" | "webm" | "ogg" | "flac";
 
 export function readAudioFormat(bytes: Uint8Array): AudioFormat | undefined {
   const text = (at: number, length: number): string => String.fromCharCode(...bytes.subarray(at, at + length));

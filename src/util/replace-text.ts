@@ -6,7 +6,7 @@
  */
 
 /** Positions beyond this number are counted, not listed. */
-export const MAX_PLACES = 10_000;
+const MAX_PLACES = 10_000;
 const NEWLINE = 10;
 const RETURN = 13;
 
@@ -27,7 +27,7 @@ export type TextEdit =
   | { readonly kind: "missing" }
   | ({ readonly kind: "other-count" } & Occurrences);
 
-export interface Occurrences {
+interface Occurrences {
   readonly count: number;
   /** Byte offsets, at most `MAX_PLACES`. */
   readonly places: readonly number[];
@@ -80,7 +80,7 @@ function listVariants(content: Uint8Array, texts: { readonly old: string; readon
 const toLf = (text: string): string => text.replaceAll("\r\n", "\n");
 
 /** Which line ends a file has. */
-export function findLineEnds(content: Uint8Array): { readonly crlf: boolean; readonly lf: boolean } {
+function findLineEnds(content: Uint8Array): { readonly crlf: boolean; readonly lf: boolean } {
   let crlf = false;
   let lf = false;
   for (let at = 0; at < content.length && !(crlf && lf); at += 1)

@@ -14,7 +14,7 @@ export const CellView = open({
 });
 export type CellView = Static<typeof CellView>;
 
-export interface CellFinder {
+interface CellFinder {
   add(event: RecordedEvent): void;
   cellOf(version: FileVersion): CellView | null;
 }

@@ -26,7 +26,7 @@ import { loadTrustInAll, TrustGiven } from "./trusted-words.ts";
 import type { StepParts } from "./whole-step.ts";
 
 /** What `goald why` shows of one version. */
-export const ToldVersion = open({
+const ToldVersion = open({
   version: described(ordinal, "From 1, oldest first."),
   step: count,
   callId: text,
@@ -67,7 +67,7 @@ export const FileStory = open({
 export type FileStory = Static<typeof FileStory>;
 
 /** A version with the whole reply that its command came from, or the reference to that reply. */
-export interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts"> {
+interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts"> {
   readonly reply: Text | null;
   readonly finishReason: string;
   readonly mode: OutputMode;

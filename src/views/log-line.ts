@@ -8,7 +8,7 @@ import { isRecord, parseJson } from "#util/json.ts";
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const;
 export type LevelName = keyof typeof LEVELS;
 
-export interface LogLine {
+interface LogLine {
   readonly text: string;
   /** Null for a line that is not a JSON object. */
   readonly record: Readonly<Record<string, unknown>> | null;

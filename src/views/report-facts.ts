@@ -63,7 +63,7 @@ export async function gatherReport(
 }
 
 /** The newest events, and the versions of files that came with them, oldest first. */
-export interface LogTail {
+interface LogTail {
   /** Number of the event before them. */
   readonly since: number;
   readonly events: readonly RecordedEvent[];

@@ -9,7 +9,7 @@ import type { StoreReader } from "#core/ports/store.ts";
 import { countNoun } from "#core/text.ts";
 
 /** `found`, `write` and a first append hold the whole file; a later append holds the added piece. */
-export type FilePiece = Pick<FileVersion, "path" | "operation" | "bytes" | "sha256">;
+type FilePiece = Pick<FileVersion, "path" | "operation" | "bytes" | "sha256">;
 
 /**
  * `versions`: those of one path, oldest first, up to the requested one. Null for no file.

@@ -4,7 +4,7 @@ import type { StoreReader } from "#core/ports/store.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { allEvents } from "./read-log.ts";
 
-export const StepSummary = open({
+const StepSummary = open({
   step: ordinal,
   turn: ordinal,
   startedAt: time,
@@ -15,7 +15,7 @@ export const StepSummary = open({
     "Status of the result; null until there is one.",
   ),
 });
-export type StepSummary = Static<typeof StepSummary>;
+type StepSummary = Static<typeof StepSummary>;
 
 export const StepPage = open({
   agent: text,

@@ -18,7 +18,7 @@ interface Gathered {
   view: { -readonly [K in keyof StepView]: StepView[K] };
 }
 
-export interface FoundStep {
+interface FoundStep {
   readonly view: StepView;
   /** The last request of the step, and the state before it. */
   readonly asked: AskedEvent;

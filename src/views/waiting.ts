@@ -21,7 +21,7 @@ const CodeView = open({
   sha256: described(nullable(text), "Of the file; null when there is no file, or it could not be read."),
   text: described(text, "The whole code, as it was when the question was asked. The call runs only this."),
 });
-export type CodeView = Static<typeof CodeView>;
+type CodeView = Static<typeof CodeView>;
 
 export const WaitingView = open({
   agent: described(text, "Id of the agent."),

@@ -9,7 +9,7 @@ export const folderOf = (id: string, parentFolder: string | null): string =>
 /** Path of a sub-agent's file, relative to its parent's folder. */
 export const pathInParent = (id: string, path: string): string => `${AGENTS_FOLDER}/${id}/${path}`;
 
-export interface SubagentPath {
+interface SubagentPath {
   readonly child: string;
   /** Path within the sub-agent's folder; empty for the folder itself. */
   readonly inner: string;

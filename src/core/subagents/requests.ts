@@ -27,7 +27,7 @@ export interface SubagentRules {
   readonly model: string | null;
 }
 
-export interface Refused {
+interface Refused {
   /** Machine-readable reason. */
   readonly refused: string;
   /** Reason for the model. */
