@@ -40,7 +40,7 @@ await store.close();
 async function remember(store: Store, isLast: boolean): Promise<void> {
   await store.create(SPEC, "key-1", AT);
   const embedder = namedEmbedder("one");
-  const settings = { apiKey: PINECONE_KEY, index: null, host: target, environment: null, controller: target };
+  const settings = { apiKey: PINECONE_KEY, index: "mem", controller: target };
   const client = new PineconeClient(settings, createHttp(), 5_000);
   const pinecone = new PineconeMemory({ client, store, place: "mem", clock: systemClock, report, sendAfterMs: 3 });
   const memory = openLongTermMemory({
