@@ -166,7 +166,7 @@ describe("goald doctor", () => {
       const report = await online(0, { models: ["small", "big\u001b[31m-2"] });
       expect(levelOf(report, "online")).toEqual(["warning"]);
       expect(textOf(report, "online")).toMatch(
-        /big \(SMART_LLM\) is not among its 2 models It offers: small, big\S*-2\./,
+        /big \(SMART_LLM\) is not among its 2 models It offers: small and big\S*-2\./,
       );
       expect(textOf(report, "online")).not.toContain("\u001b");
     });
