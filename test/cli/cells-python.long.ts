@@ -72,7 +72,7 @@ describe("a saved namespace that ends each process", () => {
     expect(problems).toEqual([]);
     expect(await goald.read("workspace/t/lines.txt")).toBe("one\n");
     const shown = await goald.ask(["show", "t", "--step", "2"]);
-    expect(shown.stdout).toContain("Your variables could not be loaded and are gone: os, P, x.");
+    expect(shown.stdout).toContain("Your variables could not be loaded and are gone: os, P and x.");
     const finished = log.flatMap((event) => (event.type === "command-finished" ? [event] : []));
     const namespaces = log.flatMap((event) =>
       event.type === "namespace-saved" ? [[event.callId, event.definitions, event.values]] : [],
@@ -93,7 +93,7 @@ describe("a saved namespace that ends each process", () => {
     expect(whole.results).toEqual([
       ["c1", "ok", expect.any(String)],
       ["c2.1", "ok", ""],
-      ["c2", "ok", "42\nYour variables could not be loaded and are gone: os, P, x."],
+      ["c2", "ok", "42\nYour variables could not be loaded and are gone: os, P and x."],
       ["c3", "ok", "42"],
       ["c4", "ok", expect.any(String)],
     ]);

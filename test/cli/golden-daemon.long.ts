@@ -46,7 +46,7 @@ describe("agents of the background", () => {
       ps
       pause clerk
       stop clerk
-      kill clerk
+      stop clerk --now
       say clerk 'Still there?'
       memory shared add 'The shop is in Geneva' --json
     `);
@@ -62,19 +62,19 @@ describe("agents of the background", () => {
     home.holdFrom(home.server.chats.length + 1);
     await transcript.askWhileGoing("resume clerk -d --max-steps 20 --json");
     await home.logged("model-asked", 4, "clerk");
-    await transcript.ask("kill clerk\nkill clerk");
+    await transcript.ask("stop clerk --now\nstop clerk --now");
     await transcript.askWhileGoing("resume clerk -d");
     await home.logged("model-asked", 5, "clerk");
     await transcript.ask("stop clerk -t 0");
     await transcript.askWhileGoing("resume clerk -d");
     await home.logged("model-asked", 6, "clerk");
-    await transcript.ask("kill --all --json\nstop --all\npause --all --json");
+    await transcript.ask("stop --all --now --json\nstop --all\npause --all --json");
     home.release();
     await transcript.ask(`
       resume clerk
       resume clerk -d
       ps -a
-      report clerk
+      show clerk --report
       rm -f clerk --files --json
       ps
       down

@@ -82,7 +82,7 @@ describe("an agent of a terminal that stands", () => {
       pause clerk
       pause clerk --json
       stop clerk
-      kill clerk
+      stop clerk --now
       approve clerk
       approve clerk --json
       deny clerk no --reason no

@@ -129,7 +129,7 @@ describe("a home without agents", () => {
       logs --daemon
       pause --all
       stop --all
-      kill --all --json
+      stop --all --now --json
       resume
       resume --json
       status

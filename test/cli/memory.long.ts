@@ -71,8 +71,6 @@ describe("memory while another process holds the home", () => {
       /\[t\/\+1 \| no step \| [^|]+, just now \| note \| a person\] The letter to Ada is to be short/,
     );
     expect(prompts.at(-1)).toContain("Letters to Ada go by train");
-    const why = jsonOf(await home.goald.ask(["memory", "t", "why", "+1", "--json"]));
-    expect(why.recalledIn).toEqual([3]);
   });
 
   it("names the owner of the home if it takes no calls", async () => {

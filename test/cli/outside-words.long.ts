@@ -36,7 +36,9 @@ describe("an agent that read a stranger's page, wrote a file after it, and wants
   it("is marked in ps, show and the report, with the step", async () => {
     expect(await see("ps", "-a")).toMatch(/STATE +OUTSIDE WORDS +STEP[\s\S]*send_letter +an unknown page +3 /);
     expect(await see("show", "t")).toMatch(/\nOutside: +it has read words from an unknown page \(step 1, 2\S+Z\)\n/);
-    expect(await see("report", "t")).toMatch(/\n- Outside words: an unknown page \(step 1, [\s\S]*`https:\/\/evil/);
+    expect(await see("show", "t", "--report")).toMatch(
+      /\n- Outside words: an unknown page \(step 1, [\s\S]*`https:\/\/evil/,
+    );
   });
 
   it("is explained by why: the file holds words from outside, and where they came from", async () => {
@@ -81,7 +83,9 @@ describe("an agent that read a stranger's page, wrote a file after it, and wants
       trusted: [{ path: null }],
     });
     expect(await see("why", "t", "notes.md")).toMatch(/Trusted by a person at 2\S+Z: all words/);
-    expect(await see("report", "t")).toContain("`all words from outside until then` by `goald trust` (person)");
+    expect(await see("show", "t", "--report")).toContain(
+      "`all words from outside until then` by `goald trust` (person)",
+    );
     expect(await see("ps")).not.toContain("OUTSIDE WORDS");
     const details = jsonOf<{ next: object }>(await goald.ask(["show", "t", "--json"]));
     expect(problemsOfView("show", details)).toBe("");

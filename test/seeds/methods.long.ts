@@ -58,7 +58,7 @@ describe("methods of a home", () => {
     expect(results[2]).toBe("garden");
     expect(results[3]).toMatch(/NameError: name 'insert_commas' is not defined/);
     expect(results[3]).toMatch(/A search for it finds:\n`save_with_commas\(/);
-    expect(results[4]).toMatch(/^cellar`open\(from: string, width\?: number\): \{ door: string \}`: Opens a door/);
+    expect(results[4]).toMatch(/^cellar`open_\(from_: str, width: int \| None = None\) -> dict`: Opens a door/);
     const last = home.seen.at(-1)?.last ?? "";
     expect(last).toContain('"open", args: "from"');
     expect(last).toContain("`save_with_commas(text: str, file: str) -> int`");
