@@ -26,8 +26,8 @@ describe("code that waits for a person", () => {
   it("is shown whole, with line numbers, before the answer and by goald show", async () => {
     const { goald } = home;
     const shown = endedWith(0, await goald.ask(["show", "t"])).stdout;
-    expect(shown).toContain('Wants:      run_code {"language":"python"}');
-    expect(shown).toContain("The code that would run (python, 60 lines):");
+    expect(shown).toContain('Wants:      run_code {}');
+    expect(shown).toContain("The code that would run (Python, 60 lines):");
     for (const line of CODE.split("\n")) expect(shown).toContain(`| ${line}\n`);
     expect(jsonOf(await goald.ask(["show", "t", "--json"]))).toMatchObject({
       waiting: { code: { file: null, text: CODE } },
@@ -45,7 +45,7 @@ describe("code that waits for a person", () => {
     endedWith(0, await goald.ask(["approve", "t", "--yes"]));
     await home.logged("approval-asked", 3);
     const approve = goald.openTerminal(["approve", "t"]);
-    await approve.see('The code that would run of "long.py" (python, 700 lines, sha256');
+    await approve.see('The code that would run of "long.py" (Python, 700 lines, sha256');
     await approve.see("500 | print(500)");
     await approve.see("200 more lines");
     await approve.see("All of the code: goald show t");
