@@ -26,7 +26,7 @@ describe("code that waits for a person", () => {
   it("is shown whole, with line numbers, before the answer and by goald show", async () => {
     const { goald } = home;
     const shown = endedWith(0, await goald.ask(["show", "t"])).stdout;
-    expect(shown).toContain('Wants:      run_code {}');
+    expect(shown).toContain("Wants:      run_code {}");
     expect(shown).toContain("The code that would run (Python, 60 lines):");
     for (const line of CODE.split("\n")) expect(shown).toContain(`| ${line}\n`);
     expect(jsonOf(await goald.ask(["show", "t", "--json"]))).toMatchObject({
