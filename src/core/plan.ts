@@ -59,7 +59,7 @@ export const MAX_TASK_CHARS = 500;
 export function createPlan(goals: readonly string[]): PlanTask {
   const [first = "Do the work"] = goals;
   return goals.length > 1
-    ? createTask({ goal: "ChildLimits all goals", subtasks: goals.map(toNewTask) })
+    ? createTask({ goal: "Reach all goals", subtasks: goals.map(toNewTask) })
     : createTask(toNewTask(first));
 }
 

@@ -15,7 +15,7 @@ const draw = (plan: PlanTask, most = Number.POSITIVE_INFINITY) =>
   drawPlan(viewTask(plan, "0"), currentTask(plan)?.id ?? null, most);
 
 const PLAN = task(
-  "ChildLimits all goals",
+  "Reach all goals",
   "in_progress",
   task("Find strings", "verified", task("Search", "verified"), task("Ask Ann", "abandoned")),
   task(
@@ -32,7 +32,7 @@ describe("the drawing of a plan", () => {
   it("has a mark, the id, the goal and the state of each task, and marks the current one", () => {
     expect(draw(PLAN).lines.join("\n")).toBe(
       [
-        "[>] 0 ChildLimits all goals (in progress)",
+        "[>] 0 Reach all goals (in progress)",
         "  [x] 0.0 Find strings (verified)",
         "    [x] 0.0.0 Search (verified)",
         "    [-] 0.0.1 Ask Ann (abandoned)",

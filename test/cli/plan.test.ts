@@ -17,7 +17,7 @@ const CALLS: readonly CommandCall[] = [
 const RUN = ["run", "--name", "T", "-g", "Find strings", "-g", "Write them down", "--approve", "never"];
 
 const DRAWN = `T (t), turn 1: 6 tasks: 3 open, 3 in progress
-[>] 0 ChildLimits all goals (in progress)
+[>] 0 Reach all goals (in progress)
   [ ] 0.0 Find strings (open)
   [ ] 0.1 Write them down (open)
   [>] 0.2 Ask Ann [x] 0.9 Done (in progress)

@@ -38,7 +38,7 @@ describe("a person's changes of a plan", () => {
     expect(await planIn(world)).toEqual({ agent: "foo", turn: 1, plan: null, current: null, isRead: true });
     const edited = await control.editPlan("foo", { edits: [add("Ask Ann"), set("0.1", "in_progress")] });
     expect(edited.changes).toEqual([
-      { id: "0", goal: "ChildLimits all goals", from: "open", to: "in_progress" },
+      { id: "0", goal: "Reach all goals", from: "open", to: "in_progress" },
       { id: "0.1", goal: "Write them down", from: "open", to: "in_progress" },
       { id: "0.2", goal: "Ask Ann", from: null, to: "open" },
     ]);

@@ -265,14 +265,14 @@ describe("an agent with a plan", () => {
   it("has the goals as its first tasks, and starts anew when they change", async () => {
     const goals = { goals: ["a", "b"] };
     const { loop, plan } = await play([set("0.1", "verified"), add("0.0", "a0")], goals);
-    expect(plan).toEqual(["0 open ChildLimits all goals", "0.0 open a", "0.0.0 open a0", "0.1 verified b"]);
+    expect(plan).toEqual(["0 open Reach all goals", "0.0 open a", "0.0.0 open a0", "0.1 verified b"]);
     await loop.store.deliver(loop.row.id, "new", { type: "goals", goals: ["c", "d", "e"] }, AT);
     expect((await loop.run()).plan).toBeNull();
     const again = await play([set("0.2", "completed")], {
       ...goals,
       inbox: [{ type: "goals", goals: ["c", "d", "e"] }],
     });
-    expect(again.plan).toEqual(["0 open ChildLimits all goals", "0.0 open c", "0.1 open d", "0.2 completed e"]);
+    expect(again.plan).toEqual(["0 open Reach all goals", "0.0 open c", "0.1 open d", "0.2 completed e"]);
   });
 
   it("is told what a person changed in it, and works with the changed plan", async () => {
@@ -357,7 +357,7 @@ describe("the task of a goal with checks", () => {
       expect.stringMatching(/^ok /),
       "ok Task 0.1 was open and is verified now.",
     ]);
-    expect(plan).toEqual(["0 open ChildLimits all goals", "0.0 open a", "0.1 verified b"]);
+    expect(plan).toEqual(["0 open Reach all goals", "0.0 open a", "0.1 verified b"]);
     const events = await loop.events();
     expect(events.filter(({ type }) => type === "task-changed")).toHaveLength(1);
     expect(events.filter(({ type }) => type === "goals-checked")).toHaveLength(2);
@@ -416,7 +416,7 @@ describe("an agent that plans, cut off at any commit", () => {
 
   it("has the same tasks, ids and states in the end, each change once, and each check once", async () => {
     const { outcome } = await cutAt(1_000);
-    const tasks = ["0 verified ChildLimits all goals", "0.0 verified a", "0.0.0 abandoned a0", "0.0.0.0 abandoned a00"];
+    const tasks = ["0 verified Reach all goals", "0.0 verified a", "0.0.0 abandoned a0", "0.0.0.0 abandoned a00"];
     expect(outcome).toEqual([true, [...tasks, "0.1 verified b"], expect.any(Array), 9]);
     expect(outcome[2]).toHaveLength(CALLS.length);
     let cuts = 0;

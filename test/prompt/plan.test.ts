@@ -206,7 +206,7 @@ describe("the hint at the end of the last message", () => {
 describe("an agent that must make a plan", () => {
   it.each(FORMS)("is asked for it first, in its first request: %s", (mode) => {
     const content = last(required(), { form: wordsOfMode(mode) });
-    expect(readPart(content).json).toContain('"goal":"ChildLimits all goals","state":"open"');
+    expect(readPart(content).json).toContain('"goal":"Reach all goals","state":"open"');
     expect(readPart(content).behind).toContain(text("plan-start"));
     const end = mode === "react" ? content.slice(0, content.indexOf("\n\nTHOUGHT 1:")) : content;
     expect(end.endsWith(text("plan-start"))).toBe(true);
