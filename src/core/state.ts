@@ -17,7 +17,7 @@ import type { ChildAccount, Origin, Spending } from "./subagents/subagent-event.
 import type { TurnMemory } from "./turn-event.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 15;
+export const STATE_VERSION = 16;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";
