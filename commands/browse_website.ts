@@ -17,7 +17,7 @@ const MATERIAL_TOKENS = 5_000;
 const SHOWN_TOKENS = 2_000;
 const MAX_LINKS = 8;
 const MAX_QUOTES = 5;
-/** Of a name in `pages/`, in code points: with four bytes each, shorter than the 255 bytes of a file name. */
+/** The most code points of a title in a name in `pages/`: with four bytes each, the name stays below the 255 bytes of a file name. */
 const MAX_NAME_CHARS = 56;
 
 interface PageAnswer {

@@ -109,7 +109,7 @@ export const openPages = (settings: Settings, scrub: Redact): WebPages | undefin
 
 const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
 
-/** What a replay asks is recorded, so it reaches no network. */
+/** A replay takes every answer from its recording, so it sends no request. */
 const NO_NETWORK: Http = {
   to: () => () => Promise.reject(new GoaldError("GOALD_REPLAY", "A replay sends no request.")),
   public: () => () => Promise.reject(new GoaldError("GOALD_REPLAY", "A replay sends no request.")),

@@ -119,7 +119,7 @@ export const tapePorts = (ask: AskPort, keep: KeepValue): TapedPorts => ({
   statuses: (statuses) => tapeStatuses(statuses, ask),
 });
 
-/** What a server accepts is recorded as a value: requests depend on it. A replay opens no model. */
+/** Requests depend on what a server accepts, so its terms are recorded as values. A replay opens no model. */
 function tapeModel(open: () => LanguageModel, ask: AskPort, keep: KeepValue): LanguageModel {
   let real: LanguageModel | undefined;
   const model = (): LanguageModel => {

@@ -25,7 +25,7 @@ interface DemoScript {
   }[];
   /** Pages and search answers by address, without a query. */
   readonly web: Readonly<Record<string, { readonly type: string; readonly body: string }>>;
-  /** What code asks its host for, and how it ends. Empty: code runs in the sandbox of this machine. */
+  /** The questions of code to its host, and its ends. When there are none, code runs in the sandbox of this machine. */
   readonly cells: readonly (CellAskLine | CellEndLine)[];
 }
 

@@ -68,7 +68,7 @@ export type ErrorChain = readonly {
   readonly hint?: string;
 }[];
 
-/** What a port answered. */
+/** An answer of a port, or its error. */
 export interface AnswerLine {
   readonly type: "answer";
   readonly port: Port;

@@ -23,7 +23,7 @@ import { PlayClock, patientClock } from "./play-clock.ts";
 import { playSandbox } from "./record-cells.ts";
 import type { Tape } from "./tape.ts";
 
-/** What a run does not begin any more when its host drains. */
+/** Events of work that a run does not begin any more when its host drains. */
 const BEGINNINGS: ReadonlySet<string> = new Set(["model-asked", "command-started"]);
 
 /** Thrown at the point where the recorded process was killed. */

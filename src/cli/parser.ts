@@ -145,7 +145,7 @@ const ROOT_EXAMPLES = `Examples:
   goald say ID "Leave out the prices"             send an agent a message
 `;
 
-/** What a newcomer needs: the only verbs in `goald --help`, unless `--all` is there too. */
+/** The verbs that a newcomer needs. `goald --help` lists only these, unless `--all` is there too. */
 export const FIRST_VERBS: readonly string[] = [
   "run",
   "demo",

@@ -128,7 +128,7 @@ interface SettingDescription {
   readonly heading: string | undefined;
 }
 
-/** One description per setting, in the order of the table. */
+/** Returns a description of each setting, in the order of the table. */
 export function describeSettings(): readonly SettingDescription[] {
   const defaults = readDefaults();
   return SETTINGS.map((row) => {

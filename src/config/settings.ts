@@ -62,7 +62,7 @@ export function valueAt(value: unknown, name: string): unknown {
   return name.split(".").reduce(own, value);
 }
 
-/** One sentence for each setting that differs, by name only: values may be secrets. */
+/** Returns a sentence for each setting that differs. It has the name only, because values may be secrets. */
 export const changesBetween = (before: Settings, after: Settings): readonly string[] =>
   SETTINGS.flatMap(({ name }) => (valueAt(before, name) === valueAt(after, name) ? [] : [`${name} changed.`]));
 

@@ -10,7 +10,7 @@ export const METHOD_SEARCH = "method_search";
 export interface CallableMethods {
   /** The commands as functions of Python. */
   readonly functions: CodeFunctions;
-  /** What the code of an action may call: commands and Python helpers. */
+  /** The functions that the code of an action may call: commands and Python helpers. */
   readonly allFunctions: readonly FoundMethod[];
   /** The listed commands as functions of Python, one a line, without those that run code. */
   listFunctions(): string;

@@ -25,7 +25,7 @@ export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, ente
   return isCommand ? isolateCall(move.callId, journal, parts, act) : act();
 }
 
-/** What is recorded becomes durable before a move that may take long or end the process: a paid reply, what we know about a crash. */
+/** Recorded events, such as a paid reply, become durable before a move that may take long or end the process. */
 function mayWait(move: WorkMove, state: AgentState, { rules, remoteRecall }: RunParts): boolean {
   if (move.kind === "ask") return remoteRecall();
   if (move.kind !== "execute") return move.kind === "probe";

@@ -2,6 +2,7 @@
 import { createTwoFilesPatch } from "diff";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
+import { isBinary } from "#util/media-format.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { byPath, isChosen, restoreVersion, upToStep } from "./restore-version.ts";
 
@@ -64,7 +65,6 @@ const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
 /** The time of a comparison grows with the square of the difference. */
 const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 const MAX_COMPARE_MS = 5_000;
-const BINARY_BYTES = 8_000;
 
 function compareContents(
   path: string,
@@ -90,7 +90,7 @@ const HEADERS = { includeIndex: false, includeUnderline: false, includeFileHeade
 /** Undefined for binary content. */
 function textOf(content: Uint8Array | null): string | undefined {
   if (content === null) return "";
-  if (content.subarray(0, BINARY_BYTES).includes(0)) return undefined;
+  if (isBinary(content)) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
   } catch {

@@ -53,7 +53,7 @@ export const verb = defineVerb({
   },
 });
 
-export async function show(name: string, options: GlobalOptions): Promise<number> {
+async function show(name: string, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {
     const { next, ...details } = await reading.details(name);
     const text = output.json ? JSON.stringify(details) : clean(describe({ ...details, next }, home));
@@ -70,7 +70,7 @@ async function showStep(name: string, step: number, options: GlobalOptions): Pro
   });
 }
 
-export async function showReport(name: string, options: GlobalOptions): Promise<number> {
+async function showReport(name: string, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {
     const facts = await reading.report(name);
     output.data(redact(output.json ? JSON.stringify(facts) : withCallsHere(renderReport(facts).trimEnd(), home)));

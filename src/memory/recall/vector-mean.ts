@@ -4,14 +4,12 @@
  * The rows have much in common, and so have their vectors: their mean is subtracted from rows and queries, as Mu and Viswanath
  * (2018) do with words. Everything follows from the rows and their order.
  */
-import { centreVector, dot, meanOf } from "../vectors/unit-vector.ts";
+import { centreVector, dot, meanOf, NOTHING } from "../vectors/unit-vector.ts";
 
 const SAMPLE_ROWS = 256;
 const MIN_SAMPLE_ROWS = 4;
 /** Closeness of a cosine. Chosen on the dev half of test/data/memory. */
 const CLOSENESS_FACTOR = 2;
-/** Squared length that is rounding. */
-const NOTHING = 1e-6;
 
 /** Returns 0 for a row like any other, up to 2. `scoreOf` returns the dot product of the row's unit vector with another vector. */
 export type MeasureCloseness = (scoreOf: (vector: Float32Array) => number | undefined) => number;

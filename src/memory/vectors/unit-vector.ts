@@ -154,7 +154,7 @@ export function meanOf(vectors: readonly Float32Array[], dimensions: number): Fl
 }
 
 /** Squared length that is rounding. */
-const NOTHING = 1e-6;
+export const NOTHING = 1e-6;
 
 /**
  * Returns the unit vector of the difference from `mean`; undefined for a vector like the mean. Texts of one kind have much in common,
