@@ -39,7 +39,7 @@ const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]
   };
   const redact = createValueRedactor([key]);
   await using host = await openHost({
-    ...{ home, settings, log, redact, scrub: redact, role: "foreground", onProblem: fail },
+    ...{ home, settings, log, redact, scrub: redact, onProblem: fail },
     onFailed: (_agent, error) => fail(error.message),
     onCommitted: (agent, events) => {
       for (const event of events) {

@@ -47,7 +47,7 @@ const PAUSE_MS = 100;
  */
 export async function findHost(home: HomePaths, options: LookOptions = {}): Promise<Client | undefined> {
   const met = await meetHost(home, options.patienceMs);
-  if (met.kind === "mute" && met.info?.role === "daemon" && !isNobodyThere(met.problem))
+  if (met.kind === "mute" && met.info?.socket !== undefined && !isNobodyThere(met.problem))
     options.onSilence?.(takesNoCalls(met));
   if (met.kind !== "host") return undefined;
   checkVersion(met.status, options);
@@ -91,14 +91,14 @@ async function untilGone(home: HomePaths, { pid }: DaemonStatus): Promise<void> 
 
 /** Explains why a host accepts no requests, and what to do. */
 export function takesNoCalls({ info, problem }: Extract<Meeting, { kind: "mute" }>): GoaldError {
-  if (info?.role === "daemon")
+  if (info?.socket !== undefined)
     return new GoaldError("GOALD_DAEMON", `The daemon (pid ${info.pid}) takes no calls: ${problem.message}`, {
       hint: isNobodyThere(problem)
         ? "Its socket file was removed. Restart it, its agents continue: goald down --kill, then goald up"
         : "If it hangs: goald down --kill, then goald up",
     });
   return new GoaldError("GOALD_ALREADY_RUNNING", `The agents of this home are run by ${describe(info)}.`, {
-    hint: "It takes no calls: wait for it to end, or end it with Ctrl-C on its terminal.",
+    hint: "It takes no calls. Wait for it to end.",
   });
 }
 

@@ -25,7 +25,7 @@ export interface HostClient
 }
 
 /** All methods of a host in another process. */
-export interface Client extends HostClient, Omit<Control, "whenLonger" | "live">, Reading {
+export interface Client extends HostClient, Omit<Control, "whenLonger" | "live" | "addFollower">, Reading {
   /** Path of the host's socket. */
   readonly socket: string;
 }
@@ -45,7 +45,7 @@ export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Cli
   };
 }
 
-type ControlClient = Omit<Control, "whenLonger" | "live" | "agents" | "agent" | "page">;
+type ControlClient = Omit<Control, "whenLonger" | "live" | "addFollower" | "agents" | "agent" | "page">;
 
 function createControlClient(call: CallHost): ControlClient {
   const change = (method: HostCall["method"], path: string, body: unknown, answerMs?: number): Promise<ControlResult> =>

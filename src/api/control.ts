@@ -76,6 +76,12 @@ export interface Control {
    * then.
    */
   whenLonger(name: string, after: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Counts a follower of the agent (by id) until the returned function is called. `hold`: it is the terminal of an agent
+   * that is not in the background: one that a death of the host interrupted goes on, without an `agent-resumed`. Such an
+   * agent pauses half a minute after its last follower has gone.
+   */
+  addFollower(agent: string, hold: boolean): () => void;
   /** The replies that are arriving now, by agent id. */
   readonly live: LiveText;
   /**

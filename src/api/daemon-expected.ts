@@ -1,9 +1,10 @@
 /**
- * daemon-expected.ts -- an empty file that marks a home whose daemon must be started when no host runs its agents.
+ * daemon-expected.ts -- a file that marks a home whose daemon must be started again when it dies.
  *
- * A host with background agents writes it; `goald down` removes it.
+ * The daemon writes it; `goald down` removes it, and so does a daemon that ends because nothing needs it. `goald up` writes
+ * a word into it: then the daemon stays until `goald down`.
  */
-import { rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import { isHostHeld } from "#store/host-lock.ts";
@@ -15,8 +16,15 @@ const fileOf = ({ privateFolder }: Pick<Home, "privateFolder">): string => join(
 export const isDaemonExpected = (home: Pick<Home, "privateFolder">): boolean =>
   statSync(fileOf(home), { throwIfNoEntry: false }) !== undefined;
 
-export const expectDaemon = (home: Pick<Home, "privateFolder">): void =>
-  writeFileSync(fileOf(home), "", { mode: 0o600 });
+const STAYS = "stays";
+
+/** `stays`: it does not end by itself. A daemon that is expected to stay stays so. */
+export function expectDaemon(home: Pick<Home, "privateFolder">, stays: boolean): void {
+  if (stays || !isDaemonExpected(home)) writeFileSync(fileOf(home), stays ? STAYS : "", { mode: 0o600 });
+}
+
+export const staysUp = (home: Pick<Home, "privateFolder">): boolean =>
+  isDaemonExpected(home) && readFileSync(fileOf(home), "utf8") === STAYS;
 
 /** Prevents an automatic start of the daemon. */
 export function stopExpectingDaemon(home: Pick<Home, "privateFolder">): void {

@@ -29,7 +29,7 @@ export interface StreamLimits {
 }
 
 export interface StreamParts {
-  readonly control: Pick<Control, "page" | "whenLonger" | "live">;
+  readonly control: Pick<Control, "page" | "whenLonger" | "live" | "addFollower">;
   readonly toJson: ToJson;
   readonly redact: (text: string) => string;
   readonly onProblem: (problem: string) => void;
@@ -42,6 +42,8 @@ export interface StreamStart {
   readonly after: number;
   /** True to also send pieces of the reply that is arriving. */
   readonly live: boolean;
+  /** True for the terminal that holds the agent in front. */
+  readonly hold: boolean;
 }
 
 const HEADERS = {

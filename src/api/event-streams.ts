@@ -4,6 +4,8 @@ import { EventStream, type Response, type StreamParts, type StreamStart } from "
 export interface EventStreams {
   readonly count: number;
   readonly isFull: boolean;
+  /** When the last of them ended, as `performance.now()`; 0 if none has. */
+  readonly endedAt: number;
   /** `agent`: an id, because a newer agent may take the name. */
   open(agent: string, start: StreamStart, response: Response): void;
   /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
@@ -13,10 +15,14 @@ export interface EventStreams {
 export function createEventStreams(parts: StreamParts): EventStreams {
   const streams = new Set<EventStream>();
   let farewell: string | undefined;
+  let endedAt = 0;
 
   return {
     get count() {
       return streams.size;
+    },
+    get endedAt() {
+      return endedAt;
     },
     get isFull() {
       return streams.size >= parts.limits.followers;
@@ -25,7 +31,12 @@ export function createEventStreams(parts: StreamParts): EventStreams {
       if (response.destroyed) return;
       const stream = new EventStream(agent, start, response, parts);
       streams.add(stream);
-      void stream.closed.then(() => streams.delete(stream));
+      const leave = parts.control.addFollower(agent, start.hold);
+      void stream.closed.then(() => {
+        streams.delete(stream);
+        endedAt = performance.now();
+        leave();
+      });
       if (farewell !== undefined) stream.sayBye(farewell);
     },
     close: async (reason) => {

@@ -37,7 +37,7 @@ export async function answerWithEvents(
       hint: "Close some of them and retry.",
     });
   reply.hijack();
-  streams.open(id, { after, live: query.live ?? false }, reply.raw);
+  streams.open(id, { after, live: query.live ?? false, hold: query.hold ?? false }, reply.raw);
   return undefined;
 }
 

@@ -22,6 +22,8 @@ export interface FollowOptions {
   readonly after: number;
   /** True to also yield pieces of replies. */
   readonly live?: boolean;
+  /** True for the terminal that holds the agent in front (`Control.addFollower`). */
+  readonly hold?: boolean;
   /** Ends without an error when aborted. */
   readonly signal?: AbortSignal;
   /** Maximum wait for a host that replies. */
@@ -47,7 +49,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
       const leftMs = Math.max(1, lastAnswerAt + patienceMs - performance.now());
       const stream = await openStream(socket, {
         method: "GET",
-        path: `${path}?after=${after}${options.live ? "&live=true" : ""}`,
+        path: `${path}?after=${after}${options.live ? "&live=true" : ""}${options.hold ? "&hold=true" : ""}`,
         lastEventId: after,
         answerMs: leftMs,
         idleMs,

@@ -67,9 +67,9 @@ function socketOf({ socket }: HomePaths, info: HostInfo | undefined): string {
   return typeof info?.socket === "string" ? info.socket : socket;
 }
 
-/** A run on a terminal that names no socket accepts no requests. */
+/** A replay, and a check of the store, name no socket and accept no requests. */
 const servesNever = (info: HostInfo | undefined): boolean =>
-  info !== undefined && info.role !== "daemon" && info.socket === undefined && isAlive(info.pid);
+  info !== undefined && info.socket === undefined && isAlive(info.pid);
 
 /** True when the host has had enough time since its start to listen. */
 const hasServed = (info: HostInfo | undefined): boolean =>

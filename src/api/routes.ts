@@ -32,7 +32,7 @@ export const EVENTS_ROUTE: RouteDescription = {
   path: "/v1/agents/:agent/events",
   operation: "events",
   summary:
-    "The committed events of an agent after one of them, oldest first: a page, or a stream that continues; `live`: with pieces of the reply that is arriving.",
+    "The committed events of an agent after one of them, oldest first: a page, or a stream that continues; `live`: with pieces of the reply that is arriving; `hold`: runs an agent that is in front.",
   query: schemas.EventsQuery,
   status: 200,
   reply: schemas.EventPage,

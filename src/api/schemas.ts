@@ -108,7 +108,7 @@ export const ChangedSettings = closed({ ...settings }, "approve", "stepLimit", .
 export const GivenSettings = closed({ ...settings }, ...OPTIONAL);
 export const SettingsChange: typeof ChangedSettings = { ...ChangedSettings, minProperties: 1 };
 
-/** `settings.background` defaults to true: the agent continues when the host that creates it ends. */
+/** `settings.background` defaults to true. Without it, the agent goes on only while somebody follows it. */
 export const NewAgent = closed(
   { name, role: words, goals, checks: GoalChecks, settings: GivenSettings, key, record },
   "checks",
@@ -184,7 +184,6 @@ export const DaemonStatus = open({
   pid: count,
   version: text,
   protocol: count,
-  role: described(oneOf("daemon", "foreground"), "`foreground`: a run on a terminal."),
   startedAt: time,
   home: text,
   stopping: flag,
@@ -202,6 +201,7 @@ export const DaemonStatus = open({
     "Runs code of agents. Null level: it was not looked for yet. The reason says what holds, or what to do when it is not ready.",
   ),
   followers: described(count, "Clients that follow an event stream."),
+  connections: described(listOf(text), "Salted digests of addresses, models, keys and proxies."),
   problems: described(listOf(text), "Degraded functions, a sentence each."),
 });
 export type DaemonStatus = Static<typeof DaemonStatus>;
@@ -233,7 +233,13 @@ export const EventPage = open({
   head: described(count, "Number of the last event of the agent, in this page or not."),
 });
 export type EventPage = Static<typeof EventPage>;
-export const EventsQuery = closed({ after: eventNumber, limit: pageSize, live: flag }, "after", "limit", "live");
+export const EventsQuery = closed(
+  { after: eventNumber, limit: pageSize, live: flag, hold: flag },
+  "after",
+  "limit",
+  "live",
+  "hold",
+);
 
 export const Accepted = open({});
 export const OpenApiDocument = open({ openapi: text, info: open({ title: text, version: text }) });

@@ -40,6 +40,8 @@ export interface LocalServer {
   readonly socket: string;
   /** Number of open event streams. */
   readonly followers: number;
+  /** When the last request came or the last stream ended, as `performance.now()`. */
+  readonly usedAt: number;
   /**
    * Refuses new requests, ends event streams with the committed events and `bye`, and waits for open requests up to the
    * limit. `Control` and `Reading` must work until it resolves. A second call waits for the first.
@@ -74,7 +76,14 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
   const toJson = createJsonWriter(options.redact);
   const onProblem = (problem: string): void => options.onProblem(options.redact(problem));
   const streams = createEventStreams({ control, toJson, redact: options.redact, onProblem, limits });
-  const parts: Parts = { control, reading, toJson, onProblem, streams, state: { closing: false } };
+  const parts: Parts = {
+    control,
+    reading,
+    toJson,
+    onProblem,
+    streams,
+    state: { closing: false, askedAt: performance.now() },
+  };
   const app = await createApp(limits, (refusal) => toJson(bodyOf(refusal)));
   addRefusals(app, parts, limits);
   addRoutes(app, parts);
@@ -85,6 +94,9 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
     socket,
     get followers() {
       return streams.count;
+    },
+    get usedAt() {
+      return Math.max(parts.state.askedAt, streams.endedAt);
     },
     close: (reason) => {
       parts.state.closing = true;
@@ -98,7 +110,7 @@ interface Parts extends HostApi {
   readonly toJson: ToJson;
   readonly onProblem: (problem: string) => void;
   readonly streams: EventStreams;
-  readonly state: { closing: boolean };
+  readonly state: { closing: boolean; askedAt: number };
 }
 
 function addRoutes(app: FastifyInstance, parts: Parts): void {
@@ -129,6 +141,7 @@ function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, 
     withHeaders(reply.code(refusal.status).headers(refusal.headers ?? {})).send(toJson(bodyOf(refusal)));
 
   app.addHook("onRequest", async (request, reply) => {
+    state.askedAt = performance.now();
     const refusal = state.closing ? GOING_DOWN : isTooMany(request.raw.socket) ? TOO_MANY : refuseRequest(request.raw);
     // Closes the connection with the reply: the rest of a refused body is not read.
     return refusal && send(reply.header("connection", "close"), refusal);

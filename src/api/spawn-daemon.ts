@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
-import { GoaldError, toError } from "#core/errors.ts";
+import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor } from "#util/redact.ts";
 
@@ -25,12 +25,7 @@ export interface SpawnOptions {
   readonly readyMs?: number;
   /** Replaces the shipped program in tests. */
   readonly program?: string;
-  /** Process id of a host that is about to end. The daemon waits for its lock. */
-  readonly predecessor?: number;
 }
-
-/** Environment variable that names the predecessor to the daemon. */
-export const PREDECESSOR = "GOALD_PREDECESSOR";
 
 /** A start takes less than 500 ms (measured on an idle machine). */
 const READY_MS = 10_000;
@@ -56,10 +51,9 @@ export const GOALD_PROGRAM: string =
 
 export const outputFileOf = ({ logFolder }: Pick<Home, "logFolder">): string => join(logFolder, "daemon.out");
 
-/** Throws GOALD_DAEMON with the daemon's own explanation. */
+/** Throws the error that the daemon ended with, or GOALD_DAEMON. */
 export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promise<Handshake> {
-  const { readyMs = READY_MS, program = GOALD_PROGRAM, predecessor } = options;
-  const more = predecessor === undefined ? {} : { [PREDECESSOR]: `${predecessor}` };
+  const { readyMs = READY_MS, program = GOALD_PROGRAM } = options;
   await openHome(home, process.getuid?.());
   const output = openOutput(outputFileOf(home));
   const sizeBefore = fstatSync(output).size;
@@ -69,7 +63,7 @@ export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promi
       detached: true,
       stdio: ["ignore", output, output, "ipc"],
       cwd: "/",
-      env: { ...DAEMON_ENVIRONMENT, ...process.env, ...more },
+      env: { ...DAEMON_ENVIRONMENT, ...process.env },
     });
   } finally {
     closeSync(output);
@@ -118,12 +112,13 @@ function readHandshake(message: unknown): Handshake {
   const said = (typeof message === "object" && message !== null ? message : {}) as Readonly<Record<string, unknown>>;
   const { ready, failed } = said as {
     readonly ready?: { readonly pid: number; readonly socket: string };
-    readonly failed?: { readonly message: string; readonly hint: string };
+    readonly failed?: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
   };
   if (ready) return { kind: "ready", pid: ready.pid, socket: ready.socket };
   if ("already" in said) return { kind: "already" };
-  if (failed)
+  if (failed?.code === "GOALD_INTERNAL")
     throw new GoaldError("GOALD_DAEMON", `The daemon could not start: ${failed.message}`, { hint: failed.hint });
+  if (failed) throw new GoaldError(failed.code, failed.message, { hint: failed.hint });
   throw new GoaldError(
     "GOALD_DAEMON",
     `The daemon said something unexpected: ${clean(JSON.stringify(message) ?? "")}`,

@@ -14,7 +14,7 @@ import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import type { LongestWait, OpenedAgent, PauseReason } from "#host/opened-agent.ts";
+import type { OpenedAgent, PauseReason } from "#host/opened-agent.ts";
 import { readScript } from "#loop/ask-about-script.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import { keepText } from "#loop/remember-turn.ts";
@@ -51,7 +51,6 @@ export interface AgentHost extends LoadedSettings, CellsHost {
   readonly recordings: Recordings;
   /** Replays an agent instead of running it. */
   readonly player: Tape | undefined;
-  readonly longestWaitMs: LongestWait | undefined;
   /** Parts that all agents of the host share; created at the first call. */
   shared(): Shared;
   readonly edges: HostEdges | undefined;
@@ -81,8 +80,6 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
   const lease = await store.claim(id);
   const prepare = prepareOf(host, row, { folder, shared, tape, ...options });
   if (recorder) await beginRecording(recorder, host, { row, lease, folder, pause: options.pause });
-  // Fewer and longer runs write the files of the folder into a recording less often.
-  const longestWaitMs = host.longestWaitMs ?? (recorder ? () => Number.POSITIVE_INFINITY : undefined);
   return {
     lease,
     parts: {
@@ -100,7 +97,8 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
     },
     ...(tape ? { through: (parts) => tape.through(parts) } : {}),
     ...(recorder ? { ended: (state) => recorder.end(state) } : {}),
-    ...(longestWaitMs === undefined ? {} : { longestWaitMs }),
+    // Fewer and longer runs write the files of the folder into a recording less often.
+    ...(recorder ? { longestWaitMs: () => Number.POSITIVE_INFINITY } : {}),
     isSandboxCrowded: () => host.services.cells?.ready === true && !host.player && host.sandbox().isCrowded,
     [Symbol.asyncDispose]: async () => {
       await shared.memory.flush();

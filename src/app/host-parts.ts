@@ -1,28 +1,22 @@
 /** host-parts.ts -- what the caller of a host provides. */
-import type { DaemonStatus } from "#api/schemas.ts";
 import type { HostEdges } from "#cassette/demo-script.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ObserverParts } from "#host/observer.ts";
-import type { LongestWait } from "#host/opened-agent.ts";
 import type { SupervisorParts } from "#host/supervisor.ts";
 import type { Log } from "#util/log.ts";
 import type { LoadedSettings } from "./agent.ts";
 
 export interface HostParts
   extends LoadedSettings,
-    Pick<SupervisorParts, "onBackground" | "onFailed">,
-    Pick<ObserverParts, "onQuestion" | "onCommitted"> {
+    Pick<SupervisorParts, "onFailed">,
+    Pick<ObserverParts, "onCommitted"> {
   readonly home: Home;
   readonly log: Log;
-  readonly role: DaemonStatus["role"];
-  /** Path of the API socket, or the error that prevents one. When absent, the lock names no socket. */
-  readonly socket?: string | Error;
-  /** Process id of a host that is about to end; `openHost` waits for its lock. */
-  readonly predecessor?: number | undefined;
-  readonly longestWaitMs?: LongestWait;
+  /** Path of the API socket. Absent for a host that accepts no requests. */
+  readonly socket?: string;
   /** Reads the settings again. The new redactors also remove earlier secrets. Absent: `reload` is refused. */
   load?(): Promise<LoadedSettings>;
   /** Called after each run of an agent. */

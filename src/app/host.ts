@@ -1,4 +1,4 @@
-/** host.ts -- opens the host of a home, for a daemon or a terminal: its lock, store, agents and local API. */
+/** host.ts -- opens the host of a home: its lock, store, agents and local API. */
 import { join } from "node:path";
 import type { DaemonStatus } from "#api/schemas.ts";
 import type { LocalServer, LocalServerOptions } from "#api/server.ts";
@@ -7,6 +7,7 @@ import type { HostEdges } from "#cassette/demo-script.ts";
 import { Recordings } from "#cassette/recordings.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { ServiceStates } from "#commands/registry.ts";
+import { connectionsOf } from "#config/connections.ts";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
 import { changesBetween, type Settings } from "#config/settings.ts";
@@ -16,11 +17,10 @@ import type { Store } from "#core/ports/store.ts";
 import { HostControl } from "#host/host-control.ts";
 import { createLoopMeter, createProblems, describeHost, type Problems } from "#host/host-status.ts";
 import { createLiveText, Observer } from "#host/observer.ts";
-import type { LongestWait } from "#host/opened-agent.ts";
 import { Supervisor } from "#host/supervisor.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { openGroupStore } from "#store/group-store.ts";
-import { type HostLock, takeHostLock } from "#store/host-lock.ts";
+import { type HostLock, holdHostLock } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import { stallLimit } from "#views/agent-view.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
@@ -38,15 +38,14 @@ import { openShared, type Shared } from "./services.ts";
  * written. Throws GOALD_COMMAND_INVALID and GOALD_TEMPLATE for invalid commands and prompts of the home.
  */
 export async function openHost(parts: HostParts): Promise<Host> {
-  const { home, role, socket } = parts;
+  const { home, socket } = parts;
   await openHome(home, process.getuid?.());
   const services = parts.services ?? (await findServiceStates(parts.settings));
   const level: SandboxLevel = { finding: null };
   const catalogue = await loadCatalogue(home, services, level);
   const startedAt = systemClock.now().toISOString();
-  const where = typeof socket === "string" ? { socket } : {};
-  const info = { pid: process.pid, version: readVersion(), startedAt, role, ...where };
-  const lock = await takeHostLock(home.lock, info, parts.predecessor);
+  const info = { pid: process.pid, version: readVersion(), startedAt, ...(socket === undefined ? {} : { socket }) };
+  const lock = holdHostLock(home.lock, info);
   try {
     return new Host(parts, { store: await openGroupStore(home.database), lock, catalogue, services, level, startedAt });
   } catch (error) {
@@ -62,7 +61,6 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly store: Store;
   readonly player: Tape | undefined;
   readonly edges: HostEdges | undefined;
-  readonly longestWaitMs: LongestWait | undefined;
   readonly recordings: Recordings;
   readonly supervisor: Supervisor;
   readonly control: HostControl;
@@ -82,13 +80,14 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly #sandbox: Sandbox;
   #sweep: Promise<void> | undefined;
   #server: LocalServer | undefined;
+  /** When the last runner was discarded. */
+  #usedAt = performance.now();
 
   constructor(parts: HostParts, opened: Opened) {
     this.home = parts.home;
     this.store = opened.store;
     this.player = parts.player;
     this.edges = parts.edges;
-    this.longestWaitMs = parts.longestWaitMs;
     this.settings = parts.settings;
     this.catalogue = opened.catalogue;
     this.services = opened.services;
@@ -132,7 +131,8 @@ export class Host implements AgentHost, AsyncDisposable {
   /** Accepts requests when it resolves. Throws GOALD_DAEMON when it cannot listen. */
   async serve(limits: NonNullable<LocalServerOptions["limits"]> = {}): Promise<void> {
     const { socket } = this.#parts;
-    if (typeof socket !== "string") throw socket;
+    if (socket === undefined) throw new Error("this host has no socket.");
+    this.isStopping = false;
     this.#meter.start();
     // Loaded here, because agents run without the API.
     const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
@@ -143,7 +143,7 @@ export class Host implements AgentHost, AsyncDisposable {
 
   /** Reads settings, commands and prompts again; agents use them from their next run on. Returns the changes. */
   async reload(): Promise<readonly string[]> {
-    if (!this.#parts.load) throw onTerminal("goes on with the settings that it has read");
+    if (!this.#parts.load) throw isPrivate("keeps the settings that it has read");
     const loaded = await this.#parts.load();
     const services = await findServiceStates(loaded.settings);
     const catalogue = await loadCatalogue(this.home, services, this.level);
@@ -154,6 +154,12 @@ export class Host implements AgentHost, AsyncDisposable {
     this.#shared = undefined;
     this.#parts.log.info("Settings, commands and words were read again.");
     return changesBetween(before, loaded.settings);
+  }
+
+  /** How long no agent has run or waited for a time, and no client has asked or followed, in ms; 0 while one does. */
+  get idleMs(): number {
+    if (this.supervisor.runners.size > 0 || (this.#server?.followers ?? 0) > 0) return 0;
+    return performance.now() - Math.max(this.#usedAt, this.#server?.usedAt ?? 0);
   }
 
   /** Refuses new requests, then waits for open requests and event streams to end. */
@@ -180,13 +186,17 @@ export class Host implements AgentHost, AsyncDisposable {
       clock: systemClock,
       open: (id, signal, pause) =>
         openAgent(this, id, { signal, pause, onText: (piece) => this.#live.tell(id, piece) }),
-      onCommitted: (id, events, state) => observer.committed(id, events, state),
+      onCommitted: (id, events) => observer.committed(id, events),
+      onAlone: (id) => {
+        this.control.pauseAlone(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
+      },
       onStopped: async (id, state) => {
         this.#problems.forget(id);
         this.#parts.onStopped?.(id, state);
       },
       report: this.#problems.tell,
       onIdle: (id) => {
+        this.#usedAt = performance.now();
         observer.idle(id, this.supervisor.runners.size === 0);
         this.#shared?.memory.idle(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
       },
@@ -203,7 +213,7 @@ export class Host implements AgentHost, AsyncDisposable {
       status: (agents) => this.#describe(agents),
       reload: () => this.reload(),
       shutdown: (graceMs) => {
-        if (!this.#parts.onShutdown) throw onTerminal("ends when its agent does, or with Ctrl-C on its terminal");
+        if (!this.#parts.onShutdown) throw isPrivate("ends when its agent does");
         this.#parts.onShutdown(graceMs);
       },
       openWorkspace: (row) => openAgentFolder(home, row),
@@ -218,14 +228,15 @@ export class Host implements AgentHost, AsyncDisposable {
     const { gate } = this.shared();
     const { daemon, openai } = this.settings;
     return describeHost({
-      ...{ version: readVersion(), role: this.#parts.role, startedAt: this.#opened.startedAt, home: this.home.root },
+      ...{ version: readVersion(), startedAt: this.#opened.startedAt, home: this.home.root },
       ...{ agents, stopping: this.isStopping, followers: this.#server?.followers ?? 0, problems: this.#problems.all },
       modelServer: { origin: new URL(openai.baseUrl).origin, limit: daemon.concurrency, gate },
       ...{ delay: this.#meter.read(), cage: foundCage() },
       sandbox: describeSandbox(this.services.cells, this.level.finding),
+      connections: connectionsOf(this.settings, process.env, this.#opened.startedAt),
     });
   }
 }
 
-const onTerminal = (what: string): GoaldError =>
-  new GoaldError("GOALD_ALREADY_RUNNING", `A run on a terminal (pid ${process.pid}) runs the agents, and it ${what}.`);
+const isPrivate = (what: string): GoaldError =>
+  new GoaldError("GOALD_ALREADY_RUNNING", `A demo, test or replay (pid ${process.pid}) has this home, and it ${what}.`);

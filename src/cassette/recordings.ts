@@ -1,8 +1,7 @@
 /**
  * recordings.ts -- keeps which agents of a host are recorded, and into which files.
  *
- * A small file beside the store keeps the path for each background agent, so that the next host continues the
- * recording. A recording that cannot be continued or written ends with a report. The agent continues without it.
+ * A small file beside the store keeps the path for each of them, so that the next host continues the recording. A recording that cannot be continued or written ends with a report. The agent continues without it.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,10 +38,10 @@ export class Recordings {
   }
 
   /** Creates the file for a new agent. Throws GOALD_USAGE when it exists. */
-  create(path: string): { assign(row: AgentRow, background: boolean): void; discard(): void } {
+  create(path: string): { assign(row: AgentRow): void; discard(): void } {
     const file = createRecordingFile(path, this.#parts.version);
     return {
-      assign: (row, background) => this.#assign(row, file, background),
+      assign: (row) => this.#assign(row, file),
       discard: () => {
         file.close();
         rmSync(path, { force: true });
@@ -51,8 +50,8 @@ export class Recordings {
   }
 
   /** Continues a recording of this agent. Throws GOALD_USAGE when the file does not end where its log does. */
-  resume(path: string, row: AgentRow, background: boolean): void {
-    this.#assign(row, continueRecordingFile(path, row), background);
+  resume(path: string, row: AgentRow): void {
+    this.#assign(row, continueRecordingFile(path, row));
   }
 
   pathOf(row: AgentRow): string | undefined {
@@ -88,11 +87,11 @@ export class Recordings {
     this.#files.clear();
   }
 
-  #assign(row: AgentRow, file: RecordingFile, background: boolean): void {
+  #assign(row: AgentRow, file: RecordingFile): void {
     this.forget(row.id);
     this.#files.set(row.id, { file, createdAt: row.createdAt });
     const { folder } = this.#parts;
-    if (background) this.#remember(row.id, { path: file.path, createdAt: row.createdAt, folder });
+    this.#remember(row.id, { path: file.path, createdAt: row.createdAt, folder });
   }
 
   #fileOf(row: AgentRow): RecordingFile | undefined {

@@ -32,7 +32,7 @@ export interface AgentSettings {
   readonly plan: PlanMode;
   /** The commands that it may use, as command-profile.ts reads them; null for all that work. */
   readonly commands: string | null;
-  /** A daemon runs the agent and continues it after a restart. */
+  /** The daemon continues it by itself. Otherwise it goes on only while a terminal holds it in front. */
   readonly background: boolean;
 }
 

@@ -35,7 +35,7 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
     const key = randomUUID();
     const background = await this.#change({ row, state }, changes, { record, key });
     await deliver(row.id, { type: "resume" }, key);
-    supervisor.wake(row.id, background);
+    supervisor.wake(row.id, !background);
     await supervisor.startSubAgents(row.id);
     return done(row, note);
   }
@@ -62,11 +62,11 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
     const goals = goalsMessage(state, turn, checkAgent);
     const background = await this.#change(found, settings, { record, key });
     await deliver(row.id, goals, key);
-    supervisor.wake(row.id, background);
+    supervisor.wake(row.id, !background);
     return done(row, `It begins turn ${state.turn + 1}.`);
   }
 
-  /** Changes the settings and continues the recording. Returns whether the agent outlives this host. */
+  /** Changes the settings and continues the recording. Returns whether the agent is in the background now. */
   async #change(
     { row, state }: Found,
     changes: Settings,
@@ -76,7 +76,7 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
       background: true,
       ...this.#parts.checkSettings(changes ?? {}, state.settings),
     };
-    if (record !== undefined) resumeRecording(record, row, background, this.#parts);
+    if (record !== undefined) resumeRecording(record, row, this.#parts);
     const moved = background || state.settings.background ? { background } : {};
     const message = { ...settings, ...moved };
     if (Object.keys(message).length > 0)
@@ -89,7 +89,6 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
 function resumeRecording(
   path: string,
   row: AgentRow,
-  background: boolean,
   { recordings, supervisor }: Pick<HostControlParts, "recordings" | "supervisor">,
 ): void {
   if (recordings.pathOf(row) === path) return;
@@ -97,5 +96,5 @@ function resumeRecording(
     throw new GoaldError("GOALD_CONFLICT", `${row.id} is running, and is not recorded into ${path}.`, {
       hint: `Pause it first: goald pause ${row.id}`,
     });
-  recordings.resume(path, row, background);
+  recordings.resume(path, row);
 }

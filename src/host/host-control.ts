@@ -6,7 +6,7 @@ import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
-import { isFinished, isOver } from "#core/state.ts";
+import { approvalOf, isFinished, isOver, questionOf } from "#core/state.ts";
 import { deliveryNote } from "#loop/delivery-note.ts";
 import { type AgentView, countStandings } from "#views/agent-view.ts";
 import { findAgent } from "#views/load-agent.ts";
@@ -31,9 +31,9 @@ import { trustOf } from "./trust-words.ts";
 /** The files into which runs of agents are recorded. */
 export interface RecordingControl {
   /** Creates the file for a new agent. Throws GOALD_USAGE when it exists. */
-  create(path: string): { assign(row: AgentRow, background: boolean): void; discard(): void };
+  create(path: string): { assign(row: AgentRow): void; discard(): void };
   /** Continues a recording of this agent. Throws GOALD_USAGE when the file does not end where its log does. */
-  resume(path: string, row: AgentRow, background: boolean): void;
+  resume(path: string, row: AgentRow): void;
   pathOf(row: AgentRow): string | undefined;
   forget(agent: string): void;
 }
@@ -86,6 +86,17 @@ export class HostControl implements Control {
     return this.#parts.live;
   }
 
+  addFollower(agent: string, hold: boolean): () => void {
+    return this.#parts.supervisor.front.addFollower(agent, hold);
+  }
+
+  /** Pauses an agent in front that nobody follows. One that waits for a person stays as it is, because nothing runs. */
+  async pauseAlone(id: string): Promise<void> {
+    const { state } = await this.#views.find(id);
+    const waitsForPerson = approvalOf(state) !== undefined || questionOf(state) !== undefined;
+    if (!state.settings.background && !waitsForPerson) await this.#halt.pause(id, "Its terminal has gone.");
+  }
+
   async status(): Promise<DaemonStatus> {
     return this.#parts.status(countStandings(await this.agents()));
   }
@@ -109,8 +120,8 @@ export class HostControl implements Control {
       recording?.discard();
       throw thrown;
     });
-    recording?.assign(row, background);
-    supervisor.wake(row.id, background);
+    recording?.assign(row);
+    supervisor.wake(row.id, !background);
     return this.#views.view(row);
   }
 
@@ -229,19 +240,20 @@ export class HostControl implements Control {
   async #send(found: Found, message: InboxMessage, key?: string): Promise<void> {
     const { row, state } = found;
     const { supervisor } = this.#parts;
-    // An agent that finished on a terminal becomes a background agent when it gets more work.
+    // An agent that finished in front becomes a background agent when it gets more work.
     const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
     if (isHandedOver) await this.#deliver(row.id, { type: "settings", background: true });
     await this.#deliver(row.id, message, key);
     // An agent that is over reads a person's trust, and stays as it is.
     const isRead = message.type === "trust" && isOver(state);
     if (isHandedOver || isRead || this.#runsHere(found))
-      supervisor.wake(row.id, isHandedOver || state.settings.background);
+      supervisor.wake(row.id, !(isHandedOver || state.settings.background));
   }
 
-  /** A daemon does not start a terminal's agent because of a message. */
+  /** An agent in front that nobody follows is not started by a message. */
   #runsHere({ row, state }: Found): boolean {
-    return this.#parts.supervisor.runners.has(row.id) || state.settings.background;
+    const { runners, front } = this.#parts.supervisor;
+    return runners.has(row.id) || state.settings.background || front.isHeld(row.id);
   }
 }
 

@@ -5,7 +5,6 @@ import type { DaemonStatus } from "#api/schemas.ts";
 
 type Known =
   | "version"
-  | "role"
   | "startedAt"
   | "home"
   | "stopping"
@@ -13,7 +12,8 @@ type Known =
   | "followers"
   | "problems"
   | "cage"
-  | "sandbox";
+  | "sandbox"
+  | "connections";
 
 export interface HostFacts extends Pick<DaemonStatus, Known> {
   readonly delay: DaemonStatus["eventLoopDelayMs"];
@@ -26,9 +26,9 @@ export interface HostFacts extends Pick<DaemonStatus, Known> {
 
 export function describeHost({ delay, modelServer, ...known }: HostFacts): DaemonStatus {
   const { gate, ...server } = modelServer;
-  const { version, role, startedAt, home, agents, problems, stopping, followers, cage, sandbox } = known;
+  const { version, startedAt, home, agents, problems, stopping, followers, cage, sandbox, connections } = known;
   return {
-    ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, role, startedAt, home, agents },
+    ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, startedAt, home, agents },
     eventLoopDelayMs: delay,
     rssBytes: process.memoryUsage.rss(),
     modelServers: [
@@ -39,7 +39,7 @@ export function describeHost({ delay, modelServer, ...known }: HostFacts): Daemo
         closedUntil: gate.closedUntil?.toISOString() ?? null,
       },
     ],
-    ...{ problems, stopping, followers, cage, sandbox },
+    ...{ problems, stopping, followers, cage, sandbox, connections },
   };
 }
 

@@ -1,7 +1,6 @@
-/** observer.ts -- reacts to committed events: log lines, live replies and questions. */
+/** observer.ts -- reacts to committed events: log lines and live replies. */
 import type { LiveReply, LiveText } from "#api/control.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentState } from "#core/state.ts";
 import type { Log } from "#util/log.ts";
 import type { LoopMeter } from "./host-status.ts";
 import { createStepLog } from "./log-step.ts";
@@ -10,8 +9,6 @@ export interface ObserverParts {
   readonly log: Log;
   readonly live: LiveTextWriter;
   readonly meter: LoopMeter;
-  /** Called when an agent needs an approval or an answer from a person. */
-  onQuestion?(agent: string, state: AgentState): void;
   onCommitted?(agent: string, events: readonly RecordedEvent[]): void;
 }
 
@@ -23,14 +20,13 @@ export class Observer {
     this.#parts = parts;
   }
 
-  committed(id: string, events: readonly RecordedEvent[], state: AgentState): void {
-    const { log, live, meter, onQuestion, onCommitted } = this.#parts;
+  committed(id: string, events: readonly RecordedEvent[]): void {
+    const { log, live, meter, onCommitted } = this.#parts;
     meter.setBusy(true);
     live.committed(id, events);
     const logStep = this.#stepLogs.get(id) ?? createStepLog(log, id);
     this.#stepLogs.set(id, logStep);
     for (const event of events) logStep(event);
-    if (events.some(isQuestion)) onQuestion?.(id, state);
     onCommitted?.(id, events);
   }
 
@@ -40,9 +36,6 @@ export class Observer {
     if (isLast) this.#parts.meter.setBusy(false);
   }
 }
-
-const isQuestion = (event: RecordedEvent): boolean =>
-  event.type === "approval-asked" || (event.type === "command-waiting" && event.waitFor === "person");
 
 interface LiveTextWriter extends LiveText {
   tell(agent: string, piece: string): void;

@@ -1,24 +1,26 @@
 /**
  * supervisor.ts -- starts, wakes and stops the runners of all agents in one process.
  *
- * A host continues background agents by itself; agents of a terminal wait for a person. A failure of one agent does not
- * affect the others.
+ * A host continues background agents by itself, and an agent in front while a terminal holds it. A failure of one agent
+ * does not affect the others.
  */
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/pause-code.ts";
 import type { Store } from "#core/ports/store.ts";
+import { isOver } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
 import { AgentRunner } from "./agent-runner.ts";
+import { FrontAgents } from "./front-agents.ts";
 import { IsolationQueue } from "./isolation-queue.ts";
 import { createLogWatch, type LogWatch } from "./log-watch.ts";
 import type { RunnerParts } from "./opened-agent.ts";
 
 export interface SupervisorParts extends Omit<RunnerParts, "draining" | "isolation"> {
   readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;
-  /** Called before a background agent is started in this host. */
-  onBackground?(agent: string): void;
+  /** Called for an agent in front that nobody has followed for a while. */
+  onAlone?(agent: string): void;
 }
 
 /** Checked against the clock, because timers do not advance while the machine sleeps. */
@@ -31,19 +33,25 @@ export class Supervisor {
   readonly #runnerParts: RunnerParts;
   readonly #runners = new Map<string, AgentRunner>();
   readonly #watch: LogWatch;
-  /** Agents of a terminal, and agents with an unreadable log, by their last event. Checked again after a new event. */
+  /** Agents in front, and agents with an unreadable log, by their last event. Checked again after a new event. */
   readonly #skipped = new Map<string, number>();
   /** Agents that another host has claimed. Only a person's verb claims them back. */
   readonly #lost = new Set<string>();
   readonly #draining = new AbortController();
   /** Turns of suspects' commands after a death. */
   readonly isolation: IsolationQueue;
+  readonly front: FrontAgents;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
     this.#watch = createLogWatch(parts.store);
     this.isolation = new IsolationQueue(parts.clock);
+    this.front = new FrontAgents({
+      clock: parts.clock,
+      goOn: (id) => void this.#goOnInFront(id),
+      pause: (id) => parts.onAlone?.(id),
+    });
     this.#runnerParts = {
       ...parts,
       draining: this.#draining.signal,
@@ -104,15 +112,26 @@ export class Supervisor {
     const turn = createTurns();
     for (const { id } of agents) {
       if (this.#draining.signal.aborted) return;
-      await this.#wakeIfBackground(id);
+      await this.#wakeIfItGoesOn(id);
       await turn();
     }
   }
 
-  async #wakeIfBackground(id: string): Promise<void> {
+  async #wakeIfItGoesOn(id: string): Promise<void> {
     const runner = this.#runners.get(id);
     if (runner?.running || runner?.recovering || this.#lost.has(id)) return;
-    if (runner?.state?.settings.background || (await this.#isBackground(id))) this.wake(id);
+    const goesOn = runner?.state?.settings.background || this.front.isHeld(id);
+    if (goesOn || (await this.#isBackground(id))) this.wake(id);
+  }
+
+  async #goOnInFront(id: string): Promise<void> {
+    if (this.#runners.has(id) || this.#draining.signal.aborted) return;
+    try {
+      const state = await stateOf(this.#parts.store, { id });
+      if (!state.settings.background && !isOver(state)) this.wake(id, true);
+    } catch (thrown) {
+      this.#parts.report(id, `It could not be continued: ${toError(thrown).message}`);
+    }
   }
 
   /** True for a background agent, and for an agent that a message in its inbox turns into one. */
@@ -132,10 +151,10 @@ export class Supervisor {
     return false;
   }
 
-  /** Starts the agent, or wakes its current run. `isBackground`: the agent continues after this host ends. */
-  wake(id: string, isBackground = true): void {
+  /** Starts the agent, or wakes its current run. `inFront`: it goes on only while somebody follows it. */
+  wake(id: string, inFront = false): void {
     this.#lost.delete(id);
-    if (isBackground && !this.#runners.has(id)) this.#parts.onBackground?.(id);
+    if (inFront) this.front.begun(id);
     this.#runnerOf(id).wake();
   }
 
@@ -144,7 +163,7 @@ export class Supervisor {
     if (this.#draining.signal.aborted) return;
     const runner = this.#runners.get(id);
     if (runner) runner.wake();
-    else this.#wakeIfBackground(id).catch((thrown) => this.#reportStore(thrown));
+    else this.#wakeIfItGoesOn(id).catch((thrown) => this.#reportStore(thrown));
   }
 
   #runnerOf(id: string): AgentRunner {
@@ -209,6 +228,7 @@ export class Supervisor {
   /** Starts no more steps, and cuts off runs after `graceMs`. The next process continues them. */
   async drain(graceMs: number): Promise<void> {
     this.#draining.abort();
+    this.front.close();
     clearInterval(this.#timer);
     for (const runner of this.#runners.values()) runner.release();
     const grace = new AbortController();

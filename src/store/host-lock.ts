@@ -8,8 +8,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import { systemClock } from "#util/clock.ts";
+import { GoaldError, toError } from "#core/errors.ts";
 import { createPrivateFile } from "./connection.ts";
 import { storeError, wrapStoreErrors } from "./failure.ts";
 
@@ -29,9 +28,6 @@ export interface HostLock {
 
 /** A killed holder's lock disappears within this time, and a person can wait for it. */
 const BUSY_TIMEOUT_MS = 300;
-/** How long a host that has announced its end may take to close its store. */
-const PREDECESSOR_MS = 15_000;
-const LOOK_AGAIN_MS = 20;
 
 /** Keeps connections from garbage collection, which would release their locks. */
 const held = new Set<DatabaseSync>();
@@ -57,17 +53,6 @@ export function holdHostLock(path: string, info: HostInfo): HostLock {
     }
     return { release, [Symbol.dispose]: release };
   });
-}
-
-/** As `holdHostLock`; while the process `predecessor` is the holder, it is waited for. */
-export async function takeHostLock(path: string, info: HostInfo, predecessor?: number): Promise<HostLock> {
-  for (const end = performance.now() + PREDECESSOR_MS; ; await systemClock.sleep(LOOK_AGAIN_MS))
-    try {
-      return holdHostLock(path, info);
-    } catch (thrown) {
-      const isEnding = predecessor !== undefined && readHostInfo(path)?.pid === predecessor;
-      if (!isEnding || !isGoaldError(thrown, "GOALD_ALREADY_RUNNING") || performance.now() > end) throw thrown;
-    }
 }
 
 /** True while a process runs the agents. Takes no lock, so a process that wants it is not refused meanwhile. */

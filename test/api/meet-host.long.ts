@@ -24,7 +24,6 @@ async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
     pid: 4711,
     version: "1.2.3",
     protocol: PROTOCOL_VERSION,
-    role: "daemon",
     stopping: false,
     ...told,
   };
@@ -56,11 +55,11 @@ describe("finding the host of a home", () => {
   it("calls a host mute after a timeout, and at once for a run that takes no calls", async () => {
     await using host = await fakeHost();
     await host.server.stop();
-    const daemon = host.hold({ role: "daemon", socket: host.server.socket });
+    const daemon = host.hold({ socket: host.server.socket });
     const start = performance.now();
     expect(await meetHost(host.home, 300)).toMatchObject({
       kind: "mute",
-      info: { pid: process.pid, role: "daemon" },
+      info: { pid: process.pid },
       problem: { code: "GOALD_DAEMON" },
     });
     expect(performance.now() - start).toBeGreaterThan(290);

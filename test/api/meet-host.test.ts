@@ -28,7 +28,6 @@ async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
     pid: 4711,
     version: "1.2.3",
     protocol: PROTOCOL_VERSION,
-    role: "daemon",
     stopping: false,
     ...told,
   };
@@ -67,7 +66,7 @@ describe("finding the host of a home", () => {
     await using host = await fakeHost();
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
-    const lock = host.hold({ role: "daemon", socket: host.server.socket });
+    const lock = host.hold({ socket: host.server.socket });
     await host.server.stop();
     lock.release();
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
@@ -75,7 +74,7 @@ describe("finding the host of a home", () => {
 
   it("finds the host that answers at the socket that it names", async () => {
     await using host = await fakeHost();
-    using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+    using _lock = host.hold({ socket: host.server.socket });
     expect(await meetHost(host.home)).toMatchObject({
       kind: "host",
       client: { socket: host.server.socket },
@@ -107,7 +106,7 @@ describe("finding the host of a home", () => {
   it("waits for a host that has the lock but does not listen yet", async () => {
     await using host = await fakeHost();
     await host.server.stop();
-    using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+    using _lock = host.hold({ socket: host.server.socket });
     setTimeout(() => host.server.start(), 300);
     expect(await meetHost(host.home)).toMatchObject({ kind: "host" });
   });
@@ -115,7 +114,7 @@ describe("finding the host of a home", () => {
   it("stops waiting when that host exits", async () => {
     await using host = await fakeHost();
     await host.server.stop();
-    const lock = host.hold({ role: "daemon", socket: host.server.socket });
+    const lock = host.hold({ socket: host.server.socket });
     setTimeout(() => lock.release(), 200);
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
   });
@@ -124,7 +123,7 @@ describe("finding the host of a home", () => {
     await using host = await fakeHost();
     const silences: unknown[] = [];
     const options = { patienceMs: 200, onSilence: (why: Error) => void silences.push(why) };
-    const daemon = host.hold({ role: "daemon", socket: host.server.socket });
+    const daemon = host.hold({ socket: host.server.socket });
     expect(await findHost(host.home, options)).toBeDefined();
     host.hang();
     expect(silences).toEqual([]);
@@ -150,7 +149,7 @@ describe("finding the host of a home", () => {
     const { getuid } = process;
     process.getuid = () => 12_345;
     try {
-      using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+      using _lock = host.hold({ socket: host.server.socket });
       expect(await meetHost(host.home, 50)).toMatchObject({
         kind: "mute",
         problem: { message: expect.stringContaining("not to you (12345)") },
@@ -165,7 +164,7 @@ describe("finding the host of a home", () => {
 describe("a daemon of another version", () => {
   it("is used with a note if it speaks the same protocol", async () => {
     await using host = await fakeHost();
-    using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+    using _lock = host.hold({ socket: host.server.socket });
     const tell = (text: string): void => void host.said.push(text);
     expect(await findHost(host.home, { version: "1.2.4", tell })).toBeDefined();
     expect(host.said).toEqual([
@@ -177,7 +176,7 @@ describe("a daemon of another version", () => {
 
   it("is rejected with a way out if it speaks another protocol", async () => {
     await using host = await fakeHost({ protocol: PROTOCOL_VERSION + 1 });
-    using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+    using _lock = host.hold({ socket: host.server.socket });
     const refused = { code: "GOALD_DAEMON", hint: expect.stringContaining("goald restart") };
     await expect(findHost(host.home)).rejects.toMatchObject(refused);
     await expect(ensureDaemon(host.home)).rejects.toMatchObject(refused);

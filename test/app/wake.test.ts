@@ -43,7 +43,7 @@ describe("a wake", () => {
     const { settings } = await loadSettings({ home, env });
     const same = (text: string): string => text;
     const log = await openLog({ folder: join(root, "log"), redact: same, level: "silent" });
-    return openHost({ home, settings, log, redact: same, scrub: same, role: "daemon" });
+    return openHost({ home, settings, log, redact: same, scrub: same });
   }
 
   it("reads as much of a log of any length, and of a memory of any size", async () => {

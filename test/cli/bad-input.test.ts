@@ -223,11 +223,12 @@ describe("invalid settings", () => {
   });
 
   it("print what to write where, and the demo, without a key or server (exit 5)", async () => {
-    const ended = await goald.ask(RUN, { env: { OPENAI_BASE_URL: undefined } });
+    await using other = await makeGoald();
+    const ended = await other.ask(RUN);
     expectWords(ended);
     expect(ended.code).toBe(5);
     expect(ended.stderr).toContain("no key and no model server");
-    expect(ended.stderr).toContain(`OPENAI_API_KEY=… into ${goald.home}/.env`);
+    expect(ended.stderr).toContain(`OPENAI_API_KEY=… into ${other.home}/.env`);
     expect(ended.stderr).toContain("goald demo");
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { endedWith, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { numberedModel } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
@@ -64,7 +65,7 @@ describe("a saved namespace that ends each process", () => {
     endedWith(6, await goald.run([...RUN, "--max-steps", "1"]));
     const resume = ["resume", "t", "--max-steps", "none", "--json"];
     for (const at of kills) {
-      const killed = await goald.run(resume, { imports: [HOOK], env: { KILL_AT_EVENT: at } });
+      const killed = await killUnder({ imports: [HOOK], env: { KILL_AT_EVENT: at } }, goald, resume);
       expect(killed).toMatchObject({ code: null, signal: "SIGKILL" });
     }
     endedWith(0, await goald.run(kills.length === 0 ? resume : ["resume", "t", "--json"]));

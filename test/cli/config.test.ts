@@ -220,26 +220,21 @@ describe("goald config NAME VALUE", () => {
       value: "mine",
       file: `${goald.home}/${FILE}`,
       overriddenBy: { layer: ".env", name: "FAST_LLM", file: `${goald.home}/.env` },
-      host: null,
+      daemon: false,
     });
     expect((await goald.ask(["config", "models.fast"])).stdout).toBe("from-env-file\n");
   });
 
-  it.each([
-    ["daemon", /^The daemon \(process \d+\) still uses the old value until goald reload or its next start\.\n$/],
-    [
-      "foreground",
-      /^The run on a terminal \(process \d+\) still uses the old value; the next run uses the new one\.\n$/,
-    ],
-  ])("reports that a running %s keeps the old value", async (role, said) => {
+  it("reports that a running daemon keeps the old value", async () => {
+    const said = /^The daemon \(process \d+\) still uses the old value until goald reload or its next start\.\n$/;
     await using goald = await makeGoald();
     endedWith(0, await goald.ask(["init"]));
-    const info = { pid: process.pid, version: "0", startedAt: new Date().toISOString(), role };
+    const info = { pid: process.pid, version: "0", startedAt: new Date().toISOString() };
     {
       using _held = holdHostLock(join(goald.home, ".goald", "lock.db"), info);
       const set = endedWith(0, await goald.ask(["config", "recall.count", "3", "--json"]));
       expect(set.stderr).toMatch(said);
-      expect(JSON.parse(set.stdout)).toMatchObject({ host: role });
+      expect(JSON.parse(set.stdout)).toMatchObject({ daemon: true });
       expect(endedWith(0, await goald.ask(["config", "recall.count", "--unset"])).stderr).toMatch(said);
       expect(endedWith(0, await goald.ask(["config", "recall.count", "--unset"])).stderr).toBe("");
     }

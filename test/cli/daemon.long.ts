@@ -58,13 +58,12 @@ describe("goald up", () => {
     expect((await stat(join(goald.home, ".goald", "daemon.sock"))).mode & 0o777).toBe(0o600);
   });
 
-  it("passes on the error that kept the daemon from starting (exit 4)", async () => {
+  it("passes on the error that kept the daemon from starting (exit 2)", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     await goald.write("config/goald.json", "{ not json");
-    const refused = errorOf(endedWith(4, await goald.run(["up", "--json"])));
-    expect(refused).toMatchObject({ code: "GOALD_DAEMON", message: expect.stringContaining("goald.json") });
-    expect(refused.message).toMatch(/^The daemon could not start: /);
+    const refused = errorOf(endedWith(2, await goald.run(["up", "--json"])));
+    expect(refused).toMatchObject({ code: "GOALD_CONFIG", message: expect.stringContaining("goald.json") });
     expect(daemon.isHeld()).toBe(false);
   });
 
@@ -99,7 +98,7 @@ describe("goald up", () => {
     await using daemon = daemonOf(goald);
     const unit = goald.start(["up", "--foreground", "--home", goald.home]);
     await unit.see("The daemon is ready");
-    expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true, role: "daemon" });
+    expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true });
     const second = errorOf(endedWith(7, await goald.run(["up", "--foreground", "--json"])));
     expect(second.code).toBe("GOALD_ALREADY_RUNNING");
     unit.kill("SIGTERM");
@@ -191,11 +190,11 @@ describe("goald down", () => {
   it("reports the pid of a daemon that does not stop, and does not kill it (exit 1)", async () => {
     await using goald = await makeGoald();
     endedWith(0, await goald.run(["ps"]));
-    const status = { pid: process.pid, version: "1.2.3", protocol: 1, role: "daemon", stopping: false };
+    const status = { pid: process.pid, version: "1.2.3", protocol: 1, stopping: false };
     await using server = await startUnixServer(({ path }, response) =>
       sendJson(response, 200, path === "/v1/status" ? status : {}),
     );
-    const info = { pid: process.pid, version: "1.2.3", startedAt: new Date().toISOString(), role: "daemon" };
+    const info = { pid: process.pid, version: "1.2.3", startedAt: new Date().toISOString() };
     await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
     using _lock = holdHostLock(join(goald.home, ".goald", "lock.db"), { ...info, socket: server.socket });
     const ended = endedWith(1, await goald.run(["down", "-t", "0", "--json"]));

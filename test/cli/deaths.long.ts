@@ -29,7 +29,10 @@ const viewsOf = async ({ goald }: DaemonHome): Promise<readonly View[]> => {
 const typesOf = async ({ goald }: DaemonHome, agent: string): Promise<readonly string[]> =>
   (await lookInto(goald, agent)).log.map(({ type }) => type);
 
-describe("a daemon with one command that kills it, and four innocent agents with commands under way", () => {
+describe.each([
+  ["in the background", ["run", "-d"]],
+  ["each in front of its own terminal", ["run", "--json", "--continuous"]],
+])("a daemon with one command that kills it, and four innocent agents with commands under way, %s", (_where, run) => {
   it("pauses the agent whose command it is, and the four finish", async () => {
     const innocent = numberedModel([
       { name: "nap", args: {} },
@@ -44,11 +47,12 @@ describe("a daemon with one command that kills it, and four innocent agents with
     const { goald } = home;
     await goald.write("commands/boom.ts", commandFile("boom", "process.exit(9);"));
     await goald.write("commands/nap.ts", commandFile("nap", nap(700)));
-    for (const name of ["Ada", "Ben", "Cleo", "Dora", "Boom"])
-      endedWith(0, await goald.ask(["run", "-d", "--name", name, "--role", "r", "--goal", "g"]));
+    const runs = ["Ada", "Ben", "Cleo", "Dora", "Boom"].map((name) =>
+      goald.run([...run, "--name", name, "--role", "r", "--goal", "g"]),
+    );
     const isOver = ({ state }: { state: string }): boolean => state === "completed" || state.startsWith("paused");
     let views = await viewsOf(home);
-    // `ps` starts a daemon that has died.
+    // `ps` and each terminal start a daemon that has died.
     for (let looks = 0; looks < 240 && !(views.length === 5 && views.every(isOver)); looks++) {
       await sleep(250);
       views = await viewsOf(home);
@@ -64,6 +68,8 @@ describe("a daemon with one command that kills it, and four innocent agents with
     expect((await typesOf(home, "boom")).filter((type) => type === "command-started").length).toBeLessThanOrEqual(4);
     for (const agent of ["ada", "ben", "cleo", "dora"])
       expect(await typesOf(home, agent)).not.toContain("agent-paused");
+    expect(await typesOf(home, "boom")).not.toContain("agent-resumed");
+    await Promise.all(runs);
   }, 120_000);
 });
 

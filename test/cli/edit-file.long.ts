@@ -7,6 +7,7 @@ import { openSqliteReader } from "#store/sqlite-store.ts";
 import { endedWith, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
 import { numberedModel, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
@@ -80,7 +81,7 @@ describe("a run that edits a file of 2,000 lines", () => {
     endedWith(0, await pattern.goald.ask(RUN));
     // The third edit: its file is changed before its result is in the log.
     const seq = resultsOf((await lookInto(pattern.goald)).log)[3]?.seq;
-    const killed = await home.goald.run(RUN, { imports: [HOOK], env: { KILL_AT_EVENT: `1:${seq}:${when}` } });
+    const killed = await killUnder({ imports: [HOOK], env: { KILL_AT_EVENT: `1:${seq}:${when}` } }, home.goald, RUN);
     expect(killed.signal).toBe("SIGKILL");
     expect(await home.goald.read("workspace/t/tasks.py")).toContain("stop_40(");
     expect(await versionsIn(home.goald)).toHaveLength(when === "before" ? 2 : 3);

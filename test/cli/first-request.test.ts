@@ -1,31 +1,45 @@
-import { expect, it } from "@jest/globals";
-import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { describe, expect, it } from "@jest/globals";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith } from "../helpers/goald.ts";
 import { ledger } from "../helpers/numbered-model.ts";
 
-/** Prints the addresses of all modules that were loaded before the first request. */
+/** Prints the addresses of all modules that were loaded at the first request, or at the end of a process without one. */
 const HOOK = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   import { subscribe } from "node:diagnostics_channel";
   const loaded = [];
   let isPrinted = false;
   registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
-  subscribe("undici:request:create", () => {
-    if (!isPrinted) console.error("LOADED " + JSON.stringify(loaded));
+  const print = () => {
+    if (!isPrinted) process.stderr.write("LOADED " + JSON.stringify(loaded) + "\\n");
     isPrinted = true;
-  });
+  };
+  subscribe("undici:request:create", print);
+  process.on("exit", print);
 `)}`;
+const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"];
 
-it("a run asks the model before it loads what replies, commands, memories and clients need", async () => {
-  await using home = await makeDaemonHome(ledger(1));
-  const run = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"];
-  const { stderr } = endedWith(0, await home.goald.run(run, { imports: [HOOK] }));
-  const [, list = "[]"] = /^LOADED (.*)$/m.exec(stderr) ?? [];
-  const loaded = JSON.parse(list) as readonly string[];
-  const packages = loaded.flatMap((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []);
-  expect([...new Set(packages)].sort()).toEqual(["commander", "eventsource-parser", "jsonrepair"]);
-  const isLater = /src\/(?:app\/(?:memory|reading)|api\/(?:client|server)|loop\/run-command|services\/page\/[^/]+)\.ts/;
-  expect(loaded.filter((url) => isLater.test(url))).toEqual([]);
-  // The hook sees goald's own modules.
-  expect(loaded.filter((url) => url.includes("/src/loop/run.ts"))).toHaveLength(1);
+describe("a run", () => {
+  /** Modules of the daemon at its first request, and of the call that followed it. */
+  async function loadedBy({ goald }: DaemonHome): Promise<readonly (readonly string[])[]> {
+    const daemon = goald.start(["up", "--foreground"], { imports: [HOOK] });
+    await daemon.see("is ready");
+    const call = endedWith(0, await goald.run(RUN, { imports: [HOOK] }));
+    daemon.kill("SIGTERM");
+    return [await daemon.ended, call].map(({ stderr }) => JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? "[]"));
+  }
+
+  it("asks the model before the daemon loads what replies, commands and memories need, and loads no host itself", async () => {
+    await using home = await makeDaemonHome(ledger(1));
+    const [daemon = [], call = []] = await loadedBy(home);
+    const isLater = /src\/(?:app\/memory|loop\/run-command|services\/page\/[^/]+)\.ts/;
+    expect(daemon.filter((url) => isLater.test(url))).toEqual([]);
+    // The hook sees goald's own modules.
+    expect(daemon.filter((url) => url.includes("/src/loop/run.ts"))).toHaveLength(1);
+    const packages = call.flatMap((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []);
+    const ofAjv = ["ajv", "fast-deep-equal", "fast-uri", "json-schema-traverse"];
+    // The thoughts that it shows are read as the daemon reads them.
+    expect([...new Set(packages)].sort()).toEqual([...ofAjv, "commander", "eventsource-parser", "jsonrepair"].sort());
+    expect(call.filter((url) => /src\/(?:app\/host|loop\/run|api\/server)\.ts/.test(url))).toEqual([]);
+  });
 });

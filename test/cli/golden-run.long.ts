@@ -6,8 +6,8 @@ import { goldenModel } from "../helpers/golden-model.ts";
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 
-describe("a run under way on a terminal", () => {
-  it("is in the way, or is not, as frozen", async () => {
+describe("a run under way in front", () => {
+  it("is in nobody's way, as frozen", async () => {
     await using home = await openHome();
     const { goald } = home;
     home.holdFrom(2);
@@ -22,12 +22,7 @@ describe("a run under way on a terminal", () => {
       status --json
       up
       up --json
-      down
-      restart
-      reload
       doctor
-      run 'Another one' --continuous
-      resume clerk
       rm clerk
       rm clerk --json
       restore clerk --step 1
@@ -53,10 +48,10 @@ describe("the demo", () => {
     await transcript.run("demo");
     const text = transcript.text.slice("$ goald demo".length);
     // Of each event its type: the screen above has the rest.
-    const ended = await goald.ask(["demo", "--json"]);
+    const ended = await goald.ask(["demo", "--json", "--home", "demo"]);
     const stdout = ended.stdout.replaceAll(/^\{(?!"type":"result").*"type":"([\w-]+)".*$/gm, "$1");
-    transcript.add("demo --json", { ...ended, stdout });
-    await transcript.ask("show foo\nverify");
+    transcript.add("demo --json --home demo", { ...ended, stdout });
+    await transcript.ask("show foo --home demo\nverify --home demo");
     expect(transcript.text).toBe(await frozen("demo", transcript.text));
     await using another = await makeGoald();
     const started = openTranscript(another);

@@ -2,10 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
+import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { inPool } from "../helpers/pool.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 import { HOOK, RUN } from "./kill-points.ts";
 
 /** `files`: steps of the run killed at chosen commits. `kills`: kills of the other run. `lines`: its steps. */
@@ -64,9 +66,9 @@ async function killInTheMiddle(files: number): Promise<Chain> {
   await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
   await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   const hook = (point: string) => ({ imports: [HOOK], env: { KILL_AT_COMMIT: point } });
-  await goald.run(RUN, hook("4:after"));
+  await killUnder(hook("4:after"), goald, RUN);
   for (let kills = 1; ; kills++) {
-    const ended = await goald.run(["resume", "t", "--json"], hook("7:before"));
+    const ended = await killUnder(hook("7:before"), goald, ["resume", "t", "--json"]);
     if (ended.signal === "SIGKILL" && kills < 5 * files) continue;
     endedWith(0, ended);
     const texts = await Promise.all(calls.map(({ args }) => goald.read(`workspace/t/${args.file}`)));
@@ -84,6 +86,7 @@ async function killAtRandom(many: number, lines: number): Promise<Chain> {
       steps++ < stepsALife ? { text: think(request), delayMs: 10 * Math.random() } : { fault: "stall" },
   });
   await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+  const daemon = daemonOf(goald);
   const problems: string[] = [];
   let kills = 0;
   for (; kills < many; kills++) {
@@ -94,6 +97,7 @@ async function killAtRandom(many: number, lines: number): Promise<Chain> {
     await sleep((kills % 2 === 0 ? 100 : 300) * Math.random());
     running.kill("SIGKILL");
     await running.ended;
+    if (daemon.isHeld()) await daemon.kill();
     problems.push(...(await lookInto(goald)).problems);
   }
   steps = Number.NEGATIVE_INFINITY;

@@ -7,6 +7,7 @@ import { type Ended, endedWith, lookInto, makeGoald } from "../helpers/goald.ts"
 import { append, ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { inPool } from "../helpers/pool.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 
 export const HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url));
 export const STEPS = 12;
@@ -56,7 +57,7 @@ export async function killAndResume(
   await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
   await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
   for (const [path, text] of Object.entries(ownFiles)) await goald.write(path, text);
-  const killed = await goald.run(RUN, { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } });
+  const killed = await killUnder({ imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } }, goald, RUN);
   const askedBefore = server.chats.length;
   const { log: before } = await lookInto(goald);
   // An agent that was not yet committed cannot be resumed.

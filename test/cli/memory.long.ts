@@ -79,7 +79,7 @@ describe("memory while another process holds the home", () => {
     await (await openSqliteStore(join(other.home, ".goald", "goald.db"))).close();
     const { holdHostLock } = await import("#store/host-lock.ts");
     using _lock = holdHostLock(join(other.home, ".goald", "lock.db"), {
-      ...{ pid: process.pid, version: "0", startedAt: new Date().toISOString(), role: "foreground" },
+      ...{ pid: process.pid, version: "0", startedAt: new Date().toISOString() },
     });
     const refused = errorOf(endedWith(7, await other.ask(["memory", "shared", "add", "x", "--json"])));
     expect(refused.code).toBe("GOALD_ALREADY_RUNNING");

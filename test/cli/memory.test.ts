@@ -77,7 +77,11 @@ describe("goald memory", () => {
   });
 
   it("forgets for good: no text is left, not even in the store's file or a snapshot of its words", async () => {
-    const isOnDisk = async () => (await readFile(join(goald.home, ".goald", "goald.db"))).includes("door is 7319");
+    const store = join(goald.home, ".goald", "goald.db");
+    const isOnDisk = async () =>
+      (await Promise.all([store, `${store}-wal`].map((path) => readFile(path)))).some((bytes) =>
+        bytes.includes("door is 7319"),
+      );
     const folder = memoryFolder(join(goald.home, ".goald", "memory"), "foo");
     await mkdir(folder, { recursive: true });
     for (const name of [SNAPSHOT_FILE, `${SNAPSHOT_FILE}.7.1.tmp`]) await writeFile(join(folder, name), "7319");

@@ -7,6 +7,7 @@ import { replay } from "#core/evolve.ts";
 import { endedWith, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
 import { NESTED_LINES, nestedModel, writeNestedCommands } from "../helpers/nested-home.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { killUnder, runUnder } from "../helpers/under-hooks.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 export const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
@@ -31,7 +32,7 @@ export async function openNestedHome(options: Parameters<typeof writeNestedComma
 export async function findCommits(): Promise<readonly number[]> {
   await using home = await openNestedHome();
   const file = join(home.goald.cwd, "commits");
-  endedWith(0, await home.goald.run(RUN, { imports: [HOOK], env: { COMMIT_LOG: file } }));
+  await runUnder({ imports: [HOOK], env: { COMMIT_LOG: file } }, home.goald, RUN);
   await expectWhole(home.goald);
   return (await readFile(file, "utf8"))
     .split(/\s+/)
@@ -42,7 +43,7 @@ export async function findCommits(): Promise<readonly number[]> {
 export async function killAndResume(seq: number, when: "before" | "after"): Promise<number> {
   await using home = await openNestedHome();
   const { goald, server } = home;
-  const killed = await goald.run(RUN, { imports: [HOOK], env: { KILL_AT_EVENT: `1:${seq}:${when}` } });
+  const killed = await killUnder({ imports: [HOOK], env: { KILL_AT_EVENT: `1:${seq}:${when}` } }, goald, RUN);
   expect(killed.signal).toBe("SIGKILL");
   const { log } = await lookInto(goald);
   endedWith(0, await goald.run(log.length === 0 ? RUN : ["resume", "t", "--json"]));

@@ -4,6 +4,7 @@ import { openSqliteReader } from "#store/sqlite-store.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, jsonOf, lookInto } from "../helpers/goald.ts";
 import { ledger, ledgerText, onceATurn } from "../helpers/numbered-model.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 import { HOOK } from "./kill-points.ts";
 
 const RUN = ["run", "--name", "T", "-g", "Find strings", "--continuous", "--json"];
@@ -68,7 +69,11 @@ describe("the turns of one agent, by real processes", () => {
       for (const when of ["before", "after"]) {
         turn += 1;
         const goal = `Goal of turn ${turn}`;
-        const killed = await goald.run(again(goal), { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } });
+        const killed = await killUnder(
+          { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } },
+          goald,
+          again(goal),
+        );
         expect(killed).toMatchObject({ code: null, signal: "SIGKILL" });
         const standing = await standingOf(home, turn);
         seen.add(standing);

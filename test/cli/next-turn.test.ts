@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { endedWith, errorOf, linesOf, lookInto } from "../helpers/goald.ts";
+import { endedWith, errorOf, jsonOf, linesOf, lookInto } from "../helpers/goald.ts";
 import { ledger, ledgerText, onceATurn } from "../helpers/numbered-model.ts";
 
 const again = (...more: readonly string[]): readonly string[] => ["run", "--continue", "t", ...more];
@@ -46,8 +46,8 @@ describe("goald run --continue", () => {
     expect(log.findLast(({ type }) => type === "goals-changed")).toMatchObject({ goals: ["Write it down"] });
     expect(server.chats[before]?.messages[0]?.content).toContain("1. Write it down\n");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1) + ledgerText(1));
-    // The agent stays one of the terminal, and no daemon was started for it.
-    expect(await goald.read(".goald/daemon.json")).toBeUndefined();
+    // The agent stays in front.
+    expect(jsonOf(await goald.ask(["show", "t", "--json"]))).toMatchObject({ background: false });
   });
 
   it("refuses another turn while one is not finished, and says what to do", async () => {

@@ -44,6 +44,7 @@ describe("goald plan without a daemon", () => {
         6,
         await home.goald.ask(["run", "-g", "g", "--approve", "never", "--max-steps", "1", "--name", ...flags]),
       );
+    endedWith(0, await home.goald.ask(["down"]));
   });
   afterEach(async () => expect(await home.goald.read(".goald/daemon.json")).toBeUndefined());
   afterAll(async () => home[Symbol.asyncDispose]());

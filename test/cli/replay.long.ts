@@ -7,6 +7,7 @@ import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "..
 import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
 import { failure } from "../helpers/openai-answers.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 
 const NO_NETWORK = [fileURLToPath(new URL("../helpers/no-network.child.ts", import.meta.url))];
 const KILL = [fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url))];
@@ -166,10 +167,8 @@ describe("a recorded run that was killed and resumed", () => {
   it.each(["9:after", "12:before"])("is one recording and one replay after a kill at commit %s", async (point) => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(STEPS)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
-    const killed = await goald.run([...RUN, "--record", "t.ndjson"], {
-      imports: KILL,
-      env: { KILL_AT_COMMIT: point },
-    });
+    const hooks = { imports: KILL, env: { KILL_AT_COMMIT: point } };
+    const killed = await killUnder(hooks, goald, [...RUN, "--record", "t.ndjson"]);
     expect(killed.signal).toBe("SIGKILL");
     endedWith(0, await goald.run(["resume", "t", "--json", "--record", "t.ndjson"]));
     const { log } = await lookInto(goald);

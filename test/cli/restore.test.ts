@@ -17,6 +17,7 @@ beforeAll(async () => {
   ]);
   goald = home.goald;
   endedWith(0, await goald.ask(["run", "--name", "Foo Bar", "--role", "r", "-g", "Work", "--continuous"]));
+  endedWith(0, await goald.ask(["down"]));
 });
 afterAll(async () => home[Symbol.asyncDispose]());
 

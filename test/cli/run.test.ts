@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
-import { type Ended, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { type Ended, type Goald, jsonOf, linesOf, makeGoald } from "../helpers/goald.ts";
 import { append, ledger, numberedModel, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
@@ -39,10 +39,10 @@ describe.each([
     expect(server.violations).toEqual([]);
   });
 
-  it("reports once where memory works if the server has no embeddings, and otherwise only the workspace", () => {
-    const said = ended.stderr.trim().split("\n");
-    expect(said[0]).toBe(`T (t) works in ${goald.home}/workspace/t`);
-    expect(said.slice(1)).toEqual(embeddings === null ? [expect.stringMatching(/^Memory works offline: /)] : []);
+  it("reports where it works, and the status where memory works if the server has no embeddings", async () => {
+    expect(ended.stderr).toBe(`T (t) works in ${goald.home}/workspace/t\n`);
+    const { problems } = jsonOf<{ problems: readonly string[] }>(await goald.ask(["status", "--json"]));
+    expect(problems).toEqual(embeddings === null ? [expect.stringMatching(/^Memory works offline: /)] : []);
   });
 
   it("prints only valid JSON events to standard output, one per line, and the result at the end", () => {

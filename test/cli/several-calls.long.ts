@@ -6,6 +6,7 @@ import { replay } from "#core/evolve.ts";
 import { endedWith, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--form", "tools", "--json"];
@@ -95,7 +96,7 @@ describe("goald run --form tools with a model that calls two tools at once", () 
     for (const when of ["before", "after"]) {
       await using home = await openHome();
       const env = { KILL_AT_EVENT: `1:${between}:${when}` };
-      expect((await home.goald.run(RUN, { imports: [HOOK], env })).signal).toBe("SIGKILL");
+      expect((await killUnder({ imports: [HOOK], env }, home.goald, RUN)).signal).toBe("SIGKILL");
       endedWith(0, await home.goald.ask(["resume", "t", "--json"]));
       await expectWhole(home);
       expect(home.server.chats).toHaveLength(5);

@@ -12,6 +12,7 @@ import { write } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { inPool } from "../helpers/pool.ts";
 import { messageAgent, startAgent, subagentModel } from "../helpers/subagent-model.ts";
+import { killUnder, runUnder } from "../helpers/under-hooks.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
@@ -80,7 +81,7 @@ const openHome = async () => {
 async function killAndResume(point: string): Promise<Outcome> {
   await using home = await openHome();
   const { goald } = home;
-  const killed = await goald.run(RUN, { imports: [HOOK], env: { KILL_AT_EVENT: point } });
+  const killed = await killUnder({ imports: [HOOK], env: { KILL_AT_EVENT: point } }, goald, RUN);
   // Otherwise a daemon would take over the agents; another test below covers that.
   await rm(join(goald.home, ".goald", "wanted"), { force: true });
   const { agents } = await lookAtAll(goald);
@@ -134,7 +135,7 @@ describe("kill -9 of the real process at every event of a run with two sub-agent
   it("has no other commits than these", async () => {
     await using home = await openHome();
     const log = join(home.goald.cwd, "commits");
-    endedWith(0, await home.goald.run(RUN, { imports: [HOOK], env: { COMMIT_LOG: log } }));
+    await runUnder({ imports: [HOOK], env: { COMMIT_LOG: log } }, home.goald, RUN);
     const found = (await readFile(log, "utf8")).split(/\s+/).filter((each) => each !== "");
     expect(found.toSorted()).toEqual(COMMITS.toSorted());
     expectOnce({ ...(await lookAtAll(home.goald)), file: await home.goald.read("workspace/t/agents/t-ann/a.txt") });

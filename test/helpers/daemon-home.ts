@@ -1,18 +1,16 @@
 /**
- * daemon-home.ts -- a home with a model server, whose daemon (if one was started) is killed after the test.
+ * daemon-home.ts -- a home with a model server.
  *
  * The model's replies can be held back, so that a test controls what is under way.
  */
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { CommandCall } from "#core/call.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
-import { isHostHeld } from "#store/host-lock.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";
 import { type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
 import { numberedModel } from "./numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
-import { killIfAlive, waitUntil } from "./wait-until.ts";
+import { waitUntil } from "./wait-until.ts";
 
 export interface DaemonHome extends AsyncDisposable {
   readonly goald: Goald;
@@ -53,7 +51,6 @@ export async function makeDaemonHome(
     embeddings: null,
   });
   const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", ...options.env });
-  const lock = join(goald.home, ".goald", "lock.db");
   const holdFrom = (request: number): void => {
     heldFrom = request;
     for (const [number, letGo] of held) if (number < request) letGo();
@@ -81,14 +78,6 @@ export async function makeDaemonHome(
       until(async () => (await inboxOf(goald, agent)).some(({ message }) => message.type === type), `a ${type}`),
     [Symbol.asyncDispose]: async () => {
       release();
-      // Without this file no other process starts a new daemon.
-      await rm(join(goald.home, ".goald", "wanted"), { force: true });
-      await until(async () => {
-        if (!isHostHeld(lock)) return true;
-        const pid = await hostPid();
-        if (pid !== undefined) killIfAlive(pid);
-        return false;
-      }, "the daemon's end");
       await goald[Symbol.asyncDispose]();
       await server.close();
     },

@@ -83,6 +83,7 @@ export function makeFakeControl(): FakeControl {
     ...fakeReading(enter, (name) => void find(name)),
     calls,
     live,
+    addFollower: () => () => undefined,
     addText: (id, seq, piece) => {
       if (live.of(id)?.seq !== seq) live.committed(id, [{ type: "model-asked", seq } as RecordedEvent]);
       live.tell(id, piece);
@@ -215,7 +216,6 @@ const statusOf = (waiting: number): DaemonStatus => ({
   pid: 4_711,
   version: "0.1.0",
   protocol: PROTOCOL_VERSION,
-  role: "daemon",
   startedAt: "2026-01-01T00:00:00.000Z",
   home: "/home/you/goald",
   stopping: false,
@@ -227,4 +227,5 @@ const statusOf = (waiting: number): DaemonStatus => ({
   sandbox: { ready: true, level: "degraded", reason: "bubblewrap is not installed." },
   followers: 0,
   problems: [],
+  connections: [],
 });

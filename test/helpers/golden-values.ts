@@ -52,6 +52,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "<uuid>"],
   [/(goald-replay-)\w{6}\b/g, "$1<mark>"],
   [/(data|words)-[a-z0-9]{5,9}(?=>)/g, "$1-<mark>"],
+  [/goald-demo-\w{6}/g, "goald-demo-<letters>"],
   // A line that was cut at its full width is cut before what a longer number pushes out.
   [/^(\d+ {2}<time>.*"<number>".{60}).*…$/gm, "$1…"],
 ];

@@ -151,6 +151,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         };
       },
       onCommitted: () => undefined,
+      onAlone: (id) => void control.pauseAlone(id),
       onStopped: async (agent, state) => void stopped.push({ agent, state }),
       report: (agent, problem) => void problems.push(agent ? `${agent}: ${problem}` : problem),
       onIdle: (agent) => void idle.push(agent),
@@ -174,7 +175,6 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         pid: process.pid,
         version: "0.0.0",
         protocol: PROTOCOL_VERSION,
-        role: "daemon",
         startedAt: clock.now().toISOString(),
         home: "/home",
         stopping: false,
@@ -186,6 +186,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         sandbox: { ready: false, level: null, reason: "It is off." },
         followers: 0,
         problems: [],
+        connections: [],
       }),
       reload: async () => [],
       shutdown: (graceMs) => void goingDown.push(graceMs),

@@ -9,7 +9,7 @@ async function makeFinished(settings: { readonly stepLimit?: number } = {}) {
   });
   await world.create("Foo", { background: false, ...settings });
   const host = world.begin();
-  host.supervisor.wake("foo", false);
+  host.supervisor.wake("foo", true);
   await host.quiet();
   expect((await host.control.agent("foo")).state).toBe("completed");
   return { world, host, control: host.control };

@@ -26,7 +26,7 @@ it("redacts an answer of a daemon once, however often its settings were reloaded
       return { settings, redact, scrub: (text: string) => text };
     };
     const { socket } = home;
-    await using host = await openHost({ ...(await load()), home, log, load, socket, role: "daemon" });
+    await using host = await openHost({ ...(await load()), home, log, load, socket });
     await host.serve();
     for (let reloads = 0; reloads < 5; reloads++) await host.reload();
     asked.length = 0;

@@ -26,7 +26,7 @@ async function makeReader() {
   });
   await world.create("Foo", { background: false });
   const host = world.begin();
-  host.supervisor.wake("foo", false);
+  host.supervisor.wake("foo", true);
   await host.quiet();
   return { world, host, control: host.control };
 }

@@ -5,6 +5,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
 import { block, DONE, type Line, nextStep, onGoals, onTask } from "../helpers/conditional-model.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity } from "./cities.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
@@ -58,11 +59,9 @@ describe("General Agent", () => {
     await home.run("code", { flags: ["--max-steps", "1"], code: 6 });
     const before = await home.log();
     expect(before.at(-1)?.type).toBe("agent-paused");
-    const killed = goald.start(["resume", "t", "--json", "--max-steps", "10"], {
-      imports: [HOOK],
-      env: { KILL_AT_EVENT: `1:${before.length + 4}:after` },
-    });
-    expect((await killed.ended).signal).toBe("SIGKILL");
+    const hooks = { imports: [HOOK], env: { KILL_AT_EVENT: `1:${before.length + 4}:after` } };
+    const killed = await killUnder(hooks, goald, ["resume", "t", "--json", "--max-steps", "10"]);
+    expect(killed.signal).toBe("SIGKILL");
     expect((await goald.run(["resume", "t", "--json", "--max-steps", "10"])).code).toBe(0);
     const [, sum = "", lost = ""] = resultsOf(await home.log());
     expect(sum).toContain("42");

@@ -5,6 +5,7 @@ import { describe, expect, it } from "@jest/globals";
 import { action, type Line, type Seen, thoughtOf } from "../helpers/conditional-model.ts";
 import { startReactServices, writeReactMethods } from "../helpers/react-methods/methods.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const SEARCH = 'method_search("Write a file")';
@@ -83,7 +84,11 @@ describe("ReAct REPL", () => {
     await home.run("react", { flags: ["--max-steps", "2"], code: 6 });
     const { length } = await home.log();
     const again = ["resume", "t", "--json", "--max-steps", "10"];
-    const killed = await home.goald.run(again, { imports: [HOOK], env: { KILL_AT_EVENT: `1:${length + 4}:after` } });
+    const killed = await killUnder(
+      { imports: [HOOK], env: { KILL_AT_EVENT: `1:${length + 4}:after` } },
+      home.goald,
+      again,
+    );
     expect(killed.signal).toBe("SIGKILL");
     expect((await home.goald.run(again)).code).toBe(0);
     expect(observationOf(home, 3)).toContain("nasa.pngnasa.png");

@@ -5,6 +5,7 @@ import { replay } from "#core/evolve.ts";
 import { endedWith, lookInto } from "../helpers/goald.ts";
 import { inPool } from "../helpers/pool.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
+import { killUnder, runUnder } from "../helpers/under-hooks.ts";
 import { TUTORIAL, TUTORIAL_FILE, TUTORIAL_GOAL, TUTORIAL_LINES, TUTORIAL_PLAN, TUTORIAL_STEPS } from "./tutorial.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url));
@@ -25,7 +26,7 @@ describe("the tutorial of seed 002, killed with -9 before and after every commit
   beforeAll(async () => {
     await using home = await openHome();
     const recording = join(home.goald.cwd, "tutorial.ndjson");
-    const ended = await home.goald.run([...RUN, "--record", recording], { imports: [HOOK] });
+    const ended = await runUnder({ imports: [HOOK] }, home.goald, [...RUN, "--record", recording]);
     endedWith(0, ended);
     await expectWhole(home);
     expect(home.seen).toHaveLength(TUTORIAL_STEPS);
@@ -42,7 +43,11 @@ describe("the tutorial of seed 002, killed with -9 before and after every commit
       await Promise.all(
         inPool(2, points, async (at) => {
           await using home = await openHome();
-          const killed = await home.goald.run(RUN, { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } });
+          const killed = await killUnder(
+            { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } },
+            home.goald,
+            RUN,
+          );
           expect(killed.signal).toBe("SIGKILL");
           const asked = home.seen.length;
           const { log } = await lookInto(home.goald);

@@ -36,11 +36,12 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   requireRight(before, { row, value, written: text, origin: { layer: "flag", name: typed, file: "" } });
   await setInSettingsFile(file, row.name, value);
   const overriddenBy = winnerOver(row, before);
-  const host = runningHost(home);
-  if (output.json) output.data(JSON.stringify({ name: row.name, value, file, overriddenBy, host: host?.role ?? null }));
+  const daemonNote = noteOfDaemon(home);
+  if (output.json)
+    output.data(JSON.stringify({ name: row.name, value, file, overriddenBy, daemon: daemonNote !== undefined }));
   else output.say(clean(`Set ${row.name} to ${value === null ? "unset" : value} in ${file}`));
   if (overriddenBy) printNote(`${placeOf(overriddenBy)} overrides this.`);
-  if (host) printNote(host.sentence);
+  if (daemonNote) printNote(daemonNote);
   return EXIT.ok;
 }
 
@@ -52,13 +53,14 @@ export async function unsetSetting({ home, output }: Place, typed: string): Prom
   const name = strange ? typed : findSetting(typed).name;
   const removed = strange || (await removeFromSettingsFile(file, name));
   const report = strange ? undefined : await reportAfter(typed, home);
-  const host = removed ? runningHost(home) : undefined;
-  if (output.json) output.data(JSON.stringify({ name, removed, file, now: report ?? null, host: host?.role ?? null }));
+  const daemonNote = removed ? noteOfDaemon(home) : undefined;
+  if (output.json)
+    output.data(JSON.stringify({ name, removed, file, now: report ?? null, daemon: daemonNote !== undefined }));
   else {
     const now = report ? ` It is ${report.value ?? "unset"} now (${originInWords(report.origin)}).` : "";
     output.say(clean(`${removed ? `Removed ${name} from` : `${name} is not in`} ${file}.${now}`));
   }
-  if (host) printNote(host.sentence);
+  if (daemonNote) printNote(daemonNote);
   return EXIT.ok;
 }
 
@@ -103,22 +105,10 @@ function winnerOver(row: Setting, { layers }: ReadSettings): SettingOrigin | nul
 const placeOf = ({ layer, name, file }: SettingOrigin): string =>
   `${name} in ${layer === ".env" ? file : "the environment"}`;
 
-interface RunningHost {
-  readonly role: "daemon" | "foreground";
-  readonly sentence: string;
-}
-
-function runningHost(home: Home): RunningHost | undefined {
+/** The note of a change while a daemon runs; undefined when none does. */
+function noteOfDaemon(home: Home): string | undefined {
   if (!isHostHeld(home.lock)) return undefined;
   const info = readHostInfo(home.lock);
   const process = info ? ` (process ${info.pid})` : "";
-  return info?.role === "daemon"
-    ? {
-        role: "daemon",
-        sentence: `The daemon${process} still uses the old value until ${formatCall(home, "reload")} or its next start.`,
-      }
-    : {
-        role: "foreground",
-        sentence: `The run on a terminal${process} still uses the old value; the next run uses the new one.`,
-      };
+  return `The daemon${process} still uses the old value until ${formatCall(home, "reload")} or its next start.`;
 }

@@ -1,61 +1,112 @@
 /**
- * connect.ts -- chooses the model server: the one in the settings, or one that the person selects.
+ * connect.ts -- connects a run to the daemon and its model server: the one in the settings, or one that the person selects.
  *
- * A local server is offered but never used without a choice. A daemon needs a stored choice, since it outlives this
- * shell and its environment.
+ * A local server is offered but never used without a choice. A daemon that is started inherits a choice that is not kept;
+ * a running one, and an agent that outlives this shell, need a stored one.
  */
-
+import type { Client } from "#api/client.ts";
+import type { DaemonStatus } from "#api/schemas.ts";
 import type { ConnectionChoice } from "#cli/terminal/connect.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
+import { connectionsOf, differingConnections } from "#config/connections.ts";
 import { saveToEnvFile } from "#config/env-file.ts";
-import { loadSettings, type SettingFlags } from "#config/load.ts";
+import { loadSettings } from "#config/load.ts";
 import { hasServer } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { type CliContext, type GlobalOptions, redactorsFor } from "./context.ts";
+import { type CliContext, formatCall, type GlobalOptions, redactorsFor } from "./context.ts";
+import { findDaemon, reachDaemon } from "./reach.ts";
 
-export type Connection =
-  | { readonly kind: "context"; readonly context: CliContext }
-  /** The agent is not run, because the person chose something else. */
-  | { readonly kind: "done"; readonly exitCode: number };
+/** The agent is not run, because the person chose something else. */
+interface Done {
+  readonly kind: "done";
+  readonly exitCode: number;
+}
 
 export interface ConnectOptions extends GlobalOptions {
   readonly model?: string;
-  /** True when a daemon will use the connection instead of this process. */
-  readonly forDaemon?: boolean;
+  /** True for an agent in the background. */
+  readonly inBackground: boolean;
   /** Called when the person chooses the demo; resolves to the exit code. */
   playDemo(): Promise<number>;
 }
 
-/** Throws GOALD_KEY_MISSING when no server is set and no person can choose one. */
-export async function connected(context: CliContext, options: ConnectOptions): Promise<Connection> {
-  const { settings, output, home } = context;
-  if (hasServer(settings)) return { kind: "context", context };
+export interface Connected {
+  readonly kind: "connected";
+  readonly context: CliContext;
+  readonly client: Client;
+}
+
+/**
+ * Starts the daemon when none runs. Throws GOALD_KEY_MISSING when no server is set and no person can choose one, and
+ * GOALD_CONFLICT when the daemon has other servers, keys, proxies or models than this shell.
+ */
+export async function connectRun(visited: CliContext, options: ConnectOptions): Promise<Connected | Done> {
+  const running = await findDaemon(visited);
+  const isServed = running !== undefined && differingFrom(running, visited, options).some(isOfServer);
+  const isChosen = !hasServer(visited.settings) && !isServed;
+  const mustKeep = options.inBackground || running !== undefined;
+  const chosen = isChosen ? await chooseServer(visited, options, mustKeep) : visited;
+  if ("kind" in chosen) return chosen;
+  const { client, started, status } = await reachDaemon(chosen);
+  if (isChosen && !started) await client.reload();
+  else if (!started && hasServer(chosen.settings)) requireSame(status, chosen, options);
+  return { kind: "connected", context: chosen, client };
+}
+
+const isOfServer = (name: string): boolean => name === "openai.apiKey" || name === "openai.baseUrl";
+
+function differingFrom(
+  { connections, startedAt }: DaemonStatus,
+  { settings }: CliContext,
+  { model }: ConnectOptions,
+): readonly string[] {
+  const differing = differingConnections(connectionsOf(settings, process.env, startedAt), connections);
+  return differing.filter((name) => name !== "models.smart" || model === undefined);
+}
+
+function requireSame(status: DaemonStatus, context: CliContext, options: ConnectOptions): void {
+  const differing = differingFrom(status, context, options);
+  if (differing.length === 0) return;
+  throw new GoaldError(
+    "GOALD_CONFLICT",
+    `The daemon (pid ${status.pid}) has other values than this shell for ${differing.join(", ")}, so nothing was begun.`,
+    { hint: `Restart it from here, its agents continue: ${formatCall(context.home, "restart")}` },
+  );
+}
+
+/** Throws GOALD_KEY_MISSING when no person can choose. */
+async function chooseServer(
+  context: CliContext,
+  options: ConnectOptions,
+  mustKeep: boolean,
+): Promise<CliContext | Done> {
+  const { output, home } = context;
   if (!output.interactive) throw noKey(home.envFile);
   const [{ findServers }, { chooseConnection, saveKey }] = await Promise.all([
     import("#app/services.ts"),
     import("#cli/terminal/connect.ts"),
   ]);
   const choice = await chooseConnection(output.input(), (line) => output.say(line), await findServers());
-  const load = async (flags: SettingFlags): Promise<Connection> => {
-    const model = options.model === undefined ? {} : { "models.smart": options.model };
-    const loaded = await loadSettings({ home, env: process.env, flags: { ...flags, ...model } });
-    // Redacts a newly entered key too.
-    return { kind: "context", context: { ...context, ...redactorsFor(loaded.secrets), settings: loaded.settings } };
-  };
   switch (choice.kind) {
     case "key":
       if (choice.save) await saveKey(home.envFile, choice.apiKey);
-      else if (options.forDaemon) throw notKept("key", home.envFile);
-      return load({ "openai.apiKey": choice.apiKey });
+      else if (mustKeep) throw notKept("key", home.envFile);
+      else process.env.OPENAI_API_KEY = choice.apiKey;
+      break;
     case "server":
-      if (options.forDaemon) await keepServer(choice, context);
-      return load({ "openai.baseUrl": choice.baseUrl, "models.smart": choice.model });
+      if (mustKeep) await keepServer(choice, context);
+      else Object.assign(process.env, { OPENAI_BASE_URL: choice.baseUrl, SMART_LLM: choice.model });
+      break;
     case "demo":
       return { kind: "done", exitCode: await options.playDemo() };
     case "left":
       return { kind: "done", exitCode: EXIT.interrupted };
   }
+  const flags = options.model === undefined ? {} : { "models.smart": options.model };
+  const loaded = await loadSettings({ home, env: process.env, flags });
+  // Redacts a newly entered key too.
+  return { ...context, ...redactorsFor(loaded.secrets), settings: loaded.settings };
 }
 
 /** Throws GOALD_KEY_MISSING when no server is set. */

@@ -38,8 +38,8 @@ export async function checkDaemon(home: Home): Promise<readonly Finding[]> {
 
 function checkHost({ status }: Extract<Meeting, { kind: "host" }>): readonly Finding[] {
   const findings: Finding[] = [];
-  const { pid, version, role, stopping } = status;
-  const what = `${role === "daemon" ? "runs" : "none; a run on a terminal runs the agents"} (pid ${pid}, goald ${version})`;
+  const { pid, version, stopping } = status;
+  const what = `runs (pid ${pid}, goald ${version})`;
   try {
     checkVersion(status, { version: readVersion(), tell: (text) => findings.push(warning("daemon", text, "")) });
     findings.unshift(fine("daemon", stopping ? `${what}, and is going down` : what));
@@ -79,7 +79,7 @@ function environmentOf(pid: number): ReadonlyMap<string, string> | undefined {
 
 function checkMute(met: Extract<Meeting, { kind: "mute" }>): Finding {
   const { message, hint } = takesNoCalls(met);
-  return met.info?.role === "daemon" ? problem("daemon", message, hint) : warning("daemon", message, hint);
+  return met.info?.socket !== undefined ? problem("daemon", message, hint) : warning("daemon", message, hint);
 }
 
 function checkAbsent(home: Home): Finding {

@@ -31,9 +31,9 @@ export async function addMemory(name: string, words: readonly string[], options:
   return withSpace(name, options, async (space, context) => {
     const text = await textOf(words, `goald memory ${name} add "Ada leads the project"`, context);
     const kind: MemoryKind = options.fact ? "fact" : "note";
-    await using changer = await openChanger(context);
-    const [added] = await changer.change(space.namespace, [{ op: "add", kind, text, ...BY_PERSON }]);
-    if (options.pin && added) await changer.change(space.namespace, [{ op: "pin", id: added.id }]);
+    const change = await openChanger(context);
+    const [added] = await change(space.namespace, [{ op: "add", kind, text, ...BY_PERSON }]);
+    if (options.pin && added) await change(space.namespace, [{ op: "pin", id: added.id }]);
     tellChanged(added ? [added] : [], { done: "Added", also: "added" }, context);
     return EXIT.ok;
   });
@@ -58,12 +58,12 @@ export async function correctMemory(
     // The record of a step is immutable, so its correction becomes a fact.
     const kind: MemoryKind = row.kind === "note" ? "note" : "fact";
     const source = row.source === null ? {} : { source: row.source };
-    await using changer = await openChanger(context);
+    const change = await openChanger(context);
     const namespace = namespaceOf(row.id);
-    const [added] = await changer.change(namespace, [
+    const [added] = await change(namespace, [
       { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, copies: options.only !== true, ...source },
     ]);
-    if (row.pinned && added) await changer.change(namespace, [{ op: "pin", id: added.id }]);
+    if (row.pinned && added) await change(namespace, [{ op: "pin", id: added.id }]);
     tellChanged(added ? [added] : [], { done: `Replaced ${row.id} by`, also: "replaced" }, context);
     return EXIT.ok;
   });

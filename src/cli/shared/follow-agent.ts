@@ -1,25 +1,26 @@
 /**
- * follow-agent.ts -- shows an agent's events and asks the person its questions, with a host in any process.
+ * follow-agent.ts -- shows an agent's events and asks the person its questions.
  *
  * It ends when the agent stops or waits by itself, or when the person leaves. An interrupt pauses an agent that was
- * started here, and only detaches from others. If the host dies, it is restarted, and every event is shown exactly
- * once.
+ * started here, and only detaches from others. If the daemon dies, it is started again and goes on with an agent that is
+ * held here, and every event is shown exactly once.
  */
 import type { HostClient } from "#api/client.ts";
+import { hasDaemonDied } from "#api/daemon-expected.ts";
 import type { Followed } from "#api/follow.ts";
 import { isHostHeld } from "#api/host-lock.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { AgentState } from "#core/state.ts";
+import { type AgentState, isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import type { AskPerson, AskWords } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Interrupt, Interrupts } from "./interrupts.ts";
 import { Questions } from "./questions.ts";
+import { reachHost } from "./reach.ts";
 import type { Show } from "./result.ts";
-import { reviveDaemon } from "./revive.ts";
 
 export interface FollowParts {
   readonly context: CliContext;
@@ -92,8 +93,8 @@ class Follower {
         state = evolve(state, event);
         await this.#questions.withdraw(event);
         show(event);
-        // Ignores an end state that the agent was already in when following started.
-        if (isEnd(state) && !isEnd(before)) return { state, left: false };
+        // Ignores an end that the agent was already in when following started, and that it is about to leave.
+        if (isEnd(state) && !(isEnd(before) && isOver(before))) return { state, left: false };
         this.#questions.lookAt(state);
       }
       if (this.#failure) throw this.#failure;
@@ -104,11 +105,12 @@ class Follower {
     }
   }
 
-  /** Ends when the person leaves. Throws GOALD_DAEMON when the host has ended and none can replace it. */
+  /** Ends when the person leaves. Throws GOALD_DAEMON when the daemon has ended and none can replace it. */
   async *#events(): AsyncGenerator<RecordedEvent> {
-    const { agent, context, show } = this.#parts;
+    const { agent, context, show, onInterrupt } = this.#parts;
     const { signal } = this.#leaving;
-    const options = { signal, live: show.onText !== undefined, patienceMs: PATIENCE_MS };
+    const isLive = show.onText !== undefined;
+    const options = { signal, live: isLive, hold: onInterrupt === "pause", patienceMs: PATIENCE_MS };
     let { after } = this.#parts;
     for (;;) {
       try {
@@ -186,14 +188,12 @@ class Follower {
   async #findNextHost(): Promise<HostClient | undefined> {
     const { agent, context, state } = this.#parts;
     const { home } = context;
-    await reviveDaemon(home);
     if (isHostHeld(home.lock)) return (await import("#api/auto-start.ts")).findHost(home);
-    if (!state.settings.background)
-      throw new GoaldError("GOALD_DAEMON", `The run on a terminal that ${agent} belongs to has ended.`, {
-        hint: `Go on with it: ${formatCall(home, "resume", agent)}`,
-      });
-    throw new GoaldError("GOALD_DAEMON", `The daemon is down; ${agent} continues when the daemon is up again.`, {
-      hint: `Start it: ${formatCall(home, "up")}`,
+    if (hasDaemonDied(home)) return reachHost(context);
+    throw new GoaldError("GOALD_DAEMON", `The daemon is down, and ${agent} does not go on meanwhile.`, {
+      hint: state.settings.background
+        ? `Start it: ${formatCall(home, "up")}`
+        : `Go on with it: ${formatCall(home, "resume", agent)}`,
     });
   }
 }

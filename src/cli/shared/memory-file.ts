@@ -118,16 +118,16 @@ async function addLines(lines: readonly GivenLine[], space: Space, context: CliC
   const isKnown = ({ origin, change }: GivenLine): boolean =>
     here.texts.has(identityOf(change)) || (origin !== null && here.rows.has(origin));
   const fresh = lines.filter((line) => !isKnown(line));
-  await using changer = await openChanger(context);
+  const change = await openChanger(context);
   let added = 0;
   for (const batch of inUnits(fresh, ({ change }) => lengthOfChange(change))) {
-    const changed = await changer.change(
+    const changed = await change(
       namespace,
       batch.map(({ change }) => change),
     );
     const isPinned = (_row: unknown, place: number): boolean => batch[place]?.pinned === true;
     const pins = changed.filter(isPinned).map(({ id }): MemoryChange => ({ op: "pin", id }));
-    if (pins.length > 0) await changer.change(namespace, pins);
+    if (pins.length > 0) await change(namespace, pins);
     added += changed.filter(({ isNew }) => isNew).length;
   }
   return added;

@@ -13,7 +13,7 @@ import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { stateOf } from "#views/load-agent.ts";
 import type { CliContext } from "./context.ts";
-import { openHostLog } from "./own-host.ts";
+import { openHostLog } from "./private-host.ts";
 import { createPresenter, type Show } from "./result.ts";
 
 export interface Played {
@@ -86,7 +86,7 @@ async function openPlayingHost(player: Player, session: Session, stage: Stage, c
   // Drains the host, because one run is one session.
   const endRun = (): void => void stage.host?.supervisor.drain(0);
   return openHost({
-    ...{ home, settings, redact, scrub, player, log, role: "foreground" },
+    ...{ home, settings, redact, scrub, player, log },
     services: Object.fromEntries(session.start.services?.map((name) => [name, { ready: true }]) ?? []),
     onProblem: (problem) => output.say(redact(clean(problem))),
     onCommitted: (_agent, events) => {
@@ -119,7 +119,7 @@ async function runSession({ start }: Session, { supervisor }: Host): Promise<voi
   const { agent, pause } = start;
   // The player keeps the first difference, which is thrown later.
   if (pause) return supervisor.pause(agent.id, pause.code, pause.reason).catch(() => undefined);
-  supervisor.wake(agent.id, false);
+  supervisor.wake(agent.id);
   await supervisor.runners.get(agent.id)?.settled();
 }
 

@@ -1,26 +1,26 @@
-/** reach.ts -- finds the host for a verb: a running one, or a daemon that it starts. */
-
-import { ensureDaemon, findHost } from "#api/auto-start.ts";
+/** reach.ts -- finds the daemon for a verb: the running one, or one that it starts. */
+import { ensureDaemon, findHost, type Reached } from "#api/auto-start.ts";
 import type { Client } from "#api/client.ts";
+import type { DaemonStatus } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { GoaldError } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
 import type { CliContext } from "./context.ts";
 
-/** Returns the host that accepts requests, which may be a foreground run. Starts a daemon when the home has no host. */
-export async function reachHost({ home, output }: CliContext): Promise<Client> {
-  const { client, started, status } = await ensureDaemon(home, { version: readVersion() });
-  if (started && !output.json) printNote(`Started the daemon (pid ${status.pid}).`);
-  return client;
+export const reachHost = async (context: Pick<CliContext, "home" | "output">): Promise<Client> =>
+  (await reachDaemon(context)).client;
+
+/** Starts a daemon when the home has none. */
+export async function reachDaemon({ home, output }: Pick<CliContext, "home" | "output">): Promise<Reached> {
+  const reached = await ensureDaemon(home, { version: readVersion() });
+  if (reached.started && !output.json) printNote(`Started the daemon (pid ${reached.status.pid}).`);
+  return reached;
 }
 
-/** Returns the running daemon; undefined when there is none, or when it is shutting down. Throws when it does not answer. */
-export async function findDaemon({ home }: CliContext): Promise<Client | undefined> {
+/** Returns the status of the running daemon; undefined when there is none. Throws when it does not answer. */
+export async function findDaemon({ home }: Pick<CliContext, "home">): Promise<DaemonStatus | undefined> {
   const onSilence = (why: GoaldError): never => {
     throw why;
   };
-  const client = await findHost(home, { version: readVersion(), onSilence });
-  if (!client) return undefined;
-  const { role, stopping } = await client.status();
-  return role === "daemon" && !stopping ? client : undefined;
+  return (await findHost(home, { version: readVersion(), onSilence }))?.status();
 }

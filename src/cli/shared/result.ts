@@ -1,9 +1,7 @@
 /**
- * result.ts -- prints a run and its result, whether its host is this process or another.
- *
- * The output is the same in both cases: lines for a person, or NDJSON with a last line `result`.
+ * result.ts -- prints a run and its result: lines for a person, or NDJSON with a last line `result`.
  */
-import { type Catalogue, createLiveThoughts, loadWholeCatalogue } from "#app/catalogue.ts";
+import { createLiveThoughts, loadWholeCatalogue } from "#app/catalogue.ts";
 import { ofType } from "#cassette/format.ts";
 import { readSessions } from "#cassette/read-cassette.ts";
 import { createEventLines } from "#cli/terminal/event-line.ts";
@@ -154,18 +152,14 @@ export interface KnownOf {
   readonly state: AgentState;
 }
 
-/** `begun`: calls that are open when the output starts. `catalogue`: loaded here if absent. */
-export async function openScreen(
-  context: CliContext,
-  begun: AgentState["open"],
-  catalogue?: Pick<Catalogue, "readThoughts">,
-): Promise<Screen> {
+/** `begun`: calls that are open when the output starts. */
+export async function openScreen(context: CliContext, begun: AgentState["open"]): Promise<Screen> {
   const { output, home } = context;
   const asking = { ask: createAskPerson(context), askWords: createAskWords(context) };
   // Reads input from the start, so that a line typed before a question does not answer it.
   if (asking.ask) output.input();
   if (output.json) return { show: createPresenter(context, () => null, begun), ...asking };
-  const { readThoughts } = catalogue ?? (await loadWholeCatalogue(home));
+  const { readThoughts } = await loadWholeCatalogue(home);
   return { show: createPresenter(context, readThoughts, begun, createLiveThoughts), ...asking };
 }
 
@@ -176,7 +170,7 @@ export function sayResult(agent: Shown, state: AgentState, context: CliContext):
 }
 
 export function sayGoesOn({ id }: Shown, { output, home }: CliContext, background: boolean): void {
-  output.say(`\n${id} goes on ${background ? "in the background" : "on its terminal"}.`);
+  output.say(`\n${id} goes on ${background ? "in the background" : "while its terminal follows it"}.`);
   output.say(`Follow it: ${formatCall(home, "attach", id)}   Stop it: ${formatCall(home, "stop", id)}`);
 }
 

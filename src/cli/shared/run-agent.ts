@@ -1,17 +1,20 @@
-/** run-agent.ts -- creates or resumes an agent through its host, then follows it, waits for it, or detaches. */
+/** run-agent.ts -- creates or resumes an agent in the daemon, then follows it, waits for it, or detaches. */
 import { resolve } from "node:path";
+import type { Client } from "#api/client.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
-import { activeFrame, isOver } from "#core/state.ts";
+import { type AgentState, activeFrame, isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { withoutSecrets } from "./check-option.ts";
+import { connectRun } from "./connect.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Found } from "./find.ts";
 import { followAgent } from "./follow-agent.ts";
+import { Interrupts } from "./interrupts.ts";
 import { showLastStep } from "./past.ts";
 import {
   countSessions,
@@ -25,9 +28,9 @@ import {
   sayEnd,
   sayGoesOn,
   sayRecorded,
+  sayResult,
 } from "./result.ts";
 import { type GoOptions, modeOf, newSettings, resumedSettings } from "./run-settings.ts";
-import { openSession, type Session } from "./session.ts";
 import { viewWhenHeard } from "./steering.ts";
 
 export interface RunAgentOptions extends GoOptions {
@@ -40,33 +43,39 @@ export interface RunAgentOptions extends GoOptions {
 /** `playDemo`: called when a person without a key chooses the demo; resolves to the exit code. */
 type Started = RunAgentOptions & { playDemo(): Promise<number> };
 
+/** What a terminal needs to follow its agent. */
+export interface RunParts {
+  readonly context: CliContext;
+  readonly client: Client;
+  readonly interrupts: Interrupts;
+}
+
 /** Resolves to the exit code. */
 export async function createAgent(agent: AgentDraft, visited: CliContext, options: Started): Promise<number> {
-  const isApart = options.detach === true || options.wait === true;
-  const opened = await openSession(visited, { ...options, inBackground: isApart });
-  if (opened.kind === "done") return opened.exitCode;
-  await using session = opened.session;
-  const { context, client, isDaemon } = session;
-  const approve = await modeOf(context, options, isApart);
+  const background = options.detach === true || options.wait === true;
+  const connected = await connectRun(visited, { ...options, inBackground: background });
+  if (connected.kind === "done") return connected.exitCode;
+  const { context, client } = connected;
+  using interrupts = new Interrupts();
+  const parts = { context, client, interrupts };
+  const approve = await modeOf(context, options, background);
   const now = systemClock.now();
-  const unattended = isApart || (isDaemon && approve !== "always");
   const view = await client.create({
     name: agent.name,
     role: context.scrub(agent.role),
     ...goalsIn(agent, context),
-    settings: { ...(await newSettings(context, options, now, { approve, unattended })), background: isDaemon },
+    settings: { ...(await newSettings(context, options, now, { approve, unattended: background })), background },
     key: `run/${process.pid}/${now.toISOString()}`,
     ...recordIn(options),
   });
   if (options.detach && !options.wait) return sayStarted(view, context, "");
-  if (!options.wait) session.own(view.id);
   const { events } = await client.page(view.id, 0, 1);
   const known = { after: events.length, state: replay(events) };
-  if (options.wait) return await waitForEnd(view, session, known);
+  if (options.wait) return await waitForEnd(view, parts, known);
   context.output.say(`${clean(view.name)} (${view.id}) works in ${view.workspace}`);
-  const screen = await openScreen(context, [], session.catalogue);
+  const screen = await openScreen(context, []);
   for (const event of events) screen.show(event);
-  return await runOnScreen(view, session, known, screen, options);
+  return await runOnScreen(view, parts, known, screen, options);
 }
 
 /** Continues an agent from the end of its log. `next`: begins the next turn of a finished agent with these goals. */
@@ -79,27 +88,30 @@ export async function resumeAgent(
   const now = systemClock.now();
   const call = next === undefined ? ["resume", row.id] : ["run", "--continue", row.id, "-g", '"…"'];
   const changes = resumedSettings(state, call, visited, options, now);
-  const inBackground = options.detach === true || options.wait === true || state.settings.background;
-  const opened = await openSession(visited, { ...options, inBackground });
-  if (opened.kind === "done") return opened.exitCode;
-  await using session = opened.session;
-  const { context, client, isDaemon } = session;
+  const background = options.detach === true || options.wait === true || state.settings.background;
+  const connected = await connectRun(visited, { ...options, inBackground: background });
+  if (connected.kind === "done") return connected.exitCode;
+  const { context, client } = connected;
+  using interrupts = new Interrupts();
+  const parts = { context, client, interrupts };
   const sessions = options.record === undefined ? 0 : countSessions(resolve(options.record));
-  const settings = { ...changes, background: isDaemon };
+  const settings = { ...changes, background };
   const key = `continue/${process.pid}/${now.toISOString()}`;
   const { agent, note } =
     next === undefined
       ? await client.resume(row.id, settings, recordIn(options))
       : await client.beginTurn(row.id, { ...goalsIn(next, context), settings, key, ...recordIn(options) });
   if (options.detach && !options.wait) return sayStarted(await viewWhenHeard(client, agent), context, note);
-  if (options.wait) return await waitForEnd(agent, session, { after: head, state });
-  session.own(agent.id);
+  if (options.wait) return await waitForEnd(agent, parts, { after: head, state });
   context.output.say(`${clean(agent.name)} (${agent.id}) works in ${agent.workspace}`);
-  const screen = await openScreen(context, state.open, session.catalogue);
+  const screen = await openScreen(context, state.open);
   // Shows the unfinished step from its beginning, because the person may have been away for days.
   const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
   if (isUnderWay && !context.output.json) await showLastStep(row.id, head, context, screen.show);
-  return await runOnScreen(agent, session, { after: head, state }, screen, { ...options, sessions });
+  const isStuck = screen.ask === undefined && isAwaitingPerson(state);
+  if (isStuck && (await viewWhenHeard(client, agent)).changedAt === agent.changedAt)
+    return sayResult(agent, state, context);
+  return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });
 }
 
 const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({
@@ -111,21 +123,22 @@ const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, {
 const recordIn = ({ record }: RunAgentOptions): { readonly record?: string } =>
   record === undefined ? {} : { record: resolve(record) };
 
-/** Shows an agent that was started here until it ends; an interrupt pauses it. `sessions`: number recorded before. */
+/**
+ * Shows an agent that was started here until it ends, or waits for a person without a terminal to ask on; an interrupt
+ * pauses it. `sessions`: number recorded before.
+ */
 export async function runOnScreen(
   agent: Shown,
-  session: Session,
+  { context, client, interrupts }: RunParts,
   known: KnownOf,
   screen: Screen,
   { record, sessions = 0 }: Pick<RunAgentOptions, "record"> & { readonly sessions?: number } = {},
 ): Promise<number> {
-  const { context, client, interrupts } = session;
   const following = { context, client, agent: agent.id, ...known, ...screen, interrupts };
-  const { state } = await followAgent({ ...following, onInterrupt: "pause", isEnd: isOver });
-  session.end();
+  const isEnd = (now: AgentState): boolean => isOver(now) || (screen.ask === undefined && isAwaitingPerson(now));
+  const { state } = await followAgent({ ...following, onInterrupt: "pause", isEnd });
   const exitCode = exitCodeOf(state, interrupts.isInterrupted || context.output.interrupted);
   sayEnd(agent, state, exitCode, context);
-  await session.close();
   if (record !== undefined) await sayRecorded(resolve(record), sessions, context);
   // A closed pipe is not a failure: its reader has read enough.
   return interrupts.isUnread ? EXIT.ok : exitCode;
@@ -147,7 +160,7 @@ function sayStarted(view: AgentView, { output, home }: CliContext, note: string)
 }
 
 /** Waits silently until the agent stops or waits for a person. */
-async function waitForEnd(agent: Shown, { context, client, interrupts }: Session, known: KnownOf): Promise<number> {
+async function waitForEnd(agent: Shown, { context, client, interrupts }: RunParts, known: KnownOf): Promise<number> {
   const { output } = context;
   const { state, left } = await followAgent({
     ...{ context, client, agent: agent.id, ...known, interrupts },

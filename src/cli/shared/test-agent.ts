@@ -16,9 +16,9 @@ import type { CliContext } from "./context.ts";
 import { followAgent } from "./follow-agent.ts";
 import type { Interrupts } from "./interrupts.ts";
 import { playCassette, requireState, withoutOwnSecrets } from "./play-cassette.ts";
-import { exitCodeOf, openScreen, outcomeOf } from "./result.ts";
+import { openPrivateHost } from "./private-host.ts";
+import { exitCodeOf, isAwaitingPerson, openScreen, outcomeOf } from "./result.ts";
 import { type GoOptions, newSettings } from "./run-settings.ts";
-import { inThisProcess } from "./session.ts";
 import { makeTemporaryHome } from "./temporary-home.ts";
 
 export interface TestOptions extends GoOptions {
@@ -107,9 +107,9 @@ async function runLive(
   interrupts: Interrupts,
 ): Promise<AgentState> {
   const { scrub, output } = context;
-  await using session = await inThisProcess(context, { isIsolated: true });
+  await using opened = await openPrivateHost(context);
   if (interrupts.isInterrupted) return initialState;
-  const { client } = session;
+  const { client, host } = opened;
   const settings = await newSettings(context, options, systemClock.now(), { approve: "never", unattended: true });
   const { id } = await client.create({
     ...{ name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) },
@@ -117,13 +117,13 @@ async function runLive(
     settings: { ...settings, background: false },
     ...(record === undefined ? {} : { record: resolve(record) }),
   });
-  session.own(id);
-  const { show } = output.json ? { show: () => undefined } : await openScreen(context, [], session.catalogue);
-  const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts: session.interrupts };
-  const asking = { ask: undefined, askWords: undefined, onInterrupt: "pause", isEnd: isOver } as const;
-  const { state } = await followAgent({ ...following, ...asking });
+  const { show } = output.json ? { show: () => undefined } : await openScreen(context, []);
+  const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts };
+  const asking = { ask: undefined, askWords: undefined, onInterrupt: "pause" } as const;
+  const isEnd = (now: AgentState): boolean => isOver(now) || isAwaitingPerson(now);
+  const { state } = await followAgent({ ...following, ...asking, isEnd });
   // The end of a recording is written after the last event.
-  await session.host.supervisor.runners.get(id)?.settled();
+  await host.supervisor.runners.get(id)?.settled();
   return state;
 }
 

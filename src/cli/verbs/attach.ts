@@ -2,7 +2,6 @@
  * attach.ts -- `goald attach`: follows an agent from any of its steps, as if it ran on this terminal. Ctrl-C ends only
  * the following.
  */
-import { isHostHeld } from "#api/host-lock.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
@@ -48,10 +47,9 @@ export async function attachVerb(name: string, options: AttachOptions): Promise<
     if (since === undefined) await showLastStep(row.id, head, context, screen.show);
     else await showFrom(row.id, since, head, context, screen.show);
     if (isOver(state)) return sayResult(agent, state, context);
-    // A daemon started now would not continue a terminal's agent.
-    const client = state.settings.background || isHostHeld(home.lock) ? await reach() : undefined;
-    const view = await client?.agent(row.id);
-    if (!client || (view?.state === "interrupted" && !view.background)) {
+    const client = await reach();
+    const view = await client.agent(row.id);
+    if (view.state === "interrupted" && !view.background) {
       output.say(`\nNobody runs ${row.id}: it belongs to a terminal.`);
       return sayResult(agent, state, context);
     }

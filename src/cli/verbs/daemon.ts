@@ -2,20 +2,21 @@
  * daemon.ts -- the daemon's process, for `goald up --foreground` and for daemons in the background.
  *
  * It sends one message about its start to its parent process, then disconnects. SIGTERM and SIGINT finish the current
- * steps; a second one cuts them off. SIGHUP reads the settings again.
+ * steps; a second one cuts them off. SIGHUP reads the settings again. One that a verb started ends when nothing has needed
+ * it for a while.
  */
-import { expectDaemon } from "#api/daemon-expected.ts";
+import { expectDaemon, staysUp, stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
-import { PREDECESSOR } from "#api/spawn-daemon.ts";
 import type { LoadedSettings } from "#app/agent.ts";
 import { type Host, openHost } from "#app/host.ts";
 import { loadSettings } from "#config/load.ts";
 import { chooseSocketPath, openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
-import { openHostLog } from "../shared/own-host.ts";
+import { openHostLog } from "../shared/private-host.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -29,7 +30,11 @@ export const verb = defineVerb({
 export interface DaemonOptions extends GlobalOptions {
   /** True when a person or a service manager started the daemon and watches it. */
   readonly foreground?: boolean;
+  /** How long nothing may need a daemon that a verb started. */
+  readonly idleMs?: number;
 }
+
+const IDLE_MS = 600_000;
 
 /** Resolves when the daemon has shut down. */
 export async function daemonVerb(options: DaemonOptions): Promise<number> {
@@ -48,8 +53,10 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
     return EXIT.ok;
   }
   await using host = daemon.host;
-  expectDaemon(context.home);
-  const ending = Promise.race([shutdown.promise, untilSignalled(host, log)]);
+  expectDaemon(context.home, false);
+  const over = new AbortController();
+  const unused = options.foreground ? [] : [untilUnused(host, options.idleMs ?? IDLE_MS, over.signal)];
+  const ending = Promise.race([shutdown.promise, untilSignalled(host, log), ...unused]);
   handshake({ ready: { pid: process.pid, socket: daemon.socket } });
   log.info({ socket: daemon.socket }, "The daemon is ready.");
   if (options.foreground)
@@ -57,6 +64,7 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   // A shutdown request stops the start of further agents.
   const starting = host.supervisor.start();
   const graceMs = await Promise.race([ending, starting.then(() => ending)]);
+  over.abort();
   host.isStopping = true;
   await host.supervisor.drain(graceMs);
   await host.stopServing("The daemon goes down.");
@@ -75,8 +83,7 @@ async function openDaemon(context: CliContext, log: Log, onShutdown: (graceMs: n
   const socket = await chooseSocketPath(home, process.getuid?.());
   const secrets = new Set<string>();
   const host = await openHost({
-    ...{ home, settings, redact, scrub, log, socket, onShutdown, role: "daemon" },
-    predecessor: takePredecessor(),
+    ...{ home, settings, redact, scrub, log, socket, onShutdown },
     load: () => loadAgain(context, secrets),
   });
   try {
@@ -88,11 +95,23 @@ async function openDaemon(context: CliContext, log: Log, onShutdown: (graceMs: n
   }
 }
 
-/** Removes the variable from the environment, so that agents' processes do not inherit it. */
-function takePredecessor(): number | undefined {
-  const pid = Number(process.env[PREDECESSOR]);
-  delete process.env[PREDECESSOR];
-  return Number.isInteger(pid) && pid > 0 ? pid : undefined;
+/** Resolves when nothing has needed the daemon for `idleMs`, to the grace time of a shutdown. It takes no requests then. */
+async function untilUnused(host: Host, idleMs: number, over: AbortSignal): Promise<number> {
+  while (!over.aborted) {
+    const leftMs = staysUp(host.home) ? idleMs : idleMs - host.idleMs;
+    if (leftMs > 0) {
+      await systemClock.sleep(leftMs, over);
+      continue;
+    }
+    await host.stopServing("It has had nothing to do.");
+    // The last request may have started an agent.
+    if (host.supervisor.runners.size === 0) {
+      stopExpectingDaemon(host.home);
+      break;
+    }
+    if (!over.aborted) await host.serve();
+  }
+  return 0;
 }
 
 /** Time to finish running steps: most do within it, and a service manager waits 90 s before it kills. */

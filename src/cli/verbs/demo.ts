@@ -1,21 +1,19 @@
 /**
  * demo.ts -- `goald demo`: a scripted agent through the real loop, writing real files.
  */
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { isHostHeld } from "#api/host-lock.ts";
 import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
-import type { Home } from "#config/home.ts";
-import type { SettingFlags } from "#config/load.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { text } from "../option.ts";
-import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
+import { type GlobalOptions, openContext } from "../shared/context.ts";
+import { Interrupts } from "../shared/interrupts.ts";
+import { openPrivateHost } from "../shared/private-host.ts";
 import { openScreen } from "../shared/result.ts";
 import { runOnScreen } from "../shared/run-agent.ts";
-import { inThisProcess } from "../shared/session.ts";
+import { makeTemporaryHome } from "../shared/temporary-home.ts";
 import { defineVerb, RUN_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -36,11 +34,14 @@ export interface DemoOptions extends GlobalOptions {
 
 export async function demoVerb(options: DemoOptions): Promise<number> {
   const script = readDemoScript(join(ROOT_FOLDER, "config", "demo", "script.json"));
-  const { context, own } = await openFreeContext(options, AS_SCRIPTED);
-  const { output } = context;
+  const visited = await openContext({ ...options, input: false, revives: false }, AS_SCRIPTED);
+  const { output } = visited;
   try {
-    await using session = await inThisProcess(context, { services: SET_UP, edges: openEdges(script) });
-    const { host, client } = session;
+    const isOwn = options.home !== undefined;
+    const home = isOwn ? visited.home : (await makeTemporaryHome(visited.home, options, KEPT)).home;
+    const context = { ...visited, home };
+    await using opened = await openPrivateHost(context, { services: SET_UP, edges: openEdges(script) });
+    const { host, client } = opened;
     output.say(
       "A demo: what the model, the search and the web answer, and what code computes, is a script. The loop, the reading of pages, the files and the memory are real.",
     );
@@ -48,43 +49,30 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
     const at = new Date().toISOString();
     const { name, role, goals } = script;
     const row = await host.store.create({ name, role, goals, approve: "never", stepLimit: 30 }, `demo/${at}`, at);
+    const workspace = join(home.workspaceFolder, row.folder);
     for (const [path, content] of Object.entries(script.files)) {
-      const target = join(host.home.workspaceFolder, row.folder, path);
+      const target = join(workspace, path);
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
     }
-    recorded?.assign(row, false);
-    const workspace = join(host.home.workspaceFolder, row.folder);
+    recorded?.assign(row);
     output.say(`${name} (${row.id}) works in ${workspace}`);
-    const screen = await openScreen(context, [], host.catalogue);
+    const screen = await openScreen(context, []);
     const { events } = await client.page(row.id, 0, 1);
     for (const event of events) screen.show(event);
-    session.own(row.id);
-    host.supervisor.wake(row.id, false);
+    using interrupts = new Interrupts();
+    const parts = { context, client, interrupts };
     const known = { after: events.length, state: replay(events) };
-    const exitCode = await runOnScreen({ id: row.id, workspace }, session, known, screen, options);
-    if (exitCode === EXIT.ok) output.say(next(own.envFile));
+    const exitCode = await runOnScreen({ id: row.id, workspace }, parts, known, screen, options);
+    if (exitCode === EXIT.ok) output.say(next(visited.home.envFile));
     return exitCode;
   } finally {
     output.close();
   }
 }
 
-/** Opens the person's home, or a temporary one when another process holds the person's home. */
-async function openFreeContext(
-  options: GlobalOptions,
-  flags: SettingFlags,
-): Promise<{ readonly context: CliContext; readonly own: Home }> {
-  const asked = { ...options, input: false, revives: false };
-  const context = await openContext(asked, flags);
-  if (!isHostHeld(context.home.lock)) return { context, own: context.home };
-  context.output.close();
-  const folder = await mkdtemp(join(tmpdir(), "goald-demo-"));
-  context.output.say(
-    `The agents of ${context.home.root} are in the hands of a process already; the demo has a home of its own.`,
-  );
-  return { context: await openContext({ ...asked, home: folder }, flags), own: context.home };
-}
+/** Its home stays, so that a person can look at what the agent left. */
+const KEPT = { prefix: "goald-demo-", isKept: true } as const;
 
 const SET_UP = {
   advisor: { ready: true },

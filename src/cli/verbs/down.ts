@@ -60,9 +60,7 @@ const QUIET_MS = 1_500;
 export async function down(options: StopOptions): Promise<number> {
   const { home, output } = await findOwnContext(options);
   try {
-    // `goald down` does not end a run on a terminal, and agents that it hands over still need a daemon.
-    const isOnTerminal = isHostHeld(home.lock) && readHostInfo(home.lock)?.role === "foreground";
-    if (!isOnTerminal) stopExpectingDaemon(home);
+    stopExpectingDaemon(home);
     const stopped = await stopDaemon({ home, output }, options);
     if (!stopped)
       throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
@@ -80,7 +78,7 @@ export async function down(options: StopOptions): Promise<number> {
 }
 
 /**
- * Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when a run on a terminal holds the home. Throws
+ * Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when another goald holds the home. Throws
  * GOALD_DAEMON when the daemon does not reply and may not be killed. Prints what it waits for.
  */
 export async function stopDaemon(
@@ -89,9 +87,8 @@ export async function stopDaemon(
 ): Promise<Stopped | undefined> {
   const met = await meetHost(home, kill ? HASTY_MS : undefined);
   if (met.kind === "nobody") return undefined;
-  const { pid, role } = met.kind === "host" ? met.status : { pid: met.info?.pid, role: met.info?.role };
-  if (met.kind === "host" && role !== "daemon") throw onTerminal(pid);
-  if (pid === undefined || (met.kind === "mute" && !(kill && role === "daemon")))
+  const pid = met.kind === "host" ? met.status.pid : met.info?.pid;
+  if (pid === undefined || (met.kind === "mute" && !(kill && met.info?.socket !== undefined)))
     throw takesNoCalls(met as Extract<typeof met, { kind: "mute" }>);
   if (met.kind === "host") await askToGo(() => met.client.shutdown(timeout * 1000));
   const waitMs = met.kind === "host" ? timeout * 1000 + CLOSING_MS : 0;
@@ -112,11 +109,6 @@ export async function stopDaemon(
   const unfinished = isGone ? await unfinishedAgents(home, Number.POSITIVE_INFINITY) : [];
   return { pid, isGone, wasKilled, unfinished };
 }
-
-const onTerminal = (pid: number | undefined): GoaldError =>
-  new GoaldError("GOALD_ALREADY_RUNNING", `No daemon is running; a run on a terminal (pid ${pid}) holds this home.`, {
-    hint: "End that run with Ctrl-C on its terminal.",
-  });
 
 /** A daemon that closes the connection before it answers has stopped. */
 async function askToGo(ask: () => Promise<void>): Promise<void> {

@@ -1,27 +1,20 @@
 /**
  * fork.ts -- `goald fork`: creates an agent that starts from another agent's state after a step (host/fork-agent.ts).
  *
- * The host of the home creates it, even while it runs the other agent. Without a host, this process creates it under
- * the home's lock.
+ * The other agent may be at work.
  */
-import { isHostHeld } from "#api/host-lock.ts";
 import type { ForkedAgent } from "#api/schemas.ts";
-import { openOwnStore } from "#app/own-store.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { validateAgent } from "#config/agent-spec.ts";
-import { makeFolders } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { countNoun } from "#core/text.ts";
-import { forkAgent } from "#host/fork-agent.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { AGENT, step, text, texts } from "../option.ts";
 import { type CliContext, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { findState } from "../shared/find.ts";
 import { reachHost } from "../shared/reach.ts";
-import { folderOf } from "../shared/reading.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -50,16 +43,15 @@ export interface ForkOptions extends GlobalOptions {
   readonly name?: string;
 }
 
-type Made = Pick<ForkedAgent, "id" | "name" | "workspace" | "events" | "files">;
-
 /** `step`: the fork starts after it; 0 is before the first step. */
 export async function forkVerb(name: string, step: number, options: ForkOptions): Promise<number> {
   const context = await openContext(options);
   try {
-    const { row } = await findState(name, context);
-    const made = isHostHeld(context.home.lock)
-      ? await forkThere(row, step, options, context)
-      : await forkHere(row, step, options, context);
+    const { row, state } = await findState(name, context);
+    const given = options.goal ?? [];
+    const goals = given.length === 0 ? [] : validateAgent({ name: state.name, role: state.role, goals: given }).goals;
+    const request = requestOf(step, { ...options, goal: goals }, context);
+    const made = await (await reachHost(context)).fork(row.id, request);
     say(row, made, step, context);
     return EXIT.ok;
   } finally {
@@ -73,25 +65,12 @@ const requestOf = (step: number, { name, goal = [] }: ForkOptions, { scrub }: Cl
   return { step, ...goals, ...(name === undefined ? {} : { name }), key };
 };
 
-async function forkThere({ id }: AgentRow, step: number, options: ForkOptions, context: CliContext): Promise<Made> {
-  return (await reachHost(context)).fork(id, requestOf(step, options, context));
-}
-
-async function forkHere(row: AgentRow, step: number, options: ForkOptions, context: CliContext): Promise<Made> {
-  await using own = await openOwnStore(context.home);
-  const { row: fork, files } = await forkAgent(row, requestOf(step, options, context), {
-    store: own.store,
-    clock: systemClock,
-    checkAgent: validateAgent,
-    openWorkspace: async (made) => {
-      await makeFolders(folderOf(context, made), 0o777);
-      return openLocalWorkspace(folderOf(context, made), undefined, { own: true });
-    },
-  });
-  return { id: fork.id, name: fork.name, workspace: folderOf(context, fork), events: fork.head, files };
-}
-
-function say(from: AgentRow, { id, name, workspace, events, files }: Made, step: number, context: CliContext): void {
+function say(
+  from: AgentRow,
+  { id, name, workspace, events, files }: ForkedAgent,
+  step: number,
+  context: CliContext,
+): void {
   const { output, home } = context;
   if (output.json) {
     output.data(JSON.stringify({ agent: id, name, from: from.id, step, events, files, workspace }));

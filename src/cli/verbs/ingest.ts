@@ -44,7 +44,7 @@ const MAX_SHOWN = 10;
 interface Ingestion {
   readonly context: CliContext;
   readonly space: Space;
-  readonly changer: Changer;
+  readonly change: Changer;
   /** Known sources and their pieces, by source. */
   readonly known: Map<string, Held>;
   readonly skipped: Skipped[];
@@ -60,9 +60,9 @@ export async function ingest(name: string, sources: readonly string[], options: 
   const context = await openContext(options);
   try {
     const space = await withReading(context, (reading) => findSpace(reading, name, options));
-    await using changer = await openChanger(context);
+    const change = await openChanger(context);
     const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
-    const work: Ingestion = { context, space, changer, known: await knownIn(space, context), skipped: [], sums };
+    const work: Ingestion = { context, space, change, known: await knownIn(space, context), skipped: [], sums };
     for (const source of sources) await ingestOne(source, work);
     return tell(work);
   } finally {
@@ -145,8 +145,8 @@ async function forget(source: string, work: Ingestion): Promise<void> {
   work.known.delete(source);
 }
 
-async function apply({ changes, ...counts }: IngestPlan, { changer, space, sums }: Ingestion): Promise<void> {
-  for (const unit of inUnits(changes, lengthOfChange)) await changer.change(space.namespace, unit);
+async function apply({ changes, ...counts }: IngestPlan, { change, space, sums }: Ingestion): Promise<void> {
+  for (const unit of inUnits(changes, lengthOfChange)) await change(space.namespace, unit);
   for (const name of ["added", "changed", "removed", "unchanged"] as const) sums[name] += counts[name];
 }
 

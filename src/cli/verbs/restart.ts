@@ -7,7 +7,7 @@ import { STOP_OPTIONS } from "../option.ts";
 import { findOwnContext } from "../shared/context.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 import { type StopOptions, stopDaemon } from "./down.ts";
-import { requireDaemon, sayUp } from "./up.ts";
+import { sayUp } from "./up.ts";
 
 export const verb = defineVerb({
   name: "restart",
@@ -28,7 +28,6 @@ async function restart(options: StopOptions): Promise<number> {
     const stopped = await stopDaemon({ home, output }, options);
     if (stopped && !stopped.isGone) return EXIT.error;
     const reached = await ensureDaemon(home, { version: readVersion() });
-    requireDaemon(reached);
     const agents = stopped && stopped.unfinished.length > 0 ? "; its agents continue" : "";
     sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
     return EXIT.ok;

@@ -65,7 +65,8 @@ function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, output }: St
 type ShownStatus = DaemonStatus & { readonly cage: NonNullable<DaemonStatus["cage"]> };
 
 function show(socket: string, told: ShownStatus, { output, home }: StatusContext): void {
-  if (output.json) output.data(JSON.stringify({ running: true, answers: true, socket, ...told }));
+  const { connections: _connections, ...shown } = told;
+  if (output.json) output.data(JSON.stringify({ running: true, answers: true, socket, ...shown }));
   else output.data(clean(describe(told, socket)));
   try {
     checkVersion(told, { version: readVersion() });
@@ -77,7 +78,6 @@ function show(socket: string, told: ShownStatus, { output, home }: StatusContext
 
 function describe(told: ShownStatus, socket: string): string {
   const { agents, eventLoopDelayMs: delay } = told;
-  const who = told.role === "daemon" ? "The daemon is up" : "A run on a terminal holds this home";
   const standing = [
     `${agents.running} running${agents.stalled > 0 ? ` (${agents.stalled} stalled)` : ""}`,
     `${agents.waiting} waiting`,
@@ -97,7 +97,7 @@ function describe(told: ShownStatus, socket: string): string {
     ...(told.sandbox ? [["sandbox", sandboxInWords(told.sandbox)] as const] : []),
     ...told.problems.map((problem) => ["problem", problem] as const),
   ];
-  const head = `${who}: pid ${told.pid}, goald ${told.version}${told.stopping ? ", stopping" : ""}`;
+  const head = `The daemon is up: pid ${told.pid}, goald ${told.version}${told.stopping ? ", stopping" : ""}`;
   return [head, ...rows.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`)].join("\n");
 }
 

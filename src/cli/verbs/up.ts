@@ -1,6 +1,7 @@
-/** up.ts -- `goald up`: starts the daemon, unless it is running. */
+/** up.ts -- `goald up`: starts the daemon, unless it is running; it stays until `goald down`. */
 import { ensureDaemon, type Reached } from "#api/auto-start.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { expectDaemon } from "#api/daemon-expected.ts";
+import { EXIT } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
 import { flag } from "../option.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
@@ -10,7 +11,8 @@ export const verb = defineVerb({
   name: "up",
   group: "The daemon",
   summary: "start the daemon (most verbs do so themselves)",
-  description: "start the daemon, unless it is running; most verbs do so themselves",
+  description:
+    "start the daemon, unless it is running; it stays until `goald down`. Most verbs start it themselves, and then it ends after ten minutes in which no agent runs, waits for a time or is followed",
   examples: ["goald up", "goald up --json", "goald up --foreground --home /srv/goald"],
   options: {
     foreground: flag("--foreground", "run the daemon in this process, for a service manager or a container"),
@@ -24,22 +26,12 @@ export async function up(options: GlobalOptions & { readonly foreground?: boolea
   const { home, output } = await findOwnContext(options);
   try {
     const reached = await ensureDaemon(home, { version: readVersion() });
-    requireDaemon(reached);
+    expectDaemon(home, true);
     sayUp(reached, reached.started ? "is up" : "is already running", { home, output });
     return EXIT.ok;
   } finally {
     output.close();
   }
-}
-
-/** Throws when the host is a run on a terminal, which ends with its agent. */
-export function requireDaemon({ status }: Reached): void {
-  if (status.role === "daemon") return;
-  throw new GoaldError(
-    "GOALD_ALREADY_RUNNING",
-    `A run on a terminal (pid ${status.pid}) holds this home until it ends.`,
-    { hint: "Then start the daemon: goald up" },
-  );
 }
 
 export function sayUp(

@@ -1,18 +1,27 @@
-import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { type Client, connectHost } from "#api/client.ts";
+import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { endedWith, errorOf, type Goald, linesOf, lookInto, type Terminal } from "../helpers/goald.ts";
+import {
+  endedWith,
+  errorOf,
+  type Goald,
+  jsonOf,
+  linesOf,
+  lookInto,
+  makeGoald,
+  type Terminal,
+} from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
 const RUN = ["run", ...AGENT, "--continuous", "--json"];
-const GIVEN = { approve: "never", stepLimit: 9 } as const;
 const socketOf = ({ home }: Goald): string => join(home, ".goald", "daemon.sock");
 
-/** Waits until the run that holds the home takes calls, and returns it. */
+/** Waits until the daemon takes calls, and returns it. */
 async function hostOf({ goald, until }: DaemonHome): Promise<Client> {
   const client = connectHost(socketOf(goald));
   const takesCalls = (): Promise<boolean> =>
@@ -51,8 +60,6 @@ describe("a run on a terminal", () => {
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
     expect(log.filter(({ type }) => type === "approval-asked")).toHaveLength(3);
-    // No socket is left behind.
-    await expect(stat(socketOf(goald))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it.concurrent("continues when a follower closes its input inside a line", async () => {
@@ -86,19 +93,16 @@ describe("a run on a terminal", () => {
     expect(await goald.read("workspace/t/_goald/report.md")).toContain("stopped");
   });
 
-  it.concurrent("accepts followers, words and a pause from other processes; goald down does not end it (exit 7)", async () => {
+  it.concurrent("accepts followers, words and a pause from other processes", async () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald, server } = home;
     home.holdFrom(2);
     const run = goald.start(RUN);
     await home.asked(2);
     const client = await hostOf(home);
-    expect(await client.status()).toMatchObject({ role: "foreground", agents: { running: 1 }, stopping: false });
     const attached = goald.start(["attach", "t", "--since", "1", "--json"]);
     await attached.see('"callId":"m2"');
     await client.say("t", { from: "ada", text: "mind the gap" });
-    expect(errorOf(endedWith(7, await goald.ask(["down", "--json"])))).toMatchObject({ code: "GOALD_ALREADY_RUNNING" });
-    await expect(client.reload()).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING" });
     home.holdFrom(3);
     await home.asked(3);
     expect(server.chats[2]?.messages.some(({ content }) => content.includes("mind the gap"))).toBe(true);
@@ -125,77 +129,119 @@ describe("a run on a terminal", () => {
   });
 });
 
-describe("an agent created in the background of a run on a terminal", () => {
-  it.concurrent("runs beside that run, and continues in a daemon after it", async () => {
+describe("the daemon of a run in front", () => {
+  it.concurrent("may die: the run goes on, shows each event once, and nobody resumes its agent", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    home.holdFrom(1);
+    home.holdFrom(2);
     const run = goald.start(RUN);
-    await home.asked(1);
-    const holder = await home.hostPid();
-    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     await home.asked(2);
-    expect(await home.hostPid()).toBe(holder);
-    await (await hostOf(home)).kill("t");
-    const { stderr } = endedWith(11, await run.ended);
-    expect(stderr).toMatch(/\n1 agent goes on in the background: goald ps\n$/);
+    await daemonOf(goald).kill();
     home.release();
-    await home.logged("turn-finished", 1, "t-2");
-    expect(await home.hostPid()).not.toBe(holder);
-    expect(await goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(3));
+    const lines = linesOf(endedWith(0, await run.ended));
+    const { log, problems } = await lookInto(goald);
+    expect(lines.slice(0, -1).map(({ seq }) => seq)).toEqual(log.map(({ seq }) => seq));
+    expect(log.map(({ type }) => type)).not.toContain("agent-resumed");
+    expect([await goald.read("workspace/t/ledger.txt"), problems]).toEqual([ledgerText(3), []]);
   });
 
-  it.concurrent("leaves no daemon behind if it finishes before the run", async () => {
-    await using home = await makeDaemonHome(ledger(1));
+  it.concurrent("may die and a stop may come before the next one: the agent stays stopped (exit 11)", async () => {
+    await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    const terminal = await asking(home);
-    await (await hostOf(home)).create({ name: "U", role: "r", goals: ["g"], settings: GIVEN });
-    expect(await goald.read(".goald/wanted")).toBe("");
-    await home.logged("turn-finished", 1, "u");
-    terminal.type("y -9\r");
-    endedWith(0, await terminal.ended);
-    expect([await home.hostPid(), await goald.read(".goald/wanted")]).toEqual([undefined, undefined]);
+    home.holdFrom(2);
+    const run = goald.start(RUN);
+    await home.asked(2);
+    await daemonOf(goald).kill();
+    endedWith(0, await goald.ask(["stop", "t"]));
+    home.release();
+    expect(linesOf(endedWith(11, await run.ended)).at(-1)).toMatchObject({ outcome: "stopped" });
+    expect(jsonOf(await goald.ask(["show", "t", "--json"]))).toMatchObject({ state: "stopped" });
+    expect(home.server.chats).toHaveLength(2);
   });
 
-  it.concurrent("continues after kill -9 of the run, and the old socket does no harm", async () => {
-    await using home = await makeDaemonHome(ledger(2));
+  it.concurrent("goes down for goald down: the run says how to go on (exit 4), and nothing starts it again", async () => {
+    await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    home.holdFrom(1);
+    home.holdFrom(2);
     const run = goald.start(RUN);
-    await home.asked(1);
-    const holder = (await home.hostPid()) as number;
-    await (await hostOf(home)).create({ name: "U", role: "r", goals: ["g"], settings: GIVEN });
     await home.asked(2);
-    process.kill(holder, "SIGKILL");
-    expect((await run.ended).signal).toBe("SIGKILL");
-    expect((await stat(socketOf(goald))).isSocket()).toBe(true);
+    endedWith(0, await goald.ask(["down", "-t", "0"]));
+    const refused = endedWith(4, await run.ended);
+    expect(refused.stderr).toContain("goald resume t");
+    expect(await home.hostPid()).toBeUndefined();
     home.release();
-    endedWith(0, await goald.ask(["ps"]));
-    await home.logged("turn-finished", 1, "u");
-    expect((await (await hostOf(home)).status()).role).toBe("daemon");
-    expect((await lookInto(goald)).log.at(-1)?.type).toBe("model-asked");
+    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+  });
+
+  it.concurrent("pauses the agent half a minute after kill -9 of the terminal", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
+    home.holdFrom(2);
+    const run = goald.start(RUN);
+    await home.asked(2);
+    run.kill("SIGKILL");
+    await run.ended;
+    // Its log has the pause when the step ends.
+    await home.delivered("pause");
+    home.release();
+    await home.logged("agent-paused");
+    expect(jsonOf(await goald.ask(["show", "t", "--json"]))).toMatchObject({
+      ...{ state: "paused: person", reason: "Its terminal has gone.", step: 2 },
+    });
   });
 });
 
-describe("a run that cannot take calls", () => {
-  it.concurrent("finishes normally, and callers get an error (exit 7)", async () => {
+describe("a run in front of a pipe, with a daemon that was up before", () => {
+  it.concurrent("ends when its agent asks a person, who cannot be asked (exit 11), and goes on with the answer", async () => {
+    await using home = await makeDaemonHome([{ name: "ask_user", args: { question: "Which?" } }]);
+    const { goald } = home;
+    endedWith(0, await goald.ask(["up"]));
+    const ended = linesOf(endedWith(11, await goald.run(RUN)));
+    expect(ended.at(-1)).toMatchObject({ outcome: "waiting", step: 1 });
+    // Nothing has changed meanwhile.
+    endedWith(11, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask(["say", "t", "The red one"]));
+    endedWith(0, await goald.run(["resume", "t", "--json"]));
+  });
+
+  it.concurrent("ends when the model server does not come back (exit 10)", async () => {
+    await using server = await startOpenAIServer({ reply: () => ({ status: 503 }), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    endedWith(0, await goald.ask(["up"]));
+    const started = goald.start(RUN);
+    await started.see("model-failed");
+    expect(linesOf(endedWith(10, await started.ended)).at(-1)).toMatchObject({ outcome: "model-unreachable" });
+    expect(server.chats).toHaveLength(7);
+  }, 120_000);
+
+  it.concurrent.each([
+    ["model server", "openai.baseUrl", { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }],
+    ["key", "openai.apiKey", { OPENAI_API_KEY: "another" }],
+    ["proxy", "HTTPS_PROXY", { HTTPS_PROXY: "http://127.0.0.1:9" }],
+    ["web key", "search.tavily.apiKey", { TAVILY_API_KEY: "another" }],
+    ["model", "models.smart", { SMART_LLM: "another" }],
+  ])("refuses another %s than the daemon's before the first request (exit 7)", async (_what, name, env) => {
+    await using home = await makeDaemonHome(ledger(1));
+    const { goald, server } = home;
+    endedWith(0, await goald.ask(["up"]));
+    endedWith(6, await goald.run([...RUN, "--max-steps", "1"]));
+    for (const call of [RUN, ["resume", "t", "--max-steps", "5", "--json"], ["run", "-d", ...AGENT, "--json"]]) {
+      const { code, message, hint } = errorOf(endedWith(7, await goald.run(call, { env })));
+      expect({ code, hint }).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald restart") });
+      expect(message).toMatch(new RegExp(`other values than this shell for ${name.replaceAll(".", "\\.")},`));
+    }
+    expect(server.chats).toHaveLength(1);
+    const { agents } = jsonOf<{ agents: unknown[] }>(await goald.ask(["ps", "--all", "--json"]));
+    expect(agents).toHaveLength(1);
+    // A model given for the agent is not the daemon's.
+    if (name === "models.smart") endedWith(0, await goald.run([...RUN, "--model", "mine"], { env }));
+  });
+
+  it.concurrent("uses the daemon's server when its own shell has none", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
-    // The home's path is too long for a socket, and a file replaces the fallback folder.
-    const long = join(goald.home, "x".repeat(100));
-    const TMPDIR = goald.cwd;
-    await writeFile(join(TMPDIR, `goald-${process.getuid?.()}`), "");
-    const env = { GOALD_HOME: long, TMPDIR };
-    home.holdFrom(2);
-    const run = goald.start(RUN, { env });
-    await home.asked(2);
-    const refused = errorOf(endedWith(7, await goald.ask(["say", "t", "Hello", "--json"], { env })));
-    expect(refused).toMatchObject({ code: "GOALD_ALREADY_RUNNING", hint: expect.stringContaining("takes no calls") });
-    const readLog = (): Promise<string | undefined> => goald.read(join("x".repeat(100), ".goald", "log", "goald.log"));
-    await home.until(async () => (await readLog())?.includes("This run takes no calls: ") === true, "a warning");
-    home.release();
-    expect(endedWith(0, await run.ended).stderr.split("\n")).toEqual([expect.stringContaining("works in"), ""]);
-    expect((await readLog())?.match(/This run takes no calls: /g)).toHaveLength(1);
-    await rm(long, { recursive: true });
+    endedWith(0, await goald.ask(["up"]));
+    endedWith(0, await goald.run(RUN, { env: { OPENAI_BASE_URL: undefined } }));
   });
 });

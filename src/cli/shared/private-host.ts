@@ -1,0 +1,41 @@
+/** private-host.ts -- a host in this process for a demo or a test, in a home that nobody else uses. */
+import { type Client, connectHost } from "#api/client.ts";
+import { type Host, openHost } from "#app/host.ts";
+import type { HostParts } from "#app/host-parts.ts";
+import { chooseSocketPath } from "#config/open-home.ts";
+import { clean } from "#util/clean.ts";
+import { type Log, openLog } from "#util/log.ts";
+import type { CliContext } from "./context.ts";
+
+export interface PrivateHost extends AsyncDisposable {
+  readonly host: Host;
+  readonly client: Client;
+}
+
+/** Limits how long a slow client can delay the end. */
+const LIMITS = { closeMs: 2_000, flushMs: 500 };
+
+/** Throws as `openHost` does. Disposing it cuts off what still runs. */
+export async function openPrivateHost(
+  context: CliContext,
+  parts: Pick<HostParts, "services" | "edges"> = {},
+): Promise<PrivateHost> {
+  const { home, settings, redact, scrub, output } = context;
+  const socket = await chooseSocketPath(home, process.getuid?.());
+  const log = await openHostLog(context);
+  const onProblem = (problem: string): void => output.say(redact(clean(problem)));
+  const host = await openHost({ ...parts, home, settings, redact, scrub, log, socket, onProblem });
+  const close = async (): Promise<void> => {
+    await host.stopServing("It is over.");
+    await host.supervisor.drain(0);
+    await host[Symbol.asyncDispose]();
+  };
+  await host.serve(LIMITS).catch(async (thrown) => {
+    await close();
+    throw thrown;
+  });
+  return { host, client: connectHost(socket), [Symbol.asyncDispose]: close };
+}
+
+export const openHostLog = ({ home, redact, settings }: CliContext): Promise<Log> =>
+  openLog({ folder: home.logFolder, redact, level: settings.log.level });

@@ -1,0 +1,32 @@
+/**
+ * connections.ts -- tells whether two processes of a home ask the same servers and models, with the same keys and proxies.
+ *
+ * A daemon keeps what it was started with, and a terminal may have other variables. Each value becomes a short digest that
+ * is salted with the daemon's start: it shows that two values differ, and nothing else about them.
+ */
+import { createHash } from "node:crypto";
+import { SETTINGS, type Setting, type Settings, valueAt } from "./settings.ts";
+
+/** A digest and the name of a setting or variable, each as `6fe1dd3e02 openai.baseUrl`; `-` for an unset one. */
+export type Connections = readonly string[];
+
+const OTHERS: ReadonlySet<string> = new Set(["models.smart", "models.fast", "models.embedding", "pinecone.controller"]);
+const isConnection = ({ name, secret }: Pick<Setting, "name" | "secret">): boolean =>
+  secret === true || name.endsWith(".baseUrl") || OTHERS.has(name);
+
+/** Node reads them, in small letters first. */
+const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;
+const DIGEST_CHARS = 10;
+
+export function connectionsOf(settings: Settings, env: NodeJS.ProcessEnv, salt: string): Connections {
+  const settled = SETTINGS.filter(isConnection).map(({ name }) => [name, valueAt(settings, name)] as const);
+  const proxies = PROXIES.map((name) => [name, env[name.toLowerCase()] ?? env[name]] as const);
+  return [...settled, ...proxies].map(([name, value]) => `${digestOf([salt, name, value ?? ""])} ${name}`);
+}
+
+const digestOf = (parts: readonly unknown[]): string =>
+  parts.at(-1) === "" ? "-" : createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, DIGEST_CHARS);
+
+/** Returns the names whose values differ. */
+export const differingConnections = (ours: Connections, theirs: Connections): readonly string[] =>
+  ours.filter((line) => !theirs.includes(line)).map((line) => line.split(" ")[1] ?? "");

@@ -1,0 +1,73 @@
+/**
+ * front-agents.ts -- counts who follows the agents that a terminal holds in front, and pauses those that nobody follows.
+ *
+ * A terminal that is killed, or whose connection breaks, cannot pause its agent any more.
+ */
+import type { Clock } from "#core/ports/clock.ts";
+
+export interface FrontAgentsParts {
+  readonly clock: Pick<Clock, "sleep">;
+  /** Continues an agent that a death of the host interrupted. */
+  goOn(agent: string): void;
+  /** Called for an agent that nobody has followed for a while. */
+  pause(agent: string): void;
+}
+
+/** Longer than a follower needs to find the next host after a death, or to connect again. */
+const ALONE_MS = 30_000;
+
+export class FrontAgents {
+  readonly #parts: FrontAgentsParts;
+  readonly #followers = new Map<string, number>();
+  readonly #inFront = new Set<string>();
+  readonly #timers = new Map<string, AbortController>();
+  readonly #closing = new AbortController();
+
+  constructor(parts: FrontAgentsParts) {
+    this.#parts = parts;
+  }
+
+  /** Call when an agent that is not in the background begins to run. */
+  begun(agent: string): void {
+    this.#inFront.add(agent);
+    if (!this.#followers.has(agent)) this.#waitAlone(agent);
+  }
+
+  /** True for an agent in front that somebody follows: it may go on by itself. */
+  isHeld(agent: string): boolean {
+    return this.#inFront.has(agent) && this.#followers.has(agent);
+  }
+
+  /** As `Control.addFollower`. */
+  addFollower(agent: string, hold: boolean): () => void {
+    this.#timers.get(agent)?.abort();
+    this.#followers.set(agent, (this.#followers.get(agent) ?? 0) + 1);
+    if (hold) this.#parts.goOn(agent);
+    return () => {
+      const left = (this.#followers.get(agent) ?? 1) - 1;
+      if (left > 0) this.#followers.set(agent, left);
+      else {
+        this.#followers.delete(agent);
+        if (this.#inFront.has(agent)) this.#waitAlone(agent);
+      }
+    };
+  }
+
+  /** Pauses no agent from now on: the host goes down. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  #waitAlone(agent: string): void {
+    this.#timers.get(agent)?.abort();
+    const timer = new AbortController();
+    this.#timers.set(agent, timer);
+    const isOver = AbortSignal.any([timer.signal, this.#closing.signal]);
+    void this.#parts.clock.sleep(ALONE_MS, isOver).then(() => {
+      if (isOver.aborted) return;
+      this.#timers.delete(agent);
+      this.#inFront.delete(agent);
+      this.#parts.pause(agent);
+    });
+  }
+}
