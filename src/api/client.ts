@@ -14,18 +14,10 @@ import type { Reading } from "./reading.ts";
 import type { ControlResult, DaemonStatus, ForkedAgent } from "./schemas.ts";
 import { ANSWER_MS, callHost, type HostCall } from "./socket.ts";
 
-/** The methods of a host for the terminal of its agent, in this process or another one. */
-export interface HostClient
-  extends Pick<
-    Control,
-    "agents" | "agent" | "create" | "beginTurn" | "resume" | "pause" | "kill" | "say" | "answer" | "page"
-  > {
+/** All methods of a host in another process. */
+export interface Client extends Omit<Control, "whenLonger" | "live" | "addFollower">, Reading {
   /** Yields the agent's committed events, and pieces of replies, until the signal is aborted. */
   follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
-}
-
-/** All methods of a host in another process. */
-export interface Client extends HostClient, Omit<Control, "whenLonger" | "live" | "addFollower">, Reading {
   /** Path of the host's socket. */
   readonly socket: string;
 }

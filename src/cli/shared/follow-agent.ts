@@ -5,7 +5,7 @@
  * started here, and only detaches from others. If the daemon dies, it is started again and goes on with an agent that is
  * held here, and every event is shown exactly once.
  */
-import type { HostClient } from "#api/client.ts";
+import type { Client } from "#api/client.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
 import type { Followed } from "#api/follow.ts";
 import { isHostHeld } from "#api/host-lock.ts";
@@ -24,7 +24,7 @@ import type { Show } from "./result.ts";
 
 export interface FollowParts {
   readonly context: CliContext;
-  readonly client: HostClient;
+  readonly client: Client;
   /** Id of the agent. */
   readonly agent: string;
   /** Number of the last known event; `state` is the state after it. */
@@ -58,7 +58,7 @@ class Follower {
   readonly #parts: FollowParts;
   readonly #questions: Questions;
   readonly #leaving = new AbortController();
-  #client: HostClient;
+  #client: Client;
   #failure: Error | undefined;
   /** The requested halt, sent again to a new host. */
   #halt: "none" | "pause" | "kill" = "none";
@@ -185,7 +185,7 @@ class Follower {
   }
 
   /** Returns the next host of the home; undefined while the lock's holder does not respond. */
-  async #findNextHost(): Promise<HostClient | undefined> {
+  async #findNextHost(): Promise<Client | undefined> {
     const { agent, context, state } = this.#parts;
     const { home } = context;
     if (isHostHeld(home.lock)) return (await import("#api/auto-start.ts")).findHost(home);

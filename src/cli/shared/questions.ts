@@ -1,5 +1,5 @@
 /** questions.ts -- asks the person the followed agent's questions while its events continue. */
-import type { HostClient } from "#api/client.ts";
+import type { Client } from "#api/client.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/state.ts";
@@ -17,7 +17,7 @@ export interface QuestionsParts {
   /** Asks the agent's own questions. */
   readonly askWords: AskWords | undefined;
   /** Returns the current host. */
-  client(): HostClient;
+  client(): Client;
   /** Called when the person leaves the question by Ctrl-C or the end of input. */
   onLeft(): void;
   /** Called when the person answers that the agent must stop. */

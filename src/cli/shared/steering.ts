@@ -4,7 +4,7 @@
  * An unknown agent is an error before any daemon is started.
  */
 
-import type { Client, HostClient } from "#api/client.ts";
+import type { Client } from "#api/client.ts";
 import type { ControlResult } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
@@ -77,7 +77,7 @@ export const stateWord = ({ state }: AgentView): string => state.split(":")[0] ?
  * Waits about 0.2 s for the agent to read its message, and returns its view. A waiting agent reads at once. `told`: the
  * view at delivery, returned after the timeout.
  */
-export async function viewWhenHeard(client: Pick<HostClient, "agent">, told: AgentView): Promise<AgentView> {
+export async function viewWhenHeard(client: Pick<Client, "agent">, told: AgentView): Promise<AgentView> {
   for (let look = 1; look <= LOOKS; look++) {
     const view = await client.agent(told.id);
     if (view.changedAt !== told.changedAt || view.state !== told.state) return view;
