@@ -1,6 +1,6 @@
 /**
- * docs.ts -- writes what is generated from the code: docs/commands.md, docs/settings.md, docs/verbs.md, .env.example,
- * src/cli/summaries.ts and SECURITY.md. test/docs.test.ts fails when one of them is out of date.
+ * docs.ts -- writes what is generated from the code: docs/commands.md, docs/settings.md, docs/verbs.md, .env.example and
+ * SECURITY.md. test/docs.test.ts fails when one of them is out of date.
  */
 import { writeFileSync } from "node:fs";
 import { renderCommandTable } from "#commands/describe.ts";
@@ -20,7 +20,6 @@ export async function renderDocs(): Promise<Readonly<Record<string, string>>> {
     "docs/settings.md": renderSettings(),
     "docs/verbs.md": renderVerbs(verbs),
     ".env.example": renderEnvTemplate(),
-    "src/cli/summaries.ts": renderSummaries(verbs),
     "SECURITY.md": renderSecurityPage(GENERATED, table),
   };
 }
@@ -216,23 +215,6 @@ const codesOf = (codes: ExitCodes): string =>
     .filter(([, meaning, common]) => meaning !== undefined && meaning !== common)
     .map(([code, meaning]) => `${code} ${meaning}`)
     .join(" · ");
-
-// ---------------------------------------------------------------- summaries
-
-function renderSummaries(verbs: readonly Verb[]): string {
-  const lines = verbs.map(({ name, group, summary }) => {
-    const key = /^\w+$/.test(name) ? name : JSON.stringify(name);
-    return `  ${key}: { ${group === undefined ? "" : `group: ${JSON.stringify(group)}, `}summary: ${JSON.stringify(summary)} },`;
-  });
-  return `/** summaries.ts -- generated from verbs/ by \`npm run docs\`, so that \`goald --help\` loads no verb. */
-import type { VerbName } from "./registry.ts";
-import type { Verb } from "./verb.ts";
-
-export const SUMMARIES: Readonly<Record<VerbName, Pick<Verb, "group" | "summary">>> = {
-${lines.join("\n")}
-};
-`;
-}
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`).join("\n");

@@ -2,9 +2,8 @@
 import { Argument, Command, Help, Option } from "commander";
 import { nearestName } from "#util/nearest-name.ts";
 import { readVersion } from "../shipped.ts";
-import { VERB_NAMES, type VerbName } from "./registry.ts";
-import { SUMMARIES } from "./summaries.ts";
 import { COMMON_CODES, codesInWords, type Verb, type VerbArgument, type VerbOption } from "./verb.ts";
+import { SUMMARIES, VERB_NAMES, type VerbName } from "./verb-list.ts";
 
 /** Runs `verb` with the parsed arguments and options. */
 export type Call = (verb: Verb, args: readonly string[], options: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -38,7 +37,7 @@ export function buildParser(loaded: readonly Verb[], call: Call, isForNewcomer =
 const helpCommand = (summary: string): Command =>
   new Command("help").argument("[verb...]").helpOption(false).summary(summary);
 
-/** Adds the verb below its parent, which precedes it in the registry. */
+/** Adds the verb below its parent, which precedes it in the list. */
 function addCommand(name: VerbName, program: Command, isLeftOut: boolean): Command {
   const { group, summary } = SUMMARIES[name];
   const words = name.split(" ");

@@ -1,13 +1,10 @@
-/**
- * registry.ts -- lists all verbs in the order of `goald --help`. A verb's file is loaded when it is called.
- *
- * To add a verb, add a file in verbs/ and a line here, and run `npm run docs`.
- */
-import type { Verb } from "./verb.ts";
+/** registry.ts -- loads the file of a verb when it is called. */
+import type { Verb, VerbDeclaration } from "./verb.ts";
+import { SUMMARIES, VERB_NAMES, type VerbName } from "./verb-list.ts";
 
-type Load = () => Promise<{ readonly verb: Verb }>;
+type Load = () => Promise<{ readonly verb: VerbDeclaration }>;
 
-const LOAD = {
+const LOAD: Readonly<Record<VerbName, Load>> = {
   run: () => import("./verbs/run.ts"),
   resume: () => import("./verbs/resume.ts"),
   replay: () => import("./verbs/replay.ts"),
@@ -52,17 +49,16 @@ const LOAD = {
   verify: () => import("./verbs/verify.ts"),
   backup: () => import("./verbs/backup.ts"),
   completion: () => import("./verbs/completion.ts"),
-  // Internal verbs without a help group: called by plain goald, verbs that need the daemon, and shells.
   plain: () => import("./verbs/plain.ts"),
   daemon: () => import("./verbs/daemon.ts"),
   complete: () => import("./verbs/complete.ts"),
-} satisfies Readonly<Record<string, Load>>;
+};
 
-export type VerbName = keyof typeof LOAD;
-
-export const VERB_NAMES = Object.keys(LOAD) as readonly VerbName[];
-
-export const loadVerb = async (name: VerbName): Promise<Verb> => (await LOAD[name]()).verb;
+export const loadVerb = async (name: VerbName): Promise<Verb> => ({
+  ...(await LOAD[name]()).verb,
+  ...SUMMARIES[name],
+  name,
+});
 
 export const loadVerbs = (names: readonly VerbName[] = VERB_NAMES): Promise<readonly Verb[]> =>
   Promise.all(names.map(loadVerb));

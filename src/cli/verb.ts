@@ -6,16 +6,7 @@
  */
 import type { GlobalOptions } from "#cli/shared/context.ts";
 import { EXIT } from "#core/errors.ts";
-import type { VerbName } from "./registry.ts";
-
-export type Group =
-  | "Set agents going"
-  | "Look at agents"
-  | "Steer agents"
-  | "Files of agents"
-  | "Memory of agents"
-  | "The daemon"
-  | "This home";
+import type { VerbName, VerbSummary } from "./verb-list.ts";
 
 export interface VerbArgument {
   /** `<agent>`, `[path]` or `[words...]`. */
@@ -47,13 +38,8 @@ export type OptionValues<O> = GlobalOptions & { readonly [Key in keyof O]?: Valu
 /** Loads the verbs of these names, as the list of verbs has them. */
 export type LoadVerbs = (names: readonly VerbName[]) => Promise<readonly Verb[]>;
 
-export interface Verb<O = Options> {
-  /** `run`, or `memory list` for a verb below another one. */
-  readonly name: string;
-  /** `goald --help` omits verbs without a group. */
-  readonly group?: Group;
-  /** Short description for the list of all verbs. */
-  readonly summary: string;
+/** What a verb's file declares. */
+export interface VerbDeclaration<O = Options> {
   /** Additional text at the top of the verb's own help. */
   readonly description?: string;
   /** Complete calls, each starting with `goald`. */
@@ -66,7 +52,13 @@ export interface Verb<O = Options> {
   run?(args: readonly string[], options: OptionValues<O>, loadVerbs: LoadVerbs): Promise<number>;
 }
 
-export const defineVerb = <const O extends Options = Record<never, never>>(verb: Verb<O>): Verb => verb as Verb;
+export interface Verb extends VerbDeclaration, VerbSummary {
+  /** `run`, or `memory list` for a verb below another one. */
+  readonly name: VerbName;
+}
+
+export const defineVerb = <const O extends Options = Record<never, never>>(verb: VerbDeclaration<O>): VerbDeclaration =>
+  verb as VerbDeclaration;
 
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: "done",

@@ -3,8 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite-store.ts";
-import { VERB_NAMES } from "../../src/cli/registry.ts";
-import { SUMMARIES } from "../../src/cli/summaries.ts";
+import { SUMMARIES, VERB_NAMES } from "../../src/cli/verb-list.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
 const SHOWN = VERB_NAMES.filter((name) => SUMMARIES[name].group !== undefined);

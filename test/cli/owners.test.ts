@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, readFile, rename, rm, stat, symlink, utimes, write
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { VERB_NAMES } from "../../src/cli/registry.ts";
+import { VERB_NAMES } from "../../src/cli/verb-list.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
 /** A recording of nothing. */

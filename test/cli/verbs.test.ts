@@ -6,9 +6,9 @@ import { type Command, Option } from "commander";
 import { callsFor, ownName } from "#cli/shared/own-calls.ts";
 import { EXIT } from "#core/errors.ts";
 import { allVerbs, buildParser, FIRST_VERBS, rewriteArgs, verbsIn } from "../../src/cli/parser.ts";
-import { loadVerbs, VERB_NAMES } from "../../src/cli/registry.ts";
-import { SUMMARIES } from "../../src/cli/summaries.ts";
+import { loadVerbs } from "../../src/cli/registry.ts";
 import { COMMON_CODES, type Verb } from "../../src/cli/verb.ts";
+import { SUMMARIES, VERB_NAMES } from "../../src/cli/verb-list.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
 function helpOf(verb: Command): string {

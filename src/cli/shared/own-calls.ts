@@ -5,12 +5,12 @@
  * `--home` and `npx`.
  */
 import { resolve } from "node:path";
-import { SUMMARIES } from "../summaries.ts";
+import { SUMMARIES, VERB_NAMES } from "../verb-list.ts";
 
 /** Verbs that need no home; messages name them without --home. */
 const HOMELESS: readonly string[] = ["init", "demo", "replay", "completion"];
 
-const shown = Object.entries(SUMMARIES).flatMap(([name, { group }]) => (group === undefined ? [] : [name]));
+const shown = VERB_NAMES.filter((name) => SUMMARIES[name].group !== undefined);
 const verbs = shown.filter((name) => !HOMELESS.includes(name)).join("|");
 
 /** Matches from `goald` and a verb to the end of the line, code or clause. Use it only for goald's own texts. */

@@ -5,9 +5,6 @@ import { approveVerb } from "../shared/answer-approval.ts";
 import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "approve",
-  group: "Steer agents",
-  summary: "run the pending command",
   description:
     "run the command that an agent asks approval for; on a terminal, show it and ask first. A script names the command that it means by --step or --call, because another may wait by then",
   examples: ["goald approve foo", "goald approve foo --step 12", "goald approve foo -N 5"],

@@ -16,9 +16,6 @@ import { steering } from "../shared/steering.ts";
 import { defineVerb, RUN_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "attach",
-  group: "Look at agents",
-  summary: "follow an agent live and answer its questions",
   description: "follow an agent live and answer its questions; Ctrl-C leaves it running",
   examples: ["goald attach foo", "goald attach foo --since 1", "goald attach foo --json"],
   arguments: [AGENT],

@@ -9,9 +9,6 @@ import { quoteForShell } from "../shared/own-calls.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "backup",
-  group: "This home",
-  summary: "write a verified copy of the store",
   description:
     "write a verified copy of the store: events, memories, messages and all versions of files that commands wrote; agents may run meanwhile",
   examples: ["goald backup goald-backup.db", "goald backup goald-backup.db --force"],

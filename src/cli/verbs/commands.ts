@@ -13,9 +13,6 @@ import { type GlobalOptions, openContext } from "../shared/context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "commands",
-  group: "This home",
-  summary: "list the commands of agents, or create one (--new)",
   description: "list the commands of agents: state, arguments, effect, risk, and which settings are missing",
   examples: ["goald commands", "goald commands google", "goald commands count_words --new", "goald commands --json"],
   arguments: [{ name: "[name]", about: "show this command in full" }],

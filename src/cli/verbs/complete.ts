@@ -2,13 +2,10 @@
 import { printLine } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import type { VerbName } from "../registry.ts";
-import { SUMMARIES } from "../summaries.ts";
 import { defineVerb, type LoadVerbs, type Verb, type VerbOption } from "../verb.ts";
+import { SUMMARIES, VERB_NAMES } from "../verb-list.ts";
 
 export const verb = defineVerb({
-  name: "complete",
-  summary: "print what may stand at the cursor of a command line; for shells",
   examples: ["goald complete -- run --ap"],
   arguments: [{ name: "[words...]", about: "the words after goald; the last is the one at the cursor" }],
   run: async (words, { home }, loadVerbs) => {
@@ -17,8 +14,6 @@ export const verb = defineVerb({
     return EXIT.ok;
   },
 });
-
-const VERB_NAMES = Object.keys(SUMMARIES) as readonly VerbName[];
 
 type Candidate = readonly [value: string, about: string];
 type KnownOption = Pick<VerbOption, "flags" | "about" | "choices">;

@@ -33,9 +33,6 @@ complete -c goald -a '(__goald_complete)'`,
 } as const;
 
 export const verb = defineVerb({
-  name: "completion",
-  group: "This home",
-  summary: "print shell completion (bash, zsh, fish)",
   description: "print a script with which a shell completes verbs, options and agents",
   examples: [
     "goald completion bash > ~/.local/share/bash-completion/completions/goald",

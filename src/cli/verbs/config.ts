@@ -22,9 +22,6 @@ interface ConfigOptions extends GlobalOptions {
 }
 
 export const verb = defineVerb({
-  name: "config",
-  group: "This home",
-  summary: "show and change settings",
   description:
     "without a name, list the settings that differ from their defaults; with a name, print its value; with a value, write it into the home's config/goald.json",
   examples: [

@@ -20,8 +20,6 @@ import { openHostLog } from "../shared/private-host.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "daemon",
-  summary: "run the daemon in this process; started by other verbs",
   examples: ["goald daemon"],
   exitCodes: HOST_CODES,
   run: (_args, options) => daemonVerb({ ...options, revives: false }),

@@ -17,9 +17,6 @@ import { makeTemporaryHome } from "../shared/temporary-home.ts";
 import { defineVerb, RUN_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "demo",
-  group: "Set agents going",
-  summary: "run a scripted agent: no key, no network",
   description: "run a scripted agent through the real loop: no key and no network needed",
   examples: ["goald demo", "goald demo --json", "goald demo --record demo.ndjson"],
   options: { record: text("--record <file>", "record all input from outside into this file, for goald replay") },

@@ -4,9 +4,6 @@ import { denyVerb } from "../shared/answer-approval.ts";
 import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "deny",
-  group: "Steer agents",
-  summary: "reject the pending command, with feedback",
   examples: ["goald deny foo", "goald deny foo --step 12", 'goald deny foo --reason "Use the file that is there"'],
   arguments: [AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
   options: { ...CALL_OPTIONS, reason: text("--reason <words>", "give the agent the reason, or what to do instead") },

@@ -17,9 +17,6 @@ import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "diff",
-  group: "Files of agents",
-  summary: "compare files between two steps",
   description: "compare an agent's files between two steps (default: the last step that changed any)",
   examples: [
     "goald diff foo",

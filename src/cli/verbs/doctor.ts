@@ -28,9 +28,6 @@ import { checkOnline } from "../shared/doctor-online.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "doctor",
-  group: "This home",
-  summary: "check everything and explain what to fix",
   description: "check everything that goald needs, and explain what to fix",
   examples: ["goald doctor", "goald doctor --fix", "goald doctor --online", "goald doctor --json"],
   options: {

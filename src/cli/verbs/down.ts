@@ -18,9 +18,6 @@ import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from 
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "down",
-  group: "The daemon",
-  summary: "stop the daemon; agents go on at its next start",
   description: "finish the steps under way and stop the daemon; unfinished agents go on at its next start",
   examples: ["goald down", "goald down -t 5", "goald down -t 0 --kill"],
   options: STOP_OPTIONS,

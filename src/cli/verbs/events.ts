@@ -10,9 +10,6 @@ import { allEvents, reading } from "../shared/reading.ts";
 import { defineVerb, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "events",
-  group: "Look at agents",
-  summary: "print an agent's event log",
   description: "print an agent's event log, one event per line",
   examples: ["goald events foo", "goald events foo --after 120 --json"],
   arguments: [AGENT],

@@ -18,9 +18,6 @@ import { reachHost } from "../shared/reach.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "fork",
-  group: "Set agents going",
-  summary: "create an agent from a past step of another",
   description:
     "create an agent that begins where another one was after a step, with its log, memories and files; it is paused",
   examples: [

@@ -19,9 +19,6 @@ import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
 import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "goals",
-  group: "Steer agents",
-  summary: "show or change an agent's goals",
   description:
     "show or change an agent's goals and their checks; it reads the new ones in its next step. --add keeps the checks; --set and --rm drop them, unless --check gives new ones",
   examples: [

@@ -28,9 +28,6 @@ import { withReading } from "../shared/reading.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "ingest",
-  group: "Memory of agents",
-  summary: "read files or pages into a memory",
   description: "read files or pages into an agent's memory, in pieces; again: only what changed",
   examples: ["goald ingest foo notes.md", "goald ingest foo docs/", "goald ingest foo --shared handbook/"],
   arguments: [MEMORY_AGENT, { name: "<sources...>", about: "files, folders, addresses of pages" }],

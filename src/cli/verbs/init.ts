@@ -13,9 +13,6 @@ import { findContext, formatCall, type GlobalOptions } from "../shared/context.t
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "init",
-  group: "This home",
-  summary: "make a home: folders, .env, an example agent",
   description: "make a home: its folders, a .env to fill in, an example agent",
   examples: ["goald init", "goald init ~/agents"],
   arguments: [{ name: "[folder]", about: "folder (default: the home that goald would use)" }],

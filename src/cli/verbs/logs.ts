@@ -18,9 +18,6 @@ import { untilInterrupt } from "../shared/until-interrupt.ts";
 import { defineVerb, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "logs",
-  group: "Look at agents",
-  summary: "print goald's own log",
   description: "print goald's own log: one line per step, and every failure",
   examples: [
     "goald logs foo",

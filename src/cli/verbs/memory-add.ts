@@ -4,8 +4,6 @@ import { addMemory } from "../shared/edit-memory.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "memory add",
-  summary: "add a note or a fact",
   examples: ['goald memory foo add "Ada leads the project" --pin'],
   arguments: [MEMORY_AGENT, { name: "[words...]", about: "the text (default: standard input)" }],
   options: {

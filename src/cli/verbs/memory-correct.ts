@@ -4,8 +4,6 @@ import { correctMemory } from "../shared/edit-memory.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "memory correct",
-  summary: "replace a wrong memory",
   description: "replace a wrong memory and every row that says the same; they are never recalled again",
   examples: ['goald memory foo correct 12 "It opens at nine"'],
   arguments: [MEMORY_AGENT, MEMORY_ID, { name: "[words...]", about: "the right text (default: standard input)" }],

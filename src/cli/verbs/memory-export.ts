@@ -4,8 +4,6 @@ import { exportMemories } from "../shared/memory-file.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "memory export",
-  summary: "write a memory as JSON lines",
   examples: ["goald memory foo export foo.jsonl"],
   arguments: [MEMORY_AGENT, { name: "[file]", about: "file to write (default: standard output)" }],
   options: { shared: SHARED },

@@ -4,8 +4,6 @@ import { forgetMemories } from "../shared/edit-memory.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "memory forget",
-  summary: "erase memories; they are never recalled again",
   description: "erase memories and every row that says the same; they are never recalled again",
   examples: ["goald memory foo forget 12 13"],
   arguments: [MEMORY_AGENT, MEMORY_IDS],

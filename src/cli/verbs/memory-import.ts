@@ -4,8 +4,6 @@ import { importMemories } from "../shared/memory-file.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "memory import",
-  summary: "add the memories of an exported file",
   description: "add the memories of an exported file that are not there yet",
   examples: ["goald memory foo import foo.jsonl"],
   arguments: [MEMORY_AGENT, { name: "<file>", about: "JSON lines as export writes them; -: standard input" }],

@@ -4,8 +4,6 @@ import { listMemories } from "../shared/read-memory.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "memory list",
-  summary: "list memories, newest first",
   examples: ["goald memory foo list", "goald memory foo list --kind fact -n 10"],
   arguments: [MEMORY_AGENT],
   options: {

@@ -4,8 +4,6 @@ import { searchMemory } from "../shared/read-memory.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "memory search",
-  summary: "search as the agent's recall does",
   description: "search a memory as the agent does when it works on these words",
   examples: ['goald memory foo search "opening hours"'],
   arguments: [MEMORY_AGENT, { name: "<words...>", about: "words to search for" }],

@@ -2,9 +2,6 @@
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "memory",
-  group: "Memory of agents",
-  summary: "list, search, add, correct, forget",
   description: "show and change what an agent remembers",
   examples: [
     "goald memory foo list",

@@ -4,9 +4,6 @@ import { haltVerb } from "../shared/halt-agents.ts";
 import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "pause",
-  group: "Steer agents",
-  summary: "pause an agent after its step",
   description: "pause an agent after its step, until goald resume",
   examples: ["goald pause foo", "goald pause --all"],
   arguments: [ANY_AGENT],

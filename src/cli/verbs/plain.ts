@@ -9,8 +9,6 @@ import { isGoing, ps } from "./ps.ts";
 import type { RunOptions } from "./run.ts";
 
 export const verb = defineVerb({
-  name: "plain",
-  summary: "list agents; without any, set one up on a terminal, or run the demo",
   examples: ["goald"],
   exitCodes: RUN_CODES,
   run: (_args, options) => plain(options),

@@ -22,9 +22,6 @@ import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 type TaskSetting = Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state">;
 
 export const verb = defineVerb({
-  name: "plan",
-  group: "Steer agents",
-  summary: "show or change an agent's plan",
   description:
     "show an agent's plan as a tree of tasks, or change it; the agent reads the changes in its next step. Changes apply in this order: --set, --add, --drop",
   examples: [

@@ -19,9 +19,6 @@ import { untilInterrupt } from "../shared/until-interrupt.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "ps",
-  group: "Look at agents",
-  summary: "list agents",
   description: "list the agents of this home that are not over, and those that ended within a day",
   examples: ["goald ps", "goald ps -a --json", "goald ps --watch"],
   options: {

@@ -7,9 +7,6 @@ import { findOwnContext, formatCall, type GlobalOptions } from "../shared/contex
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "reload",
-  group: "The daemon",
-  summary: "reload settings, commands and prompts",
   description: "have the daemon reload settings, commands and prompts, as SIGHUP does",
   examples: ["goald reload"],
   exitCodes: { daemonUnreachable: "the daemon is not running or does not answer" },

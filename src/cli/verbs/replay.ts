@@ -17,9 +17,6 @@ import { makeTemporaryHome } from "../shared/temporary-home.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "replay",
-  group: "Set agents going",
-  summary: "replay a recorded run, offline",
   description: "replay a recorded run offline, through the real loop, and check that it ends in the same state",
   examples: ["goald replay foo.ndjson", "goald replay foo.ndjson --home ./played", "goald replay foo.ndjson --json"],
   arguments: [{ name: "<file>", about: "file that goald run --record has written" }],

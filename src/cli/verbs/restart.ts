@@ -10,9 +10,6 @@ import { type StopOptions, stopDaemon } from "./down.ts";
 import { sayUp } from "./up.ts";
 
 export const verb = defineVerb({
-  name: "restart",
-  group: "The daemon",
-  summary: "restart the daemon with this version",
   description: "restart the daemon with this version; its agents continue where they stopped",
   examples: ["goald restart", "goald restart -t 5"],
   options: STOP_OPTIONS,

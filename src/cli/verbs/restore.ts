@@ -11,9 +11,6 @@ import { steering } from "../shared/steering.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "restore",
-  group: "Files of agents",
-  summary: "restore files as they were after a step",
   description:
     "restore an agent's files as they were after a step; the present ones are kept, and the last step brings them back. Files that goald did not write, clones, and the folders of sub-agents stay as they are",
   examples: [

@@ -13,9 +13,6 @@ import { defineVerb, NO_AGENT, RUN_CODES } from "../verb.ts";
 import { demoVerb } from "./demo.ts";
 
 export const verb = defineVerb({
-  name: "resume",
-  group: "Set agents going",
-  summary: "continue an agent after a pause, a limit or a crash",
   description: "continue an agent where its log ends, after a pause, a limit or a crash; limits count from there",
   examples: ["goald resume", "goald resume foo --max-steps 50", "goald resume foo -d --approve risky --max-time 2h"],
   arguments: [{ name: "[agent]", about: "id or name (default: the last agent that is not finished)" }],

@@ -12,9 +12,6 @@ import { steering } from "../shared/steering.ts";
 import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "rm",
-  group: "Steer agents",
-  summary: "remove an agent; its folder stays",
   description: "remove an agent: its log, memory and file history; its folder stays",
   examples: ["goald rm foo", "goald rm foo --files", "goald rm -f foo"],
   arguments: [AGENT],

@@ -21,9 +21,6 @@ import { checkOptions, flagsOf, givenMode, requireSomebody } from "../shared/run
 import { defineVerb, NO_AGENT, RUN_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "run",
-  group: "Set agents going",
-  summary: "start a new agent, here or in the background (-d)",
   description:
     "start a new agent, set up by questions or by options, here or in the background; with --continue, begin the next turn of a finished agent, which keeps its files, memory and settings",
   examples: [

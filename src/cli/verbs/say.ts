@@ -11,9 +11,6 @@ import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
 import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "say",
-  group: "Steer agents",
-  summary: "send an agent a message",
   description: "send an agent a message, which it reads in its next step; a finished agent begins its next turn",
   examples: ['goald say foo "Leave out the prices"', "goald say foo < notes.txt", 'goald say foo "Now in German"'],
   arguments: [AGENT, { name: "[words...]", about: "the message (default: standard input)" }],

@@ -22,9 +22,6 @@ import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "show",
-  group: "Look at agents",
-  summary: "show an agent, a step, its report or files",
   description: "show an agent's goals, state, cost and files; or one step of it, its report, or all its files",
   examples: [
     "goald show foo",

@@ -16,9 +16,6 @@ import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from 
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "status",
-  group: "The daemon",
-  summary: "show whether it is running, its load and limits",
   description: "show whether the daemon is running, its load and its limits",
   examples: ["goald status", "goald status --json"],
   exitCodes: { daemonUnreachable: "the daemon is not running or does not answer" },

@@ -5,9 +5,6 @@ import { haltVerb } from "../shared/halt-agents.ts";
 import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "stop",
-  group: "Steer agents",
-  summary: "stop an agent after its step, with a report",
   description:
     "let an agent finish its step and write its report, and wait for that; with --now stop in the middle of the step",
   examples: ["goald stop foo", "goald stop foo -t 120", "goald stop foo --now", "goald stop --all"],

@@ -23,9 +23,6 @@ import { defineVerb, EXIT_MEANINGS } from "../verb.ts";
 const { maxSteps, maxTokens, budget, maxTime, model, form, plan, commands } = RUN_OPTIONS;
 
 export const verb = defineVerb({
-  name: "test",
-  group: "Set agents going",
-  summary: "run the agents of files and print their checks",
   description:
     "run the agents of files in temporary homes, without asking and within the limits of unattended runs, and print each check with its proof. Commands, prompts and settings are those of the present home; its agents, files and memories are not touched",
   examples: [

@@ -9,9 +9,6 @@ import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "trust",
-  group: "Steer agents",
-  summary: "trust words from outside that you have looked at",
   description:
     "trust words from outside that you have looked at: those of files or of a cloned folder, or all that an agent has read until now. Its approvals then ask as if it had not read them. The trust is in the agent's log and cannot be taken back; what the agent reads later is not trusted",
   examples: ["goald trust foo notes.md", "goald trust foo cloned-folder", "goald trust foo all"],

@@ -8,9 +8,6 @@ import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from 
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "up",
-  group: "The daemon",
-  summary: "start the daemon (most verbs do so themselves)",
   description:
     "start the daemon, unless it is running; it stays until `goald down`. Most verbs start it themselves, and then it ends after ten minutes in which no agent runs, waits for a time or is followed",
   examples: ["goald up", "goald up --json", "goald up --foreground --home /srv/goald"],

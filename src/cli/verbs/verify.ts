@@ -10,9 +10,6 @@ import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "verify",
-  group: "This home",
-  summary: "check the hash chains of the store",
   description:
     "check the hash chains and every reference of the store, and that it still has every commit that goald confirmed",
   examples: ["goald verify", "goald verify foo", "goald verify --accept-loss"],

@@ -8,9 +8,6 @@ import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  name: "why",
-  group: "Files of agents",
-  summary: "explain why a file exists",
   description: "explain why a file exists: goals, step, thoughts and sources",
   examples: ["goald why foo/notes.md", "goald why foo notes.md", "goald why ./workspace/foo/notes.md"],
   arguments: [
