@@ -133,7 +133,7 @@ describe("goald run while a daemon runs", () => {
     expect(problemsOfResult(lines.at(-1))).toBe("");
     expect(lines.at(-1)).toMatchObject({ outcome: "completed", exitCode: 0 });
     expect(await home.hostPid()).toBe(daemon);
-    expect((await lookInto(goald)).log[0]).toMatchObject({ background: true, approve: "never" });
+    expect((await lookInto(goald)).log[0]).toMatchObject({ approve: "never" });
     expect(endedWith(2, await goald.ask(["run", ...AGENT])).stderr).toContain("no terminal to ask on");
   });
 

@@ -12,9 +12,10 @@ import { isHostHeld } from "#api/host-lock.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import { type AgentState, isOver } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import type { AskPerson, AskWords } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Interrupt, Interrupts } from "./interrupts.ts";
@@ -49,6 +50,8 @@ export interface FollowEnd {
 
 /** Wait for a lost host in ms, before checking whether it must be restarted. */
 const PATIENCE_MS = 2_000;
+/** How often agents below are looked at, in ms. */
+const BELOW_MS = 2_000;
 /** Usual maximum time until a host has recorded a pause, in ms. */
 const SENDING_MS = 1_000;
 
@@ -64,7 +67,8 @@ class Follower {
   #halt: "none" | "pause" | "kill" = "none";
   #reason = "";
   #sending: Promise<unknown> = Promise.resolve();
-  #hasEnded = false;
+  readonly #ended = new AbortController();
+  #watchesBelow = false;
   #shown = { seq: 0, chars: 0 };
 
   constructor(parts: FollowParts) {
@@ -83,7 +87,7 @@ class Follower {
   }
 
   async follow(): Promise<FollowEnd> {
-    const { interrupts, isEnd, show } = this.#parts;
+    const { interrupts, isEnd, show, onInterrupt } = this.#parts;
     let { state } = this.#parts;
     interrupts.listen((count, kind) => this.#interrupt(count, kind));
     try {
@@ -93,14 +97,15 @@ class Follower {
         state = evolve(state, event);
         await this.#questions.withdraw(event);
         show(event);
-        // Ignores an end that the agent was already in when following started, and that it is about to leave.
-        if (isEnd(state) && !(isEnd(before) && isOver(before))) return { state, left: false };
+        // Ignores an end state that the agent was already in when following started.
+        if (isEnd(state) && !isEnd(before)) return { state, left: false };
         this.#questions.lookAt(state);
+        if (onInterrupt === "pause" && Object.keys(state.children).length > 0) void this.#watchBelow();
       }
       if (this.#failure) throw this.#failure;
       return { state, left: this.#leaving.signal.aborted };
     } finally {
-      this.#hasEnded = true;
+      this.#ended.abort();
       await this.#questions.end();
     }
   }
@@ -131,6 +136,27 @@ class Follower {
     }
   }
 
+  /** Says which of the agents that it has started wait for a person, each time once. */
+  async #watchBelow(): Promise<void> {
+    if (this.#watchesBelow) return;
+    this.#watchesBelow = true;
+    const { agent, context } = this.#parts;
+    const told = new Set<string>();
+    while (!this.#ended.signal.aborted) {
+      const views = await this.#client.agents().catch(() => []);
+      for (const { id, state, reason, changedAt } of belowOf(agent, views)) {
+        const isNew = /^waiting: (?:approval|person)$/.test(state) && !told.has(`${id} ${changedAt}`);
+        if (!isNew) continue;
+        told.add(`${id} ${changedAt}`);
+        const [verb, ...words] = state === "waiting: approval" ? ["approve"] : ["say", '"…"'];
+        const asked = `${id} ${(reason ?? "It waits.").replace(/^It /, "")}`;
+        const call = formatCall(context.home, verb as string, id, ...words);
+        context.output.say(context.redact(clean(`\n${asked}\n  Answer with: ${call}`)));
+      }
+      await systemClock.sleep(BELOW_MS, this.#ended.signal);
+    }
+  }
+
   /** Prints each piece once and in order. After a missed piece, skips the rest of that reply. */
   #showPiece({ seq, from, text }: Extract<Followed, { kind: "delta" }>): void {
     if (this.#shown.seq !== seq) this.#shown = { seq, chars: 0 };
@@ -154,7 +180,7 @@ class Follower {
   /** Prints the message after the host has received the request, since the agent could start another step before. */
   async #sayFinishing(): Promise<void> {
     await Promise.race([this.#sending, systemClock.sleep(SENDING_MS)]);
-    if (this.#halt !== "pause" || this.#hasEnded) return;
+    if (this.#halt !== "pause" || this.#ended.signal.aborted) return;
     this.#parts.context.output.say("\nFinishing this step. Again to stop at once.");
   }
 
@@ -197,6 +223,10 @@ class Follower {
     });
   }
 }
+
+/** The agents that it has started, and those that they have started. */
+const belowOf = (agent: string, views: readonly AgentView[]): readonly AgentView[] =>
+  views.filter(({ parent }) => parent === agent).flatMap((view) => [view, ...belowOf(view.id, views)]);
 
 const STOPPED_HERE = "The person at the terminal stopped here.";
 

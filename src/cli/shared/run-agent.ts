@@ -4,7 +4,7 @@ import type { Client } from "#api/client.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
 import { EXIT } from "#core/errors.ts";
-import { replay } from "#core/evolve.ts";
+import { evolve, replay } from "#core/evolve.ts";
 import { type AgentState, activeFrame, isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
@@ -108,10 +108,23 @@ export async function resumeAgent(
   // Shows the unfinished step from its beginning, because the person may have been away for days.
   const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
   if (isUnderWay && !context.output.json) await showLastStep(row.id, head, context, screen.show);
-  const isStuck = screen.ask === undefined && isAwaitingPerson(state);
-  if (isStuck && (await viewWhenHeard(client, agent)).changedAt === agent.changedAt)
+  if (screen.ask === undefined && (await keepsAwaiting(row.id, { after: head, state }, client)))
     return sayResult(agent, state, context);
   return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });
+}
+
+/** Time in which a resumed agent reads what has arrived for it. */
+const [LOOKS, LOOK_AGAIN_MS] = [40, 50];
+
+/** True for an agent that waits for a person, also after it has read what has arrived for it. */
+async function keepsAwaiting(agent: string, { after, state }: KnownOf, client: Client): Promise<boolean> {
+  if (!isAwaitingPerson(state)) return false;
+  for (let look = 1; look <= LOOKS; look++) {
+    const { events } = await client.page(agent, after, 100);
+    if (events.length > 0) return isAwaitingPerson(events.reduce(evolve, state));
+    await systemClock.sleep(LOOK_AGAIN_MS);
+  }
+  return true;
 }
 
 const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({
