@@ -68,6 +68,7 @@ describe("a saved namespace that ends each process", () => {
       const killed = await killUnder({ imports: [HOOK], env: { KILL_AT_EVENT: at } }, goald, resume);
       expect(killed).toMatchObject({ code: null, signal: "SIGKILL" });
     }
+    if (kills.length === 0) endedWith(0, await goald.ask(["down"]));
     endedWith(0, await goald.run(kills.length === 0 ? resume : ["resume", "t", "--json"]));
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
