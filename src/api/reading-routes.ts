@@ -15,7 +15,7 @@ import { StepPage } from "#views/step-list.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
 import { MEMORY_ROUTES } from "./memory-routes.ts";
-import { DEFAULT_PAGE, defineRoute, type Route } from "./route.ts";
+import { DEFAULT_PAGE, type Route, route } from "./route.ts";
 import { AgentList, eventNumber, PARAMS, pageSize } from "./schemas.ts";
 
 const PageQuery = closed({ after: eventNumber, limit: pageSize }, "after", "limit");
@@ -23,175 +23,122 @@ const paths = listOf<string>(PARAMS.path, { maxItems: 100 });
 const WaitingList = open({ waiting: listOf(WaitingView) });
 
 const AGENT_ROUTES: readonly Route[] = [
-  defineRoute(
-    { method: "GET", path: "/v1/agents", operation: "agents", summary: "Lists all agents.", reply: AgentList },
-    async ({ reading }) => ({ agents: await reading.agents() }),
+  route("GET /v1/agents", "agents", "Lists all agents.", { reply: AgentList }, async ({ reading }) => ({
+    agents: await reading.agents(),
+  })),
+  route("GET /v1/agents/:agent", "agent", "Returns one agent.", { reply: AgentView }, ({ reading }, { params }) =>
+    reading.agent(params.agent),
   ),
-  defineRoute(
-    { method: "GET", path: "/v1/agents/:agent", operation: "agent", summary: "Returns one agent.", reply: AgentView },
-    ({ reading }, { params }) => reading.agent(params.agent),
-  ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/details",
-      operation: "agentDetails",
-      summary:
-        "Describes one agent in full: goals, limits, cost, files, its own agents, and what a person can do next.",
-      reply: AgentDetails,
-    },
+  route(
+    "GET /v1/agents/:agent/details",
+    "agentDetails",
+    "Describes one agent in full: goals, limits, cost, files, its own agents, and what a person can do next.",
+    { reply: AgentDetails },
     ({ reading }, { params }) => reading.details(params.agent),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/state",
-      operation: "agentState",
-      summary: "Returns the folded state of an agent, for programs that follow its events from there.",
-      reply: LoadedAgent,
-    },
+  route(
+    "GET /v1/agents/:agent/state",
+    "agentState",
+    "Returns the folded state of an agent, for programs that follow its events from there.",
+    { reply: LoadedAgent },
     ({ reading }, { params }) => reading.state(params.agent),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/goals",
-      operation: "goals",
-      summary: "Lists an agent's goals, with those that it has not read yet.",
-      reply: GoalsView,
-    },
+  route(
+    "GET /v1/agents/:agent/goals",
+    "goals",
+    "Lists an agent's goals, with those that it has not read yet.",
+    { reply: GoalsView },
     ({ reading }, { params }) => reading.goals(params.agent),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/plan",
-      operation: "plan",
-      summary: "Returns an agent's plan, with a person's changes that it has not read yet.",
-      reply: PlanView,
-    },
+  route(
+    "GET /v1/agents/:agent/plan",
+    "plan",
+    "Returns an agent's plan, with a person's changes that it has not read yet.",
+    { reply: PlanView },
     ({ reading }, { params }) => reading.plan(params.agent),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/report",
-      operation: "report",
-      summary: "Returns the facts of an agent's report.",
-      reply: ReportFacts,
-    },
+  route(
+    "GET /v1/agents/:agent/report",
+    "report",
+    "Returns the facts of an agent's report.",
+    { reply: ReportFacts },
     ({ reading }, { params }) => reading.report(params.agent),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/verify",
-      operation: "verifyAgent",
-      summary: "Checks the hash chain and the references of an agent's log.",
-      reply: VerifyView,
-    },
+  route(
+    "GET /v1/agents/:agent/verify",
+    "verifyAgent",
+    "Checks the hash chain and the references of an agent's log.",
+    { reply: VerifyView },
     ({ reading }, { params }) => reading.verify(params.agent),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/verify",
-      operation: "verify",
-      summary: "Checks the hash chains and references of the whole store.",
-      reply: VerifyView,
-    },
+  route(
+    "GET /v1/verify",
+    "verify",
+    "Checks the hash chains and references of the whole store.",
+    { reply: VerifyView },
     ({ reading }) => reading.verify(null),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/waiting",
-      operation: "waiting",
-      summary: "Lists the approvals and answers that agents wait for, the oldest first.",
-      reply: WaitingList,
-    },
+  route(
+    "GET /v1/waiting",
+    "waiting",
+    "Lists the approvals and answers that agents wait for, the oldest first.",
+    { reply: WaitingList },
     async ({ reading }) => ({ waiting: await reading.waiting() }),
   ),
 ];
 
 const STEP_ROUTES: readonly Route[] = [
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/steps",
-      operation: "steps",
-      summary: "Lists the steps of an agent after one of them, in short, oldest first.",
-      query: PageQuery,
-      reply: StepPage,
-    },
+  route(
+    "GET /v1/agents/:agent/steps",
+    "steps",
+    "Lists the steps of an agent after one of them, in short, oldest first.",
+    { query: PageQuery, reply: StepPage },
     ({ reading }, { params, query }) =>
       reading.steps(params.agent, { after: query.after ?? 0, limit: query.limit ?? DEFAULT_PAGE }),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/steps/:step",
-      operation: "step",
-      summary: "Returns one step in full, with its prompt and reply.",
-      reply: WholeStep,
-    },
+  route(
+    "GET /v1/agents/:agent/steps/:step",
+    "step",
+    "Returns one step in full, with its prompt and reply.",
+    { reply: WholeStep },
     ({ reading }, { params }) => reading.step(params.agent, params.step),
   ),
 ];
 
 const FILE_ROUTES: readonly Route[] = [
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/files",
-      operation: "files",
-      summary: "Lists the files of an agent, and every version of them.",
-      reply: FileList,
-    },
+  route(
+    "GET /v1/agents/:agent/files",
+    "files",
+    "Lists the files of an agent, and every version of them.",
+    { reply: FileList },
     ({ reading }, { params }) => reading.files(params.agent),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/files/:path",
-      operation: "file",
-      summary: "Returns the content of a file now, or after a step.",
-      query: closed({ step: PARAMS.step }, "step"),
-      reply: FileContent,
-    },
+  route(
+    "GET /v1/agents/:agent/files/:path",
+    "file",
+    "Returns the content of a file now, or after a step.",
+    { query: closed({ step: PARAMS.step }, "step"), reply: FileContent },
     ({ reading }, { params, query }) => reading.file(params.agent, params.path, query.step ?? null),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/files/:path/story",
-      operation: "fileStory",
-      summary: "Explains why a file exists: each version with goals, thoughts and sources.",
-      reply: FileStory,
-    },
+  route(
+    "GET /v1/agents/:agent/files/:path/story",
+    "fileStory",
+    "Explains why a file exists: each version with goals, thoughts and sources.",
+    { reply: FileStory },
     ({ reading }, { params }) => reading.fileStory(params.agent, params.path),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/diff",
-      operation: "diff",
-      summary:
-        "Shows what changed in an agent's files between two steps; by default in the last step that changed any.",
-      query: closed({ from: PARAMS.step, to: PARAMS.step, path: paths }, "from", "to", "path"),
-      reply: DiffView,
-    },
+  route(
+    "GET /v1/agents/:agent/diff",
+    "diff",
+    "Shows what changed in an agent's files between two steps; by default in the last step that changed any.",
+    { query: closed({ from: PARAMS.step, to: PARAMS.step, path: paths }, "from", "to", "path"), reply: DiffView },
     ({ reading }, { params, query: { path, ...range } }) => reading.diff(params.agent, { ...range, paths: path ?? [] }),
   ),
-  defineRoute(
-    {
-      method: "GET",
-      path: "/v1/agents/:agent/restore-plan",
-      operation: "restorePlan",
-      summary: "Shows what restoring files to their versions after a step would change.",
-      query: closed({ step: PARAMS.step, path: paths }, "path"),
-      reply: RestorePlan,
-    },
+  route(
+    "GET /v1/agents/:agent/restore-plan",
+    "restorePlan",
+    "Shows what restoring files to their versions after a step would change.",
+    { query: closed({ step: PARAMS.step, path: paths }, "path"), reply: RestorePlan },
     ({ reading }, { params, query: { step, path = [] } }) => reading.restorePlan(params.agent, step, path),
   ),
 ];

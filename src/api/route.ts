@@ -48,19 +48,26 @@ type ParamsIn<Path extends string> = {
   readonly [Name in NamesIn<Path> & keyof typeof PARAMS]: Static<(typeof PARAMS)[Name]>;
 };
 
-/** The types of `act` come from the path and the schemas. */
-export function defineRoute<const Path extends string, Reply, Query = unknown, Body = unknown>(
-  description: Omit<RouteDescription, "status" | "path" | "query" | "body" | "reply"> & {
-    readonly path: Path;
-    readonly status?: number;
-    readonly query?: ObjectSchema<Query>;
-    readonly body?: ObjectSchema<Body>;
-    readonly reply: Schema<Reply>;
-  },
+interface Schemas<Reply, Query, Body> {
+  readonly query?: ObjectSchema<Query>;
+  readonly body?: ObjectSchema<Body>;
+  readonly reply: Schema<Reply>;
+  /** Default: 200. */
+  readonly status?: number;
+}
+
+/** `address`: such as `GET /v1/agents/:agent`. The types of `act` come from it and the schemas. */
+export function route<const Path extends string, Reply, Query = unknown, Body = unknown>(
+  address: `${RouteDescription["method"]} ${Path}`,
+  operation: string,
+  summary: string,
+  schemas: Schemas<Reply, Query, Body>,
   act: (host: HostApi, given: Given<ParamsIn<Path>, Query, Body>) => Promise<NoInfer<Reply>>,
 ): Route {
+  const [method, path = ""] = address.split(" ");
+  const described = { method: method as RouteDescription["method"], path, operation, summary };
   // Validation by the schemas makes the cast true.
-  return { status: 200, ...description, act: act as Route["act"] };
+  return { status: 200, ...described, ...schemas, act: act as Route["act"] };
 }
 
 /** Returns the names of `PARAMS` in a path. */
