@@ -95,6 +95,14 @@ export class EventStream {
     this.#waiting.abort();
   }
 
+  /** The run of the agent has failed. */
+  fail(error: Error): void {
+    const { code, message, hint } = isGoaldError(error)
+      ? error
+      : { code: "GOALD_INTERNAL", message: error.message, hint: "" };
+    this.#end("failed", { code, message, hint });
+  }
+
   cutOff(): void {
     this.#response.destroy();
   }
@@ -169,7 +177,7 @@ export class EventStream {
     }
   }
 
-  #end(event: "bye" | "dropped", data: unknown): void {
+  #end(event: "bye" | "dropped" | "failed", data: unknown): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#live?.close();

@@ -31,7 +31,7 @@ export function createEventStreams(parts: StreamParts): EventStreams {
       if (response.destroyed) return;
       const stream = new EventStream(agent, start, response, parts);
       streams.add(stream);
-      const leave = parts.control.addFollower(agent, start.hold);
+      const leave = parts.control.addFollower(agent, start.hold, (error) => stream.fail(error));
       void stream.closed.then(() => {
         streams.delete(stream);
         endedAt = performance.now();

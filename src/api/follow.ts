@@ -2,13 +2,13 @@
  * follow.ts -- follows an agent's events as they are committed, and reconnects whenever the connection is lost.
  *
  * Yields each event once and in order: a new connection starts after the last number. The host may be restarted meanwhile.
- * Throws GOALD_DAEMON when no host replies for `patienceMs`.
+ * Throws GOALD_DAEMON when no host replies for `patienceMs`, and the error of a run that has failed in front.
  */
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { systemClock } from "#util/clock.ts";
 import { createEventStreamParser, type ServerSentEvent } from "#util/event-stream.ts";
-import { openStream } from "./socket.ts";
+import { errorIn, openStream } from "./socket.ts";
 
 export type Followed =
   | { readonly kind: "event"; readonly event: RecordedEvent }
@@ -111,6 +111,8 @@ function toFollowed({ event, data }: ServerSentEvent, after: number): Followed |
         ? { kind: "delta", seq, from, text }
         : undefined;
     }
+    case "failed":
+      throw errorIn(parse(data)) ?? unreadable(data);
     case "dropped":
     case "bye": {
       const { reason } = parse(data);

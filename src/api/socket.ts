@@ -162,10 +162,13 @@ function parseAnswer(text: string, socket: string): unknown {
 /** Returns the host's error. Any other reply does not come from a known version of goald. */
 function refusal(text: string, { statusCode }: IncomingMessage, socket: string): GoaldError {
   const body = parseJson(text);
-  const error = isRecord(body) ? body.error : undefined;
-  if (!isRecord(error) || typeof error.message !== "string") return strange(socket, `with HTTP status ${statusCode}`);
-  const hint = typeof error.hint === "string" ? error.hint : "";
-  return new GoaldError(knownCode(error.code), error.message, { hint });
+  return errorIn(isRecord(body) ? body.error : undefined) ?? strange(socket, `with HTTP status ${statusCode}`);
+}
+
+/** Reads an error as a host sends it. */
+export function errorIn(sent: unknown): GoaldError | undefined {
+  if (!isRecord(sent) || typeof sent.message !== "string") return undefined;
+  return new GoaldError(knownCode(sent.code), sent.message, { hint: typeof sent.hint === "string" ? sent.hint : "" });
 }
 
 /** Returns GOALD_INTERNAL for codes of newer daemons that are unknown here. */

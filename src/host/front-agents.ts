@@ -13,12 +13,14 @@ export interface FrontAgentsParts {
   pause(agent: string): void;
 }
 
+type Fail = (error: Error) => void;
+
 /** Longer than a follower needs to find the next host after a death, or to connect again. */
 const ALONE_MS = 30_000;
 
 export class FrontAgents {
   readonly #parts: FrontAgentsParts;
-  readonly #followers = new Map<string, number>();
+  readonly #followers = new Map<string, Set<Fail>>();
   readonly #inFront = new Set<string>();
   readonly #timers = new Map<string, AbortController>();
   readonly #closing = new AbortController();
@@ -39,18 +41,25 @@ export class FrontAgents {
   }
 
   /** As `Control.addFollower`. */
-  addFollower(agent: string, hold: boolean): () => void {
+  addFollower(agent: string, hold: boolean, fail: Fail): () => void {
     this.#timers.get(agent)?.abort();
-    this.#followers.set(agent, (this.#followers.get(agent) ?? 0) + 1);
+    const followers = this.#followers.get(agent) ?? new Set();
+    this.#followers.set(agent, followers);
+    // Not `fail` itself: two followers may share it.
+    const own: Fail = (error) => hold && fail(error);
+    followers.add(own);
     if (hold) this.#parts.goOn(agent);
     return () => {
-      const left = (this.#followers.get(agent) ?? 1) - 1;
-      if (left > 0) this.#followers.set(agent, left);
-      else {
-        this.#followers.delete(agent);
-        if (this.#inFront.has(agent)) this.#waitAlone(agent);
-      }
+      followers.delete(own);
+      if (followers.size > 0) return;
+      this.#followers.delete(agent);
+      if (this.#inFront.has(agent)) this.#waitAlone(agent);
     };
+  }
+
+  /** Ends the terminals that hold the agent: its run has failed, and may be tried again. */
+  failed(agent: string, error: Error): void {
+    if (this.#inFront.has(agent)) for (const fail of this.#followers.get(agent) ?? []) fail(error);
   }
 
   /** Pauses no agent from now on: the host goes down. */

@@ -86,8 +86,8 @@ export class HostControl implements Control {
     return this.#parts.live;
   }
 
-  addFollower(agent: string, hold: boolean): () => void {
-    return this.#parts.supervisor.front.addFollower(agent, hold);
+  addFollower(...given: Parameters<Control["addFollower"]>): () => void {
+    return this.#parts.supervisor.front.addFollower(...given);
   }
 
   /** Pauses an agent in front that nobody follows. One that waits for a person stays as it is, because nothing runs. */

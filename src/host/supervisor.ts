@@ -62,6 +62,7 @@ export class Supervisor {
       },
       onFailed: (id, error) => {
         if (isGoaldError(error, "GOALD_FENCED")) this.#lost.add(id);
+        this.front.failed(id, error);
         parts.onFailed?.(id, error);
       },
       onSent: (agents) => {

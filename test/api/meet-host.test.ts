@@ -138,7 +138,7 @@ describe("finding the host of a home", () => {
     await host.server.stop();
     expect(await findHost(host.home, options)).toBeUndefined();
     daemon.release();
-    using _run = host.hold({ role: "foreground", socket: host.server.socket });
+    using _replay = host.hold({});
     await host.server.start();
     expect(await findHost(host.home, options)).toBeUndefined();
     expect(silences).toHaveLength(1);

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { daemonOf } from "../helpers/daemon.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { startGitServer } from "../helpers/git-server.ts";
 import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
@@ -36,6 +37,7 @@ describe("a clone by the real program", () => {
     await git.asked(2);
     running.kill("SIGKILL");
     expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
+    await daemonOf(goald).kill();
     const place = join(goald.home, "workspace/t/repositories");
     expect(await readdir(place)).toEqual([]);
     expect(await readdir(join(goald.home, ".goald/clones"))).toHaveLength(1);

@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { numberedModel } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
@@ -20,6 +21,7 @@ describe("a download that kill -9 interrupts", () => {
     await site.asked(2);
     running.kill("SIGKILL");
     await running.ended;
+    await daemonOf(goald).kill();
 
     endedWith(0, await goald.ask(["resume", "t", "--json"]));
     const { log, problems } = await lookInto(goald);

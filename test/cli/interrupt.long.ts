@@ -48,7 +48,9 @@ describe.each([
     const { goald } = home;
     const terminal = goald.openTerminal(CONTINUOUS);
     await home.asked(2);
-    expect(readable(terminal)).toMatch(/^T \(t\) works in \S+\/workspace\/t\n\nStep 1/);
+    expect(readable(terminal)).toMatch(
+      /^(?:Started the daemon \(pid \d+\)\.\n)?T \(t\) works in \S+\/workspace\/t\n\nStep 1/,
+    );
     terminal.type("\x03");
     await terminal.see("Finishing this step. Again to stop at once.");
     terminal.type("\x03");
@@ -109,7 +111,7 @@ describe.each([
 });
 
 describe("a terminal that follows a daemon", () => {
-  it.concurrent("leaves the agent to the daemon after kill -9, and ps reports so", async () => {
+  it.concurrent("leaves the agent to the daemon for a while after kill -9, and ps reports so", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     endedWith(0, await goald.ask(["up"]));
@@ -122,21 +124,6 @@ describe("a terminal that follows a daemon", () => {
     home.release();
     await home.logged("turn-finished");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-  });
-
-  it.concurrent("lists the other agents that continue when it ends", async () => {
-    await using home = await makeDaemonHome(ledger(1));
-    const { goald } = home;
-    home.holdFrom(1);
-    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
-    await home.asked(1);
-    const running = goald.start(["run", "--name", "U", "--goal", "g", "--continuous"]);
-    await home.asked(2);
-    running.kill("SIGINT");
-    await running.see("Finishing this step.");
-    running.kill("SIGINT");
-    const { stderr } = endedWith(130, await running.ended);
-    expect(stderr).toBe("1 other agent goes on in the background: goald ps\n");
   });
 
   it.concurrent("repeats its pause if the daemon died before it received it", async () => {

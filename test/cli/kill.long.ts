@@ -1,5 +1,6 @@
 /** Kills a run before and after every commit, and in long chains; kill.test.ts takes one point before a commit and one after. */
 import { describe, expect, it } from "@jest/globals";
+import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
@@ -37,6 +38,7 @@ describe("kill -9 while `prepare` of an own command hangs", () => {
     await waitUntil("`prepare` runs", async () => (await goald.read("begun.txt")) !== undefined);
     running.kill("SIGKILL");
     await running.ended;
+    await daemonOf(goald).kill();
     const before = (await lookInto(goald)).log.map(({ type }) => type);
     expect(before.at(-1)).toBe("command-approved");
     endedWith(0, await goald.run(["resume", "t", "--json"]));

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -294,16 +294,16 @@ describe("the demo", () => {
     });
     const { stdout, stderr } = endedWith(0, await goald.run([]));
     expect(stderr).toBe("");
+    const workspace = /^Foo \(foo\) works in (\S+)$/m.exec(stdout)?.[1] ?? "";
+    const read = (path: string): Promise<string> => readFile(join(workspace, path), "utf8");
     expect(stdout.split("\n")[0]).toContain("is a script");
-    const written = await goald.read("workspace/foo/recommended_strings.txt");
+    const written = await read("recommended_strings.txt");
     expect(written).toContain("1. Solinco Tour Bite");
     // The agent searched, read two pages, compared them with its files, and reported the result.
     expect(written).toContain("https://string-lab.example/tests/polyester-spin");
-    expect(await goald.read("workspace/foo/notes.md")).toContain("Both sources agree on the order.");
-    const [file = ""] = (await readdir(join(goald.home, "workspace/foo/pages"))).filter((name) =>
-      /^five-polyester/.test(name),
-    );
-    const page = await goald.read(`workspace/foo/pages/${file}`);
+    expect(await read("notes.md")).toContain("Both sources agree on the order.");
+    const [file = ""] = (await readdir(join(workspace, "pages"))).filter((name) => /^five-polyester/.test(name));
+    const page = await read(`pages/${file}`);
     expect(page).toContain("| Solinco Tour Bite 1.25 | 10 | 8 | 81 % |");
     expect(page).not.toMatch(/cookies|Log in|tracker/);
     expect(stdout).toContain("4 results from searxng.");
@@ -311,18 +311,20 @@ describe("the demo", () => {
     expect(stdout).toContain("Reply not usable:");
     // The recorded code counted the reviews and drew them; no process of the sandbox was started for it.
     expect(stdout).toMatch(/Result \(ok\): 18 Solinco Tour Bite\n.*17 Babolat RPM Blast\n/);
-    expect(await goald.read("workspace/foo/scores.svg")).toMatch(/^<svg .*>Solinco Tour Bite 18<.*<\/svg>\n$/);
-    expect(existsSync(join(goald.home, ".goald/sandbox"))).toBe(false);
+    expect(await read("scores.svg")).toMatch(/^<svg .*>Solinco Tour Bite 18<.*<\/svg>\n$/);
+    expect(existsSync(join(workspace, "../../.goald/sandbox"))).toBe(false);
     expect(stdout).toMatch(/with \d+ recalls of earlier steps/);
     expect(stdout).toMatch(/\n14 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
     expect(stdout.trimEnd().split("\n").slice(-2).join("\n")).toMatch(
       /OPENAI_API_KEY=.*OPENAI_BASE_URL=.*\n {2}npx goald run$/s,
     );
     expect(stdout).not.toContain("sk-planted");
-    expect(JSON.parse((await goald.ask(["verify", "--json"])).stdout)).toMatchObject({ agents: 1, problems: [] });
-    // The demo plays again in the same home.
-    endedWith(0, await goald.ask(["demo"]));
-    expect(await goald.read("workspace/foo-2/recommended_strings.txt")).toBe(written);
+    // It plays in a home of its own, which stays.
+    expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({ agents: [] });
+    const home = join(workspace, "../..");
+    const verified = await goald.ask(["verify", "--json", "--home", home]);
+    expect(JSON.parse(verified.stdout)).toMatchObject({ agents: 1, problems: [] });
+    await rm(home, { recursive: true });
   });
 
   it.concurrent("starts for plain goald without a terminal", async () => {

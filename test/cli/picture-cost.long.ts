@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
 import {
   MEDIA_KEY,
@@ -74,6 +75,7 @@ describe("pictures that the real program pays for", () => {
       await media.asked(1);
       running.kill("SIGKILL");
       expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
+      await daemonOf(goald).kill();
       endedWith(0, await goald.ask(["resume", "t", "--json"]));
       expect(media.images).toHaveLength(3);
       const { costUsd, lost } = await shown(goald);

@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { numberedModel } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
@@ -19,6 +20,7 @@ describe("a post by the real program", () => {
     await x.asked(1);
     running.kill("SIGKILL");
     expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
+    await daemonOf(goald).kill();
     const ended = endedWith(0, await goald.ask(["resume", "t", "--json"]));
     expect(x.requests).toHaveLength(1);
     expect(x.violations).toEqual([]);

@@ -1,6 +1,7 @@
 import { readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { daemonOf } from "../helpers/daemon.ts";
 import { type Ended, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
 import { type Answer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -199,7 +200,7 @@ describe("a limit of steps", () => {
 });
 
 describe("a second goald in the same home", () => {
-  it.concurrent("is rejected with the process of the first (exit 7), and the first one finishes", async () => {
+  it.concurrent("runs its agent beside the first one, in one daemon; the demo plays in a home of its own", async () => {
     const { promise: hold, resolve: release } = Promise.withResolvers<void>();
     const think = numberedModel(ledger(2));
     await using server = await startOpenAIServer({
@@ -212,20 +213,9 @@ describe("a second goald in the same home", () => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     const first = goald.start([...RUN, "--json"]);
     await first.see('"model-asked"');
-    const [second, resumed, demo] = await Promise.all([
-      goald.run([...RUN, "--json"]),
-      goald.run(["resume", "t", "--json"]),
-      goald.run(["demo"]),
-    ]);
-    for (const refused of [second, resumed]) {
-      endedWith(7, refused);
-      expect(errorOf(refused)).toMatchObject({
-        code: "GOALD_ALREADY_RUNNING",
-        message: expect.stringMatching(/process \d+ \(goald /),
-      });
-    }
-    // The demo does not use this home.
-    expect(endedWith(0, demo).stdout).toContain("the demo has a home of its own");
+    const second = goald.start([...RUN, "--json"]);
+    await second.see('"model-asked"');
+    expect(endedWith(0, await goald.run(["demo"])).stdout).toContain("is a script");
     // Verbs that only look need no lock.
     const looks = await Promise.all(
       [["ps"], ["show", "t"], ["events", "t"], ["show", "t", "--files"], ["verify"]].map((args) => goald.run(args)),
@@ -233,10 +223,10 @@ describe("a second goald in the same home", () => {
     for (const look of looks) endedWith(0, look);
     expect(looks[0]?.stdout).toContain("running");
     release();
-    endedWith(0, await first.ended);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    for (const run of [first, second]) endedWith(0, await run.ended);
+    for (const id of ["t", "t-2"]) expect(await goald.read(`workspace/${id}/ledger.txt`)).toBe(ledgerText(2));
     const agents = JSON.parse((await goald.run(["ps", "--json"])).stdout) as { agents: unknown[] };
-    expect(agents.agents).toHaveLength(1);
+    expect(agents.agents).toHaveLength(2);
   });
 });
 
@@ -260,6 +250,9 @@ describe("a full disk", () => {
         hint: expect.stringContaining("resume"),
       });
       await expectSound(goald);
+      // The next daemon has space.
+      const daemon = daemonOf(goald);
+      if (daemon.isHeld()) await daemon.kill();
       const { log } = await lookInto(goald);
       endedWith(0, await goald.run([...(log.length > 0 ? ["resume", "t"] : RUN), "--json"]));
       expect(await goald.read("workspace/t/ledger.txt")).toBe(whole);
@@ -292,6 +285,7 @@ describe("a damaged store", () => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     endedWith(0, await goald.run(RUN));
+    endedWith(0, await goald.run(["down"]));
     const database = join(goald.home, ".goald", "goald.db");
     await damage(database);
     const before = await readFile(database);
@@ -342,7 +336,8 @@ describe("a reader that closes the pipe early", () => {
     const ended = await running.ended;
     expect(ended.stderr).toContain("exit 0\n");
     expect(ended.stderr).not.toMatch(/^\s+at |EPIPE/m);
-    expect(server.chats).toHaveLength(1);
+    // The write that fails may be that of the next step.
+    expect(server.chats.length).toBeLessThan(3);
     expect((await lookInto(goald)).log.at(-1)).toMatchObject({ type: "agent-paused", code: "person" });
     endedWith(0, await goald.run(["resume", "t"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));

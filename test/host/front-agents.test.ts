@@ -18,13 +18,15 @@ async function inFront(...script: readonly ScriptedReply[]): Promise<{ world: Wo
   await host.control.create({ name: "Foo", role: "r", goals: ["g"], settings });
   return { world, host };
 }
+const follow = ({ control }: Pick<TestHost, "control">, hold = true): (() => void) =>
+  control.addFollower("foo", hold, () => undefined);
 const stateOf = async ({ control }: TestHost): Promise<string> => (await control.agent("foo")).state;
 const typesOf = async (world: World): Promise<readonly string[]> => (await world.events("foo")).map(({ type }) => type);
 
 describe("an agent in front", () => {
   it("pauses half a minute after its last follower has gone, and not before", async () => {
     const { world, host } = await inFront(LATER);
-    const leave = [true, false].map((hold) => host.control.addFollower("foo", hold));
+    const leave = [true, false].map((hold) => follow(host, hold));
     await world.clock.advance(10 * ALONE_MS);
     leave[0]?.();
     await world.clock.advance(10 * ALONE_MS);
@@ -40,9 +42,9 @@ describe("an agent in front", () => {
 
   it("goes on when its terminal connects again in time", async () => {
     const { world, host } = await inFront(LATER);
-    host.control.addFollower("foo", true)();
+    follow(host)();
     await world.clock.advance(ALONE_MS - 1);
-    host.control.addFollower("foo", true);
+    follow(host);
     await world.clock.advance(10 * ALONE_MS);
     expect(await stateOf(host)).toBe("running");
   });
@@ -56,7 +58,7 @@ describe("an agent in front", () => {
 
   it("keeps waiting for a person whom its terminal could not ask, and is not started by the answer", async () => {
     const { world, host } = await inFront(reply("ask_user", { question: "Which?" }), done());
-    host.control.addFollower("foo", true)();
+    follow(host)();
     await host.quiet();
     await world.clock.advance(10 * ALONE_MS);
     expect(await stateOf(host)).toBe("waiting: person");
@@ -67,7 +69,7 @@ describe("an agent in front", () => {
 
   it("goes on with the answer while its terminal follows it", async () => {
     const { host } = await inFront(reply("ask_user", { question: "Which?" }), done());
-    host.control.addFollower("foo", true);
+    follow(host);
     await host.quiet();
     await host.control.say("foo", { from: "ada", text: "The red one" });
     await host.quiet();
@@ -76,14 +78,14 @@ describe("an agent in front", () => {
 
   it("does not pause in the background, nor while its host goes down", async () => {
     const { world, host } = await inFront(LATER, LATER);
-    const leave = host.control.addFollower("foo", true);
+    const leave = follow(host);
     await host.control.resume("foo", {});
     leave();
     await world.clock.advance(2 * ALONE_MS);
     expect(await host.control.agent("foo")).toMatchObject({ background: true, state: "running" });
 
     const other = await inFront(LATER);
-    other.host.control.addFollower("foo", true)();
+    follow(other.host)();
     await other.host.supervisor.drain(0);
     await other.world.clock.advance(2 * ALONE_MS);
     expect(await typesOf(other.world)).not.toContain("agent-paused");
@@ -103,10 +105,10 @@ describe("an agent in front whose host has died", () => {
   it("goes on when its terminal connects to the next host, and nobody resumes it", async () => {
     const { world, next } = await nextHost();
     expect(await stateOf(next)).toBe("interrupted");
-    next.control.addFollower("foo", false);
+    follow(next, false);
     await next.quiet();
     expect(await stateOf(next)).toBe("interrupted");
-    next.control.addFollower("foo", true);
+    follow(next);
     await new Promise((resolve) => setImmediate(resolve));
     await next.quiet();
     expect(await stateOf(next)).toBe("completed");
@@ -116,7 +118,7 @@ describe("an agent in front whose host has died", () => {
   it("stays stopped when a person has stopped it in between", async () => {
     const { next } = await nextHost();
     await next.control.stop("foo", 1_000);
-    next.control.addFollower("foo", true);
+    follow(next);
     await new Promise((resolve) => setImmediate(resolve));
     await next.quiet();
     expect(await stateOf(next)).toBe("stopped");
