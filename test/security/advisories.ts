@@ -187,7 +187,7 @@ export const ADVISORIES: readonly Defence[] = [
         "refuses a write before it is made, names the setting, and admits it once something is deleted",
       ),
       proof("workspace/full-disk.test", "a full disk"),
-      proof("store/group-processes.long", "fails every write of a group on a full disk, keeps earlier ones"),
+      proof("store/processes.long", "fails every write of a group on a full disk, keeps earlier ones"),
     ],
   },
 ];

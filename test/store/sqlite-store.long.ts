@@ -1,24 +1,24 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
+import { type GroupStoreOptions, openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
+import { storeContract } from "../contracts/store.ts";
 import { NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT, finished } from "../helpers/events.ts";
+import { useFolder, useOpened } from "../helpers/folder.ts";
+
+const at = useFolder();
+const keep = useOpened();
+const cache = mkdtempSync(join(tmpdir(), "goald-compile-cache-"));
+afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
 describe("long reads of the embedded store", () => {
-  let folder: string;
-  let path: string;
   let store: Store;
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "goald-reading-"));
-    path = join(folder, "goald.db");
-    store = await openSqliteStore(path);
-  });
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
+    store = keep(await openSqliteStore(at("goald.db")));
   });
   const EVENTS = 30_000;
   async function fillLong(): Promise<void> {
@@ -83,3 +83,12 @@ describe("long reads of the embedded store", () => {
     );
   });
 });
+
+let stores = 0;
+// Each test starts a thread of its own, which compiles for itself.
+process.env.NODE_COMPILE_CACHE = cache;
+
+/** The store for many agents, in the calling thread and in one of its own. */
+const openMany = (options: GroupStoreOptions = {}) => openGroupStore(at(`${++stores}`, "goald.db"), options);
+storeContract("the store for many agents", openMany);
+storeContract("the store for many agents, in its thread", () => openMany({ thread: "always" }));
