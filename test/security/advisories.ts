@@ -172,7 +172,7 @@ export const ADVISORIES: readonly Defence[] = [
     proofs: [
       proof("reply/hostile.test", "50,000 spaces after a fence"),
       proof("reply/hostile.test", "many such fences"),
-      proof("util/chunk-text.test", "keeps the invariants for any text and any options"),
+      proof("util/text.test", "keeps the invariants for any text and any options"),
       proof("services/page/read-page.test", "of %s is read within its time limit"),
     ],
   },

@@ -183,7 +183,7 @@ export const FINDINGS: readonly Defence[] = [
         "commands/browse_website.test",
         "keeps a page that echoes a key without it, and shows it neither to the model nor in the answer",
       ),
-      proof("util/inert-markdown.test", "is written so that a preview fetches nothing: %j"),
+      proof("util/text.test", "is written so that a preview fetches nothing: %j"),
     ],
   },
   {

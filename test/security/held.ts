@@ -84,8 +84,8 @@ export const HELD: readonly Defence[] = [
     id: "terminal output",
     claim: "Control sequences and invisible letters are removed from all that a terminal shows.",
     proofs: [
-      proof("util/clean.test", "removes %s"),
-      proof("util/clean.test", "leaves no control character, and cleaning twice changes nothing more"),
+      proof("util/text.test", "removes %s"),
+      proof("util/text.test", "leaves no control character, and cleaning twice changes nothing more"),
       proof("cli/look.long", "has no effect on a terminal that shows the output of %j either"),
       proof("cli/terminal/show-run.test", "hides nothing of a command that waits for a yes: %s"),
     ],
@@ -106,7 +106,7 @@ export const HELD: readonly Defence[] = [
     proofs: [
       proof("reply/hostile.test", "of %s is refused in words"),
       proof("util/redact.test", "reads megabytes of hostile text in linear time"),
-      proof("util/clean.test", "takes linear time, even for openers without an end"),
+      proof("util/text.test", "takes linear time, even for openers without an end"),
       proof("services/page/read-page.test", "of %s is read within its time limit"),
     ],
   },
