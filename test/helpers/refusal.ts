@@ -10,3 +10,10 @@ export async function refusalOf(call: Promise<unknown> | (() => unknown)): Promi
   }
   throw new Error("Expected an error of goald, got none.");
 }
+
+/** Returns what a promise rejects with, or `no error`. */
+export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => "no error",
+    (error: unknown) => error,
+  );

@@ -57,7 +57,7 @@ export const ADVISORIES: readonly Defence[] = [
   {
     id: "AutoGPT: git token to any host",
     claim: "A git key is sent to its own server only.",
-    proofs: [proof("services/git/clone.test", "is not sent to another server, and no message shows it")],
+    proofs: [proof("services/git-server.test", "is not sent to another server, and no message shows it")],
   },
   {
     id: "AutoGPT: quoted JSON is dispatched",
@@ -88,7 +88,7 @@ export const ADVISORIES: readonly Defence[] = [
     proofs: [
       proof(DOOR, "is resolved once per connection: the checked address is connected to"),
       proof(
-        "services/git/clone.test",
+        "services/git-server.test",
         "is resolved once: git connects to the checked address, even if the name changes",
       ),
     ],
@@ -173,7 +173,7 @@ export const ADVISORIES: readonly Defence[] = [
       proof("reply/hostile.test", "50,000 spaces after a fence"),
       proof("reply/hostile.test", "many such fences"),
       proof("util/text.test", "keeps the invariants for any text and any options"),
-      proof("services/page/read-page.test", "of %s is read within its time limit"),
+      proof("services/read-page.test", "of %s is read within its time limit"),
     ],
   },
   {

@@ -8,8 +8,8 @@ export const HELD: readonly Defence[] = [
     proofs: [
       proof("http/public-door.test", "are not reached by %s"),
       proof("http/public-door.test", "are reached by all of these forms without the guard"),
-      proof("services/git/clone.test", "is never a metadata service, even if allowed"),
-      proof("services/git/clone.test", "is refused if only one of several addresses is private"),
+      proof("services/git-server.test", "is never a metadata service, even if allowed"),
+      proof("services/git-server.test", "is refused if only one of several addresses is private"),
     ],
   },
   {
@@ -21,7 +21,7 @@ export const HELD: readonly Defence[] = [
       proof("http/public-door.test", "end an endless body"),
       proof("http/public-door.test", "is not followed a sixth time"),
       proof(
-        "services/web/polite-web.test",
+        "services/polite-web.test",
         "costs little if hostile: 20,000 programs with 20,000 rules, endless text, long wildcards",
       ),
     ],
@@ -97,7 +97,7 @@ export const HELD: readonly Defence[] = [
       proof("util/redact.test", "finds a secret %s"),
       proof("util/redact.test", "keeps any JSON valid, hides every secret, and needs one pass"),
       proof("util/log.test", "shows no secret in %s"),
-      proof("services/git/clone.test", "is not in the arguments of any process"),
+      proof("services/git-server.test", "is not in the arguments of any process"),
     ],
   },
   {
@@ -107,7 +107,7 @@ export const HELD: readonly Defence[] = [
       proof("reply/hostile.test", "of %s is refused in words"),
       proof("util/redact.test", "reads megabytes of hostile text in linear time"),
       proof("util/text.test", "takes linear time, even for openers without an end"),
-      proof("services/page/read-page.test", "of %s is read within its time limit"),
+      proof("services/read-page.test", "of %s is read within its time limit"),
     ],
   },
 ];

@@ -1,33 +1,31 @@
-/** A clone over TLS, as all of them are but those of these tests: by a certificate for a name that no resolver knows. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CageLevel } from "#cage/cage.ts";
 import { findCage, probeCage } from "#cage/find-cage.ts";
-import { openTunnel } from "#http/tunnel.ts";
-import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
-import { findGit } from "#services/git/find-git.ts";
-import { findLevelsHere } from "../../helpers/cage-levels.ts";
-import { makeRepository } from "../../helpers/git-repository.ts";
-import { type GitServer, startGitServer } from "../../helpers/git-server.ts";
+import { findLevelsHere } from "../helpers/cage-levels.ts";
+import { makeRepository } from "../helpers/git-repository.ts";
+import { type GitServer, startGitServer } from "../helpers/git-server.ts";
+import { useCloning } from "./cloning.ts";
+
+/** A clone over TLS, as all of them are but those of these tests: by a certificate for a name that no resolver knows. */
 
 /** Of the machine, as git is. */
 const OPENSSL = "openssl";
 const NAME = "pinned.test";
+const NOWHERE = "http://127.0.0.1:1";
 const levels = findLevelsHere();
-let root: string;
+const { root, at, clone: cloneFrom } = useCloning();
 let behind: GitServer;
 let server: Server;
 let origin: string;
 
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "goald-tls-"));
   makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
   const openssl = (...args: readonly string[]): void => void execFileSync(OPENSSL, args, { cwd: root, stdio: "pipe" });
   const newKey = ["-newkey", "rsa:2048", "-nodes"] as const;
@@ -53,38 +51,24 @@ afterAll(async () => {
   server.close();
   server.closeAllConnections();
   await behind[Symbol.asyncDispose]();
-  await rm(root, { recursive: true });
 });
-
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "goald-clone-"));
-});
-afterEach(() => rm(folder, { recursive: true }));
 
 interface CloneOptions {
   readonly name?: string;
   readonly atMost?: CageLevel;
 }
-const clone = (environment: RepositoriesParts["environment"], { name = NAME, atMost }: CloneOptions = {}) => {
-  const rules = { isPublic: () => false, isNeverAllowed: () => false, resolve: async () => ["127.0.0.1"] };
+const clone = (environment: NodeJS.ProcessEnv, { name = NAME, atMost }: CloneOptions = {}) => {
   const allow = origin.replace(NAME, name);
-  const git = findGit(process.env.PATH) ?? "";
   const cage = () => (atMost ? probeCage({ atMost }) : findCage());
-  const own = { git, key: null, environment, findCage: cage, openTunnel };
-  const repositories = createRepositories({ ...own, allow, ...rules });
-  return repositories.clone(`${allow}/plain.git`, folder, new AbortController().signal);
+  const resolve = async () => ["127.0.0.1"];
+  return cloneFrom(`${allow}/plain.git`, { environment, allow, resolve, findCage: cage });
 };
 
 describe("a clone over TLS", () => {
   it.each(levels)("connects to the checked address under the requested name, without a proxy (%s)", async (atMost) => {
-    const proxies = {
-      https_proxy: "http://127.0.0.1:1",
-      HTTPS_PROXY: "http://127.0.0.1:1",
-      ALL_PROXY: "http://127.0.0.1:1",
-    };
+    const proxies = Object.fromEntries(["https_proxy", "HTTPS_PROXY", "ALL_PROXY"].map((name) => [name, NOWHERE]));
     await clone({ ...process.env, ...proxies, GIT_SSL_CAINFO: join(root, "ca.pem") }, { atMost });
-    expect(await readFile(join(folder, "README.md"), "utf8")).toBe("# Plain\n");
+    expect(await readFile(at("README.md"), "utf8")).toBe("# Plain\n");
   });
 
   it.each<[title: string, more: Readonly<Record<string, string>>, name: string]>([
@@ -94,10 +78,9 @@ describe("a clone over TLS", () => {
     const environment: NodeJS.ProcessEnv = { ...process.env, ...more };
     if (more.GIT_SSL_CAINFO) environment.GIT_SSL_CAINFO = join(root, more.GIT_SSL_CAINFO);
     const asked = behind.requests.length;
-    await expect(clone(environment, { name })).rejects.toMatchObject({
-      code: "GOALD_GIT",
-      message: expect.stringContaining("could not show that it is the one of that name"),
-    });
+    const words = "could not show that it is the one of that name";
+    const refusal = { code: "GOALD_GIT", message: expect.stringContaining(words) };
+    await expect(clone(environment, { name })).rejects.toMatchObject(refusal);
     expect(behind.requests).toHaveLength(asked);
   });
 });

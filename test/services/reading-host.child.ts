@@ -1,6 +1,7 @@
-/** reading-host.child.ts -- a host that reads the pages named by its arguments, and prints each text and its readers. */
 import { probeCage } from "#cage/find-cage.ts";
 import { createPageReader } from "#services/page/read-page.ts";
+
+/** reading-host.child.ts -- a host that reads the pages named by its arguments, and prints each text and its readers. */
 
 const [atMost, ...pages] = process.argv.slice(2);
 const forDaysMs = 2 ** 31 - 1;

@@ -1,10 +1,11 @@
-/** stubborn-reader.child.ts -- a reader that a page can make do what the page says, as a hole in a parser would. */
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { closeNetwork } from "#cage/close-network.ts";
 import { writeFrame } from "#cage/frames.ts";
 import { type PageJob, readBytes } from "#services/page/read-bytes.ts";
 import { serveJobs } from "#services/page/serve-jobs.ts";
+
+/** stubborn-reader.child.ts -- a reader that a page can make do what the page says, as a hole in a parser would. */
 
 const CHANNEL = 3;
 /** Number of the job. */

@@ -1,6 +1,7 @@
-/** pdf-bombs.ts -- PDFs whose streams inflate to many times their size. Built in pieces, in little memory. */
 import { once } from "node:events";
 import { createDeflate, deflateSync } from "node:zlib";
+
+/** pdf-bombs.ts -- PDFs whose streams inflate to many times their size. Built in pieces, in little memory. */
 
 const MEGABYTE = 1024 * 1024;
 const TEXT = "BT /F1 12 Tf 72 720 Td (The first words.) Tj ET\n";
