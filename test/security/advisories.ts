@@ -19,7 +19,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "No path of a command leaves the agent's folder.",
     proofs: [
       proof("workspace/confinement.test", "reads and changes nothing outside (%s)"),
-      proof("workspace/local-workspace.test", "rejects %j", "contracts/workspace"),
+      proof("workspace/workspace.test", "rejects %j", "contracts/workspace"),
     ],
   },
   {
@@ -186,7 +186,7 @@ export const ADVISORIES: readonly Defence[] = [
         "workspace/quota.test",
         "refuses a write before it is made, names the setting, and admits it once something is deleted",
       ),
-      proof("workspace/full-disk.test", "a full disk"),
+      proof("workspace/quota.test", "a full disk"),
       proof("store/processes.long", "fails every write of a group on a full disk, keeps earlier ones"),
     ],
   },

@@ -100,8 +100,8 @@ export const FINDINGS: readonly Defence[] = [
     claim:
       "No write, download or move makes a folder that git takes for a repository; files that other programs run are asked about.",
     proofs: [
-      proof("workspace/repository-folders.test", "never makes a folder that git answers to as its repository"),
-      proof("workspace/repository-folders.test", "is refused in other forms and spellings: %j"),
+      proof("workspace/place-folder.test", "never makes a folder that git answers to as its repository"),
+      proof("workspace/place-folder.test", "is refused in other forms and spellings: %j"),
       proof("loop/others-run.test", "is asked about before %s %j, with who runs it and when"),
       proof("loop/others-run.test", "is asked about although a person approved the next twenty commands"),
       proof("loop/others-run.test", "is refused where nobody is asked, and the agent goes on: %s %j"),

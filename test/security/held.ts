@@ -35,17 +35,17 @@ export const HELD: readonly Defence[] = [
     id: "paths",
     claim: "No spelling of a path leaves the agent's folder or enters goald's own.",
     proofs: [
-      proof("workspace/local-workspace.test", "rejects %j", "contracts/workspace"),
+      proof("workspace/workspace.test", "rejects %j", "contracts/workspace"),
       proof("workspace/confinement.test", "fails for a resolver that compares prefixes (control)"),
-      proof("workspace/hostile.test", "refuses %s in every operation, and changes nothing outside"),
+      proof("workspace/confinement.test", "refuses %s in every operation, and changes nothing outside"),
     ],
   },
   {
     id: "link races",
     claim: "A folder that is swapped for a link between check and use leads nowhere (Linux).",
     proofs: [
-      proof("workspace/hostile.test", "never leads outside, whatever the timing of the swaps"),
-      proof("workspace/hostile.test", "deceives a resolver that checks the real path only once (control)"),
+      proof("workspace/confinement.test", "never leads outside, whatever the timing of the swaps"),
+      proof("workspace/confinement.test", "deceives a resolver that checks the real path only once (control)"),
     ],
   },
   {
