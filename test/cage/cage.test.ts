@@ -23,6 +23,7 @@ import { waitUntil } from "../helpers/wait-until.ts";
 const levels = findLevelsHere();
 const limited = levels.filter((level) => level !== "off");
 const INSIDE = new URL("./inside.child.ts", import.meta.url);
+const OF_CORE = fileURLToPath(new URL("../../src/core/event.ts", import.meta.url));
 const server = createServer((socket) => socket.destroy());
 let folder: string;
 let secret: string;
@@ -45,19 +46,12 @@ const withoutPermissions = (command: CagedCommand): CagedCommand => ({
   ...command,
   args: command.args.filter((arg) => arg !== "--permission" && !arg.startsWith("--allow-fs-")),
 });
-const insideOf = (): CagedCommand => {
+/** What the caged program reports; it is given a file to read. `sees`: of goald, only what is named. */
+const inside = (file: string, sees?: ProgramSight): CagedCommand => {
   const stdio = ["ignore", "pipe", "pipe"] as const;
-  const command = nodeCommand({ program: INSIDE, memoryMegabytes: 128, cpuSeconds: 30, stdio });
-  return { ...command, args: [...command.args, port(), secret] };
-};
-/** As above, and of goald only what is named. */
-const insideSeeing = (sees: ProgramSight): CagedCommand => {
-  const stdio = ["ignore", "pipe", "pipe"] as const;
-  const command = nodeCommand({ program: INSIDE, memoryMegabytes: 128, cpuSeconds: 30, stdio, sees });
-  return {
-    ...command,
-    args: [...command.args, port(), fileURLToPath(new URL("../../src/core/event.ts", import.meta.url))],
-  };
+  const limits = { memoryMegabytes: 128, cpuSeconds: 30 };
+  const command = nodeCommand({ program: INSIDE, ...limits, stdio, ...(sees && { sees }) });
+  return { ...command, args: [...command.args, port(), file] };
 };
 const shell = (script: string, more: Partial<CagedCommand> = {}): CagedCommand => ({
   command: "/bin/sh",
@@ -96,28 +90,21 @@ describe("the probe", () => {
   });
 
   it("says what is missing, and what to do", async () => {
-    expect(await probeCage({ path: "/nowhere" })).toMatchObject({
-      level: "off",
-      reason: expect.stringContaining("prlimit"),
-    });
+    const found = (path: string) => probeCage({ path });
+    expect(await found("/nowhere")).toMatchObject({ level: "off", reason: expect.stringContaining("prlimit") });
     const broken = join(folder, "bin");
     mkdirSync(broken);
     symlinkSync("/usr/bin/prlimit", join(broken, "prlimit"));
-    expect(await probeCage({ path: broken })).toMatchObject({
+    expect(await found(broken)).toMatchObject({
       level: "degraded",
       reason: "bubblewrap is not installed.",
       advice: expect.stringContaining("apt install bubblewrap"),
     });
-    writeFileSync(
-      join(broken, "bwrap"),
-      "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n",
-      {
-        mode: 0o755,
-      },
-    );
-    expect(await probeCage({ path: broken })).toMatchObject({
+    const refusal = "No permissions to create new namespace";
+    writeFileSync(join(broken, "bwrap"), `#!/bin/sh\necho 'bwrap: ${refusal}' >&2; exit 1\n`, { mode: 0o755 });
+    expect(await found(broken)).toMatchObject({
       level: "degraded",
-      reason: expect.stringContaining("No permissions to create new namespace"),
+      reason: expect.stringContaining(refusal),
       advice: expect.stringContaining("namespaces"),
     });
   });
@@ -126,7 +113,7 @@ describe("the probe", () => {
 if (levels.includes("strict"))
   describe("a strict cage", () => {
     it("shows no file of the machine, no process, no environment and no network", async () => {
-      const seen = await report(await findCage(), withoutPermissions(insideOf()));
+      const seen = await report(await findCage(), withoutPermissions(inside(secret)));
       expect(seen).toEqual({
         // bubblewrap names the working folder.
         environment: ["PWD"],
@@ -151,7 +138,7 @@ if (levels.includes("strict"))
 
 describe("no cage", () => {
   it("lets the same program read, start and connect: the tests of a strict cage can fail", async () => {
-    const seen = await report(await probeCage({ atMost: "off" }), withoutPermissions(insideOf()));
+    const seen = await report(await probeCage({ atMost: "off" }), withoutPermissions(inside(secret)));
     expect(seen).toMatchObject({
       passwd: expect.stringContaining("done"),
       outside: "done: of the home",
@@ -164,7 +151,7 @@ describe("no cage", () => {
 
 describe("a degraded cage", () => {
   it("has no environment, and node refuses files and processes", async () => {
-    const seen = await report(await probeCage({ atMost: "degraded" }), insideOf());
+    const seen = await report(await probeCage({ atMost: "degraded" }), inside(secret));
     expect(seen).toMatchObject({
       environment: [],
       passwd: "ERR_ACCESS_DENIED",
@@ -179,13 +166,10 @@ if (limited.length > 0)
   describe.each(limited)("goald's own files in a %s cage", (atMost) => {
     it("are those that the program needs", async () => {
       const cage = await probeCage({ atMost });
-      const { outside: hidden } = await report(cage, insideSeeing({ sources: ["cage/frames"], packages: ["pino"] }));
-      expect(hidden).toMatch(/^(ENOENT|ERR_ACCESS_DENIED)$/);
-      const { outside: seen } = await report(
-        cage,
-        insideSeeing({ sources: ["core"], packages: ["none-of-this-name"] }),
-      );
-      expect(seen).toMatch(/^done/);
+      const outside = async (sees: ProgramSight) => (await report(cage, inside(OF_CORE, sees))).outside;
+      const hidden = /^(ENOENT|ERR_ACCESS_DENIED)$/;
+      expect(await outside({ sources: ["cage/frames"], packages: ["pino"] })).toMatch(hidden);
+      expect(await outside({ sources: ["core"], packages: ["none-of-this-name"] })).toMatch(/^done/);
     });
   });
 

@@ -5,7 +5,7 @@ import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { startServiceServer } from "../helpers/service-server.ts";
-import { inflatingPdf, manyStreamsPdf, twiceDeflatedPdf } from "../services/page/pdf-bombs.ts";
+import { inflatingPdf, manyStreamsPdf, twiceDeflatedPdf } from "../services/pdf-bombs.ts";
 
 /** A small server: 2 GB of data for each process. */
 const SMALL_SERVER = 'ulimit -d 2000000; exec "$@"';

@@ -1,31 +1,14 @@
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  symlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, lstat, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
+import { readEnvFile, saveToEnvFile } from "#config/env-file.ts";
 import { findHome, type HomeSearch } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
-import { isGoaldError } from "#core/errors.ts";
+import { useFolder } from "../helpers/folder.ts";
+import { refusalOf } from "../helpers/refusal.ts";
 
 const uid = process.getuid?.();
-let folder = "";
-beforeEach(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), "goald-home-")));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
-const at = (...parts: string[]) => join(folder, ...parts);
+const at = useFolder();
 async function makeHome(...parts: string[]): Promise<string> {
   await mkdir(at(...parts, ".goald"), { recursive: true });
   return at(...parts);
@@ -36,27 +19,14 @@ const noQuestion = () => Promise.reject(new Error("no question is expected here"
 async function search(changes: Partial<HomeSearch> = {}): Promise<HomeSearch> {
   await mkdir(at("work"), { recursive: true });
   return {
-    env: {},
-    cwd: at("work"),
-    checkout: undefined,
-    userHome: at("person"),
-    configHome: undefined,
-    isTerminal: false,
-    askTrust: noQuestion,
-    uid,
+    ...{ env: {}, cwd: at("work"), checkout: undefined, userHome: at("person"), configHome: undefined },
+    ...{ isTerminal: false, askTrust: noQuestion, uid },
     ...changes,
   };
 }
+/** A terminal whose person trusts every home. */
+const TRUSTING = { isTerminal: true, askTrust: () => Promise.resolve(true) };
 const trustRecord = () => at("person", ".config", "goald", "trusted.json");
-async function errorOf(promise: Promise<unknown>): Promise<{ code: string; message: string; hint: string }> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!isGoaldError(error)) throw new Error(`expected a GoaldError, got ${String(error)}`);
-  return error;
-}
-
 describe("findHome", () => {
   it("takes --home before GOALD_HOME before the own checkout before a found one before ~/goald", async () => {
     const found = await makeHome("work");
@@ -106,14 +76,14 @@ describe("findHome", () => {
   });
 
   it.each(["", "  ", "a\nb", "a\0b"])("refuses --home %j", async (flag) => {
-    expect((await errorOf(findHome(await search({ flag })))).code).toBe("GOALD_USAGE");
+    expect((await refusalOf(findHome(await search({ flag })))).code).toBe("GOALD_USAGE");
   });
 });
 
 describe("a home found above the current folder", () => {
   it("is refused without a terminal until the person trusts it, with a remedy", async () => {
     const found = await makeHome("work");
-    const error = await errorOf(findHome(await search({ cwd: found })));
+    const error = await refusalOf(findHome(await search({ cwd: found })));
     expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
     expect(error.message).toContain(found);
     expect(error.hint).toContain(`--home ${JSON.stringify(found)}`);
@@ -137,14 +107,14 @@ describe("a home found above the current folder", () => {
     let asked = 0;
     const askTrust = () => Promise.resolve(++asked < 0);
     const given = await search({ isTerminal: true, askTrust });
-    expect((await errorOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
-    expect((await errorOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
+    expect((await refusalOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
+    expect((await refusalOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
     expect(asked).toBe(2);
   });
 
   it("is recorded in XDG_CONFIG_HOME, after the earlier ones", async () => {
     const [first, second] = [await makeHome("first"), await makeHome("second")];
-    const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true), configHome: at("xdg") };
+    const trusting = { ...TRUSTING, configHome: at("xdg") };
     for (const cwd of [first, second]) await findHome(await search({ ...trusting, cwd }));
     const record: unknown = JSON.parse(await readFile(at("xdg", "goald", "trusted.json"), "utf8"));
     expect(record).toEqual({ trusted: [first, second] });
@@ -153,26 +123,24 @@ describe("a home found above the current folder", () => {
 
   it("is recorded beside another one that is trusted at the same time", async () => {
     const [first, second] = [await makeHome("first"), await makeHome("second")];
-    const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true) };
-    await Promise.all([first, second].map(async (cwd) => findHome(await search({ ...trusting, cwd }))));
+    await Promise.all([first, second].map(async (cwd) => findHome(await search({ ...TRUSTING, cwd }))));
     for (const cwd of [first, second]) expect((await findHome(await search({ cwd }))).root).toBe(cwd);
   });
 
   it("ignores an XDG_CONFIG_HOME that is not absolute", async () => {
     await makeHome("work");
-    await findHome(await search({ isTerminal: true, askTrust: () => Promise.resolve(true), configHome: "relative" }));
+    await findHome(await search({ ...TRUSTING, configHome: "relative" }));
     expect((await lstat(trustRecord())).isFile()).toBe(true);
   });
 
   it("is trusted by its real path: a link to it is trusted, and a link to another folder is not", async () => {
     const [first, second] = [await makeHome("first"), await makeHome("second")];
-    const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true) };
-    await findHome(await search({ ...trusting, cwd: first }));
+    await findHome(await search({ ...TRUSTING, cwd: first }));
     await symlink(first, at("link"));
     expect((await findHome(await search({ cwd: at("link") }))).root).toBe(first);
     await rm(at("link"));
     await symlink(second, at("link"));
-    expect((await errorOf(findHome(await search({ cwd: at("link") })))).code).toBe("GOALD_HOME_UNTRUSTED");
+    expect((await refusalOf(findHome(await search({ cwd: at("link") })))).code).toBe("GOALD_HOME_UNTRUSTED");
   });
 
   it.each<[title: string, spoil: (record: string) => Promise<void>]>([
@@ -182,24 +150,21 @@ describe("a home found above the current folder", () => {
     ["that was removed", (record) => rm(record)],
   ])("is not trusted by a record %s", async (_title, spoil) => {
     const found = await makeHome("work");
-    await findHome(await search({ isTerminal: true, askTrust: () => Promise.resolve(true) }));
+    await findHome(await search(TRUSTING));
     expect((await findHome(await search())).root).toBe(found);
     await spoil(trustRecord());
-    expect((await errorOf(findHome(await search()))).code).toBe("GOALD_HOME_UNTRUSTED");
+    expect((await refusalOf(findHome(await search()))).code).toBe("GOALD_HOME_UNTRUSTED");
   });
 
-  it.each(["/proc/nobody", "file"])(
-    "is refused when the person's trust cannot be recorded (%s)",
-    async (configHome) => {
-      await makeHome("work");
-      await writeFile(at("file"), "a file in the way");
-      const askTrust = () => Promise.resolve(true);
-      const given = { isTerminal: true, askTrust, configHome: configHome === "file" ? at("file") : configHome };
-      const error = await errorOf(findHome(await search(given)));
-      expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
-      expect(error.message).toContain("could not be recorded");
-    },
-  );
+  it.each(["/proc/nobody", "file"])("is refused when the person's trust cannot be recorded (%s)", async (place) => {
+    await makeHome("work");
+    await writeFile(at("file"), "a file in the way");
+    const error = await refusalOf(
+      findHome(await search({ ...TRUSTING, configHome: place === "file" ? at(place) : place })),
+    );
+    expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
+    expect(error.message).toContain("could not be recorded");
+  });
 
   it("is not read before it is trusted", async () => {
     const found = await makeHome("work");
@@ -210,7 +175,7 @@ describe("a home found above the current folder", () => {
       await writeFile(bait, "OPENAI_API_KEY=stolen");
       await utimes(bait, long, new Date());
     }
-    await errorOf(findHome(await search({ cwd: found })));
+    await refusalOf(findHome(await search({ cwd: found })));
     for (const bait of baits) expect((await lstat(bait)).atime).toEqual(long);
     // Control: with these times, a single read is visible.
     await readFile(baits[0] ?? "");
@@ -226,12 +191,12 @@ describe("a home found above the current folder", () => {
     expect((await findHome(await search({ cwd }))).chosenBy).toBe("default");
     // The home above the workspace is still one.
     const above = await makeHome("home");
-    expect((await errorOf(findHome(await search({ cwd })))).message).toContain(`${above} holds`);
+    expect((await refusalOf(findHome(await search({ cwd })))).message).toContain(`${above} holds`);
   });
 
   it.each<[title: string, spoil: (folder: string) => Promise<void>]>([
     [".goald is a file", (path) => writeFile(path, "")],
-    [".goald is a link to a folder", (path) => symlink(folder, path)],
+    [".goald is a link to a folder", (path) => symlink(at(), path)],
   ])("is not a home when %s", async (_title, spoil) => {
     await mkdir(at("work"));
     await spoil(at("work", ".goald"));
@@ -243,7 +208,7 @@ describe("a home found above the current folder", () => {
     await makeHome("work", "theirs");
     const given = await search({ cwd: at("work", "theirs"), uid: uid + 1 });
     expect((await findHome(given)).chosenBy).toBe("default");
-    expect((await errorOf(findHome({ ...given, uid }))).code).toBe("GOALD_HOME_UNTRUSTED");
+    expect((await refusalOf(findHome({ ...given, uid }))).code).toBe("GOALD_HOME_UNTRUSTED");
   });
 });
 
@@ -275,46 +240,26 @@ describe("openHome", () => {
     expect((await lstat(at("home", ".goald"))).mode & 0o777).toBe(0o700);
   });
 
-  it.each<[title: string, make: () => Promise<string>, reason: RegExp]>([
-    [
-      "a file is the home",
-      async () => {
-        await writeFile(at("home"), "");
-        return at("home");
-      },
-      /a file is in its place/,
-    ],
-    [
-      "a file is above it",
-      async () => {
-        await writeFile(at("file"), "");
-        return at("file", "home");
-      },
-      /a file is in the way/,
-    ],
+  it.each<[title: string, home: string, make: () => Promise<unknown>, reason: RegExp]>([
+    ["a file is the home", "home", () => writeFile(at("home"), ""), /a file is in its place/],
+    ["a file is above it", "file/home", () => writeFile(at("file"), ""), /a file is in the way/],
     [
       "a file is in place of .goald",
-      async () => {
-        await mkdir(at("home"));
-        await writeFile(at("home", ".goald"), "");
-        return at("home");
-      },
+      "home",
+      () => mkdir(at("home")).then(() => writeFile(at("home", ".goald"), "")),
       /\.goald .* a file is in its place/,
     ],
     [
       ".goald is a link",
-      async () => {
-        await mkdir(at("home"));
-        await mkdir(at("elsewhere"));
-        await symlink(at("elsewhere"), at("home", ".goald"));
-        return at("home");
-      },
+      "home",
+      () => mkdir(at("home")).then(() => symlink(at(), at("home", ".goald"))),
       /it is a link/,
     ],
-    ["no folder can be made there", () => Promise.resolve("/proc/goald-home"), /cannot be used/],
-    ["its name is too long", () => Promise.resolve(at("x".repeat(300))), /its name is too long/],
-  ])("refuses a home when %s, and gives the reason", async (_title, make, reason) => {
-    const error = await errorOf(open(await make()));
+    ["no folder can be made there", "/proc/goald-home", () => Promise.resolve(), /cannot be used/],
+    ["its name is too long", "x".repeat(300), () => Promise.resolve(), /its name is too long/],
+  ])("refuses a home when %s, and gives the reason", async (_title, home, make, reason) => {
+    await make();
+    const error = await refusalOf(open(home.startsWith("/") ? home : at(home)));
     expect(error.code).toBe("GOALD_HOME_UNWRITABLE");
     expect(error.message).toMatch(reason);
     expect(error.hint).toContain("GOALD_HOME");
@@ -324,7 +269,87 @@ describe("openHome", () => {
     if (uid === undefined) return;
     await makeHome("home");
     const home = await findHome(await search({ flag: at("home") }));
-    const error = await errorOf(openHome(home, uid + 1));
+    const error = await refusalOf(openHome(home, uid + 1));
     expect(error.message).toContain(`belongs to the user with id ${uid}`);
+  });
+});
+
+const file = () => at(".env");
+const save = (value: string) => saveToEnvFile(file(), "OPENAI_API_KEY", value);
+const text = () => readFile(file(), "utf8");
+
+describe("saveToEnvFile", () => {
+  const [KEY, TWO, LINES] = [
+    "OPENAI_API_KEY=sk-new\n",
+    "OPENAI_API_KEY=a\nOPENAI_API_KEY=b\n",
+    "OPENAI_API_KEY='a\nb'\n",
+  ];
+  const WITHIN = "A='x\nOPENAI_API_KEY=y\nz'\n";
+  it.each<[title: string, before: string | undefined, after: string]>([
+    ["makes the file", undefined, KEY],
+    ["adds a line", "A=1\n", `A=1\n${KEY}`],
+    ["completes the last line first", "A=1", `A=1\n${KEY}`],
+    ["replaces a placeholder in its place", "# me\nOPENAI_API_KEY=your-key\nA=1 # why\n", `# me\n${KEY}A=1 # why\n`],
+    ["replaces an exported variable", "export OPENAI_API_KEY='old'\n", KEY],
+    ["leaves comments alone", "# OPENAI_API_KEY=x\n", `# OPENAI_API_KEY=x\n${KEY}`],
+    ["adds a third line to two, and the last one wins", TWO, `${TWO}${KEY}`],
+    ["does not touch a value of several lines", WITHIN, `${WITHIN}${KEY}`],
+    ["replaces a value of several lines by adding a line", LINES, `${LINES}${KEY}`],
+  ])("%s", async (_title, before, after) => {
+    if (before !== undefined) await writeFile(file(), before, { mode: 0o644 });
+    await save("sk-new");
+    expect(await text()).toBe(after);
+    expect((await lstat(file())).mode & 0o777).toBe(0o600);
+    expect(await readdir(at())).toEqual([".env"]);
+  });
+
+  it.each(["a#b", "a b", "it's", '"x"', "a`b'c", "$HOME", "a\\nb", "=", "k$&$1"])(
+    "saves %j so that it reads back unchanged",
+    async (value) => {
+      await save(value);
+      expect((await readEnvFile(file())).variables).toEqual({ OPENAI_API_KEY: value });
+    },
+  );
+
+  it("keeps every key when several are saved at the same time", async () => {
+    const names = ["A", "B", "C", "D"];
+    await Promise.all(names.map((name) => saveToEnvFile(file(), name, `of-${name}`)));
+    expect((await readEnvFile(file())).variables).toEqual({ A: "of-A", B: "of-B", C: "of-C", D: "of-D" });
+    expect(await readdir(at())).toEqual([".env"]);
+  });
+
+  it("refuses a value that no line can hold, and keeps the file", async () => {
+    await writeFile(file(), "A=1\n");
+    expect((await refusalOf(save("a\rb"))).code).toBe("GOALD_CONFIG");
+    expect(await text()).toBe("A=1\n");
+  });
+
+  it("follows a link and keeps it", async () => {
+    await writeFile(at("real"), "A=1\n");
+    await symlink("real", file());
+    await save("sk-new");
+    expect((await lstat(file())).isSymbolicLink()).toBe(true);
+    expect(await readFile(at("real"), "utf8")).toContain("sk-new");
+  });
+
+  it("reports why the file cannot be written, without the key", async () => {
+    await mkdir(file());
+    const error = await refusalOf(save("sk-new"));
+    expect(error).toMatchObject({ code: "GOALD_CONFIG", message: expect.stringContaining("it is a folder") });
+    expect(error.message).not.toContain("sk-new");
+    expect((await refusalOf(saveToEnvFile(at("gone", ".env"), "A", "b"))).code).toBe("GOALD_CONFIG");
+  });
+});
+
+describe("readEnvFile", () => {
+  it("reports whether other users can read the file", async () => {
+    await save("sk-new");
+    expect((await readEnvFile(file())).isOpen).toBe(false);
+    await chmod(file(), 0o640);
+    expect((await readEnvFile(file())).isOpen).toBe(true);
+  });
+
+  it("reads a missing file as an empty one", async () => {
+    expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false });
   });
 });

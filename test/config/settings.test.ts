@@ -1,42 +1,43 @@
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import { findSchemaProblems } from "#config/check-settings.ts";
 import { FORMER } from "#config/former-settings.ts";
-import { type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
+import { findSecrets, type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
 import { describeSettings, renderEnvTemplate } from "#config/make-home.ts";
-import { DEFAULT_BASE_URL, findSetting, readDefaults, SETTINGS, type SettingName, valueAt } from "#config/settings.ts";
-import { isGoaldError } from "#core/errors.ts";
+import {
+  DEFAULT_BASE_URL,
+  findSetting,
+  readDefaults,
+  SETTINGS,
+  type SettingName,
+  type Settings,
+  valueAt,
+} from "#config/settings.ts";
+import { useFolder } from "../helpers/folder.ts";
+import { refusalOf } from "../helpers/refusal.ts";
 
-let root = "";
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), "goald-settings-"));
-  await mkdir(join(root, "config"));
-});
-afterEach(() => rm(root, { recursive: true, force: true }));
+const at = useFolder();
+beforeEach(() => mkdir(at("config")));
 
-const home = () => ({ envFile: join(root, ".env"), configFolder: join(root, "config") });
-const jsonFile = () => join(root, "config", "goald.json");
-async function load(sources: {
-  flags?: SettingSources["flags"];
-  env?: Record<string, string>;
-  file?: string;
-  json?: unknown;
-}): Promise<LoadedSettings> {
+const home = () => ({ envFile: at(".env"), configFolder: at("config") });
+const jsonFile = () => at("config", "goald.json");
+interface Sources {
+  readonly flags?: SettingSources["flags"];
+  readonly env?: Record<string, string>;
+  readonly file?: string;
+  readonly json?: unknown;
+}
+async function load(sources: Sources): Promise<LoadedSettings> {
   if (sources.file !== undefined) await writeFile(home().envFile, sources.file, { mode: 0o600 });
   const { json } = sources;
   if (json !== undefined) await writeFile(jsonFile(), typeof json === "string" ? json : JSON.stringify(json));
   return loadSettings({ flags: sources.flags ?? {}, env: sources.env ?? {}, home: home() });
 }
-async function refusal(sources: Parameters<typeof load>[0]): Promise<string> {
-  const error = await load(sources).then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!isGoaldError(error, "GOALD_CONFIG")) throw new Error(`expected GOALD_CONFIG, got ${String(error)}`);
-  return error.message;
+async function refusal(sources: Sources): Promise<string> {
+  const { code, message } = await refusalOf(load(sources));
+  expect(code).toBe("GOALD_CONFIG");
+  return message;
 }
 
 describe("the settings table", () => {
@@ -80,7 +81,7 @@ describe("the source of a setting", () => {
   const json = { models: { temperature: 0.4 } };
   const nothing = { flags: {}, env: {}, file: "", json: {} };
 
-  it.each<[title: string, sources: Parameters<typeof load>[0], value: number | null, layer: string]>([
+  it.each<[title: string, sources: Sources, value: number | null, layer: string]>([
     ["a flag beats everything", { flags, env, file, json }, 0.1, "flag"],
     ["the environment beats .env and goald.json", { ...nothing, env, file, json }, 0.2, "environment"],
     [".env beats goald.json", { ...nothing, file, json }, 0.3, ".env"],
@@ -98,11 +99,8 @@ describe("the source of a setting", () => {
   });
 
   it("is kept with its variable and file", async () => {
-    const loaded = await load({
-      file: "SMART_LLM_MODEL=a\n",
-      json: { models: { fast: "b" } },
-      env: { GOALD_LOG_LEVEL: "warn" },
-    });
+    const env = { GOALD_LOG_LEVEL: "warn" };
+    const loaded = await load({ file: "SMART_LLM_MODEL=a\n", json: { models: { fast: "b" } }, env });
     expect(loaded.originOf("models.smart")).toEqual({ layer: ".env", name: "SMART_LLM_MODEL", file: home().envFile });
     expect(loaded.originOf("models.fast")).toEqual({ layer: "goald.json", name: "models.fast", file: jsonFile() });
     expect(loaded.originOf("log.level")).toEqual({ layer: "environment", name: "GOALD_LOG_LEVEL", file: "" });
@@ -110,11 +108,7 @@ describe("the source of a setting", () => {
   });
 
   it.each<[env: Record<string, string>, name: SettingName, value: unknown]>([
-    [
-      { OPENAI_BASE_URL: "http://a.test/v1", OPENAI_API_BASE_URL: "http://b.test/v1" },
-      "openai.baseUrl",
-      "http://a.test/v1",
-    ],
+    [{ OPENAI_BASE_URL: "http://a.test", OPENAI_API_BASE_URL: "http://b.test" }, "openai.baseUrl", "http://a.test"],
     [{ OPENAI_API_BASE_URL: "http://b.test/v1/" }, "openai.baseUrl", "http://b.test/v1"],
     [{ OPENAI_BASE_URL: " http://[::1]:8080 " }, "openai.baseUrl", "http://[::1]:8080"],
     [{ SMART_LLM: "new", SMART_LLM_MODEL: "old" }, "models.smart", "new"],
@@ -155,22 +149,14 @@ describe("the source of a setting", () => {
 });
 
 describe("a wrong setting", () => {
-  it.each<[title: string, sources: Parameters<typeof load>[0], said: (string | RegExp)[]]>([
+  it.each<[title: string, sources: Sources, said: (string | RegExp)[]]>([
     ["a word for a number", { env: { TEMPERATURE: "hot" } }, ["TEMPERATURE (environment)", "from 0 to 2", '"hot"']],
     ["a number out of range", { file: "TEMPERATURE=3" }, [/TEMPERATURE \(.*\.env\)/, "from 0 to 2", '"3"']],
-    [
-      "hexadecimal",
-      { env: { GOALD_MODELS_REPLY_TOKENS: "0x100" } },
-      ["GOALD_MODELS_REPLY_TOKENS", "from 100 to 1,000,000"],
-    ],
+    ["hexadecimal", { env: { GOALD_MODELS_REPLY_TOKENS: "0x100" } }, ["_REPLY_TOKENS", "from 100 to 1,000,000"]],
     ["a fraction", { env: { GOALD_RECALL_COUNT: "1.5" } }, ["a whole number", '"1.5"']],
     ["a number with a unit", { env: { GOALD_MODELS_TIMEOUT_SECONDS: "30s" } }, ['"30s"']],
     ["infinity", { env: { TEMPERATURE: "Infinity" } }, ['"Infinity"']],
-    [
-      "an unknown choice",
-      { env: { GOALD_AGENTS_APPROVE: "sometimes" } },
-      ["one of always, risky, never", '"sometimes"'],
-    ],
+    ["an unknown choice", { env: { GOALD_AGENTS_APPROVE: "maybe" } }, ["one of always, risky, never", '"maybe"']],
     ["neither yes nor no", { env: { GOALD_WEB_ROBOTS: "maybe" } }, ["true or false"]],
     ["an address without a scheme", { env: { OPENAI_BASE_URL: "localhost:11434" } }, ["OPENAI_BASE_URL", "http"]],
     ["another scheme", { env: { OPENAI_BASE_URL: "file:///etc/passwd" } }, ["OPENAI_BASE_URL"]],
@@ -181,22 +167,14 @@ describe("a wrong setting", () => {
     ["a provider without a web address", { env: { TAVILY_BASE_URL: "ftp://x" } }, ["TAVILY_BASE_URL"]],
     ["an address with a query", { env: { OPENAI_BASE_URL: "https://x.test/v1?key=1" } }, ["query"]],
     ["an impossible port", { env: { OPENAI_BASE_URL: "http://x.test:99999" } }, ["OPENAI_BASE_URL"]],
-    [
-      "a key of an address that is no origin",
-      { env: { GITHUB_API_KEY: "https://gitlab.test/=k" } },
-      ["https://gitlab.com=KEY"],
-    ],
+    ["a key of no origin", { env: { GITHUB_API_KEY: "https://gitlab.test/=k" } }, ["https://gitlab.com=KEY"]],
     ["a flag", { flags: { "agents.approve": "loud" } }, ["agents.approve (command line)", '"loud"']],
     [
       "a text in goald.json",
       { json: { models: { promptTokens: "many" } } },
-      [/models\.promptTokens \(.*goald\.json\)/, '"many"'],
+      [/promptTokens \(.*goald\.json\)/, "many"],
     ],
-    [
-      "null in goald.json where it must be set",
-      { json: { agents: { approve: null } } },
-      [/agents\.approve \(.*goald\.json\)/, "got null"],
-    ],
+    ["null where it must be set", { json: { agents: { approve: null } } }, [/approve \(.*goald\.json\)/, "got null"]],
     ["a list in goald.json", { json: { models: { smart: ["a"] } } }, ["models.smart", '["a"]']],
     ["control characters, which are not shown", { env: { SMART_LLM: "a\u001b[2J b" } }, ["SMART_LLM"]],
   ])("is refused: %s", async (_title, sources, said) => {
@@ -217,10 +195,8 @@ describe("a wrong setting", () => {
   });
 
   it("is reported together with all others", async () => {
-    const message = await refusal({
-      env: { TEMPERATURE: "hot", GOALD_AGENTS_APPROVE: "x" },
-      file: "GOALD_LOG_LEVEL=too loud\n",
-    });
+    const env = { TEMPERATURE: "hot", GOALD_AGENTS_APPROVE: "x" };
+    const message = await refusal({ env, file: "GOALD_LOG_LEVEL=too loud\n" });
     expect(message.split("\n")).toHaveLength(3);
   });
 });
@@ -353,18 +329,54 @@ describe("notes, environment and secrets", () => {
       file: "OPENAI_API_KEY=sk-two\nPINECONE_API_KEY=pc-three\nTW_ACCESS_TOKEN_SECRET=four-44\nGITHUB_PAT=five-55\nSD_WEBUI_AUTH=six:seven",
       json: { openai: { apiKey: "sk-eight" } },
     });
-    expect(secrets.toSorted()).toEqual(
-      [
-        "sk-one",
-        "p%40ssw0rd",
-        "p@ssw0rd",
-        "sk-two",
-        "pc-three",
-        "four-44",
-        "five-55",
-        "six:seven",
-        "sk-eight",
-      ].toSorted(),
-    );
+    const expected = "sk-one p%40ssw0rd p@ssw0rd sk-two pc-three four-44 five-55 six:seven sk-eight".split(" ");
+    expect(secrets.toSorted()).toEqual(expected.toSorted());
   });
+});
+
+describe("the limits of unattended runs", () => {
+  it("have defaults in steps, tokens and dollars", async () => {
+    const { settings } = await loadSettings({ env: {} });
+    expect(settings.limits).toMatchObject({ unattendedSteps: 100, unattendedTokens: 2_000_000, unattendedUsd: 5 });
+  });
+
+  it("can be set, and the budget can be removed", async () => {
+    const env = { GOALD_LIMITS_UNATTENDED_TOKENS: "50000", GOALD_LIMITS_UNATTENDED_USD: "none" };
+    const { settings } = await loadSettings({ env });
+    expect(settings.limits).toMatchObject({ unattendedTokens: 50_000, unattendedUsd: null });
+    const quarter = await loadSettings({ env: { GOALD_LIMITS_UNATTENDED_USD: "0.25" } });
+    expect(quarter.settings.limits.unattendedUsd).toBe(0.25);
+  });
+
+  it.each([
+    ["GOALD_LIMITS_UNATTENDED_TOKENS", "many"],
+    ["GOALD_LIMITS_UNATTENDED_TOKENS", "10"],
+    ["GOALD_LIMITS_UNATTENDED_USD", "-1"],
+    ["GOALD_LIMITS_UNATTENDED_USD", "5 dollars"],
+  ])("are refused by name when the value is invalid: %s=%s", async (name, value) => {
+    expect(await refusal({ env: { [name]: value } })).toContain(name);
+  });
+});
+
+const settings = readDefaults() as Settings;
+
+describe("findSecrets", () => {
+  it.each(["finished", "example", "policy", "true", "123456", "x-1"])(
+    "does not treat %s as a secret, because redacting it would damage ordinary text",
+    (value) => {
+      expect(findSecrets(settings, { DB_PASSWORD: value })).toEqual([]);
+    },
+  );
+  it.each(["sk-planted-0123", "correct horse battery", "hunter2", "12345678"])("treats %s as a secret", (value) => {
+    expect(findSecrets(settings, { DB_PASSWORD: value })).toEqual([value]);
+  });
+});
+
+describe("the error for an invalid base URL", () => {
+  it.each(["ftp://user:hunter2-hunter2@host/v1", "ftp://host/v1?api-key=hunter2-hunter2"])(
+    "hides what may be secret in it: %s",
+    async (url) => {
+      expect(await refusal({ env: { OPENAI_BASE_URL: url } })).not.toContain("hunter2");
+    },
+  );
 });

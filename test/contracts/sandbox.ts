@@ -44,15 +44,21 @@ export interface CellWords {
 }
 
 type Commands = Partial<CellHost>;
+/** The host of a cell that has no files, and whose commands and tasks give nothing. */
+export const NOTHING_HERE: CellHost = {
+  call: async () => ({ value: null, changesFiles: false }),
+  run: async () => ({ value: null }),
+  listFiles: async () => ({ files: [], isComplete: true }),
+  readFile: async () => ({ error: { code: "file-missing", text: "There is no such file." } }),
+  saveFiles: async () => ({ value: null }),
+};
 const ALL_COMMANDS: CellHost = {
+  ...NOTHING_HERE,
   call: async (name, args) =>
     name === "echo"
       ? { value: args.text, changesFiles: false }
       : { error: { code: "refused", text: "It was refused." }, changesFiles: false },
   run: async () => ({ value: 41 }),
-  listFiles: async () => ({ files: [], isComplete: true }),
-  readFile: async () => ({ error: { code: "file-missing", text: "There is no such file." } }),
-  saveFiles: async () => ({ value: null }),
 };
 const parameter = (name: string) => ({ name, isRequired: true });
 const FUNCTIONS = [

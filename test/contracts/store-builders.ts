@@ -22,13 +22,7 @@ export const stamped = (first: number, ...events: readonly NewEvent[]): readonly
   });
 export const said = (text: string): NewEvent => ({ type: "message-received", from: "ada", text });
 export const memoryOf = (seq: number, text = `memory ${seq}`): NewMemory => ({
-  seq,
-  step: 1,
-  namespace: "foo",
-  kind: "step",
-  text,
-  importance: 0.25,
-  trust: "agent",
+  ...{ seq, step: 1, namespace: "foo", kind: "step", text, importance: 0.25, trust: "agent" },
 });
 export const sha256 = (bytes: string | Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -33,43 +33,23 @@ export function curationContract(name: string, make: () => Promise<Store>): void
     });
 
     const curate = (...changes: MemoryChange[]) => store.curate("foo", changes, `call ${++calls}`, later(60));
+    /** The ids of the changes, of which some changed nothing. */
+    const idsOf = async (changes: ReturnType<Store["curate"]>) =>
+      (await changes).map(({ id, isNew }) => (isNew ? id : `known ${id}`));
     const row = async (id: string) => (await store.memory(id.split("/")[0] as string, id)) as MemoryRow;
     const texts = async (namespace = "foo") =>
       (await store.memories(namespace, 0, 99)).filter(isLive).map(({ text }) => text);
 
     it("adds rows without a step while an agent holds the lease, and fences nobody", async () => {
       const lease = await store.claim("foo");
-      expect(await curate(note("one"), chunk("two"))).toEqual([
-        { id: "foo/+1", isNew: true },
-        { id: "foo/+2", isNew: true },
-      ]);
+      expect(await idsOf(curate(note("one"), chunk("two")))).toEqual(["foo/+1", "foo/+2"]);
       const common = { namespace: "foo", seq: 3, step: null, at: later(60), pinned: false, forgotten: null };
       const none = { supersedes: null, supersededBy: null, embedder: null, vector: null };
+      const one = { ...common, ...none, kind: "note", text: "one" };
+      const two = { ...common, ...none, kind: "file_chunk", text: "two" };
       expect(await store.memories("foo", 2, 9)).toEqual([
-        {
-          ...common,
-          ...none,
-          id: "foo/+1",
-          change: 3,
-          kind: "note",
-          text: "one",
-          importance: 1,
-          trust: "person",
-          key: null,
-          source: null,
-        },
-        {
-          ...common,
-          ...none,
-          id: "foo/+2",
-          change: 4,
-          kind: "file_chunk",
-          text: "two",
-          importance: 0.5,
-          trust: "file",
-          key: "a.md two",
-          source: "a.md",
-        },
+        { ...one, id: "foo/+1", change: 3, importance: 1, trust: "person", key: null, source: null },
+        { ...two, id: "foo/+2", change: 4, importance: 0.5, trust: "file", key: "a.md two", source: "a.md" },
       ]);
       await store.commit(lease, 3, { ...NOTHING, events: stamped(4, said("4")), memories: [memoryOf(4)] });
       expect((await store.memories("foo", 4, 9)).map(({ id }) => id)).toEqual(["foo/4"]);
@@ -84,9 +64,8 @@ export function curationContract(name: string, make: () => Promise<Store>): void
     it("returns a row again to readers when it was pinned or unpinned", async () => {
       expect(await curate({ op: "pin", id: "foo/2" })).toEqual([{ id: "foo/2", isNew: true }]);
       expect(await curate({ op: "pin", id: "foo/2" })).toEqual([{ id: "foo/2", isNew: false }]);
-      expect(await store.memories("foo", 2, 9)).toMatchObject([
-        { id: "foo/2", change: 3, pinned: true, text: "memory 2" },
-      ]);
+      const pinned = { id: "foo/2", change: 3, pinned: true, text: "memory 2" };
+      expect(await store.memories("foo", 2, 9)).toMatchObject([pinned]);
       await curate({ op: "unpin", id: "foo/2" });
       expect(await store.memories("foo", 3, 9)).toMatchObject([{ id: "foo/2", change: 4, pinned: false }]);
     });
@@ -115,11 +94,8 @@ export function curationContract(name: string, make: () => Promise<Store>): void
 
     it("adds a keyed row once, and again after its source dropped it", async () => {
       await curate(chunk("one"), chunk("two"));
-      expect(await curate(chunk("one"), chunk("two"), chunk("three"))).toEqual([
-        { id: "foo/+1", isNew: false },
-        { id: "foo/+2", isNew: false },
-        { id: "foo/+3", isNew: true },
-      ]);
+      const again = curate(chunk("one"), chunk("two"), chunk("three"));
+      expect(await idsOf(again)).toEqual(["known foo/+1", "known foo/+2", "foo/+3"]);
       await curate(forget("foo/+1", "source"), chunk("deux", { supersedes: "foo/+2" }));
       expect(await texts()).toEqual(["memory 2", "memory 3", "three", "deux"]);
       await curate(forget("foo/+4", "source"), chunk("one"), chunk("two"));

@@ -5,12 +5,11 @@ import type { Fork, Lease } from "#core/ports/agent.ts";
 import type { ShownRecall } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import { AT, asked, finished } from "../helpers/events.ts";
-import { later, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "./store-builders.ts";
+import { bytesOf, later, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "./store-builders.ts";
 
 const LONG = "a long text";
-const putAside = { ...said(""), text: { blob: sha256(LONG), bytes: LONG.length, head: "a " } } as ReturnType<
-  typeof said
->;
+const text = { blob: sha256(LONG), bytes: LONG.length, head: "a " };
+const putAside = { ...said(""), text } as ReturnType<typeof said>;
 const [end] = stamped(5, said("here it parts"));
 const FORK: Fork = { name: "Foo", head: 4, events: [end as RecordedEvent] };
 
@@ -31,24 +30,12 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       lease = await store.claim("foo");
       await store.deliver("foo", "word", words("hello"), AT);
       const question = { ...asked(1), epoch: 2, recallIds: ["foo/2", "elsewhere/7"], shown: shownIn("foo") };
-      await store.commit(lease, 1, {
-        ...NOTHING,
-        events: stamped(2, question, finished(1)),
-        consumed: ["word"],
-        memories: [memoryOf(2), memoryOf(3)],
-        files: [wrote("a.txt", "one")],
-      });
-      await store.commit(lease, 3, {
-        ...NOTHING,
-        events: stamped(4, putAside),
-        blobs: [new TextEncoder().encode(LONG)],
-      });
-      await store.commit(lease, 4, {
-        ...NOTHING,
-        events: stamped(5, finished(2)),
-        memories: [memoryOf(5)],
-        files: [wrote("a.txt", "two", "c2")],
-      });
+      const memories = [memoryOf(2), memoryOf(3)];
+      const rows = { consumed: ["word"], memories, files: [wrote("a.txt", "one")] };
+      await store.commit(lease, 1, { ...NOTHING, ...rows, events: stamped(2, question, finished(1)) });
+      await store.commit(lease, 3, { ...NOTHING, events: stamped(4, putAside), blobs: [bytesOf(LONG)] });
+      const more = { memories: [memoryOf(5)], files: [wrote("a.txt", "two", "c2")] };
+      await store.commit(lease, 4, { ...NOTHING, ...more, events: stamped(5, finished(2)) });
     });
     afterEach(() => store.close());
 
@@ -57,9 +44,8 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       const startedBy = { agent: "foo", depth: 1, outside };
       await store.create({ ...SPEC, name: "Child", parent: "foo", startedBy }, "key-2", AT);
       await store.fork("child", { name: "Child", head: 1, events: [] }, "fork-2");
-      expect((await store.read("child-2", 0, 1))[0]).toMatchObject({
-        startedBy: { agent: null, depth: 1, outside: [{ from: "web", name: "a.example" }] },
-      });
+      const [first] = await store.read("child-2", 0, 1);
+      expect(first).toMatchObject({ startedBy: { ...startedBy, agent: null } });
       expect(await store.agent("child-2")).toMatchObject({ parent: null, folder: "child-2" });
     });
 
@@ -71,10 +57,8 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       const own = { ...question, recallIds: ["foo-2/2", "elsewhere/7"], shown: shownIn("foo-2") };
       expect(await store.read("foo-2", 0, 10)).toEqual([first, own, ...others, end]);
       const memories = await store.memories("foo-2", 0, 10);
-      expect(memories.map(({ id, text, namespace }) => [id, text, namespace])).toEqual([
-        ["foo-2/2", "memory 2", "foo-2"],
-        ["foo-2/3", "memory 3", "foo-2"],
-      ]);
+      const copied = [2, 3].map((seq) => ({ id: `foo-2/${seq}`, text: `memory ${seq}`, namespace: "foo-2" }));
+      expect(memories).toMatchObject(copied);
       expect(await store.files("foo-2")).toEqual((await store.files("foo")).slice(0, 1));
       expect(await store.inbox("foo-2")).toEqual([]);
       expect(await store.due(later(1_000))).not.toContain("foo-2");
@@ -95,15 +79,11 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       await store.fork("foo", { ...FORK, name: "Bar" }, "fork-1");
       const own = await store.claim("bar");
       expect(own.epoch).toBe(3);
-      await store.commit(own, 5, {
-        ...NOTHING,
-        events: stamped(6, said("on")),
-        memories: [{ ...memoryOf(6), namespace: "bar" }],
-      });
+      const memories = [{ ...memoryOf(6), namespace: "bar" }];
+      await store.commit(own, 5, { ...NOTHING, events: stamped(6, said("on")), memories });
       await store.fork("bar", { name: "Bar", head: 6, events: [] }, "fork-2");
-      expect((await store.read("bar-2", 0, 10)).map(({ type }) => type)).toEqual(
-        (await store.read("bar", 0, 10)).map(({ type }) => type),
-      );
+      const typesOf = async (id: string) => (await store.read(id, 0, 10)).map(({ type }) => type);
+      expect(await typesOf("bar-2")).toEqual(await typesOf("bar"));
       expect(await store.read("bar", 0, 1)).toMatchObject([{ name: "Bar" }]);
       expect((await store.verify()).problems).toEqual([]);
     });

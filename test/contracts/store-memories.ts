@@ -34,15 +34,10 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       const vector = Float32Array.of(0.1, -0, 3.4e38, 1e-45, Number.NaN);
       const view = new Float32Array([9, ...vector, 9]).subarray(1, 6);
       await store.saveVectors("foo", "old@2", [{ id: "foo/3", vector: Float32Array.of(1, 2) }]);
-      await store.saveVectors("foo", "new@5", [
-        { id: "foo/2", vector: view },
-        { id: "foo/3", vector },
-      ]);
+      const both = [view, vector].map((each, at) => ({ id: `foo/${2 + at}`, vector: each }));
+      await store.saveVectors("foo", "new@5", both);
       const rows = await store.memories("foo", 0, 2);
-      expect(rows.map((row) => [row.embedder, [...(row.vector ?? [])]])).toEqual([
-        ["new@5", [...vector]],
-        ["new@5", [...vector]],
-      ]);
+      for (const row of rows) expect([row.embedder, ...(row.vector ?? [])]).toEqual(["new@5", ...vector]);
       expect(Object.is(rows[0]?.vector?.[1], -0)).toBe(true);
     });
 
@@ -51,22 +46,16 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       expect(rows.map(({ id }) => id)).toEqual(["foo/4", "foo/4.1", "foo/4.2"]);
       const vectors = rows.map(({ id }, index) => ({ id, vector: Float32Array.of(index) }));
       await store.saveVectors("foo", "e@1", vectors.slice(1));
-      const kept = (await store.memories("foo", 2, 9)).map(({ text, vector }) => [text, vector?.[0]]);
-      expect(kept).toEqual([
-        ["memory 4", undefined],
-        ["x", 1],
-        ["y", 2],
-      ]);
+      const kept = (await store.memories("foo", 2, 9)).map(({ text, vector }) => `${text}: ${vector?.[0]}`);
+      expect(kept).toEqual(["memory 4: undefined", "x: 1", "y: 2"]);
     });
 
     it.each(["foo/1", "foo/4.3", "foo/99", "foo/4.0", "foo/04", "bar/4", "foo/", "foo", "4", "foo/4 "])(
       "stores no vector at all when one is for %j, which is not a memory of the agent",
       async (id) => {
         const vector = Float32Array.of(1);
-        const saving = store.saveVectors("foo", "e@1", [
-          { id: "foo/2", vector },
-          { id, vector },
-        ]);
+        const vectors = ["foo/2", id].map((each) => ({ id: each, vector }));
+        const saving = store.saveVectors("foo", "e@1", vectors);
         await expect(saving).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
         expect((await store.memories("foo", 0, 1))[0]?.vector).toBeNull();
       },
@@ -89,18 +78,12 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
     });
 
     const factOf = (value: string, factKey = "depot hour"): Commit["staged"][number] => ({
-      kind: "memory",
-      memoryKind: "fact",
-      text: `depot: hour: ${value}`,
-      importance: 0.8,
-      factKey,
+      ...{ kind: "memory", memoryKind: "fact", text: `depot: hour: ${value}`, importance: 0.8, factKey },
     });
-    const note = async (store: Store, seq: number, ...staged: Commit["staged"]) =>
-      store.commit(await store.claim("foo"), seq - 1, {
-        ...NOTHING,
-        events: stamped(seq, { ...finished(2), step: seq }),
-        staged,
-      });
+    async function note(store: Store, seq: number, ...staged: Commit["staged"]): Promise<void> {
+      const events = stamped(seq, { ...finished(2), step: seq });
+      await store.commit(await store.claim("foo"), seq - 1, { ...NOTHING, events, staged });
+    }
 
     it("closes a fact by the next one with its key and trust, and returns it again to readers", async () => {
       expect(await store.newestFact("foo", "depot hour", "agent")).toBeUndefined();
@@ -129,17 +112,11 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       await store.fork("foo", { name: "Long", head: 7, events: stamped(8, said("here")) }, "f2");
       const marks = async (id: string) =>
         (await store.memories(id, 0, 99))
-          .flatMap(({ text, factKey, closed }) => (factKey ? [[text, closed?.by]] : []))
+          .flatMap(({ text, factKey, closed }) => (factKey ? [`${text} by ${closed?.by}`] : []))
           .sort();
-      expect(await marks("short")).toEqual([
-        ["depot: hour: 6", "short/6.1"],
-        ["depot: hour: 7", undefined],
-      ]);
-      expect(await marks("long")).toEqual([
-        ["depot: hour: 6", "long/6.1"],
-        ["depot: hour: 7", "long/7.1"],
-        ["depot: hour: 8", undefined],
-      ]);
+      expect(await marks("short")).toEqual(["depot: hour: 6 by short/6.1", "depot: hour: 7 by undefined"]);
+      const ofLong = ["6 by long/6.1", "7 by long/7.1", "8 by undefined"];
+      expect(await marks("long")).toEqual(ofLong.map((words) => `depot: hour: ${words}`));
       expect((await store.verify()).problems).toEqual([]);
     });
 
@@ -163,10 +140,7 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       const second = await store.memoryVersion("foo");
       await store.curate("foo", [{ op: "pin", id: "foo/2" }], "k", AT);
       const third = await store.memoryVersion("foo");
-      expect([second, third]).toMatchObject([
-        { seq: 5, curation: 0 },
-        { seq: 5, curation: 1 },
-      ]);
+      expect([second, third]).toMatchObject([0, 1].map((curation) => ({ seq: 5, curation })));
       expect(new Set([first, second, third].map(({ sha }) => sha)).size).toBe(3);
       for (const version of [first, second, third]) expect(await store.memoryVersion("foo", version)).toEqual(version);
       await store.curate("shared", [{ op: "add", kind: "note", importance: 1, trust: "person", text: "x" }], "k", AT);
@@ -185,12 +159,8 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
 
     it("rejects a memory of another namespace, or one that supersedes another agent's", async () => {
       const lease = await store.claim("foo");
-      const commit = (change: object) =>
-        store.commit(lease, 4, {
-          ...NOTHING,
-          events: stamped(5, finished(2)),
-          memories: [{ ...memoryOf(5), ...change }],
-        });
+      const five = { ...NOTHING, events: stamped(5, finished(2)) };
+      const commit = (change: object) => store.commit(lease, 4, { ...five, memories: [{ ...memoryOf(5), ...change }] });
       await expect(commit({ namespace: "shared" })).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
       await expect(commit({ supersedes: "bar/2" })).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
       expect(await store.memories("foo", 5, 9)).toEqual([]);

@@ -46,12 +46,8 @@ export function remoteContract(name: string, make: () => Promise<Store>): void {
     });
 
     it("are returned in pages, in the order of ids", async () => {
-      await store.saveRemoteRows(
-        "a",
-        "foo",
-        ["c", "a", "d", "b"].map((id) => row(id)),
-        [],
-      );
+      const rows = ["c", "a", "d", "b"].map((id) => row(id));
+      await store.saveRemoteRows("a", "foo", rows, []);
       const ids = async (after: string) => (await store.remoteRows("a", "foo", after, 3)).map(({ id }) => id);
       expect([await ids(""), await ids("c")]).toEqual([["a", "b", "c"], ["d"]]);
     });

@@ -75,28 +75,17 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
         await expect(read).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
     });
 
+    const answerOf = (text: string) => {
+      const observation = { status: "ok", text: reference(text), source: "agent", artifacts: [] } as const;
+      return { type: "answer", callId: "c1", observation } as never;
+    };
+    const ringWith = (text: string) => ({ kind: "timer", key: "t", at: later(99), message: answerOf(text) }) as const;
     it.each<[what: string, share: (text: string) => Promise<unknown>]>([
       ["file", (text) => commitAsBar(1, { events: stamped(2, finished(1)), files: [wrote("b", text)] })],
       ["event", (text) => commitAsBar(1, { events: stamped(2, putAside(text)) })],
       ["commit", (text) => commitAsBar(1, { blobs: [bytesOf(text)] })],
-      [
-        "waiting message",
-        (text) => {
-          const observation = { status: "ok", text: reference(text), source: "agent", artifacts: [] } as const;
-          return store.deliver("bar", "k", { type: "answer", callId: "c1", observation } as never, AT);
-        },
-      ],
-      [
-        "timer",
-        (text) => {
-          const observation = { status: "ok", text: reference(text), source: "agent", artifacts: [] } as const;
-          const message = { type: "answer", callId: "c1", observation } as never;
-          return commitAsBar(1, {
-            events: stamped(2, said("")),
-            staged: [{ kind: "timer", key: "t", at: later(99), message }],
-          });
-        },
-      ],
+      ["waiting message", (text) => store.deliver("bar", "k", answerOf(text), AT)],
+      ["timer", (text) => commitAsBar(1, { events: stamped(2, said("")), staged: [ringWith(text)] })],
     ])("keeps a blob that another agent's %s names until that agent is removed too", async (_what, share) => {
       await commit(1, { events: stamped(2, putAside("shared")), blobs: [bytesOf("shared")] });
       await commit(2, { events: stamped(3, finished(1)), files: [wrote("a", "shared"), wrote("b", "own")] });
@@ -124,19 +113,16 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
     it("rejects a commit with the removed agent's lease, and writes nothing of it", async () => {
       await store.remove("foo");
       const before = await readEverything(store);
-      const parts: Partial<Commit> = {
-        events: stamped(2, said("late")),
-        staged: [{ kind: "send", to: "bar", key: "k", message: words("late") }],
-      };
-      await expect(commit(1, parts)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      const staged = [{ kind: "send", to: "bar", key: "k", message: words("late") } as const];
+      await expect(commit(1, { events: stamped(2, said("late")), staged })).rejects.toMatchObject({
+        code: "GOALD_NOT_FOUND",
+      });
       expect(await readEverything(store)).toEqual(before);
     });
 
     it("frees the name and the key, and the next agent of that name is independent", async () => {
-      const hello: Partial<Commit> = {
-        events: stamped(2, said("")),
-        staged: [{ kind: "send", to: "bar", key: "c1", message: words("hello") }],
-      };
+      const staged = [{ kind: "send", to: "bar", key: "c1", message: words("hello") } as const];
+      const hello = { events: stamped(2, said("")), staged };
       await commit(1, hello);
       await store.deliver("foo", "k", words("?"), AT);
       await store.remove("foo");

@@ -75,24 +75,20 @@ function generalContract(make: () => Promise<Store>): void {
       await store.create(SPEC, "key-2", AT);
       await store.create({ ...SPEC, name: "foo!", parent: "foo-2" }, "key-3", AT);
       await store.create({ ...SPEC, name: "Größe 7", parent: "foo-3" }, "key-4", AT);
-      expect((await store.agents()).map(({ id, folder, parent }) => [id, folder, parent])).toEqual([
-        ["foo", "foo", null],
-        ["foo-2", "foo-2", null],
-        ["foo-3", "foo-2/agents/foo-3", "foo-2"],
-        ["große-7", "foo-2/agents/foo-3/agents/große-7", "foo-3"],
-      ]);
+      const rows = (await store.agents()).map(({ id, folder, parent }) => `${id} in ${folder} of ${parent}`);
+      expect(rows.slice(0, 2)).toEqual(["foo in foo of null", "foo-2 in foo-2 of null"]);
+      expect(rows[2]).toBe("foo-3 in foo-2/agents/foo-3 of foo-2");
+      expect(rows.slice(3)).toEqual(["große-7 in foo-2/agents/foo-3/agents/große-7 of foo-3"]);
     });
 
     it("uses a requested id, and rejects one that is taken or invalid", async () => {
       const asked = await store.create({ ...SPEC, id: "foo-7" }, "key-2", AT);
       expect(asked).toMatchObject({ id: "foo-7", name: "Foo", folder: "foo-7" });
-      expect(await store.read("foo-7", 0, 1)).toEqual([
-        { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC },
-      ]);
+      const created = { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC };
+      expect(await store.read("foo-7", 0, 1)).toEqual([created]);
+      const conflict = { code: "GOALD_CONFLICT" };
       for (const id of ["foo", "foo-7", "../foo", "Foo 8", ""])
-        await expect(store.create({ ...SPEC, id }, `key of ${id}`, AT)).rejects.toMatchObject({
-          code: "GOALD_CONFLICT",
-        });
+        await expect(store.create({ ...SPEC, id }, `key of ${id}`, AT)).rejects.toMatchObject(conflict);
     });
 
     it.each<[call: string, make: () => Promise<unknown>]>([
@@ -120,17 +116,9 @@ function generalContract(make: () => Promise<Store>): void {
   describe("the log", () => {
     it("is returned in pages, oldest first", async () => {
       await commit(1, { events: stamped(2, ...Array.from({ length: 9 }, (_, index) => said(`${index}`))) });
-      const pages = [];
-      for (let after = 0; ; after += 4) {
-        const page = await store.read("foo", after, 4);
-        pages.push(page.map(({ seq }) => seq));
-        if (page.length < 4) break;
-      }
-      expect(pages).toEqual([
-        [1, 2, 3, 4],
-        [5, 6, 7, 8],
-        [9, 10],
-      ]);
+      const page = async (after: number) => (await store.read("foo", after, 4)).map(({ seq }) => seq);
+      expect([await page(0), await page(4)].flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect(await page(8)).toEqual([9, 10]);
       expect(await store.read("foo", 10, 4)).toEqual([]);
       expect(await store.read("foo", 0, 0)).toEqual([]);
     });
@@ -208,10 +196,8 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.deliver("foo", "k1", words("one"), AT)).toBe(true);
       expect(await store.deliver("foo", "k1", words("other"), AT)).toBe(false);
       expect(await store.deliver("foo", "k0", words("two"), later(1))).toBe(true);
-      expect(await store.inbox("foo")).toEqual([
-        { key: "k1", at: AT, message: words("one") },
-        { key: "k0", at: later(1), message: words("two") },
-      ]);
+      const second = { key: "k0", at: later(1), message: words("two") };
+      expect(await store.inbox("foo")).toEqual([{ key: "k1", at: AT, message: words("one") }, second]);
       await commit(1, { consumed: ["k1"] });
       expect(await store.deliver("foo", "k1", words("late"), AT)).toBe(false);
       expect((await store.inbox("foo")).map(({ key }) => key)).toEqual(["k0"]);
@@ -219,12 +205,7 @@ function generalContract(make: () => Promise<Store>): void {
 
     it("make agents due, longest waiting first, and nobody before the time", async () => {
       await commit(1, { wakeAt: later(30) });
-      for (const [name, wakeAt] of [
-        ["b", later(20)],
-        ["c", null],
-        ["d", later(25)],
-        ["e", null],
-      ] as const) {
+      for (const [name, wakeAt] of Object.entries({ b: later(20), c: null, d: later(25), e: null })) {
         await store.create({ ...SPEC, name }, name, AT);
         await store.commit(await store.claim(name), 1, { ...NOTHING, wakeAt });
       }
@@ -237,12 +218,7 @@ function generalContract(make: () => Promise<Store>): void {
     });
 
     it("deliver a timer once at its time, move it, and drop a cancelled one", async () => {
-      const timer = (key: string, at: string | null): Commit["staged"][number] => ({
-        kind: "timer",
-        key,
-        at,
-        message: words(key),
-      });
+      const timer = (key: string, at: string | null) => ({ kind: "timer", key, at, message: words(key) }) as const;
       const set = (head: number, ...staged: Commit["staged"]) =>
         commit(head, { events: stamped(head + 1, said("")), staged, wakeAt: null });
       await set(1, timer("a", later(10)), timer("b", later(10)), timer("c", later(99)));

@@ -4,8 +4,6 @@ import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
 import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 
-type ReportedChange = readonly [operation: string, path: string, bytes: number, content: string | null];
-
 export function historyContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
   describe(`${name} keeps the workspace contract: history`, () => {
     let under: WorkspaceUnderTest;
@@ -18,13 +16,13 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
     };
     /** Opens the workspace as after a restart, when only the history is known. */
     const openAgain = (): Workspace => under.open((change) => changes.push(change), false, lastVersion);
-    const reportedChanges = (): ReportedChange[] =>
-      changes.map(({ operation, path, bytes, content }) => [
-        operation,
-        path,
-        bytes,
-        content && new TextDecoder().decode(content),
-      ]);
+    /** Each change in words, with its bytes and its content. */
+    const reportedChanges = (): string[] =>
+      changes.map(({ operation, path, bytes, content }) => {
+        const text = content === null ? "nothing" : new TextDecoder().decode(content);
+        return `${operation} ${path} ${bytes}: ${text}`;
+      });
+    const FOUND = "found a.txt 3: abc";
     beforeEach(async () => {
       under = await make();
       changes = [];
@@ -43,8 +41,8 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
     ])("preserves a file before an append according to whether the history %s", async (_title, last, kept) => {
       if (last) known.set("a.txt", { operation: last[0], bytes: last[1], sha256: last[2] && sha256(last[2]) });
       await openAgain().append("./a.txt", "d");
-      const piece: ReportedChange = ["append", "a.txt", 4, "d"];
-      expect(reportedChanges()).toEqual(kept ? [["found", "a.txt", 3, "abc"], piece] : [piece]);
+      const piece = "append a.txt 4: d";
+      expect(reportedChanges()).toEqual(kept ? [FOUND, piece] : [piece]);
       expect(asked).toEqual(["a.txt"]);
     });
 
@@ -53,10 +51,7 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       const workspace = openAgain();
       await workspace.append("b.txt", "new");
       await workspace.append("b.txt", "er");
-      expect(reportedChanges()).toEqual([
-        ["append", "b.txt", 3, "new"],
-        ["append", "b.txt", 5, "er"],
-      ]);
+      expect(reportedChanges()).toEqual(["append b.txt 3: new", "append b.txt 5: er"]);
     });
 
     it.each<[title: string, last: [FileVersion["operation"], number, string | null] | null, kept: boolean]>([
@@ -72,7 +67,7 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       const workspace = openAgain();
       for (const path of ["a.txt", "./a.txt"])
         expect(await workspace.preserve(path)).toEqual({ bytes: 3, sha256: sha256("abc") });
-      expect(reportedChanges()).toEqual(kept ? [["found", "a.txt", 3, "abc"]] : []);
+      expect(reportedChanges()).toEqual(kept ? [FOUND] : []);
     });
 
     it("preserves nothing for a missing file, and every file when there is no history to ask", async () => {
@@ -81,11 +76,7 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       for (let round = 0; round < 2; round += 1)
         expect(await workspace.preserve("a.txt")).toEqual({ bytes: 3, sha256: sha256("abc") });
       await workspace.append("a.txt", "d");
-      expect(reportedChanges()).toEqual([
-        ["found", "a.txt", 3, "abc"],
-        ["found", "a.txt", 3, "abc"],
-        ["append", "a.txt", 4, "d"],
-      ]);
+      expect(reportedChanges()).toEqual([FOUND, FOUND, "append a.txt 4: d"]);
       expect(changes[0]?.sha256).toBe(sha256("abc"));
     });
 
@@ -96,13 +87,8 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       await workspace.preserve("a.txt");
       await workspace.remove("a.txt");
       await workspace.append("a.txt", "three");
-      expect(reportedChanges().map(([operation, , bytes]) => [operation, bytes])).toEqual([
-        ["write", 3],
-        ["append", 6],
-        ["found", 6],
-        ["delete", 0],
-        ["append", 5],
-      ]);
+      const sizes = changes.map(({ operation, bytes }) => `${operation} ${bytes}`);
+      expect(sizes).toEqual(["write 3", "append 6", "found 6", "delete 0", "append 5"]);
     });
 
     it("reports the removal of a missing file only when it is asked to", async () => {
@@ -113,14 +99,10 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       expect(await workspace.remove("./none.txt", { wasThere: true })).toBe(false);
       expect(await workspace.remove("no/./such.txt", { wasThere: true })).toBe(false);
       expect(await workspace.remove("a.txt", { wasThere: true })).toBe(true);
-      expect(reportedChanges()).toEqual([
-        ["delete", "none.txt", 0, null],
-        ["delete", "no/such.txt", 0, null],
-        ["delete", "a.txt", 0, null],
-      ]);
-      await expect(workspace.remove("_goald/x", { wasThere: true })).rejects.toMatchObject({
-        code: "GOALD_PATH_REFUSED",
-      });
+      const deleted = ["none.txt", "no/such.txt", "a.txt"].map((path) => `delete ${path} 0: nothing`);
+      expect(reportedChanges()).toEqual(deleted);
+      const refusal = { code: "GOALD_PATH_REFUSED" };
+      await expect(workspace.remove("_goald/x", { wasThere: true })).rejects.toMatchObject(refusal);
       expect(changes).toHaveLength(3);
     });
   });

@@ -18,6 +18,7 @@ export function placeContract(name: string, make: () => Promise<WorkspaceUnderTe
     });
     afterEach(() => under.close());
 
+    const never = () => Promise.reject(new Error("it was filled"));
     async function fill(folder: string): Promise<string> {
       await mkdir(join(folder, "inner"));
       await writeFile(join(folder, "a.txt"), "abc");
@@ -57,9 +58,6 @@ export function placeContract(name: string, make: () => Promise<WorkspaceUnderTe
     it("is refused where a file or folder exists, before the callback runs", async () => {
       await workspace.write("file", "mine");
       await workspace.write("folder/file", "mine");
-      const never = async () => {
-        throw new Error("it was filled");
-      };
       for (const path of ["file", "folder", "folder/file"])
         await expect(workspace.place(path, never)).rejects.toMatchObject({ code: "GOALD_FILE" });
       expect(await namesIn(workspace)).toEqual(["file", "folder/file"]);
@@ -77,12 +75,8 @@ export function placeContract(name: string, make: () => Promise<WorkspaceUnderTe
     it.each(["../new", "/etc/new", "_goald/new", "CON", "a/../../new", "new\0", ""])(
       "is refused at %j",
       async (path) => {
-        const never = async () => {
-          throw new Error("it was filled");
-        };
-        await expect(workspace.place(path, never)).rejects.toMatchObject({
-          code: expect.stringMatching(/^GOALD_(PATH_REFUSED|FILE)$/),
-        });
+        const refusal = { code: expect.stringMatching(/^GOALD_(PATH_REFUSED|FILE)$/) };
+        await expect(workspace.place(path, never)).rejects.toMatchObject(refusal);
       },
     );
   });

@@ -66,13 +66,9 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         await workspace.write("notes/a/plan.md", "second");
         expect(await textOf(workspace, "notes/a/plan.md")).toBe("second");
         expect(await workspace.stat("notes/a/plan.md")).toMatchObject({ path: "notes/a/plan.md", bytes: 6 });
-        expect(changes[1]).toEqual({
-          path: "notes/a/plan.md",
-          operation: "write",
-          bytes: 6,
-          sha256: sha256("second"),
-          content: new TextEncoder().encode("second"),
-        });
+        const content = new TextEncoder().encode("second");
+        const change = { path: "notes/a/plan.md", operation: "write", bytes: 6, sha256: sha256("second"), content };
+        expect(changes[1]).toEqual(change);
       });
 
       it("are appended to and created when missing, and reported with the added piece", async () => {
@@ -121,9 +117,8 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         expect(await workspace.remove("a.txt")).toBe(false);
         expect(await workspace.remove("no/such/folder.txt")).toBe(false);
         expect(await workspace.stat("a.txt")).toBeUndefined();
-        expect(changes.slice(1)).toEqual([
-          { path: "a.txt", operation: "delete", bytes: 0, sha256: null, content: null },
-        ]);
+        const change = { path: "a.txt", operation: "delete", bytes: 0, sha256: null, content: null };
+        expect(changes.slice(1)).toEqual([change]);
       });
 
       it("are moved with their content, into new folders, and reported at both places", async () => {
@@ -216,14 +211,8 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         "agents/ann/agents/ann-bob/_goald/x",
         "Agents/a/agents/b/agents/c/_goald",
       ];
-      it.each([
-        "_goald/outputs/c1.txt",
-        "_GOALD/x",
-        "./_goald/../_goald/x",
-        "_go\u200dald/x",
-        "_goald",
-        ...ofSubAgents,
-      ])("is closed to commands at %j", async (path) => {
+      const own = ["_goald/outputs/c1.txt", "_GOALD/x", "./_goald/../_goald/x", "_go\u200dald/x", "_goald"];
+      it.each([...own, ...ofSubAgents])("is closed to commands at %j", async (path) => {
         const refusal = { code: "GOALD_PATH_REFUSED" };
         await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
         await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
@@ -252,22 +241,25 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
     });
 
     describe("git's own folder", () => {
-      it.each([
+      const ofGit = [
         ".git/config",
         "repo/.git/hooks/pre-commit",
         "a/b/.GIT/x",
         "repo/.git",
         "git~1/config",
         ".g\u200dit/x",
-        "r/.hg/hgrc",
-      ])("is closed at %j, because git would run what is written there", async (path) => {
-        const refusal = { code: "GOALD_PATH_REFUSED", message: expect.stringContaining("belongs to git") };
-        await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
-        await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
-        await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
-        await expect(under.open(undefined, true).write(path, "x")).rejects.toMatchObject(refusal);
-        expect(changes).toEqual([]);
-      });
+      ];
+      it.each([...ofGit, "r/.hg/hgrc"])(
+        "is closed at %j, because git would run what is written there",
+        async (path) => {
+          const refusal = { code: "GOALD_PATH_REFUSED", message: expect.stringContaining("belongs to git") };
+          await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
+          await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
+          await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
+          await expect(under.open(undefined, true).write(path, "x")).rejects.toMatchObject(refusal);
+          expect(changes).toEqual([]);
+        },
+      );
 
       it("can be read, and names that only resemble it are ordinary files", async () => {
         await workspace.place("repo", async (folder) => {
@@ -321,13 +313,8 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
       it("accepts its own folder's name in front of a path", async () => {
         const own = workspace.folder.slice(workspace.folder.lastIndexOf("/") + 1);
         await workspace.write("a.txt", "here");
-        const names = [
-          `${workspace.folder}/a.txt`,
-          "/workspace/a.txt",
-          `/workspace/${own}/a.txt`,
-          `workspace/${own}/a.txt`,
-        ];
-        for (const path of [...names, `${workspace.folder}/b/../a.txt`, "././a.txt"])
+        const names = ["/workspace/a.txt", `/workspace/${own}/a.txt`, `workspace/${own}/a.txt`];
+        for (const path of [...names, `${workspace.folder}/a.txt`, `${workspace.folder}/b/../a.txt`, "././a.txt"])
           expect(await textOf(workspace, path)).toBe("here");
         expect(await namesIn(workspace, workspace.folder)).toEqual(["a.txt"]);
         for (const path of [`${workspace.folder}/../a.txt`, `${workspace.folder}-evil/a.txt`, "/workspace/../a.txt"])

@@ -4,7 +4,10 @@
  * Counts calls, and fails on demand.
  */
 import type { MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
+import type { Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
+import { type LongTermMemoryParts, openLongTermMemory } from "#memory/recall/long-term-memory.ts";
+import { openHashEmbedder } from "./hash-embedder.ts";
 
 export interface MemoryRows extends Pick<Store, "memories" | "memory" | "saveVectors"> {
   /** Adds one row; seq and step go up by one unless given. */
@@ -98,3 +101,31 @@ export function memoryRows(): MemoryRows {
     },
   };
 }
+
+export const LIVE = new AbortController().signal;
+
+/** Asks for ten rows of foo. */
+export const recallQuery = (texts: readonly string[], change: Partial<RecallQuery> = {}): RecallQuery => ({
+  ...{ agent: "foo", texts, count: 10, excludeSteps: new Set() },
+  ...change,
+});
+
+interface RecallParts extends Partial<Omit<LongTermMemoryParts, "store">> {
+  readonly store?: MemoryRows;
+}
+
+/** Opens the memory of these rows. What it reports is in `reports`. */
+export function openRecall({ store = memoryRows(), embedder = openHashEmbedder(), ...parts }: RecallParts = {}) {
+  const reports: string[] = [];
+  const memory = openLongTermMemory({ report: (problem) => reports.push(problem), ...parts, store, embedder });
+  const recall = (texts: readonly string[], change: Partial<RecallQuery> = {}): Promise<readonly Recall[]> =>
+    memory.recall(recallQuery(texts, change), LIVE);
+  return { store, memory, reports, recall };
+}
+
+/** The ids of all rows that a prompt shows of these recalls. */
+export const shownIds = (recalls: readonly Recall[]): readonly string[] =>
+  recalls.flatMap(({ id, around, series }) => {
+    const others = [...(around?.before ?? []), ...(around?.after ?? []), ...(series?.rows ?? [])];
+    return [id, ...others.map((row) => row.id)];
+  });

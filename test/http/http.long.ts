@@ -1,39 +1,29 @@
 import { execFile } from "node:child_process";
-import type { RequestListener } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterEach, describe, expect, it } from "@jest/globals";
-import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
+import { expect, it } from "@jest/globals";
+import { useOpened } from "../helpers/folder.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
 
-const servers: Loopback[] = [];
-async function serve(listener: RequestListener): Promise<string> {
-  const listening = await listenOnLoopback(listener);
-  servers.push(listening);
-  return listening.origin;
-}
-afterEach(() => {
-  for (const { close } of servers.splice(0)) void close();
-});
+const keep = useOpened();
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-describe("time", () => {
-  it("to the first byte may exceed the limit of Node's fetch, and an idle connection keeps no process alive", async () => {
-    const origin = await serve(async (_request, response) => {
+it("time to the first byte may exceed the limit of Node's fetch, and an idle connection keeps no process alive", async () => {
+  const { origin } = keep(
+    await listenOnLoopback(async (_request, response) => {
       await sleep(2_500);
       response.end("at last");
-    });
-    // Node's limit is five minutes; here it is lowered to one second for everything but the door.
-    const script = `
-      void globalThis.Response;
-      const key = Symbol.for("undici.globalDispatcher.1");
-      globalThis[key] = new globalThis[key].constructor({ headersTimeout: 500 });
-      const { createHttp } = await import("#http/http.ts");
-      const read = (send) => send("${origin}").then((response) => response.text()).catch((error) => error.cause.code);
-      console.log(JSON.stringify(await Promise.all([read(createHttp().to("${origin}")), read(fetch)])));
-    `;
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
-      cwd: import.meta.dirname,
-    });
-    expect(JSON.parse(stdout)).toEqual(["at last", "UND_ERR_HEADERS_TIMEOUT"]);
-  });
+    }),
+  );
+  // Node's limit is five minutes; here it is lowered to one second for everything but the door.
+  const script = `
+    void globalThis.Response;
+    const key = Symbol.for("undici.globalDispatcher.1");
+    globalThis[key] = new globalThis[key].constructor({ headersTimeout: 500 });
+    const { createHttp } = await import("#http/http.ts");
+    const read = (send) => send("${origin}").then((response) => response.text()).catch((error) => error.cause.code);
+    console.log(JSON.stringify(await Promise.all([read(createHttp().to("${origin}")), read(fetch)])));
+  `;
+  const args = ["--input-type=module", "-e", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname });
+  expect(JSON.parse(stdout)).toEqual(["at last", "UND_ERR_HEADERS_TIMEOUT"]);
 });

@@ -1,36 +1,36 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, statSync } from "node:fs";
 import type { RequestListener } from "node:http";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { dirname } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
-import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
+import { openTunnel, type TunnelTarget } from "#http/tunnel.ts";
+import { useOpened } from "../helpers/folder.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
+import { failureOf } from "../helpers/refusal.ts";
 
-const servers: Loopback[] = [];
-async function serve(listener: RequestListener): Promise<string> {
-  const listening = await listenOnLoopback(listener);
-  servers.push(listening);
-  return listening.origin;
+const keep = useOpened();
+const listen = async (listener: RequestListener) => keep(await listenOnLoopback(listener));
+const serve = async (listener: RequestListener): Promise<string> => (await listen(listener)).origin;
+async function runScript(script: string, env = process.env): Promise<string> {
+  const args = ["--input-type=module", "-e", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, env });
+  return stdout;
 }
-afterEach(() => {
-  for (const { close } of servers.splice(0)) void close();
-});
-
-const refusal = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => "no error",
-    (error: unknown) => error,
-  );
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("Http.to", () => {
   it("sends method, headers and body to its origin and returns the response", async () => {
     const origin = await serve(async (request, response) => {
       const body = Buffer.concat(await Array.fromAsync<Buffer>(request)).toString();
-      response
-        .writeHead(201, { "x-seen": `${request.method} ${request.url} ${request.headers["x-own"]}` })
-        .end(`got ${body}`);
+      const seen = `${request.method} ${request.url} ${request.headers["x-own"]}`;
+      response.writeHead(201, { "x-seen": seen }).end(`got ${body}`);
     });
     const fetch = createHttp().to(`${origin}/v1`);
     const response = await fetch(`${origin}/v1/x?y=1`, { method: "POST", headers: { "x-own": "z" }, body: "żółw" });
@@ -59,7 +59,7 @@ describe("Http.to", () => {
       asked += 1;
       response.end();
     });
-    const error = await refusal(createHttp().to(origin)(elsewhere(origin)));
+    const error = await failureOf(createHttp().to(origin)(elsewhere(origin)));
     expect(isGoaldError(error, "GOALD_HTTP_REFUSED")).toBe(true);
     expect(String(error)).toContain(origin);
     expect(asked).toBe(0);
@@ -84,7 +84,7 @@ describe("redirects", () => {
       response.writeHead(status, { location: `${thief}/v1/chat?token=secret` }).end();
     });
     const init = { method: "POST", headers: { "x-api-key": "planted" }, body: "{}" };
-    const error = await refusal(createHttp().to(origin)(`${origin}/v1/chat`, init));
+    const error = await failureOf(createHttp().to(origin)(`${origin}/v1/chat`, init));
     expect(isGoaldError(error, "GOALD_HTTP_REFUSED")).toBe(true);
     expect(String(error)).toContain(`${origin}/v1/chat redirects to ${thief}/v1/chat;`);
     expect(String(error)).not.toContain("secret");
@@ -99,8 +99,8 @@ describe("redirects", () => {
       response.writeHead(308, { location: request.url === "/same" ? "/other" : "http://:::" }).end();
     });
     const fetch = createHttp().to(origin);
-    expect(String(await refusal(fetch(`${origin}/same`)))).toContain(`redirects to ${origin}/other;`);
-    expect(String(await refusal(fetch(`${origin}/odd`)))).toContain("an address that cannot be read");
+    expect(String(await failureOf(fetch(`${origin}/same`)))).toContain(`redirects to ${origin}/other;`);
+    expect(String(await failureOf(fetch(`${origin}/odd`)))).toContain("an address that cannot be read");
   });
 });
 
@@ -115,7 +115,7 @@ describe("the size limit of a response", () => {
     const reading = (async () => {
       for await (const piece of response.body ?? []) read += piece.byteLength;
     })();
-    expect(isGoaldError(await refusal(reading), "GOALD_HTTP_TOO_LARGE")).toBe(true);
+    expect(isGoaldError(await failureOf(reading), "GOALD_HTTP_TOO_LARGE")).toBe(true);
     expect(read).toBeLessThanOrEqual(8 * 1024 * 1024);
 
     const plain = await (await fetch(origin)).arrayBuffer(); // the check can fail: plain fetch unpacks it all
@@ -126,7 +126,7 @@ describe("the size limit of a response", () => {
     const origin = await serve((request, response) => response.end("x".repeat(Number(request.url?.slice(1)))));
     const fetch = createHttp({ maxBytes: 1000 }).to(origin);
     expect(await (await fetch(`${origin}/1000`)).text()).toHaveLength(1000);
-    expect(await refusal((await fetch(`${origin}/1001`)).text())).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
+    expect(await failureOf((await fetch(`${origin}/1001`)).text())).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
   });
 
   it("removes the length and encoding headers of a compressed response", async () => {
@@ -146,7 +146,7 @@ describe("time", () => {
 
   it("ends a request without response headers", async () => {
     const origin = await serve(() => undefined);
-    const error = await refusal(createHttp({ firstByteTimeoutMs: 60 }).to(origin)(origin));
+    const error = await failureOf(createHttp({ firstByteTimeoutMs: 60 }).to(origin)(origin));
     expect(error).toEqual(timeout);
     expect(String(error)).toContain(`No answer from ${origin} for 60 ms.`);
   });
@@ -154,7 +154,7 @@ describe("time", () => {
   it("ends a silent body", async () => {
     const origin = await serve((_request, response) => response.write("half"));
     const response = await createHttp().to(origin, { idleTimeoutMs: 60 })(origin);
-    expect(await refusal(response.text())).toEqual(timeout);
+    expect(await failureOf(response.text())).toEqual(timeout);
   });
 
   it("allows a slow body until its total timeout", async () => {
@@ -168,7 +168,7 @@ describe("time", () => {
     const http = createHttp({ idleTimeoutMs: 5_000 });
     expect(await (await http.to(origin)(origin)).text()).toBe("x".repeat(12));
     const hurried = http.to(origin, { totalTimeoutMs: 150 })(origin);
-    expect(await refusal(hurried.then((response) => response.text()))).toEqual(timeout);
+    expect(await failureOf(hurried.then((response) => response.text()))).toEqual(timeout);
   });
 
   it("does not count while nobody reads", async () => {
@@ -191,18 +191,15 @@ describe("time", () => {
       const open = await read(createHttp({}, { allow: ["${origin}"] }).public());
       console.log(JSON.stringify([open, globalThis[key] === before, await read(createHttp().to("${origin}"))]));
     `;
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
-      cwd: import.meta.dirname,
-    });
-    expect(JSON.parse(stdout)).toEqual(["yes", true, "yes"]);
+    expect(JSON.parse(await runScript(script))).toEqual(["yes", true, "yes"]);
   });
 });
 
 describe("a proxy of the environment", () => {
   it("is not used by public(), which could not check the connected address", async () => {
     let asked = 0;
-    const proxy = await serve((_request, response) => response.end());
-    servers.at(-1)?.server.on("connect", (_request, socket) => {
+    const { origin: proxy, server: listening } = await listen((_request, response) => response.end());
+    listening.on("connect", (_request, socket) => {
       asked += 1;
       socket.end("HTTP/1.1 502 No\r\n\r\n");
     });
@@ -214,10 +211,7 @@ describe("a proxy of the environment", () => {
       await fetch("${origin}").catch(() => console.log("proxy"));
     `;
     const env = { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
-      cwd: import.meta.dirname,
-      env,
-    });
+    const stdout = await runScript(script, env);
     // Node's own fetch would use it: the proxy is there.
     expect([stdout.trim().split("\n"), asked]).toEqual([["site", "proxy"], 1]);
   });
@@ -232,7 +226,7 @@ describe("an abort", () => {
       asked += 1;
     });
     const fetch = createHttp().to(origin);
-    expect(await refusal(fetch(origin, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(await failureOf(fetch(origin, { signal: AbortSignal.abort(reason) }))).toBe(reason);
     expect(asked).toBe(0);
   });
 
@@ -252,7 +246,7 @@ describe("an abort", () => {
       setTimeout(() => controller.abort(reason), 20);
       return response.text();
     });
-    expect(await refusal(whole)).toBe(reason);
+    expect(await failureOf(whole)).toBe(reason);
     await closed.promise;
   });
 
@@ -266,4 +260,77 @@ describe("an abort", () => {
     await response.body?.cancel();
     await closed.promise;
   });
+});
+
+let server: Server;
+let connections = 0;
+let exceeded = 0;
+beforeAll(async () => {
+  server = createServer((socket: Socket) => {
+    connections++;
+    socket.on("error", () => undefined);
+    socket.end(Buffer.alloc(1_000, "x"));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterAll(() => void server.close());
+
+const portOf = (): number => (server.address() as AddressInfo).port;
+const open = (more: Partial<TunnelTarget> = {}) => {
+  const target = { host: "judged.test", port: portOf(), addresses: ["127.0.0.1"], maxBytes: 10_000 };
+  return openTunnel({ ...target, onExceeded: () => void exceeded++, ...more });
+};
+const portBytes = (port: number): Uint8Array => Uint8Array.of(port >> 8, port & 0xff);
+const request = (type: number, host: Uint8Array, port = portOf()): Uint8Array =>
+  Buffer.concat([Uint8Array.of(5, 1, 0, 5, 1, 0, type), host, portBytes(port)]);
+const named = (name: string): Uint8Array => Buffer.concat([Uint8Array.of(name.length), Buffer.from(name)]);
+
+/** Sends the bytes in pieces of one, and returns all that came back. */
+async function talk(path: string, bytes: Uint8Array): Promise<Buffer> {
+  const socket = connect(path);
+  for (const byte of bytes) socket.write(Uint8Array.of(byte));
+  return await buffer(socket);
+}
+const [GREETED, CONNECTED] = ["0500", "05000001000000000000"];
+
+it("a tunnel leads to the judged address under the judged name, also when bytes come one by one", async () => {
+  await using tunnel = await open({ addresses: ["127.0.0.2", "127.0.0.1"] });
+  expect(statSync(dirname(tunnel.path)).mode & 0o777).toBe(0o700);
+  const answer = await talk(tunnel.path, request(3, named("judged.test")));
+  const greeting = Buffer.from(GREETED + CONNECTED, "hex").toString("latin1");
+  expect(answer.toString("latin1")).toBe(`${greeting}${"x".repeat(1_000)}`);
+  expect(tunnel.connections).toBe(1);
+});
+
+it.each<[title: string, make: () => Uint8Array, answer: string]>([
+  ["another name", () => request(3, named("other.test")), "05000502"],
+  ["another port", () => request(3, named("judged.test"), 1), "05000502"],
+  ["an address", () => request(1, Uint8Array.of(127, 0, 0, 1)), "05000502"],
+  ["an IPv6 address", () => request(4, new Uint8Array(16)), "05000502"],
+  ["another command", () => request(3, named("judged.test")).with(4, 2), "05000502"],
+  ["a method with a password", () => Uint8Array.of(5, 1, 2), "05ff"],
+  ["another version", () => Uint8Array.of(4, 1, 0, 80, 127, 0, 0, 1, 0), "05ff"],
+  ["an unknown kind of host", () => request(9, Uint8Array.of(1)), "0500"],
+])("a tunnel refuses %s", async (_title, make, answer) => {
+  const before = connections;
+  await using tunnel = await open();
+  const bytes = make();
+  expect((await talk(tunnel.path, bytes)).toString("hex")).toMatch(new RegExp(`^${answer}`));
+  expect(connections).toBe(before);
+});
+
+it("a tunnel to an address takes its other forms", async () => {
+  await using tunnel = await open({ host: "[::ffff:7f00:1]" });
+  const answer = await talk(tunnel.path, request(1, Uint8Array.of(127, 0, 0, 1)));
+  expect(answer.toString("hex")).toMatch(new RegExp(`^${GREETED}${CONNECTED}`));
+});
+
+it("a tunnel cuts a server that sends too much, counts all connections, and leaves nothing", async () => {
+  const tunnel = await open({ maxBytes: 1_500 });
+  for (let at = 0; at < 2; at++) await talk(tunnel.path, request(3, named("judged.test")));
+  expect(exceeded).toBe(1);
+  const folder = dirname(tunnel.path);
+  await tunnel[Symbol.asyncDispose]();
+  expect(existsSync(folder)).toBe(false);
 });

@@ -5,8 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import { Agent, fetch as unguarded } from "undici";
 import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
+import { isNeverAllowed, isPrivateName, isPublicAddress } from "#http/public-address.ts";
 import type { PublicOptions } from "#http/public-door.ts";
 import { type DualStack, listenOnBoth, resolver } from "../helpers/dual-stack.ts";
+import { failureOf } from "../helpers/refusal.ts";
 
 const CASES = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.meta.url), "utf8")) as {
   readonly ok: readonly string[];
@@ -17,10 +19,9 @@ const CASES = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.m
 /** `http://name/ (what it resolves to)`: the address alone. */
 const LOCAL = CASES.local_must_be_refused.map((text) => text.replace(/ \(.*\)$/, ""));
 const LOOPBACK = [["127.0.0.1"]];
+const OF_LOOPBACK = ["localhost", "localhost.", "localtest.me", "a.test.example", "b.test.example"];
 const NAMES: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  ...Object.fromEntries(
-    ["localhost", "localhost.", "localtest.me", "a.test.example", "b.test.example"].map((n) => [n, LOOPBACK]),
-  ),
+  ...Object.fromEntries(OF_LOOPBACK.map((name) => [name, LOOPBACK])),
   "six.example": [["::1"]],
   "mapped.example": [["::ffff:127.0.0.1"]],
   "nat64.example": [["64:ff9b::7f00:1"]],
@@ -29,12 +30,6 @@ const NAMES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "metadata.example": [["169.254.169.254"]],
   "empty.example": [[]],
 };
-
-const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => "no error",
-    (error: unknown) => error,
-  );
 
 /** What the site answers in this test. */
 let answer: RequestListener;
@@ -68,33 +63,13 @@ async function expectRefused(promise: Promise<unknown>): Promise<string> {
 
 /** Every way to write this machine that has been tried, under the site's own port. */
 const FORMS = [
-  ...[
-    "http://127.0.0.1",
-    "http://127.1",
-    "http://2130706433",
-    "http://0x7f000001",
-    "http://0x7f.1",
-    "http://0177.0.0.1",
-  ],
-  ...["http://017700000001", "http://0", "http://0.0.0.0", "http://0000", "http://127.0.0.1.", "http://①②⑦.⓪.⓪.①"],
-  ...["http://127。0。0。1", "http://[::1]", "http://[::]", "http://[0:0:0:0:0:0:0:1]", "http://[::ffff:127.0.0.1]"],
-  ...[
-    "http://[::ffff:7f00:1]",
-    "http://[::ffff:0:0]",
-    "http://localhost",
-    "http://LOCALHOST",
-    "http://localhost.",
-    "http://ⓛocalhost",
-  ],
-  ...["http://localtest.me", "http://six.example", "http://mapped.example", "http://zero.example", "HTTP://127.0.0.1"],
-  ...[
-    "https://127.0.0.1",
-    "https://localtest.me",
-    "http:\\\\127.0.0.1",
-    "http:127.0.0.1",
-    "http:/127.0.0.1",
-    "http:///127.0.0.1",
-  ],
+  ...["http://127.0.0.1", "http://127.1", "http://2130706433", "http://0x7f000001", "http://0x7f.1"],
+  ...["http://0177.0.0.1", "http://017700000001", "http://0", "http://0.0.0.0", "http://0000", "http://127.0.0.1."],
+  ...["http://①②⑦.⓪.⓪.①", "http://127。0。0。1", "http://[::1]", "http://[::]", "http://[0:0:0:0:0:0:0:1]"],
+  ...["http://[::ffff:127.0.0.1]", "http://[::ffff:7f00:1]", "http://[::ffff:0:0]", "http://localhost"],
+  ...["http://LOCALHOST", "http://localhost.", "http://ⓛocalhost", "http://localtest.me", "http://six.example"],
+  ...["http://mapped.example", "http://zero.example", "HTTP://127.0.0.1", "https://127.0.0.1"],
+  ...["https://localtest.me", "http:\\\\127.0.0.1", "http:127.0.0.1", "http:/127.0.0.1", "http:///127.0.0.1"],
 ];
 
 describe("this machine and its networks (CVE-2025-0454, CVE-2025-22603, CVE-2026-56663)", () => {
@@ -105,14 +80,8 @@ describe("this machine and its networks (CVE-2025-0454, CVE-2025-22603, CVE-2026
     expect(site.connections).toBe(before);
   });
 
-  it.each([
-    "mixed.example",
-    "nat64.example",
-    "mapped.example",
-    "metadata.example",
-    "metadata.google.internal",
-    "printer",
-  ])("are not reached by the name %s", async (name) => {
+  const LOCAL_NAMES = ["mixed.example", "nat64.example", "mapped.example", "metadata.example", "printer"];
+  it.each([...LOCAL_NAMES, "metadata.google.internal"])("are not reached by the name %s", async (name) => {
     const before = site.connections;
     const message = await expectRefused(door()(at(name)));
     expect(message).toContain("is not on the public Internet");
@@ -206,13 +175,8 @@ describe("origins that the settings allow", () => {
     await expectRefused(own("http://127.0.0.1/"));
   });
 
-  it.each([
-    "169.254.169.254",
-    "[::ffff:169.254.169.254]",
-    "metadata.google.internal",
-    "168.63.129.16",
-    "metadata.example",
-  ])("are never cloud metadata: %s", async (host) => {
+  const METADATA = ["169.254.169.254", "[::ffff:169.254.169.254]", "168.63.129.16", "metadata.example"];
+  it.each([...METADATA, "metadata.google.internal"])("are never cloud metadata: %s", async (host) => {
     await expectRefused(door({ allow: [at(host, "")] })(at(host)));
   });
 });
@@ -239,9 +203,9 @@ describe("a name that changes its address (CVE-2025-31490)", () => {
 
   it("gets through a check that is separate from the connection", async () => {
     const { lookup } = resolver(names);
-    const seen = await new Promise((resolve) =>
-      lookup("rebind.example", { all: true }, (_error, found) => resolve(found)),
-    );
+    const looking = Promise.withResolvers<unknown>();
+    lookup("rebind.example", { all: true }, (_error, found) => looking.resolve(found));
+    const seen = await looking.promise;
     expect(seen).toMatchObject([{ address: "8.8.8.8" }]);
     const agent = new Agent({ connect: { lookup } });
     const before = site.connections;
@@ -302,20 +266,11 @@ describe("a redirect (CVE-2025-31491)", () => {
       if (location) response.writeHead(307, { location, "set-cookie": "session=1" }).end();
       else response.end("reached");
     };
-    const headers = {
-      Authorization: "a",
-      Cookie: "c",
-      "Proxy-Authorization": "p",
-      "X-Api-Key": "k",
-      accept: "text/html",
-    };
-    await (await open()(`${A()}/from`, { headers })).text();
-    expect(seen).toEqual([
-      ["/from", "a", "c", "p", "k", "text/html"],
-      ["/same", "a", "c", "p", "k", "text/html"],
-      ["/other", undefined, undefined, undefined, undefined, "text/html"],
-      ["/back", undefined, undefined, undefined, undefined, "text/html"],
-    ]);
+    const secrets = { Authorization: "a", Cookie: "c", "Proxy-Authorization": "p", "X-Api-Key": "k" };
+    await (await open()(`${A()}/from`, { headers: { ...secrets, accept: "text/html" } })).text();
+    const [all, none] = [["a", "c", "p", "k"], Array(4).fill(undefined)];
+    const given = { "/from": all, "/same": all, "/other": none, "/back": none };
+    expect(seen).toEqual(Object.entries(given).map(([path, values]) => [path, ...values, "text/html"]));
   });
 
   it.each([
@@ -377,23 +332,17 @@ describe("the limits of a page", () => {
     expect(await failureOf(reading)).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
   });
 
-  it.each([
+  const dripping: RequestListener = (_request, response) => {
+    const timer = setInterval(() => response.write("x"), 10);
+    response.on("close", () => clearInterval(timer));
+  };
+  const half: RequestListener = (_request, response) => void response.write("x");
+  it.each<[title: string, limits: object, listener: RequestListener]>([
     ["nothing comes", { firstByteTimeoutMs: 60 }, () => undefined],
-    [
-      "a page stops in the middle",
-      { idleTimeoutMs: 60 },
-      (_: unknown, response: { write(text: string): unknown }) => response.write("x"),
-    ],
-    [
-      "a slow loris sends a byte at a time",
-      { totalTimeoutMs: 120, idleTimeoutMs: 5_000 },
-      (_: unknown, response: { write(text: string): unknown; on(name: string, act: () => void): unknown }) => {
-        const timer = setInterval(() => response.write("x"), 10);
-        response.on("close", () => clearInterval(timer));
-      },
-    ],
-  ] as const)("ends when %s", async (_title, limits, listener) => {
-    answer = listener as RequestListener;
+    ["a page stops in the middle", { idleTimeoutMs: 60 }, half],
+    ["a slow loris sends a byte at a time", { totalTimeoutMs: 120, idleTimeoutMs: 5_000 }, dripping],
+  ])("ends when %s", async (_title, limits, listener) => {
+    answer = listener;
     const reading = open(limits)(A()).then((response) => response.text());
     expect(await failureOf(reading)).toMatchObject({ name: "TimeoutError" });
   });
@@ -407,5 +356,69 @@ describe("the limits of a page", () => {
   it("reject an invalid status, as some sites send to robots", async () => {
     answer = (_request, response) => response.writeHead(999).end("no");
     expect(await failureOf(open()(A()))).toMatchObject({ code: "GOALD_WEB" });
+  });
+});
+
+/** Written by hand from the registries of IANA: the edges of each range, and each way to write or wrap an address. */
+const PRIVATE = [
+  ...["0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1"],
+  ...["127.255.255.254", "169.254.0.0", "169.254.169.254", "169.254.255.255", "172.16.0.0", "172.31.255.255"],
+  ...["192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.0.0", "192.168.255.255", "198.18.0.0", "198.19.255.255"],
+  ...["198.51.100.7", "203.0.113.9", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255"],
+  ...["100.100.100.200", "192.0.0.192", "168.63.129.16", "::", "::1", "::127.0.0.1", "::7f00:1", "::8.8.8.8"],
+  ...["::808:808", "::ffff:127.0.0.1", "::ffff:7f00:1", "0:0:0:0:0:ffff:10.0.0.1", "::ffff:169.254.169.254"],
+  ...["::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1", "64:ff9b::a00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::8.8.8.8"],
+  ...["64:ff9b:1::1", "2002:7f00:1::", "2002:808:808::1", "2001::1", "2001:0:808:808::1", "2001:db8::1"],
+  ...["2001:2::1", "2001:10::1", "2001:20::1", "100::1", "fc00::1", "fd00::1", "fdff::1", "fe80::1"],
+  ...["fe80::1%eth0", "febf::1", "fec0::1", "ff02::1", "fd00:ec2::254", "4000::1", "5f00::1", "3fff::1", "1fff::1"],
+  ...["2606:4700::5efe:127.0.0.1", "2606:4700::200:5efe:a00:1", "", "localhost", "127.1", "0x7f.0.0.1"],
+  ...["2130706433", "0177.0.0.1", "8.8.8", "1.1.1.1/32", "::g"],
+];
+const PUBLIC = [
+  ...["1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255"],
+  ...["128.0.0.1", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255"],
+  ...["192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "168.63.129.15", "2001:4860:4860::8888"],
+  ...["2606:4700:4700::1111", "[2a00:1450:4001::200e]", "2000::1", "::ffff:8.8.8.8", "::ffff:808:808"],
+  ...["64:ff9b::8.8.8.8", "64:ff9b::808:808"],
+];
+
+describe("isPublicAddress", () => {
+  it(`is true for each of ${PUBLIC.length} public addresses`, () => {
+    expect(PUBLIC.filter((address) => !isPublicAddress(address))).toEqual([]);
+  });
+
+  it(`is false for each of ${PRIVATE.length} others`, () => {
+    expect(PRIVATE.filter(isPublicAddress)).toEqual([]);
+  });
+});
+
+describe("isNeverAllowed", () => {
+  it("matches cloud metadata in all forms", () => {
+    const metadata = [
+      "169.254.169.254",
+      "169.254.0.1",
+      "::ffff:169.254.169.254",
+      "64:ff9b::a9fe:a9fe",
+      "168.63.129.16",
+    ];
+    expect(metadata.filter((address) => !isNeverAllowed(address))).toEqual([]);
+    expect(["127.0.0.1", "192.168.1.5", "::1", "fd00::1"].filter(isNeverAllowed)).toEqual([]);
+  });
+});
+
+describe("isPrivateName", () => {
+  it("is true for names of this machine and of its networks alone", () => {
+    const names = [
+      "localhost",
+      "LOCALHOST.",
+      "a.localhost",
+      "printer",
+      "printer.",
+      "nas.local",
+      "db.internal",
+      "x.home.arpa",
+    ];
+    expect(names.filter((name) => !isPrivateName(name))).toEqual([]);
+    expect(["example.com", "example.com.", "localhost.example.com", "mylocal.de"].filter(isPrivateName)).toEqual([]);
   });
 });

@@ -79,19 +79,15 @@ describe("a cell", () => {
   });
 
   it("names a name that does not exist", async () => {
-    expect(await python.problemOf("send_discord('hi')")).toMatchObject({
-      type: "NameError",
-      missingName: "send_discord",
-    });
+    const missing = { type: "NameError", missingName: "send_discord" };
+    expect(await python.problemOf("send_discord('hi')")).toMatchObject(missing);
     expect(await python.problemOf("def f():\n    v += 1\n    v = 0\nf()")).not.toHaveProperty("missingName");
   });
 
   it("survives an error whose text cannot be shown", async () => {
     const code = "class Bad(Exception):\n    def __str__(self):\n        raise ValueError()\nraise Bad()";
-    expect(await python.problemOf(code)).toMatchObject({
-      type: "Bad",
-      message: expect.stringContaining("cannot be shown"),
-    });
+    const problem = { type: "Bad", message: expect.stringContaining("cannot be shown") };
+    expect(await python.problemOf(code)).toMatchObject(problem);
     expect(await python.valueOf("1 + 1")).toBe(2);
   });
 
@@ -103,16 +99,12 @@ describe("a cell", () => {
   });
 
   it("ends at its time limit, also in sleep, and keeps the namespace", async () => {
-    const problem = {
-      kind: "timeout",
-      type: "TimeoutError",
-      message: expect.stringMatching(/^The code ran longer than 1 s and/),
-    };
+    const message = expect.stringMatching(/^The code ran longer than 1 s and/);
     await python.valueOf("x = 43");
     const limit = { timeLimitMs: 1_000 };
     for (const code of ["import time\nwhile True: pass", "import time\ntime.sleep(60)"]) {
       const found = await python.problemOf(code, limit);
-      expect(found).toMatchObject(problem);
+      expect(found).toMatchObject({ kind: "timeout", type: "TimeoutError", message });
       // On a busy machine the host may end the process before the code ends itself. Then no line is known.
       expect([2, null]).toContain(found.line);
     }
@@ -126,8 +118,8 @@ describe("a cell", () => {
   });
 
   it("starts with the recorded seed and time", async () => {
-    const code =
-      "import random, time\n[random.random(), int(time.time()), str(datetime.now())[:16], str(date.today())]";
+    const times = "int(time.time()), str(datetime.now())[:16], str(date.today())";
+    const code = `import random, time\n[random.random(), ${times}]`;
     const dice = (await python.valueOf(code)) as number[];
     expect(dice.slice(1)).toEqual([1_795_161_600, "2026-11-20 08:00", "2026-11-20"]);
     expect(((await python.valueOf(code)) as number[])[0]).toBe(dice[0]);
@@ -147,10 +139,8 @@ describe("a cell", () => {
 
   it("is asked to end by stop(), unless it fails after it", async () => {
     const hasStop = true;
-    expect(await python.run("stop({'n': 1})\nx = 0", { hasStop })).toMatchObject({
-      kind: "done",
-      stop: { value: { n: 1 } },
-    });
+    const stopped = { kind: "done", stop: { value: { n: 1 } } };
+    expect(await python.run("stop({'n': 1})\nx = 0", { hasStop })).toMatchObject(stopped);
     expect(await python.run("stop()", { hasStop })).toMatchObject({ stop: {} });
     expect(await python.run("try:\n    stop()\nfinally:\n    1 / 0", { hasStop })).toMatchObject({ kind: "failed" });
     expect(await python.problemOf("stop()")).toMatchObject({ missingName: "stop" });
@@ -159,21 +149,15 @@ describe("a cell", () => {
 
 describe("imports", () => {
   it("are those of the rule", async () => {
-    expect(await python.problemOf("import math", { imports: "none" })).toMatchObject({
-      message: expect.stringContaining("method_search"),
-    });
+    expect((await python.problemOf("import math", { imports: "none" })).message).toContain("method_search");
     expect(await python.valueOf("import math\nmath.floor(1.5)")).toBe(1);
-    expect(await python.problemOf("import ctypes")).toMatchObject({
-      message: "ctypes is not available in the sandbox.",
-    });
+    expect((await python.problemOf("import ctypes")).message).toBe("ctypes is not available in the sandbox.");
     expect(await python.valueOf("import ctypes\n1", { imports: "all" })).toBe(1);
   });
 
   it("that do not exist say what there is", async () => {
-    expect(await python.problemOf("import numpy")).toMatchObject({
-      type: "ModuleNotFoundError",
-      message: expect.stringMatching(/^No module named 'numpy'\. The sandbox has/),
-    });
+    const message = expect.stringMatching(/^No module named 'numpy'\. The sandbox has/);
+    expect(await python.problemOf("import numpy")).toMatchObject({ type: "ModuleNotFoundError", message });
   });
 });
 
@@ -187,10 +171,9 @@ describe("a command as a function", () => {
       { name: "read_file", args: { file: "a", first_line: 2 } },
       { name: "read_file", args: { file: "b" } },
     ]);
-    expect(await python.problemOf("read_file('a', lines=1)", { functions, call })).toMatchObject({
-      type: "TypeError",
-      message: "read_file() has no argument 'lines'. Its arguments are file, first_line.",
-    });
+    const message = "read_file() has no argument 'lines'. Its arguments are file, first_line.";
+    const problem = await python.problemOf("read_file('a', lines=1)", { functions, call });
+    expect(problem).toMatchObject({ type: "TypeError", message });
   });
 
   it("has a signature and a docstring", async () => {
@@ -203,14 +186,12 @@ describe("a command as a function", () => {
   });
 
   it("raises CommandError when it fails, which code may catch", async () => {
-    const refuse = { functions, call: async () => ({ error: { code: "denied", text: "No." }, changesFiles: false }) };
+    const error = { code: "denied", text: "No." };
+    const refuse = { functions, call: async () => ({ error, changesFiles: false }) };
     const caught = "try:\n    read_file('a')\nexcept CommandError as e:\n    r = [e.code, e.text, str(e)]\nr";
     expect(await python.valueOf(caught, refuse)).toEqual(["denied", "No.", "No."]);
-    expect(await python.problemOf("read_file('a')", refuse)).toMatchObject({
-      type: "CommandError",
-      message: "No.",
-      command: { code: "denied", text: "No." },
-    });
+    const problem = { type: "CommandError", message: "No.", command: error };
+    expect(await python.problemOf("read_file('a')", refuse)).toMatchObject(problem);
   });
 
   it("goes when it is not offered any more, unless code has defined the name", async () => {
@@ -234,17 +215,16 @@ describe("a command as a function", () => {
       "from math import floor\ndef shout(file):\n    return read_file(file)['args']['file'].upper() + str(floor(1.5))\n";
     const modules = [{ file: "shouts.py", source }];
     expect(await python.valueOf("shout('a')", { functions, call, modules, imports: "none" })).toBe("A1");
-    expect(await python.run("1", { modules: [{ file: "bad.py", source: "def f(:" }] })).toMatchObject({
-      value: { json: 1 },
-      output: expect.stringMatching(/^bad\.py, line 1 could not be loaded: SyntaxError/),
-    });
-    for (const exit of ["os._exit", "sys.exit"])
-      expect(
-        await python.run("1", { modules: [{ file: "ends.py", source: `import os, sys\n${exit}(3)  # ${exit}` }] }),
-      ).toMatchObject({
-        value: { json: 1 },
-        output: expect.stringMatching(/^ends\.py, line 2 could not be loaded: SystemExit: 3/),
-      });
+    const ends = (exit: string) => `import os, sys\n${exit}(3)  # ${exit}`;
+    const broken = [
+      ["bad.py", "def f(:", /^bad\.py, line 1 could not be loaded: SyntaxError/],
+      ["ends.py", ends("os._exit"), /^ends\.py, line 2 could not be loaded: SystemExit: 3/],
+      ["ends.py", ends("sys.exit"), /^ends\.py, line 2 could not be loaded: SystemExit: 3/],
+    ] as const;
+    for (const [file, source, said] of broken) {
+      const outcome = { value: { json: 1 }, output: expect.stringMatching(said) };
+      expect(await python.run("1", { modules: [{ file, source }] })).toMatchObject(outcome);
+    }
   });
 });
 
@@ -274,20 +254,16 @@ describe("agent.run", () => {
       "from dataclasses import dataclass\nfrom enum import Enum\nfrom typing import Literal, TypedDict\n" +
       "class Colour(Enum):\n    RED = 'red'\n@dataclass\nclass Person:\n    name: str\n    age: int = 0\n" +
       "class Movie(TypedDict):\n    title: str\n";
-    expect(await python.valueOf(`${types}repr(agent.run('t', return_type=${type}))`, returning(value))).toBe(
-      shown.replaceAll('"', "'"),
-    );
+    const code = `${types}repr(agent.run('t', return_type=${type}))`;
+    expect(await python.valueOf(code, returning(value))).toBe(shown.replaceAll('"', "'"));
     expect(asked.at(-1)).toMatchObject({ task: "t", returns: schema, form: null });
   });
 
   it("refuses a value of another type, and a type that JSON cannot hold", async () => {
-    expect(await python.problemOf("agent.run('t', int)", returning("14"))).toMatchObject({
-      type: "TypeError",
-      message: "The result: expected int, got str: '14'",
-    });
-    expect(await python.problemOf("agent.run('t', complex)", returning(1))).toMatchObject({
-      message: expect.stringContaining("return_type complex is not supported. Use str, int"),
-    });
+    const ofStr = { type: "TypeError", message: "The result: expected int, got str: '14'" };
+    expect(await python.problemOf("agent.run('t', int)", returning("14"))).toMatchObject(ofStr);
+    const { message } = await python.problemOf("agent.run('t', complex)", returning(1));
+    expect(message).toContain("return_type complex is not supported. Use str, int");
   });
 
   it("runs cells inside its wait, in the same namespace and with their own output, time and seed", async () => {
@@ -304,30 +280,19 @@ describe("agent.run", () => {
     const code =
       "import random\na = random.random()\nprint('before')\nagent('nest')\nprint('after')\n[double(shared), a, random.random()]";
     const outcome = await python.run(code, { run, timeLimitMs: 1_000 });
-    expect(outcome).toMatchObject({
-      kind: "done",
-      output: "before\nafter\n",
-      value: { json: [42, expect.anything(), expect.anything()] },
-    });
-    expect(nested).toMatchObject([
-      {
-        output: "inner\n",
-        change: { definitions: [["double", "def double(n): return 2 * n\n"]], values: { shared: expect.any(String) } },
-      },
-    ]);
+    const json = [42, expect.anything(), expect.anything()];
+    expect(outcome).toMatchObject({ kind: "done", output: "before\nafter\n", value: { json } });
+    const definitions = [["double", "def double(n): return 2 * n\n"]];
+    const change = { definitions, values: { shared: expect.any(String) } };
+    expect(nested).toMatchObject([{ output: "inner\n", change }]);
     const { value } = outcome as { value: { json: unknown } };
     const again = code.replace("agent('nest')", "pass");
     expect(await python.valueOf(again)).toEqual(value.json);
   });
 
   it("applies what nested cells did before this run of the cell", async () => {
-    const change = {
-      definitions: [
-        ["triple", "def triple(n): return 3 * n"],
-        ["double", null],
-      ] as const,
-      values: { shared: "gAVLKS4=", read_x: null },
-    };
+    const definitions = [["triple", "def triple(n): return 3 * n"] as const, ["double", null] as const];
+    const change = { definitions, values: { shared: "gAVLKS4=", read_x: null } };
     const run = async () => ({ value: "ok", change });
     expect(await python.valueOf("agent('t')\n[triple(shared), 'double' in globals()]", { run })).toEqual([123, false]);
     const redo: object = { redo: { definitions: [], values: { shared: null } } };
@@ -362,26 +327,21 @@ describe("the folder", () => {
       "open('b.txt', 'a').write('c')\nopen('from-host.txt').read()";
     expect(await python.valueOf(code, { functions: [cellFunction("touch")], call })).toBe("new");
     expect(seen.filter((one) => one !== "list")).toEqual(["save b.txt"]);
-    expect(
-      python
-        .takeAsked()
-        .filter((one) => one.startsWith("save") || one.startsWith("remove"))
-        .sort(),
-    ).toEqual(["remove notes/a.txt", "save b.txt", "save moved.txt"]);
+    const changes = python.takeAsked().filter((one) => /^(save|remove)/.test(one));
+    expect(changes.sort()).toEqual(["remove notes/a.txt", "save b.txt", "save moved.txt"]);
     expect(python.files.get("b.txt")?.toString()).toBe("bc");
     expect(python.files.get("moved.txt")?.toString()).toBe("hello");
   });
 
   it("is that of the host again when a save is refused, and the cell says why", async () => {
     const saveFiles = async () => ({ error: { code: "quota", text: "The folder is full." } });
-    expect(await python.problemOf("open('c.txt', 'w').write('c')", { saveFiles })).toMatchObject({
-      type: "PermissionError",
-      message: "The changes were not saved: The folder is full.",
-    });
+    const message = "The changes were not saved: The folder is full.";
+    const problem = await python.problemOf("open('c.txt', 'w').write('c')", { saveFiles });
+    expect(problem).toMatchObject({ type: "PermissionError", message });
     const code = "import os\n[os.path.exists('c.txt'), open('b.txt').read()]";
     expect(await python.valueOf(code)).toEqual([false, "bc"]);
     const caught = "try:\n    open('c.txt', 'w').write('c')\n    agent('t')\nexcept OSError as e:\n    r = str(e)\nr";
-    expect(await python.valueOf(caught, { saveFiles })).toBe("The changes were not saved: The folder is full.");
+    expect(await python.valueOf(caught, { saveFiles })).toBe(message);
   });
 
   it("asks for a file that an incomplete list does not have", async () => {
@@ -412,13 +372,11 @@ describe("the folder", () => {
   it("says why a file cannot be read, and refuses links", async () => {
     const readFile = async () => ({ error: { code: "denied", text: "It is a secret." } });
     python.files.set("secret.txt", Buffer.from("secret"));
-    expect(await python.problemOf("open('secret.txt').read()", { readFile })).toMatchObject({
-      type: "PermissionError",
-      message: expect.stringMatching(/: It is a secret\.$/),
-    });
-    expect(await python.problemOf("import os\nos.symlink('/etc', 'etc')")).toMatchObject({ type: "PermissionError" });
-    expect(await python.problemOf("open('/etc/passwd')")).toMatchObject({ type: "FileNotFoundError" });
-    expect(await python.problemOf("open('/lost.txt', 'w')")).toMatchObject({ type: "PermissionError" });
+    const problem = await python.problemOf("open('secret.txt').read()", { readFile });
+    expect(problem).toMatchObject({ type: "PermissionError", message: expect.stringMatching(/: It is a secret\.$/) });
+    expect((await python.problemOf("import os\nos.symlink('/etc', 'etc')")).type).toBe("PermissionError");
+    expect((await python.problemOf("open('/etc/passwd')")).type).toBe("FileNotFoundError");
+    expect((await python.problemOf("open('/lost.txt', 'w')")).type).toBe("PermissionError");
     expect(await python.valueOf("open('/tmp/kept.txt', 'w').write('k')")).toBe(1);
   });
 

@@ -1,6 +1,151 @@
-import { describeSandbox } from "../contracts/sandbox.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { findCage } from "#cage/find-cage.ts";
+import type { Cell, CellHost, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import { hasPyodide } from "#sandbox/find-pyodide.ts";
+import { createSandbox, type SandboxOptions } from "#sandbox/sandbox.ts";
+import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { FAKE_CELLS, PYTHON } from "../helpers/cell-words.ts";
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
+import { guestPids } from "../helpers/guest-pids.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
-// The real sandbox is in contract.long.ts.
+// The contract of the real sandbox is in sandbox.long.ts.
 describeSandbox("the fake sandbox", PYTHON, () => createFakeSandbox(FAKE_CELLS, { maxProcesses: 2 }));
+
+const { signal } = new AbortController();
+const cacheFolder = mkdtempSync(join(tmpdir(), "goald-processes-"));
+afterAll(() => rmSync(cacheFolder, { recursive: true }));
+let sandbox: Sandbox;
+let number = 0;
+const open = (options: Partial<SandboxOptions> = {}): void => {
+  sandbox = createSandbox({ findCage, cacheFolder, ...options });
+};
+
+function cell(agent: string, code: string, saved: SavedNamespace | null): Cell {
+  number += 1;
+  const functions = [{ name: "pause", parameters: [], signature: "pause()", doc: "" }];
+  return {
+    ...{ agent, code, name: "cell", version: `c${number}`, saved, seed: 1, functions },
+    ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, modules: [], imports: "safe" },
+  };
+}
+const run = (agent: string, code: string, saved: SavedNamespace | null = null, host: Partial<CellHost> = {}) =>
+  sandbox.run(cell(agent, code, saved), { ...NOTHING_HERE, ...host }, signal);
+async function resultOf(...given: Parameters<typeof run>): Promise<unknown> {
+  const outcome = await run(...given);
+  if (outcome.kind !== "done") throw new Error(outcome.problem.message);
+  return outcome.value?.json;
+}
+
+const waitForPids = (count: number): Promise<void> =>
+  waitUntil(`${count} processes`, () => guestPids().length === count);
+
+describe("the processes of cells", () => {
+  afterEach(() => sandbox.close());
+
+  it("start with the first cell, with one spare after it, and end when nothing runs for a while", async () => {
+    open({ idleMs: 1_500 });
+    expect(guestPids()).toEqual([]);
+    const { saved } = await run("alice", "x = 41");
+    const [first] = guestPids();
+    await waitForPids(2);
+    await waitForPids(0);
+    expect(await resultOf("alice", "x + 1", saved)).toBe(42);
+    expect(guestPids()).not.toContain(first);
+  });
+
+  it("stay for the next cell of the same namespace", async () => {
+    open({ maxProcesses: 1 });
+    const { saved } = await run("alice", "x = 41");
+    const before = guestPids();
+    expect(await resultOf("alice", "x + 1", saved)).toBe(42);
+    expect(guestPids()).toEqual(before);
+  });
+
+  it("are never more than permitted, and no namespace is lost", async () => {
+    open({ maxProcesses: 2 });
+    const names = Array.from({ length: 5 }, (_, index) => `agent-${index}`);
+    let most = 0;
+    const watch = setInterval(() => {
+      most = Math.max(most, guestPids().length);
+    }, 20);
+    const work = names.map(async (name, index) => {
+      const { saved } = await run(name, `own = ${index}`);
+      return resultOf(name, "own * 10", saved);
+    });
+    expect(await Promise.all(work)).toEqual([0, 10, 20, 30, 40]);
+    clearInterval(watch);
+    expect(most).toBeLessThanOrEqual(2);
+    expect(most).toBeGreaterThan(0);
+  });
+
+  it("end the one that has been idle for longest when another is needed", async () => {
+    open({ maxProcesses: 2 });
+    const alice = await run("alice", "x = 1");
+    const [first] = guestPids();
+    await run("bob", "x = 2");
+    expect(guestPids()).toContain(first);
+    await run("carol", "x = 3");
+    expect(guestPids()).not.toContain(first);
+    expect(await resultOf("alice", "x", alice.saved)).toBe(1);
+  });
+
+  it("may die: the cell fails, and the next one starts from what was saved", async () => {
+    open({ maxProcesses: 1 });
+    const { saved } = await run("alice", "x = 41");
+    const call: CellHost["call"] = async () => {
+      for (const pid of guestPids()) process.kill(pid, "SIGKILL");
+      await waitForPids(0);
+      return { value: null, changesFiles: false };
+    };
+    const outcome = await run("alice", "x = 7\npause()\nx", saved, { call });
+    expect(outcome).toMatchObject({ kind: "failed", saved: null, problem: { kind: "died" } });
+    expect(await resultOf("alice", "x + 1", saved)).toBe(42);
+  });
+
+  it("may die around a nested cell, which then runs in another one", async () => {
+    open({ maxProcesses: 1 });
+    const { saved } = await run("alice", "x = 41");
+    let nested: unknown;
+    const runTask: CellHost["run"] = async () => {
+      for (const pid of guestPids()) process.kill(pid, "SIGKILL");
+      await waitForPids(0);
+      // The sandbox may not have seen the end yet: the first nested cell then fails like the one around it.
+      const isDone = async (): Promise<boolean> => {
+        const outcome = await run("alice", "x + 1", saved);
+        nested = outcome.kind === "done" ? outcome.value?.json : undefined;
+        return outcome.kind === "done";
+      };
+      await waitUntil("a nested cell that ends well", isDone);
+      return { value: null };
+    };
+    const outcome = await run("alice", "agent.run('task')", saved, { run: runTask });
+    expect(nested).toBe(42);
+    expect(outcome).toMatchObject({ kind: "failed", problem: { kind: "died" } });
+  });
+
+  it("end with the sandbox, also within a cell", async () => {
+    open();
+    const call: CellHost["call"] = async () => {
+      void sandbox.close();
+      return { value: null, changesFiles: false };
+    };
+    const outcome = await run("alice", "pause()", null, { call });
+    expect(outcome).toMatchObject({ kind: "failed", problem: { message: expect.stringContaining("shut down") } });
+    expect((await run("alice", "1")).kind).toBe("failed");
+    await waitForPids(0);
+  });
+});
+
+describe("the package of the sandbox", () => {
+  it("is looked for in the folders above", () => {
+    const folder = mkdtempSync(join(tmpdir(), "goald-empty-"));
+    expect(hasPyodide(pathToFileURL(join(folder, "none.js")).href)).toBe(false);
+    expect(hasPyodide()).toBe(true);
+    rmSync(folder, { recursive: true });
+  });
+});

@@ -19,7 +19,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "No path of a command leaves the agent's folder.",
     proofs: [
       proof("workspace/confinement.test", "reads and changes nothing outside (%s)"),
-      proof("workspace/local-workspace.test", "rejects %j", "contracts/workspace"),
+      proof("workspace/workspace.test", "rejects %j", "contracts/workspace"),
     ],
   },
   {
@@ -57,7 +57,7 @@ export const ADVISORIES: readonly Defence[] = [
   {
     id: "AutoGPT: git token to any host",
     claim: "A git key is sent to its own server only.",
-    proofs: [proof("services/git/clone.test", "is not sent to another server, and no message shows it")],
+    proofs: [proof("services/git-server.test", "is not sent to another server, and no message shows it")],
   },
   {
     id: "AutoGPT: quoted JSON is dispatched",
@@ -88,7 +88,7 @@ export const ADVISORIES: readonly Defence[] = [
     proofs: [
       proof(DOOR, "is resolved once per connection: the checked address is connected to"),
       proof(
-        "services/git/clone.test",
+        "services/git-server.test",
         "is resolved once: git connects to the checked address, even if the name changes",
       ),
     ],
@@ -172,8 +172,8 @@ export const ADVISORIES: readonly Defence[] = [
     proofs: [
       proof("reply/hostile.test", "50,000 spaces after a fence"),
       proof("reply/hostile.test", "many such fences"),
-      proof("util/chunk-text.test", "keeps the invariants for any text and any options"),
-      proof("services/page/read-page.test", "of %s is read within its time limit"),
+      proof("util/text.test", "keeps the invariants for any text and any options"),
+      proof("services/read-page.test", "of %s is read within its time limit"),
     ],
   },
   {
@@ -186,8 +186,8 @@ export const ADVISORIES: readonly Defence[] = [
         "workspace/quota.test",
         "refuses a write before it is made, names the setting, and admits it once something is deleted",
       ),
-      proof("workspace/full-disk.test", "a full disk"),
-      proof("store/group-processes.long", "fails every write of a group on a full disk, keeps earlier ones"),
+      proof("workspace/quota.test", "a full disk"),
+      proof("store/processes.long", "fails every write of a group on a full disk, keeps earlier ones"),
     ],
   },
 ];

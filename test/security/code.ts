@@ -16,11 +16,11 @@ export const CODE: readonly Defence[] = [
     claim:
       "A process that hostile code controls is ended when it sends anything but the messages of a cell; its host keeps its prototypes, and a terminal its lines.",
     proofs: [
-      proof("sandbox/hostile-process.long", "is ended when it sends %s"),
-      proof("sandbox/hostile-process.long", "is ended at the time limit after %s"),
-      proof("sandbox/hostile-process.long", "cannot send control characters"),
-      proof("sandbox/hostile-process.long", "cannot change a prototype of the host"),
-      proof("sandbox/hostile-process.long", "is used while it keeps to the conversation"),
+      proof("sandbox/sandbox.long", "is ended when it sends %s"),
+      proof("sandbox/sandbox.long", "is ended at the time limit after %s"),
+      proof("sandbox/sandbox.long", "cannot send control characters"),
+      proof("sandbox/sandbox.long", "cannot change a prototype of the host"),
+      proof("sandbox/sandbox.long", "is used while it keeps to the conversation"),
     ],
   },
   {
@@ -93,7 +93,7 @@ export const CODE: readonly Defence[] = [
       proof("sandbox/sandbox.test", "stops code at its time limit, and the next cell works", "contracts/sandbox"),
       proof("sandbox/sandbox.test", "cuts a long output, and cleans it of control characters", "contracts/sandbox"),
       proof("sandbox/python-engine.test", "gets MemoryError at the limit of memory, and goes on"),
-      proof("sandbox/processes.test", "are never more than permitted, and no namespace is lost"),
+      proof("sandbox/sandbox.test", "are never more than permitted, and no namespace is lost"),
       proof("loop/cells.test", "pause the agent when three in a row failed"),
     ],
   },

@@ -38,14 +38,14 @@ export const FINDINGS: readonly Defence[] = [
     claim: "A page or PDF that takes memory, time or output ends its reader, never the host or another agent.",
     proofs: [
       proof(
-        "services/page/page-readers.long",
+        "services/page-readers.long",
         "inflate a PDF of 200 KB to 200 MB is refused in plain words, and the host does not grow",
       ),
       proof(
-        "services/page/page-readers.long",
+        "services/page-readers.long",
         "exit is read plainly if it is HTML, else refused, and the next page is read",
       ),
-      proof("services/page/page-readers.long", "are at most two, of which one is kept"),
+      proof("services/page-readers.long", "are at most two, of which one is kept"),
       proof(
         "cli/page-bomb.long",
         "reads a PDF of 1 MB that inflates to 1 GB, and other bombs, and neither it nor the other agent notices",
@@ -90,7 +90,7 @@ export const FINDINGS: readonly Defence[] = [
         "loop/provenance.test",
         "says whose words a failure quotes, apart from goald's own, and through which file words came",
       ),
-      proof("services/git/git-errors.test", "quotes the server's words apart from goald's own"),
+      proof("services/git-server.test", "quotes the server's words apart from goald's own"),
       proof("cli/memory.test", "keeps whose words from outside a memory holds, from home to home"),
       proof("host/trust.test", "in a file leaves the agent as it is, and makes the file's words clean"),
     ],
@@ -100,8 +100,8 @@ export const FINDINGS: readonly Defence[] = [
     claim:
       "No write, download or move makes a folder that git takes for a repository; files that other programs run are asked about.",
     proofs: [
-      proof("workspace/repository-folders.test", "never makes a folder that git answers to as its repository"),
-      proof("workspace/repository-folders.test", "is refused in other forms and spellings: %j"),
+      proof("workspace/place-folder.test", "never makes a folder that git answers to as its repository"),
+      proof("workspace/place-folder.test", "is refused in other forms and spellings: %j"),
       proof("loop/others-run.test", "is asked about before %s %j, with who runs it and when"),
       proof("loop/others-run.test", "is asked about although a person approved the next twenty commands"),
       proof("loop/others-run.test", "is refused where nobody is asked, and the agent goes on: %s %j"),
@@ -118,12 +118,9 @@ export const FINDINGS: readonly Defence[] = [
       ),
       proof("workspace/place-folder.test", "is refused with %s, and leaves nothing"),
       withBubblewrap(
-        proof(
-          "services/git/caged-clone.test",
-          "reaches no server but the judged one, neither by itself nor through the tunnel",
-        ),
+        proof("services/clone.test", "reaches no server but the judged one, neither by itself nor through the tunnel"),
       ),
-      proof("services/git/clone.test", "has settings of goald's own, and nothing else that git would run"),
+      proof("services/clone.test", "has settings of goald's own, and nothing else that git would run"),
     ],
   },
   {
@@ -183,7 +180,7 @@ export const FINDINGS: readonly Defence[] = [
         "commands/browse_website.test",
         "keeps a page that echoes a key without it, and shows it neither to the model nor in the answer",
       ),
-      proof("util/inert-markdown.test", "is written so that a preview fetches nothing: %j"),
+      proof("util/text.test", "is written so that a preview fetches nothing: %j"),
     ],
   },
   {
@@ -198,7 +195,7 @@ export const FINDINGS: readonly Defence[] = [
   {
     id: "F10: own public addresses",
     claim: "git does not reach this machine by one of its public addresses.",
-    proofs: [proof("services/git/clone.test", "is refused if it is a public address of this machine")],
+    proofs: [proof("services/git-server.test", "is refused if it is a public address of this machine")],
   },
   {
     id: "F10: marks without width",

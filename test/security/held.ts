@@ -8,8 +8,8 @@ export const HELD: readonly Defence[] = [
     proofs: [
       proof("http/public-door.test", "are not reached by %s"),
       proof("http/public-door.test", "are reached by all of these forms without the guard"),
-      proof("services/git/clone.test", "is never a metadata service, even if allowed"),
-      proof("services/git/clone.test", "is refused if only one of several addresses is private"),
+      proof("services/git-server.test", "is never a metadata service, even if allowed"),
+      proof("services/git-server.test", "is refused if only one of several addresses is private"),
     ],
   },
   {
@@ -21,7 +21,7 @@ export const HELD: readonly Defence[] = [
       proof("http/public-door.test", "end an endless body"),
       proof("http/public-door.test", "is not followed a sixth time"),
       proof(
-        "services/web/polite-web.test",
+        "services/polite-web.test",
         "costs little if hostile: 20,000 programs with 20,000 rules, endless text, long wildcards",
       ),
     ],
@@ -35,17 +35,17 @@ export const HELD: readonly Defence[] = [
     id: "paths",
     claim: "No spelling of a path leaves the agent's folder or enters goald's own.",
     proofs: [
-      proof("workspace/local-workspace.test", "rejects %j", "contracts/workspace"),
+      proof("workspace/workspace.test", "rejects %j", "contracts/workspace"),
       proof("workspace/confinement.test", "fails for a resolver that compares prefixes (control)"),
-      proof("workspace/hostile.test", "refuses %s in every operation, and changes nothing outside"),
+      proof("workspace/confinement.test", "refuses %s in every operation, and changes nothing outside"),
     ],
   },
   {
     id: "link races",
     claim: "A folder that is swapped for a link between check and use leads nowhere (Linux).",
     proofs: [
-      proof("workspace/hostile.test", "never leads outside, whatever the timing of the swaps"),
-      proof("workspace/hostile.test", "deceives a resolver that checks the real path only once (control)"),
+      proof("workspace/confinement.test", "never leads outside, whatever the timing of the swaps"),
+      proof("workspace/confinement.test", "deceives a resolver that checks the real path only once (control)"),
     ],
   },
   {
@@ -84,8 +84,8 @@ export const HELD: readonly Defence[] = [
     id: "terminal output",
     claim: "Control sequences and invisible letters are removed from all that a terminal shows.",
     proofs: [
-      proof("util/clean.test", "removes %s"),
-      proof("util/clean.test", "leaves no control character, and cleaning twice changes nothing more"),
+      proof("util/text.test", "removes %s"),
+      proof("util/text.test", "leaves no control character, and cleaning twice changes nothing more"),
       proof("cli/look.long", "has no effect on a terminal that shows the output of %j either"),
       proof("cli/terminal/show-run.test", "hides nothing of a command that waits for a yes: %s"),
     ],
@@ -97,7 +97,7 @@ export const HELD: readonly Defence[] = [
       proof("util/redact.test", "finds a secret %s"),
       proof("util/redact.test", "keeps any JSON valid, hides every secret, and needs one pass"),
       proof("util/log.test", "shows no secret in %s"),
-      proof("services/git/clone.test", "is not in the arguments of any process"),
+      proof("services/git-server.test", "is not in the arguments of any process"),
     ],
   },
   {
@@ -106,8 +106,8 @@ export const HELD: readonly Defence[] = [
     proofs: [
       proof("reply/hostile.test", "of %s is refused in words"),
       proof("util/redact.test", "reads megabytes of hostile text in linear time"),
-      proof("util/clean.test", "takes linear time, even for openers without an end"),
-      proof("services/page/read-page.test", "of %s is read within its time limit"),
+      proof("util/text.test", "takes linear time, even for openers without an end"),
+      proof("services/read-page.test", "of %s is read within its time limit"),
     ],
   },
 ];

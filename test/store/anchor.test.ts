@@ -1,17 +1,7 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { Anchor } from "#store/anchor.ts";
 import { backupStore } from "#store/backup.ts";
@@ -22,6 +12,7 @@ import { acceptStoreLoss, openSqliteReader, openSqliteStore } from "#store/sqlit
 import { openWrites } from "#store/writes.ts";
 import { NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
+import { useFolder, useOpened } from "../helpers/folder.ts";
 
 function flipBit(file: string, at: number): void {
   const bytes = readFileSync(file);
@@ -30,22 +21,13 @@ function flipBit(file: string, at: number): void {
 }
 
 describe("the anchor beside the store", () => {
-  let folder: string;
+  const at = useFolder();
+  const keep = useOpened();
   let path: string;
-  const open: { close(): unknown }[] = [];
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "goald-anchor-"));
-    path = join(folder, "goald.db");
+    path = at("goald.db");
   });
-  afterEach(async () => {
-    for (const store of open.splice(0)) await store.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  async function keep<T extends { close(): unknown }>(opening: Promise<T>): Promise<T> {
-    const opened = await opening;
-    open.push(opened);
-    return opened;
-  }
+  const open = async (database = path): Promise<Store> => keep(await openSqliteStore(database));
   const append = async (store: Store, agent: string, from: number, to: number): Promise<void> => {
     const lease = await store.claim(agent);
     for (let head = from; head < to; head++)
@@ -56,12 +38,19 @@ describe("the anchor beside the store", () => {
     for (const name of ["Foo", "Bar"]) await store.create({ ...SPEC, name }, name, AT);
     for (const agent of ["foo", "bar"]) await append(store, agent, 1, 10);
   }
-  /** Copies the store with its WAL, as a killed process leaves it. */
-  function copyTo(name: string, files = ["", "-wal", "-anchor"]): string {
-    const target = join(folder, name);
+  /** Opens a store with foo and bar. `early` is its WAL. */
+  async function openFilled(): Promise<{ readonly store: Store; readonly early: Buffer }> {
+    const store = await open();
+    await fill(store);
+    return { store, early: readFileSync(`${path}-wal`) };
+  }
+  /** Copies the store with its WAL, or with another one, as a killed process leaves it. */
+  function copyTo(name: string, wal?: Buffer, files = ["", "-wal", "-anchor"]): string {
+    const target = at(name);
     mkdirSync(target);
     for (const suffix of files)
       if (existsSync(path + suffix)) copyFileSync(path + suffix, join(target, `goald.db${suffix}`));
+    if (wal) writeFileSync(join(target, "goald.db-wal"), wal);
     return join(target, "goald.db");
   }
   const lossOf = (message: RegExp, otherwise = "goald verify --accept-loss") => ({
@@ -83,19 +72,15 @@ describe("the anchor beside the store", () => {
     return agents;
   };
   const problemsOf = async (database: string): Promise<readonly string[]> => {
-    const reader = await openSqliteReader(database);
-    try {
-      return (await reader.verify()).problems;
-    } finally {
-      await reader.close();
-    }
+    const { problems } = await keep(await openSqliteReader(database)).verify();
+    return problems;
   };
 
   it.each<[how: string, openStore: typeof openGroupStore]>([
     ["the calling thread", (database) => openSqliteStore(database)],
     ["the writer thread", (database) => openGroupStore(database, { thread: "always" })],
   ])("has every commit of %s: 24 flipped bits of a WAL lose nothing without an error", async (_how, openStore) => {
-    await fill(await keep(openStore(path)));
+    await fill(keep(await openStore(path)));
     const wal = readFileSync(`${path}-wal`);
     let losses = 0;
     for (let flip = 0; flip < 24; flip++) {
@@ -125,7 +110,7 @@ describe("the anchor beside the store", () => {
     }
     // The control: without damage the copy opens with everything.
     expect(losses).toBeGreaterThan(12);
-    const sound = await keep(openSqliteStore(copyTo("sound")));
+    const sound = await open(copyTo("sound"));
     expect(await sound.agents()).toMatchObject([{ head: 10 }, { head: 10 }]);
     expect((await sound.verify()).problems).toEqual([]);
   });
@@ -137,9 +122,9 @@ describe("the anchor beside the store", () => {
   ])("refuses a store without tables %s, also for reading, and names what is lost", async (_what, damage) => {
     // Stores that goald made before it emptied the WAL after the tables.
     const database = openForWriting(path);
-    open.push(database);
+    keep(database);
     createTables(database);
-    await fill(await keep(openSqliteStore(path)));
+    await openFilled();
     const copy = copyTo("copy");
     damage(copy);
     const before = readFileSync(`${copy}-wal`);
@@ -147,34 +132,32 @@ describe("the anchor beside the store", () => {
     await expect(openSqliteReader(copy)).rejects.toMatchObject(loss);
     await expect(openSqliteStore(copy)).rejects.toMatchObject(loss);
     await expect(acceptStoreLoss(copy)).rejects.toMatchObject(loss);
-    await expect(backupStore(copy, join(folder, "copy.db"), false)).rejects.toMatchObject(loss);
+    await expect(backupStore(copy, at("copy.db"), false)).rejects.toMatchObject(loss);
     expect(readFileSync(`${copy}-wal`)).toEqual(before);
   });
 
   it("keeps its tables when the WAL of its first commits is damaged, and names the agents that are lost", async () => {
-    const store = await keep(openSqliteStore(path));
-    await fill(store);
+    await openFilled();
     const copy = copyTo("copy");
     flipBit(`${copy}-wal`, 106);
     const loss = lossOf(/The agent foo is missing, with 10 events\. The agent bar is missing, with 10 events\./);
-    const reader = await keep(openSqliteReader(copy));
+    const reader = keep(await openSqliteReader(copy));
     await expect(reader.agents()).rejects.toMatchObject(loss);
     await expect(reader.agent("foo")).rejects.toMatchObject(loss);
     expect(await reader.agent("baz")).toBeUndefined();
     await expect(openSqliteStore(copy)).rejects.toMatchObject(loss);
     expect(await acceptStoreLoss(copy)).toHaveLength(3);
-    const emptied = await keep(openSqliteStore(copy));
+    const emptied = await open(copy);
     expect(await emptied.agents()).toEqual([]);
   });
 
   it("misses one agent when others are left, which are still shown", async () => {
-    const store = await keep(openSqliteStore(path));
+    const store = await open();
     await store.create({ ...SPEC, name: "Foo" }, "Foo", AT);
     const early = readFileSync(`${path}-wal`);
     await store.create({ ...SPEC, name: "Bar" }, "Bar", AT);
-    const copy = copyTo("copy");
-    writeFileSync(`${copy}-wal`, early);
-    const reader = await keep(openSqliteReader(copy));
+    const copy = copyTo("copy", early);
+    const reader = keep(await openSqliteReader(copy));
     expect(await reader.agents()).toMatchObject([{ id: "foo" }]);
     await expect(reader.agent("bar")).rejects.toMatchObject(lossOf(/The agent bar is missing, with 1 event\./));
   });
@@ -185,13 +168,10 @@ describe("the anchor beside the store", () => {
   });
 
   it("shows which events are missing, and changes nothing in the store that is refused", async () => {
-    const store = await keep(openSqliteStore(path));
-    await fill(store);
-    const early = readFileSync(`${path}-wal`);
+    const { store, early } = await openFilled();
     await append(store, "foo", 10, 14);
     await append(store, "bar", 10, 11);
-    const copy = copyTo("cut");
-    writeFileSync(`${copy}-wal`, early);
+    const copy = copyTo("cut", early);
     const before = readFileSync(`${copy}-wal`);
     await expect(openSqliteStore(copy)).rejects.toMatchObject(
       lossOf(/Events 11 to 14 of foo are missing\. Event 11 of bar is missing\./),
@@ -205,22 +185,16 @@ describe("the anchor beside the store", () => {
   });
 
   it("notices a lost message, which no log shows", async () => {
-    const store = await keep(openSqliteStore(path));
-    await fill(store);
-    const early = readFileSync(`${path}-wal`);
+    const { store, early } = await openFilled();
     await store.deliver("foo", "k", words("hello"), AT);
-    const copy = copyTo("cut");
-    writeFileSync(`${copy}-wal`, early);
+    const copy = copyTo("cut", early);
     await expect(openSqliteStore(copy)).rejects.toMatchObject(lossOf(/1 confirmed commit of this store is missing/));
   });
 
   it("accepts a loss that a person accepts, and then protects what is left", async () => {
-    const store = await keep(openSqliteStore(path));
-    await fill(store);
-    const early = readFileSync(`${path}-wal`);
+    const { store, early } = await openFilled();
     await append(store, "foo", 10, 14);
-    const copy = copyTo("cut");
-    writeFileSync(`${copy}-wal`, early);
+    const copy = copyTo("cut", early);
     expect(await acceptStoreLoss(copy)).toContain("Events 11 to 14 of foo are missing.");
     const rest = await openSqliteStore(copy);
     expect((await rest.verify()).problems).toEqual([]);
@@ -241,7 +215,7 @@ describe("the anchor beside the store", () => {
     raw.exec("UPDATE snapshot SET data = replace(data, 'One', 'Two')");
     raw.close();
     expect(await acceptStoreLoss(path)).toEqual(["The snapshot at 11 of foo does not match its hash."]);
-    const again = await keep(openSqliteStore(path));
+    const again = await open();
     expect(await again.load("foo", 1)).toMatchObject({ snapshot: null, events: { length: 11 } });
   });
 
@@ -249,7 +223,7 @@ describe("the anchor beside the store", () => {
     const store = await openSqliteStore(path);
     await fill(store);
     await store.close();
-    copyFileSync(path, join(folder, "backup.db"));
+    copyFileSync(path, at("backup.db"));
     const later = await openSqliteStore(path);
     await append(later, "foo", 10, 12);
     await later.close();
@@ -259,9 +233,9 @@ describe("the anchor beside the store", () => {
       lossOfTables(/The agent foo is missing, with 12 events\. The agent bar is missing/),
     );
     expect(existsSync(path)).toBe(false);
-    copyFileSync(join(folder, "backup.db"), path);
+    copyFileSync(at("backup.db"), path);
     await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/Events 11 to 12 of foo are missing/));
-    const other = join(folder, "other.db");
+    const other = at("other.db");
     const another = await openSqliteStore(other);
     await fill(another);
     await another.close();
@@ -270,9 +244,9 @@ describe("the anchor beside the store", () => {
       lossOf(/found another one or none\. The agent foo is missing, with 12 events\./),
     );
     // Restoring, as documented: every file beside the store is removed.
-    copyFileSync(join(folder, "backup.db"), path);
+    copyFileSync(at("backup.db"), path);
     rmSync(`${path}-anchor`);
-    const restored = await keep(openSqliteStore(path));
+    const restored = await open();
     expect((await restored.verify()).problems).toEqual([]);
     expect(await restored.agent("foo")).toMatchObject({ head: 10 });
   });
@@ -295,9 +269,8 @@ describe("the anchor beside the store", () => {
   });
 
   it("is missing in a copied home, which opens, and is written there", async () => {
-    const store = await keep(openSqliteStore(path));
-    await fill(store);
-    const copy = copyTo("home", ["", "-wal"]);
+    await openFilled();
+    const copy = copyTo("home", undefined, ["", "-wal"]);
     const opened = await openSqliteStore(copy);
     await opened.close();
     expect(readFileSync(`${copy}-anchor`).length).toBe(3 * 512);
@@ -307,8 +280,7 @@ describe("the anchor beside the store", () => {
   });
 
   it("may be older than the store, as after a power cut: empty, cut short, with zeros, or of an earlier commit", async () => {
-    const store = await keep(openSqliteStore(path));
-    await fill(store);
+    const { store } = await openFilled();
     const old = readFileSync(`${path}-anchor`);
     await append(store, "foo", 10, 12);
     const older = [Buffer.alloc(0), old.subarray(0, 700), Buffer.alloc(old.length), old];
@@ -323,21 +295,18 @@ describe("the anchor beside the store", () => {
   });
 
   it("does not stop agents when the anchor itself is damaged, and `verify` reports it", async () => {
-    const store = await keep(openSqliteStore(path));
-    await fill(store);
+    await openFilled();
     const copy = copyTo("flip");
-    const bytes = readFileSync(`${copy}-anchor`);
-    bytes[520] = (bytes[520] ?? 0) ^ 1;
-    writeFileSync(`${copy}-anchor`, bytes);
+    flipBit(`${copy}-anchor`, 520);
     expect(await problemsOf(copy)).toEqual([
       expect.stringMatching(/^Record 1 of .*-anchor does not match its checksum/),
     ]);
-    const opened = await keep(openSqliteStore(copy));
+    const opened = await open(copy);
     expect((await opened.verify()).problems).toEqual([]);
   });
 
   it("does not miss a removed agent, and knows forks and agents that were started by others", async () => {
-    const store = await keep(openGroupStore(path));
+    const store = keep(await openGroupStore(path));
     await fill(store);
     const lease = await store.claim("foo");
     const staged = [{ kind: "spawn", key: "s", spec: { ...SPEC, id: "child" } }] as const;
@@ -375,13 +344,13 @@ describe("the anchor beside the store", () => {
     database.exec("COMMIT");
     anchor.close();
     database.close();
-    const opened = await keep(openSqliteStore(path));
+    const opened = await open();
     expect((await opened.agents()).map(({ id, head }) => [id, head])).toEqual([["foo", 11]]);
     expect((await opened.verify()).problems).toEqual([]);
   });
 
   it("records nothing of a write that was rolled back", async () => {
-    const store = await keep(openGroupStore(path, { thread: "always" }));
+    const store = keep(await openGroupStore(path, { thread: "always" }));
     await fill(store);
     const lease = await store.claim("foo");
     const before = readFileSync(`${path}-anchor`);

@@ -3,17 +3,13 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { backupStore } from "#store/backup.ts";
@@ -21,49 +17,40 @@ import { openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
+import { useFolder, useOpened } from "../helpers/folder.ts";
 import { FOO, fill, spilled } from "./filled-store.ts";
 
 describe("a backup of the store", () => {
-  let folder: string;
+  const at = useFolder();
   let path: string;
   let target: string;
   let store: Store;
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "goald-backup-"));
-    path = join(folder, ".goald", "goald.db");
-    target = join(folder, "copies", "copy.db");
-    mkdirSync(join(folder, "copies"));
-    store = await openGroupStore(path, { thread: "always" });
+    path = at(".goald", "goald.db");
+    target = at("copies", "copy.db");
+    mkdirSync(at("copies"));
+    store = keep(await openGroupStore(path, { thread: "always" }));
     await fill(store);
   });
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const filesBeside = (): readonly string[] => readdirSync(join(folder, "copies"));
-  async function restored<T>(look: (store: Store) => Promise<T>): Promise<T> {
-    const place = join(folder, "restored.db");
+  const keep = useOpened();
+  const filesBeside = (): readonly string[] => readdirSync(at("copies"));
+  function restored(): Promise<Store> {
+    const place = at("restored.db");
     copyFileSync(target, place);
-    const opened = await openSqliteStore(place);
-    try {
-      return await look(opened);
-    } finally {
-      await opened.close();
-    }
+    return openSqliteStore(place).then(keep);
   }
 
   it("has everything, is private, and is one file", async () => {
     const report = await backupStore(path, target, false);
     expect(report).toEqual({ agents: 2, events: 12, bytes: statSync(target).size });
     expect([filesBeside(), statSync(target).mode & 0o777]).toEqual([["copy.db"], 0o600]);
-    await restored(async (copy) => {
-      expect((await copy.verify()).problems).toEqual([]);
-      expect(await copy.load("foo", STATE_VERSION)).toEqual(await store.load("foo", STATE_VERSION));
-      expect(await copy.files("foo")).toEqual(await store.files("foo"));
-      expect(await copy.blob(spilled.blob)).toEqual(await store.blob(spilled.blob));
-      const lease = await copy.claim("foo");
-      await copy.commit(lease, 10, { ...NOTHING, events: stamped(11, said("on")) });
-    });
+    const copy = await restored();
+    expect((await copy.verify()).problems).toEqual([]);
+    expect(await copy.load("foo", STATE_VERSION)).toEqual(await store.load("foo", STATE_VERSION));
+    expect(await copy.files("foo")).toEqual(await store.files("foo"));
+    expect(await copy.blob(spilled.blob)).toEqual(await store.blob(spilled.blob));
+    const lease = await copy.claim("foo");
+    await copy.commit(lease, 10, { ...NOTHING, events: stamped(11, said("on")) });
   });
 
   it("is consistent while an agent writes", async () => {
@@ -85,23 +72,23 @@ describe("a backup of the store", () => {
     // Each copy has what was confirmed before it began.
     expect(heads.filter((ahead) => ahead < 0)).toEqual([]);
     expect(head).toBeGreaterThan(10);
-    expect(await restored(async (copy) => (await copy.verify()).problems)).toEqual([]);
+    expect((await (await restored()).verify()).problems).toEqual([]);
   });
+
+  const refuses = async (code: string, from: string, to: string, mayReplace = true) =>
+    expect(backupStore(from, to, mayReplace)).rejects.toMatchObject({ code });
 
   it("never replaces a file without being told, and never the store itself", async () => {
     writeFileSync(target, "precious");
-    await expect(backupStore(path, target, false)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    await refuses("GOALD_CONFLICT", path, target, false);
     expect(readFileSync(target, "utf8")).toBe("precious");
     chmodSync(target, 0o644);
     await backupStore(path, target, true);
     expect(statSync(target).mode & 0o777).toBe(0o600);
-    await expect(backupStore(path, join(folder, "copies"), true)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
-    for (const own of ["", "-wal", "-anchor"])
-      await expect(backupStore(path, path + own, true)).rejects.toMatchObject({ code: "GOALD_USAGE" });
-    await expect(backupStore(path, join(folder, "nowhere", "x"), false)).rejects.toMatchObject({
-      code: "GOALD_HOME_UNWRITABLE",
-    });
-    await expect(backupStore(join(folder, "none.db"), target, true)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    await refuses("GOALD_CONFLICT", path, at("copies"));
+    for (const own of ["", "-wal", "-anchor"]) await refuses("GOALD_USAGE", path, path + own);
+    await refuses("GOALD_HOME_UNWRITABLE", path, at("nowhere", "x"), false);
+    await refuses("GOALD_NOT_FOUND", at("none.db"), target);
     expect(filesBeside()).toEqual(["copy.db"]);
   });
 
@@ -114,7 +101,7 @@ describe("a backup of the store", () => {
     const refusal = (message: RegExp) => ({ code: "GOALD_STORE_DAMAGED", message: expect.stringMatching(message) });
     await expect(backupStore(path, target, true)).rejects.toMatchObject(refusal(/event 4 of foo/));
 
-    const other = join(folder, "other.db");
+    const other = at("other.db");
     const lossy = await openSqliteStore(other);
     await lossy.create(SPEC, "k", AT);
     await lossy.close();

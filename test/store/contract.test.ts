@@ -1,19 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { storeContract } from "../contracts/store.ts";
 import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
+import { useFolder } from "../helpers/folder.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "goald-store-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = useFolder();
 let stores = 0;
 
-storeContract("the embedded store", () => openSqliteStore(join(folder, `${++stores}`, "goald.db")));
-// contract.long.ts has the store for many agents.
+storeContract("the embedded store", () => openSqliteStore(at(`${++stores}`, "goald.db")));
+// sqlite-store.long.ts has the store for many agents.
 storeContract("the fake", async () => new MemoryStore());
 
 describe("the fake's power cut", () => {

@@ -1,44 +1,34 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { copyFileSync, readFileSync, rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
 import type { Store } from "#core/ports/store.ts";
+import { type GroupAnchor, openGroups, type RunGroup } from "#store/group-commit.ts";
 import { type GroupStoreOptions, openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
+import { useFolder } from "../helpers/folder.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 /** The fake timers replace only performance, setInterval and clearInterval. */
-const ALL_BUT_QUIET_TIME = [
-  "Date",
-  "hrtime",
-  "nextTick",
-  "queueMicrotask",
-  "setImmediate",
-  "clearImmediate",
-  "setTimeout",
-  "clearTimeout",
-] as const;
+const CLOCKS = ["Date", "hrtime", "setTimeout", "clearTimeout"] as const;
+const ALL_BUT_QUIET_TIME = [...CLOCKS, "nextTick", "queueMicrotask", "setImmediate", "clearImmediate"] as const;
 
 describe("the store for many agents", () => {
-  let folder: string;
+  const at = useFolder();
   let path: string;
   let store: Store;
   let other: DatabaseSync;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "goald-many-"));
-    path = join(folder, "goald.db");
+    path = at("goald.db");
   });
   afterEach(async () => {
     jest.useRealTimers();
     other.close();
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   async function open(options: GroupStoreOptions = {}): Promise<void> {
@@ -88,7 +78,7 @@ describe("the store for many agents", () => {
 
   /** The number of events in a copy of the database file without its WAL. */
   function eventsInFile(): unknown {
-    const copy = join(folder, "copy.db");
+    const copy = at("copy.db");
     copyFileSync(path, copy);
     const database = new DatabaseSync(copy);
     try {
@@ -266,3 +256,66 @@ function transactionsIn(path: string): number {
   }
   return commits;
 }
+
+const NO_ANCHOR: GroupAnchor = { mark: () => () => undefined, count: () => undefined, publish: () => undefined };
+
+describe("a group of writes", () => {
+  let database: DatabaseSync;
+  let run: RunGroup;
+  beforeEach(() => {
+    database = new DatabaseSync(":memory:");
+    database.exec(`CREATE TABLE parent (no INTEGER PRIMARY KEY);
+      CREATE TABLE row (no INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)`);
+    run = openGroups(database, "x.db", NO_ANCHOR);
+  });
+  afterEach(() => database.close());
+
+  const insert = (no: number, how = "INSERT", parent: number | null = null) =>
+    database.prepare(`${how} INTO row VALUES (?, ?)`).run(no, parent).changes;
+  const kept = (): unknown[] =>
+    database
+      .prepare("SELECT no FROM row ORDER BY no")
+      .all()
+      .map(({ no }) => no);
+  const codes = (outcomes: ReturnType<RunGroup>) =>
+    outcomes.map((outcome) => ("error" in outcome ? outcome.error.code : outcome.value));
+
+  it("runs in one transaction and returns an outcome for each write in order", () => {
+    let within = 0;
+    const write = (no: number) => () => {
+      within += Number(database.isTransaction);
+      return insert(no) && `wrote ${no}`;
+    };
+    expect(codes(run([write(3), write(1), write(2)]))).toEqual(["wrote 3", "wrote 1", "wrote 2"]);
+    expect([kept(), within, database.isTransaction]).toEqual([[1, 2, 3], 3, false]);
+    expect(run([])).toEqual([]);
+  });
+
+  it("rolls back a write that throws, and no other one", () => {
+    const halfDone = () => {
+      insert(7);
+      insert(1);
+    };
+    expect(codes(run([() => insert(1), halfDone, () => insert(2)]))).toEqual([1, "GOALD_CONFLICT", 1]);
+    expect(kept()).toEqual([1, 2]);
+  });
+
+  it("runs the other writes again when SQLite rolls back the transaction, as it can on a full disk", () => {
+    insert(9);
+    const undoAll = (no: number) => () => insert(no, "INSERT OR ROLLBACK");
+    const outcomes = run([() => insert(1), undoAll(9), () => insert(2), undoAll(1), () => insert(3), () => insert(2)]);
+    expect(codes(outcomes)).toEqual([1, "GOALD_CONFLICT", 1, "GOALD_CONFLICT", 1, "GOALD_CONFLICT"]);
+    expect(kept()).toEqual([1, 2, 3, 9]);
+  });
+
+  it("fails as a whole when BEGIN or COMMIT fails, and the next group works", () => {
+    const withoutParent = () => insert(2, "INSERT", 99);
+    const failure = ["GOALD_INTERNAL", "GOALD_INTERNAL"];
+    expect(codes(run([() => insert(1), withoutParent]))).toEqual(failure);
+    expect([kept(), database.isTransaction]).toEqual([[], false]);
+    database.exec("PRAGMA query_only = ON");
+    expect(codes(run([() => insert(1), () => insert(2)]))).toEqual(["GOALD_HOME_UNWRITABLE", "GOALD_HOME_UNWRITABLE"]);
+    database.exec("PRAGMA query_only = OFF");
+    expect(codes(run([() => insert(1)]))).toEqual([1]);
+  });
+});

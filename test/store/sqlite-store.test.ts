@@ -1,31 +1,23 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { openForReading, openForWriting } from "#store/connection.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
-import { NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
+import { memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
+import { useFolder, useOpened } from "../helpers/folder.ts";
+import { fill } from "./filled-store.ts";
 
+const at = useFolder();
+const keep = useOpened();
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 describe("the embedded store's file", () => {
-  let folder: string;
   let path: string;
-  const open: { close(): unknown }[] = [];
-  const keep = <T extends { close(): unknown }>(resource: T): T => {
-    open.push(resource);
-    return resource;
-  };
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "goald-file-"));
-    path = join(folder, ".goald", "goald.db");
-  });
-  afterEach(async () => {
-    for (const resource of open.splice(0).reverse()) await resource.close();
-    rmSync(folder, { recursive: true, force: true });
+    path = at(".goald", "goald.db");
   });
   const openStore = async (): Promise<Store> => keep(await openSqliteStore(path, { busyTimeoutMs: 50 }));
   /** A connection of another program. */
@@ -42,7 +34,7 @@ describe("the embedded store's file", () => {
   it("is private to its owner, with -wal and -shm", async () => {
     const store = await filledStore(3);
     const modes = ["", "-wal", "-shm"].map((suffix) => modeOf(path + suffix));
-    expect([modeOf(join(folder, ".goald")), ...modes]).toEqual(["700", "600", "600", "600"]);
+    expect([modeOf(at(".goald")), ...modes]).toEqual(["700", "600", "600", "600"]);
     await store.close();
     chmodSync(path, 0o644);
     await openStore();
@@ -126,7 +118,7 @@ describe("the embedded store's file", () => {
     ["a store with a broken first page", () => overwrite(path, 20, 80)],
     ["a store cut in half", () => writeFileSync(path, readFileSync(path).subarray(0, 3000))],
   ])("is refused with GOALD_STORE_DAMAGED when it is %s", async (what, damage) => {
-    mkdirSync(join(folder, ".goald"));
+    mkdirSync(at(".goald"));
     if (what.startsWith("a store")) await (await filledStore(300)).close();
     damage();
     const refusal = { code: "GOALD_STORE_DAMAGED", name: "GoaldError" };
@@ -144,10 +136,10 @@ describe("the embedded store's file", () => {
   });
 
   it.each<[what: string, code: string, place: () => string]>([
-    ["a folder", "GOALD_STORE_DAMAGED", () => folder],
+    ["a folder", "GOALD_STORE_DAMAGED", () => at()],
     ["below a file", "GOALD_HOME_UNWRITABLE", () => join(path, "goald.db")],
   ])("cannot be %s", async (_what, code, place) => {
-    mkdirSync(join(folder, ".goald"));
+    mkdirSync(at(".goald"));
     writeFileSync(path, "");
     await expect(openSqliteStore(place())).rejects.toMatchObject({ code });
   });
@@ -157,7 +149,7 @@ describe("the embedded store's file", () => {
     ["an empty file", () => writeFileSync(path, "")],
     ["a file without tables", () => raw().exec("PRAGMA journal_mode = WAL; VACUUM")],
   ])("reads as a home without agents while there is %s, and stays unchanged", async (_what, prepare) => {
-    mkdirSync(join(folder, ".goald"));
+    mkdirSync(at(".goald"));
     prepare();
     const before = existsSync(path) && readFileSync(path);
     const reader = keep(await openSqliteReader(path));
@@ -176,3 +168,138 @@ function overwrite(path: string, from: number, length: number): void {
   bytes.fill(0, from, from + length);
   writeFileSync(path, bytes);
 }
+
+/** Rows are found by name after every kind of change, and no query scans a whole table. */
+
+/** The one query that may scan memory: verify looks for rows of removed agents. */
+const OF_REMOVED_AGENTS = "NOT IN (SELECT no FROM agent)";
+
+describe("rows of an agent", () => {
+  let path: string;
+  let store: Store;
+  beforeEach(async () => {
+    path = at("goald.db");
+    store = keep(await openSqliteStore(path));
+  });
+
+  /** Two agents commit in turn. Each step has a memory, every fifth step also two notes. */
+  async function remember(steps: number): Promise<void> {
+    const names = ["Foo", "Bar"];
+    for (const [place, name] of names.entries()) await store.create({ ...SPEC, name }, `k${place}`, AT);
+    const leases = [await store.claim("foo"), await store.claim("bar")];
+    for (let seq = 2; seq <= steps; seq++)
+      for (const lease of leases) {
+        const note = { kind: "memory", text: `note ${seq}`, importance: 1, memoryKind: "note" } as const;
+        await store.commit(lease, seq - 1, {
+          ...NOTHING,
+          events: stamped(seq, said("x")),
+          memories: [{ ...memoryOf(seq), namespace: lease.agent }],
+          staged: seq % 5 === 0 ? [note, note] : [],
+        });
+      }
+  }
+
+  it("are found by name: memories of events, changed ones and those that people added", async () => {
+    await remember(150);
+    const put = { op: "add", kind: "note", importance: 1, trust: "person" } as const;
+    const change = (key: string, ...changes: Parameters<Store["curate"]>[1]) => store.curate("foo", changes, key, AT);
+    await change("m1", { ...put, text: "by hand" }, { ...put, text: "better", supersedes: "foo/64" });
+    for (const name of ["2", "63", "65", "100.1", "150", "150.2"])
+      await change(`pin ${name}`, { op: "pin", id: `foo/${name}` });
+    await change("m2", { op: "forget", id: "foo/128", by: "person" }, { op: "unpin", id: "foo/65" });
+    await store.commit({ agent: "foo", epoch: 1 }, 150, {
+      ...NOTHING,
+      events: stamped(151, said("x")),
+      memories: [{ ...memoryOf(151), supersedes: "foo/66" }],
+    });
+    const rows = await store.memories("foo", 0, 999);
+    expect(rows).toHaveLength(150 + 60 + 2);
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+    for (const row of rows) expect(await store.memory("foo", row.id)).toEqual(row);
+    expect(await store.memory("foo", "foo/66")).toMatchObject({ supersededBy: "foo/151" });
+    for (const name of ["1", "2.1", "5.3", "152", "+3"])
+      expect(await store.memory("foo", `foo/${name}`)).toBeUndefined();
+    await store.fork("foo", { name: "Baz", head: 120, events: [] }, "fork");
+    for (const row of await store.memories("baz", 0, 999)) expect(await store.memory("baz", row.id)).toEqual(row);
+    expect((await store.verify()).problems).toEqual([]);
+  });
+
+  it("leave no copy of a forgotten text in the file, however often the row changed before", async () => {
+    await remember(20);
+    const text = "the word is Rumpelstiltskin";
+    const put = { op: "add", kind: "note", text, importance: 1, trust: "person" } as const;
+    const change = (key: string, change: Parameters<Store["curate"]>[1][0]) => store.curate("foo", [change], key, AT);
+    await change("m1", put);
+    await change("m2", { op: "pin", id: "foo/+1" });
+    await store.saveVectors("foo", "e@1536", [{ id: "foo/+1", vector: new Float32Array(1536).fill(0.5) }]);
+    await store.saveVectors("foo", "e@1", [{ id: "foo/+1", vector: Float32Array.of(1) }]);
+    await change("m3", { ...put, text: "the word is another", supersedes: "foo/+1" });
+    const has = (): boolean => readFileSync(path).includes("Rumpelstiltskin");
+    const checkpoint = async (): Promise<void> => {
+      await store.close();
+      store = keep(await openSqliteStore(path));
+    };
+    await checkpoint();
+    expect(has()).toBe(true);
+    await change("m4", { op: "forget", id: "foo/+1", by: "person" });
+    await checkpoint();
+    expect(has()).toBe(false);
+  });
+
+  it("keep a content as long as any agent's history names it, whichever agent wrote it first", async () => {
+    const texts = ["small", "large ".repeat(500)];
+    const has = async () =>
+      Promise.all(texts.map(async (text) => (await store.blob(wrote("f", text).sha256 ?? "")) !== undefined));
+    for (const name of ["Foo", "Bar"]) {
+      await store.create({ ...SPEC, name }, name, AT);
+      const lease = await store.claim(name.toLowerCase());
+      for (const [place, text] of [...texts, ...texts].entries())
+        await store.commit(lease, place + 1, {
+          ...NOTHING,
+          events: stamped(place + 2, said("x")),
+          files: [wrote("f", text)],
+        });
+    }
+    await store.fork("bar", { name: "Baz", head: 5, events: [] }, "fork");
+    expect((await store.verify()).problems).toEqual([]);
+    for (const gone of ["foo", "bar", "baz"]) {
+      await store.remove(gone);
+      expect(await has()).toEqual([gone !== "baz", gone !== "baz"]);
+      expect((await store.verify()).problems).toEqual([]);
+    }
+  });
+
+  it("are found without a scan of a whole table, for commits and for pages of reads", async () => {
+    await fill(store);
+    const { prepare } = DatabaseSync.prototype;
+    const asked = new Set<string>();
+    DatabaseSync.prototype.prepare = function (sql, ...options): StatementSync {
+      asked.add(sql);
+      return prepare.call(this, sql, ...options);
+    };
+    try {
+      await (await openSqliteStore(path)).verify("foo");
+    } finally {
+      DatabaseSync.prototype.prepare = prepare;
+    }
+    const database = keep(new DatabaseSync(path));
+    const queries = [...asked].filter((sql) => !/^(PRAGMA|BEGIN|COMMIT|ROLLBACK)/.test(sql));
+    const whole = /^SCAN (event|memory|row|file_version|blob|inbox|next|reference|other)$/;
+    const scanned = queries
+      .filter((sql) => !sql.includes(OF_REMOVED_AGENTS))
+      .filter((sql) =>
+        database
+          .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+          .all()
+          .some(({ detail }) => whole.test(`${detail}`)),
+      );
+    expect(asked.size).toBeGreaterThan(60);
+    expect(scanned).toEqual([]);
+  });
+
+  it("are found through an index: the fact that a new one closes, and the newest one", () => {
+    const where = "agent_no = 1 AND fact_key = 'hour' AND trust = 'agent' AND closed_by IS NULL";
+    const plan = keep(new DatabaseSync(path)).prepare(`EXPLAIN QUERY PLAN SELECT no FROM memory WHERE ${where}`).all();
+    expect(plan.map(({ detail }) => detail)).toEqual([expect.stringContaining("USING INDEX memory_fact")]);
+  });
+});

@@ -4,9 +4,12 @@ import { folderOf } from "#core/subagents/folder.ts";
 import { chainLink, chainStart } from "#store/chain.ts";
 import { requireSqlite } from "#store/connection.ts";
 import { storeError } from "#store/failure.ts";
+import { highestEpoch } from "#store/fork.ts";
 import { isoTime } from "#store/rows.ts";
 import { freeSlug, slugOf } from "#store/slug.ts";
 import { canonicalJson } from "#util/canonical-json.ts";
+import { said, stamped } from "../contracts/store-builders.ts";
+import { asked } from "../helpers/events.ts";
 
 const reversed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(reversed);
@@ -141,4 +144,11 @@ describe("an SQLite with the WAL-reset bug", () => {
   it.each(["3.51.3", "3.51.4", "3.52.0", "4.0.0"])("%s is accepted", (version) => {
     expect(() => requireSqlite(version)).not.toThrow();
   });
+});
+
+it("finds the highest epoch of a long log, and at least the given one", () => {
+  const [word, question] = stamped(1, said("x"), { ...asked(), epoch: 7 });
+  if (!word || !question) throw new Error("Expected two events.");
+  const log = Array.from({ length: 300_000 }, (_, at) => (at === 5 ? question : word));
+  expect([highestEpoch(log, 1), highestEpoch(log, 9), highestEpoch([], 2)]).toEqual([7, 9, 2]);
 });

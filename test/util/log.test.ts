@@ -1,18 +1,18 @@
 import { execFile } from "node:child_process";
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import { type LogOptions, openLog } from "#util/log.ts";
 import { createRedactor } from "#util/redact.ts";
+import { useFolder } from "../helpers/folder.ts";
 
 const KEY = "sk-proj-A1b2C3d4E5f6G7h8J9k0";
+const at = useFolder();
 let folder = "";
-beforeEach(async () => {
-  folder = join(await mkdtemp(join(tmpdir(), "goald-log-")), "log");
+beforeEach(() => {
+  folder = at("log");
 });
-afterEach(() => rm(join(folder, ".."), { recursive: true, force: true }));
 
 const file = () => join(folder, "goald.log");
 const lines = async () => (await readFile(file(), "utf8")).split("\n").slice(0, -1);
@@ -105,10 +105,7 @@ describe("the log", () => {
     const names = (await readdir(folder)).sort((a, b) => (a < b ? 1 : -1));
     expect(names).toEqual(["goald.log.3", "goald.log.2", "goald.log.1", "goald.log"]);
     const all = (await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")))).join("");
-    const found = all
-      .trimEnd()
-      .split("\n")
-      .map((text) => (JSON.parse(text) as { at: number }).at);
+    const found = Array.from(all.matchAll(/"at":(\d+)/g), ([, at]) => Number(at));
     expect(found).toEqual(Array.from({ length: 60 }, (_, at) => at).slice(-found.length));
     expect(found.length).toBeGreaterThan(40);
   });
@@ -126,13 +123,7 @@ describe("a log that cannot be written", () => {
   it.each<[title: string, spoil: () => Promise<unknown>]>([
     ["when its folder is a file", () => writeFile(folder, "")],
     ["when a folder has its name", () => mkdir(file(), { recursive: true })],
-    [
-      "because a link is in its place",
-      async () => {
-        await mkdir(folder);
-        await symlink("/etc/hostname", file());
-      },
-    ],
+    ["because a link is in its place", () => mkdir(folder).then(() => symlink("/etc/hostname", file()))],
   ])("loses lines with one report, %s", async (_title, spoil) => {
     await spoil();
     const problems: string[] = [];
@@ -172,12 +163,8 @@ describe("a log that cannot be written", () => {
       for (let number = 0; number < 30; number++) log.info("x".repeat(200));
       console.log("still here");`;
     await mkdir(folder);
-    const { stdout } = await promisify(execFile)("sh", [
-      "-c",
-      'ulimit -f 4; exec "$0" --input-type=module -e "$1"',
-      process.execPath,
-      program,
-    ]);
+    const script = 'ulimit -f 4; exec "$0" --input-type=module -e "$1"';
+    const { stdout } = await promisify(execFile)("sh", ["-c", script, process.execPath, program]);
     expect(stdout).toContain("are lost");
     expect(stdout).toContain("still here");
     (await open()).info("after");

@@ -1,22 +1,24 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { promisify } from "node:util";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { createFolderQuota, type FolderLimits, readFolderUsage } from "#workspace/folder-quota.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { useFolder } from "../helpers/folder.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
+const at = useFolder();
 let home: string;
 let folder: string;
 let changes: FileChange[];
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "goald-quota-"));
-  folder = join(home, "foo");
+  home = at();
+  folder = at("foo");
   changes = [];
 });
-afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const KB = 1024;
 const text = (kilobytes: number): string => "x".repeat(kilobytes * KB);
@@ -31,16 +33,14 @@ const put = (path: string, content: string): void => {
   writeFileSync(join(folder, path), content);
 };
 const EXCEEDED = { code: "GOALD_QUOTA_EXCEEDED" };
+const exceeded = (words: string) => ({ ...EXCEEDED, message: expect.stringContaining(words) });
 
 describe("the quota of a folder", () => {
   it("refuses a write before it is made, names the setting, and admits it once something is deleted", async () => {
     const workspace = openWith({ bytes: 100 * KB });
     await workspace.write("a", text(60));
-    await expect(workspace.write("b", text(60))).rejects.toMatchObject({
-      ...EXCEEDED,
-      message: expect.stringContaining("quota.megabytes"),
-      hint: expect.stringContaining("delete_file"),
-    });
+    const refusal = { ...exceeded("quota.megabytes"), hint: expect.stringContaining("delete_file") };
+    await expect(workspace.write("b", text(60))).rejects.toMatchObject(refusal);
     expect(readdirSync(folder)).toEqual(["a"]);
     await workspace.write("a", text(80));
     await expect(workspace.append("a", text(40))).rejects.toMatchObject(EXCEEDED);
@@ -52,15 +52,12 @@ describe("the quota of a folder", () => {
   it("counts files, and pages by themselves", async () => {
     const workspace = openWith({ files: 3, pageBytes: 10 * KB });
     await workspace.write("pages/a.md", text(8));
-    await expect(workspace.write("pages/b.md", text(8))).rejects.toMatchObject({
-      message: expect.stringContaining("a tenth of quota.megabytes"),
-    });
+    const tenth = exceeded("a tenth of quota.megabytes");
+    await expect(workspace.write("pages/b.md", text(8))).rejects.toMatchObject(tenth);
     await workspace.write("b.md", text(8));
     await workspace.write("c.md", "");
     await workspace.write("c.md", "x");
-    await expect(workspace.write("d.md", "")).rejects.toMatchObject({
-      message: expect.stringContaining("3 of 3 files"),
-    });
+    await expect(workspace.write("d.md", "")).rejects.toMatchObject(exceeded("3 of 3 files"));
   });
 
   it("is shared by an agent and its sub-agents", async () => {
@@ -90,12 +87,8 @@ describe("the quota of a folder", () => {
       return (await readFolderUsage(folder)).bytes === 105 * KB;
     });
     rmSync(join(folder, "person"));
-    await waitUntil("the deletion is noticed", () =>
-      workspace.write("c", text(80)).then(
-        () => true,
-        () => false,
-      ),
-    );
+    const isWritten = () => workspace.write("c", text(80)).then(() => true);
+    await waitUntil("the deletion is noticed", () => isWritten().catch(() => false));
   });
 
   it("holds for writes at once, and a failed write takes nothing", async () => {
@@ -116,10 +109,8 @@ describe("the quota of the history", () => {
       lastVersion: async () => undefined,
     });
     await workspace.write("a", text(30));
-    await expect(workspace.append("a", text(30))).rejects.toMatchObject({
-      ...EXCEEDED,
-      message: expect.stringContaining("quota.megabytes allows twice"),
-    });
+    const twice = exceeded("quota.megabytes allows twice");
+    await expect(workspace.append("a", text(30))).rejects.toMatchObject(twice);
     put("person", text(30));
     await expect(workspace.preserve("person")).rejects.toMatchObject(EXCEEDED);
     await expect(workspace.preserve("a")).resolves.toMatchObject({ bytes: 30 * KB });
@@ -155,10 +146,32 @@ describe("deleting as a whole", () => {
     "refuses %j",
     async (path) => {
       for (const file of ["clone/.git/config", "_goald/report.md", "agents/foo-bar/x"]) put(file, "x");
-      await expect(openWith({}).removeWhole(path)).rejects.toMatchObject({
-        code: expect.stringMatching(/REFUSED|GOALD_FILE/),
-      });
+      const refusal = { code: expect.stringMatching(/REFUSED|GOALD_FILE/) };
+      await expect(openWith({}).removeWhole(path)).rejects.toMatchObject(refusal);
       expect(readdirSync(folder).sort()).toEqual(["_goald", "agents", "clone"]);
     },
   );
+});
+
+const child = join(import.meta.dirname, "full-disk.child.ts");
+const run = promisify(execFile);
+
+async function withFileLimit(blocks: string, anchor: string): Promise<Record<string, unknown>> {
+  const script = `ulimit -f ${blocks}; exec "$0" "$@"`;
+  const { stdout } = await run("sh", ["-c", script, process.execPath, child, at(), anchor]);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+describe("a full disk", () => {
+  const allOf = (code: string) =>
+    Object.fromEntries(["write over", "write new", "append", "append new"].map((change) => [change, code]));
+
+  it.each(["descriptor", "real-path"])("fails each change and leaves all files unchanged (%s)", async (anchor) => {
+    const left = { content: "as it was", names: ["old.txt"], changes: ["write old.txt"] };
+    expect(await withFileLimit("64", anchor)).toEqual({ codes: allOf("GOALD_STORE_FULL"), ...left });
+  });
+
+  it("has room for all four operations without the limit (control)", async () => {
+    expect(await withFileLimit("unlimited", "descriptor")).toMatchObject({ codes: allOf("ok") });
+  });
 });

@@ -2,10 +2,9 @@
  * The property: after any changes by goald and a person, and after crashes, each version can be rebuilt from rows and
  * blobs alone and equals the file on the disk when the change was reported.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Command, CommandContext } from "#core/command.ts";
 import type { Lease } from "#core/ports/agent.ts";
@@ -20,6 +19,7 @@ import writeToFile from "../../commands/write_to_file.ts";
 import { contextOf } from "../commands/context.ts";
 import { NOTHING, SPEC, stamped } from "../contracts/store-builders.ts";
 import { AT, finished } from "../helpers/events.ts";
+import { useFolder } from "../helpers/folder.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { restoreFile } from "../helpers/restore-file.ts";
@@ -80,9 +80,8 @@ class Life {
 
   /** As the daemon does it: prepared, kept, run, kept; a crash loses what came of the first run. */
   async #call(command: Command, args: object, crash: boolean): Promise<void> {
-    const prepared = await this.#during(
-      (context) => command.prepare?.(args as never, context) ?? Promise.resolve(null),
-    );
+    const prepare = (context: CommandContext) => command.prepare?.(args as never, context) ?? Promise.resolve(null);
+    const prepared = await this.#during(prepare);
     const run = (lost: boolean) => this.#during((context) => command.run(args as never, context, prepared), { lost });
     await run(crash);
     if (!crash) return;
@@ -90,7 +89,7 @@ class Life {
       const probe = (context: CommandContext) => command.probe?.(args as never, context, prepared);
       if ((await this.#during(async (context) => probe(context))) !== "not-done") return;
     }
-    await this.#during((context) => command.prepare?.(args as never, context) ?? Promise.resolve(null));
+    await this.#during(prepare);
     await run(false);
   }
 
@@ -116,9 +115,9 @@ class Life {
 
 async function restoreAll(setup: Setup, kept: readonly Seen[]): Promise<void> {
   const rows = await setup.store.files("foo");
-  expect(rows.map(({ operation, path }) => [operation, path])).toEqual(
-    kept.map(({ change: { operation, path } }) => [operation, path]),
-  );
+  const changesOf = (list: readonly Pick<FileChange, "operation" | "path">[]) =>
+    list.map(({ operation, path }) => `${operation} ${path}`);
+  expect(changesOf(rows)).toEqual(changesOf(kept.map(({ change }) => change)));
   for (const [index, { change, content }] of kept.entries()) {
     const versions = rows.slice(0, index + 1).filter(({ path }) => path === change.path);
     const restored = await restoreFile(versions, setup.store);
@@ -126,15 +125,11 @@ async function restoreAll(setup: Setup, kept: readonly Seen[]): Promise<void> {
   }
 }
 
-let folder: string;
-let houses = 0;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "goald-restore-"));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
+const inFolder = useFolder();
+let homes = 0;
 
 async function openRealSetup(): Promise<Setup> {
-  const home = join(folder, `${++houses}`);
+  const home = inFolder(`${++homes}`);
   const workspace = join(home, "workspace", "foo");
   const at = (path: string): string => join(workspace, path);
   const store = await openSqliteStore(join(home, ".goald", "goald.db"));

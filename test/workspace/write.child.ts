@@ -1,4 +1,4 @@
-/** Replaces one file repeatedly until it is killed; started by killed-write.test.ts. */
+/** Replaces one file repeatedly until it is killed; started by workspace.test.ts. */
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 
 const workspace = openLocalWorkspace(process.argv[2] ?? "");

@@ -1,0 +1,306 @@
+import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "@jest/globals";
+import type { MemoryChange, MemoryRow } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
+import { AgentRows } from "#memory/recall/agent-rows.ts";
+import { findRecalls } from "#memory/recall/find-recalls.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { queryParts } from "#memory/recall/query-parts.ts";
+import { readRecalls } from "#memory/recall/read-rows.ts";
+import { IndexSnapshots, SNAPSHOT_FILE } from "#memory/snapshots/index-snapshots.ts";
+import { OutageReporter } from "#memory/vectors/guarded-embedder.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { stemOf } from "#util/words.ts";
+import { NOTHING, SPEC, said, sha256, stamped } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+import { openHashEmbedder } from "../helpers/hash-embedder.ts";
+import { LIVE, recallQuery } from "../helpers/memory-rows.ts";
+import { randomNumbers } from "../helpers/random-vectors.ts";
+
+/**
+ * random-life.ts -- lives the life of a memory from a seed: rows come, go and change, the process ends in order or is killed, and
+ * its snapshot and its store are deleted, damaged, or replaced by older ones.
+ *
+ * After each recall the memory must have recalled what an index without a file recalls that was given the same rows in the same
+ * order. A snapshot must be used when it is sound, and only then.
+ */
+
+const AGENT = "foo";
+const WORDS = (
+  "the bakery opens at eight gates close garden decision decide deciding price prices of Ünïcode Straße 日本語 depot " +
+  "readFile soup strings shop colour green manager leads project question who where tokens token is not"
+).split(" ");
+const fail = (problem: string): never => {
+  throw new Error(problem);
+};
+
+/** A sound snapshot: the rows that it was given, and the ends of the log and of the changes by people when it was written. */
+interface SoundFile {
+  readonly given: readonly MemoryRow[];
+  readonly head: number;
+  readonly curations: number;
+}
+
+/** How often each thing happened. */
+export type LifeCounts = Record<string, number>;
+
+export class RandomLife {
+  readonly counts: LifeCounts = {};
+  readonly #folder: string;
+  readonly #next: () => number;
+  readonly #options: { readonly trustsAnyVersion?: boolean };
+  #store!: Store;
+  #memory!: RecallingMemory;
+  #head = 1;
+  #curations = 0;
+  #names = 0;
+  /** The rows that the index was given, in their order, and whether this process has read any. */
+  #given: MemoryRow[] = [];
+  #hasRead = false;
+  /** Digest of the file before the first reading; "" for none. */
+  #found = "";
+  /** By the digest of the file. */
+  readonly #sound = new Map<string, SoundFile>();
+  /** What was so when the store was copied. */
+  #backup: { readonly head: number; readonly curations: number; readonly forgotten: readonly string[] } | undefined;
+  /** Stems of which each is only in one row, which a person has forgotten. */
+  #forgotten: string[] = [];
+
+  /** `trustsAnyVersion`: the memory uses the snapshot of any state of the store. */
+  constructor(folder: string, seed: number, options: { readonly trustsAnyVersion?: boolean } = {}) {
+    this.#folder = folder;
+    this.#options = options;
+    this.#next = randomNumbers(seed);
+  }
+
+  get #file(): string {
+    return join(this.#folder, SNAPSHOT_FILE);
+  }
+
+  async live(actions: number): Promise<LifeCounts> {
+    await this.#open();
+    await this.#store.create(SPEC, "key", AT);
+    // More than the arrays of an index have room for at first.
+    await this.#commit(300);
+    for (let action = 0; action < actions; action++) await this.#act();
+    await this.#recall();
+    await this.#close();
+    return this.counts;
+  }
+
+  async #act(): Promise<void> {
+    const happens = this.#next();
+    if (happens < 0.4) await this.#commit();
+    else if (happens < 0.52) await this.#curate();
+    else if (happens < 0.58) await this.#forget();
+    else if (happens < 0.8) await this.#recall();
+    else if (happens < 0.84) await this.#copyStore();
+    else await this.#restart();
+  }
+
+  #count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#next() * count);
+  }
+
+  #pick<T>(of: readonly T[]): T {
+    return of[this.#below(of.length)] as T;
+  }
+
+  #text(): string {
+    const words = Array.from({ length: 3 + this.#below(9) }, () => this.#pick(WORDS));
+    if (this.#next() < 0.5) words.push(this.#name());
+    if (this.#next() < 0.4) words.push(`${this.#below(30)}`);
+    return `${words.join(" ")}${this.#next() < 0.2 ? "?" : "."}`;
+  }
+
+  /** A word that no other row has. */
+  #name(): string {
+    const number = this.#names++;
+    return `qx${[...`${number}`].map((digit) => "bcdfghjkmp"[Number(digit)]).join("")}o`;
+  }
+
+  async #commit(count = 1 + this.#below(12)): Promise<void> {
+    const events = stamped(this.#head + 1, ...Array.from({ length: count }, () => said("x")));
+    const memories = events.map(({ seq }) => {
+      const kind = this.#pick(["step", "step", "step", "piece", "turn"] as const);
+      const source = `file-${this.#below(3)}`;
+      const piece = kind === "piece" ? { source, ...(this.#next() < 0.3 ? { replaces: { source } } : {}) } : {};
+      const given = { seq, step: seq, namespace: AGENT, kind, importance: this.#pick([0, 0.4, 0.8]), ...piece };
+      return { ...given, trust: this.#pick(["agent", "web"] as const), text: this.#text() };
+    });
+    await this.#store.commit(await this.#store.claim(AGENT), this.#head, { ...NOTHING, events, memories });
+    this.#head += count;
+  }
+
+  async #liveRow(): Promise<MemoryRow | undefined> {
+    const rows = await this.#store.memories(AGENT, 0, 100_000);
+    return this.#pick(rows.filter(({ forgotten, supersededBy }) => forgotten === null && supersededBy === null));
+  }
+
+  async #curate(): Promise<void> {
+    const row = await this.#liveRow();
+    if (!row) return;
+    const plain = { op: "add", importance: 0.9, text: this.#text() } as const;
+    const change: MemoryChange = this.#pick<MemoryChange>([
+      { op: row.pinned ? "unpin" : "pin", id: row.id },
+      { ...plain, kind: "fact", trust: "person", supersedes: row.id, copies: true },
+      { ...plain, kind: "note", trust: "person" },
+      { ...plain, kind: "fact", trust: "file", factKey: `fact-${this.#below(3)}` },
+    ]);
+    await this.#change(change);
+  }
+
+  async #change(change: MemoryChange): Promise<void> {
+    await this.#store.curate(AGENT, [change], `k${this.#names++}`, AT);
+    this.#curations++;
+  }
+
+  /** As the host does, or as when it is killed before the file is deleted. */
+  async #forget(): Promise<void> {
+    const row = await this.#liveRow();
+    if (!row) return;
+    const by = this.#pick(["person", "person", "source"] as const);
+    await this.#change({ op: "forget", id: row.id, by });
+    if (by === "source") return;
+    for (const [name] of row.text.matchAll(/\bqx[a-z]+/g)) this.#forgotten.push(stemOf(name));
+    if (this.#next() < 0.5) {
+      await this.#memory.release(AGENT);
+      rmSync(this.#file, { force: true });
+      this.#hasRead = false;
+      this.#count("forgotten");
+    } else this.#count("forgotten, file left");
+  }
+
+  /** The store as memory reads it. */
+  #reading(): Pick<Store, "memories" | "memory" | "saveVectors"> {
+    return {
+      memories: async (namespace, after, limit) => {
+        if (!this.#hasRead) this.#noteStart(after);
+        else if (after === 0) this.#given = [];
+        this.#hasRead = true;
+        const page = await this.#store.memories(namespace, after, limit);
+        this.#given.push(...page);
+        return page;
+      },
+      memory: (namespace, id) => this.#store.memory(namespace, id),
+      saveVectors: async () => undefined,
+    };
+  }
+
+  #noteStart(after: number): void {
+    const digest = this.#digest();
+    this.#found = digest;
+    const saved = this.#sound.get(digest);
+    expect({ usesFile: after > 0 }).toEqual({ usesFile: saved !== undefined });
+    this.#given = [...(saved?.given ?? [])];
+    this.#count(saved ? "restored" : digest === "" ? "without a file" : "refused");
+  }
+
+  async #recall(): Promise<void> {
+    const query = recallQuery([this.#text(), this.#text()], { agent: AGENT });
+    const recalls = await this.#memory.recall(query, LIVE);
+    // Waits until a snapshot that is due is written.
+    await this.#memory.idle(AGENT);
+    const given = this.#given;
+    const store: Pick<Store, "memories" | "memory"> = {
+      memories: async (_, after, limit) => given.filter(({ change }) => change > after).slice(0, limit),
+      memory: (namespace, id) => this.#store.memory(namespace, id),
+    };
+    const rows = new AgentRows(AGENT, store);
+    for await (const _ of rows.readNew()) rows.takeRemovedSlots();
+    const parts = queryParts(query);
+    const found = await findRecalls([{ rows, vectors: undefined as never }], query, parts, { withVectors: false });
+    expect(recalls).toEqual(await readRecalls(found, parts, new OutageReporter(fail)));
+    this.#count("recalls");
+    this.#noteFile();
+    if (existsSync(this.#file)) {
+      const bytes = readFileSync(this.#file);
+      expect(this.#forgotten.filter((name) => bytes.includes(Buffer.from(name, "utf16le")))).toEqual([]);
+    }
+  }
+
+  /** Notes a snapshot that this process has written. */
+  #noteFile(): void {
+    const digest = this.#digest();
+    const isNew = this.#hasRead && digest !== "" && digest !== this.#found && !this.#sound.has(digest);
+    if (isNew) this.#sound.set(digest, { given: [...this.#given], head: this.#head, curations: this.#curations });
+  }
+
+  #digest(): string {
+    return existsSync(this.#file) ? sha256(readFileSync(this.#file)) : "";
+  }
+
+  async #restart(): Promise<void> {
+    if (this.#next() < 0.5) {
+      await this.#close();
+      this.#noteFile();
+    } else await this.#store.close();
+    if (existsSync(this.#file)) this.#damage();
+    const backup = this.#backup;
+    if (backup && this.#next() < 0.15) {
+      copyFileSync(join(this.#folder, "backup.db"), join(this.#folder, "goald.db"));
+      for (const suffix of ["-wal", "-shm", "-anchor"])
+        rmSync(join(this.#folder, `goald.db${suffix}`), { force: true });
+      const { head, curations, forgotten } = backup;
+      for (const [digest, file] of this.#sound)
+        if (file.head > head || file.curations > curations) this.#sound.delete(digest);
+      this.#head = head;
+      this.#curations = curations;
+      this.#forgotten = [...forgotten];
+      this.#count("store restored");
+    }
+    await this.#open();
+  }
+
+  #damage(): void {
+    const bytes = readFileSync(this.#file);
+    const old = join(this.#folder, "old.snapshot");
+    const happens = this.#next();
+    if (happens < 0.06) rmSync(this.#file);
+    else if (happens < 0.16) {
+      const at = this.#below(bytes.length);
+      bytes[at] = (bytes[at] as number) ^ (1 << this.#below(8));
+      writeFileSync(this.#file, bytes);
+      this.#count("byte changed");
+    } else if (happens < 0.24) {
+      truncateSync(this.#file, this.#below(bytes.length));
+      this.#count("truncated");
+    } else if (happens < 0.32) writeFileSync(`${this.#file}.1.1.tmp`, bytes.subarray(0, this.#below(bytes.length)));
+    else if (happens < 0.45) copyFileSync(this.#file, old);
+    else if (happens < 0.58 && existsSync(old)) {
+      copyFileSync(old, this.#file);
+      this.#count("older file");
+    }
+  }
+
+  /** Copies the store without its snapshot. */
+  async #copyStore(): Promise<void> {
+    await this.#close();
+    this.#noteFile();
+    copyFileSync(join(this.#folder, "goald.db"), join(this.#folder, "backup.db"));
+    this.#backup = { head: this.#head, curations: this.#curations, forgotten: [...this.#forgotten] };
+    await this.#open();
+  }
+
+  async #open(): Promise<void> {
+    this.#hasRead = false;
+    this.#store = await openSqliteStore(join(this.#folder, "goald.db"));
+    const memories: Store["memories"] = (...page) => this.#store.memories(...page);
+    const memoryVersion = async () => ({ seq: 0, curation: 0, sha: "any" });
+    const store = this.#options.trustsAnyVersion ? { memories, memoryVersion } : this.#store;
+    const folderOf = () => this.#folder;
+    const snapshots = new IndexSnapshots({ store, folderOf, note: () => undefined, isWriter: true, leastRows: 8 });
+    const parts = { store: this.#reading(), embedder: openHashEmbedder(), report: fail, snapshots };
+    this.#memory = openLongTermMemory({ ...parts, keptBytes: 1e9 });
+  }
+
+  async #close(): Promise<void> {
+    await this.#memory.close();
+    await this.#store.close();
+  }
+}

@@ -1,0 +1,352 @@
+import { describe, expect, it } from "@jest/globals";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { Recall, RecallQuery } from "#core/ports/recall.ts";
+import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
+import { queryParts } from "#memory/recall/query-parts.ts";
+import { excerptOf } from "#memory/recall/read-rows.ts";
+import { RowTexts } from "#memory/recall/row-texts.ts";
+import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
+import { openHashEmbedder } from "../helpers/hash-embedder.ts";
+import { LIVE, type MemoryRows, memoryRows, openRecall, recallQuery, shownIds } from "../helpers/memory-rows.ts";
+
+const step = (seq: number, text: string, change: Partial<MemoryRow> = {}): MemoryRow => ({
+  id: `foo/${seq}`,
+  ...{ seq, step: seq, change: seq, text, namespace: "foo", kind: "step", trust: "agent", importance: 0.4 },
+  ...{ at: "2026-11-20T10:00:00.000Z", supersedes: null, supersededBy: null, key: null, source: null },
+  ...{ pinned: false, forgotten: null, embedder: null, vector: null },
+  ...change,
+});
+
+/** Recalls for one question; `rows` in the order of their changes. */
+async function recall(rows: readonly MemoryRow[], text: string, change: Partial<RecallQuery> = {}) {
+  const memory = openLongTermMemory({
+    store: {
+      memories: async (_agent, after, limit) => rows.filter((row) => row.change > after).slice(0, limit),
+      memory: async (_agent, id) => rows.findLast((row) => row.id === id),
+      saveVectors: async () => undefined,
+    },
+    embedder: openHashEmbedder(),
+    report: (problem) => {
+      throw new Error(problem);
+    },
+  });
+  const found = await memory.recall(recallQuery([text], { count: 1, ...change }), LIVE);
+  await memory.close();
+  return found;
+}
+const ids = (rows: readonly { readonly id: string }[] = []): readonly string[] => rows.map(({ id }) => id);
+const around = ({ around: { before, after } = { before: [], after: [] } }: Recall) => [ids(before), ids(after)];
+
+const TEXTS = ["alpha", "beta", "gamma", "delta", "a red kite", "epsilon", "zeta", "eta"];
+const steps = (change: (seq: number) => Partial<MemoryRow> = () => ({})): readonly MemoryRow[] =>
+  TEXTS.map((text, at) => step(at + 1, text, change(at + 1)));
+
+describe("the rows around a recall", () => {
+  it.each<[title: string, rows: readonly MemoryRow[], excluded: readonly number[], before: string, after: string]>([
+    ["two on each side, the nearest first", steps(), [], "4 3", "6 7"],
+    ["no idle step", steps((seq) => (seq === 4 ? { importance: 0 } : {})), [], "3 2", "6 7"],
+    ["no forgotten row", steps((seq) => (seq === 6 ? { text: "", forgotten: "person" } : {})), [], "4 3", "7 8"],
+    ["no replaced row", steps((seq) => (seq === 6 ? { supersededBy: "foo/9" } : {})), [], "4 3", "7 8"],
+    ["no memory of a turn", steps((seq) => (seq === 6 ? { kind: "turn" } : {})), [], "4 3", "7 8"],
+    ["nothing of the prompt, and nothing from there on", steps(), [7, 8], "4 3", "6"],
+  ])("are %s", async (_title, rows, excluded, before, after) => {
+    const [found] = await recall(rows, "red kite", { excludeSteps: new Set(excluded) });
+    expect(found && around(found)).toEqual([before, after].map((list) => list.split(" ").map((seq) => `foo/${seq}`)));
+  });
+
+  it("are the same after a restart, when a row that was pinned is read last", async () => {
+    const pinned = steps((seq) => (seq === 4 ? { change: 99, pinned: true } : {}));
+    const byChange = pinned.toSorted((a, b) => a.change - b.change);
+    const found = await recall(byChange, "red kite", { count: 2 });
+    const kite = found.find(({ id }) => id === "foo/5");
+    expect(kite && around(kite).map((ids) => ids.join(" "))).toEqual(["foo/4 foo/3", "foo/6 foo/7"]);
+  });
+
+  it("are those of its newest copy when the text came twice", async () => {
+    const [found] = await recall([...steps(), step(9, "A red kite"), step(10, "theta")], "red kite");
+    expect(found && around(found)).toEqual([["foo/8", "foo/7"], ["foo/10"]]);
+  });
+
+  it("of a piece of a text are the pieces beside it, and no other row has pieces around it", async () => {
+    const piece = (n: number, text: string, source: string) =>
+      step(0, text, { id: `foo/+${n}`, change: 20 + n, kind: "file_chunk", step: null, source });
+    const pieces = ["iota", "kappa", "a blue boat"].map((text, at) => piece(at + 1, text, "a.md"));
+    const rows = [...steps(), ...pieces, piece(4, "mu", "b.md")];
+    const [found] = await recall(rows, "blue boat");
+    expect(found && around(found)).toEqual([["foo/+2", "foo/+1"], []]);
+    const [first] = await recall(rows, "alpha");
+    expect(first && around(first)).toEqual([[], ["foo/2", "foo/3"]]);
+  });
+});
+
+describe("a series", () => {
+  const listing = (seq: number, change: Partial<MemoryRow> = {}) =>
+    step(seq, `Listing ${300 + seq}: the price is ${seq * 7} euros.`, change);
+  const rows = [1, 2, 3, 4].map((seq) => listing(seq));
+
+  it("is recalled as its newest row with the others, the newest first", async () => {
+    const [found, ...more] = await recall([...rows, step(5, "a red kite")], "Which prices of listings do I know?");
+    expect([found?.id, ids(found?.series?.rows), more]).toEqual(["foo/4", ["foo/3", "foo/2", "foo/1"], []]);
+  });
+
+  it("begins with the row whose number the query has", async () => {
+    const [found] = await recall(rows, "What is the price of listing 302?");
+    expect([found?.id, ids(found?.series?.rows)]).toEqual(["foo/2", ["foo/4", "foo/3", "foo/1"]]);
+  });
+
+  it.each([
+    ["listing 305", "foo/5"],
+    // The newest has the price alone, and an older one both numbers.
+    ["listing 344 for 308 euros", "foo/44"],
+    ["listing 99999, which none is", "foo/2000"],
+  ])("begins with that row also far back in a long series: the price of %s", async (asked, id) => {
+    const many = Array.from({ length: 2_000 }, (_, at) => listing(at + 1));
+    const [found] = await recall(many, `What is the price of ${asked}?`);
+    expect([found?.id, found?.series?.others]).toEqual([id, 1_975]);
+  });
+
+  it("has no forgotten row, none of the prompt, none from elsewhere, and none with the words in another order", async () => {
+    const others = [
+      listing(5, { text: "", forgotten: "person" }),
+      listing(6),
+      listing(7, { trust: "web" }),
+      step(8, "The price is 9 euros: listing 308."),
+    ];
+    const [found] = await recall([...rows, ...others], "price of listing 302", { excludeSteps: new Set([6]) });
+    expect(ids(found?.series?.rows)).toEqual(["foo/4", "foo/3", "foo/1"]);
+  });
+
+  it("has no fact with a subject and an attribute, in which only the number may say that it holds no longer", async () => {
+    const facts = [1, 2, 3].map((seq) => listing(seq, { kind: "fact", factKey: `listing ${seq}` }));
+    const found = await recall(facts, "prices of listings", { count: 3 });
+    expect(found.map(({ id, series }) => `${id} ${series}`)).toEqual([3, 2, 1].map((seq) => `foo/${seq} undefined`));
+    const [plain] = await recall([...facts, listing(4, { kind: "fact" })], "price of listing 304");
+    expect([plain?.id, plain?.series]).toEqual(["foo/4", undefined]);
+    const [newest] = await recall([listing(1, { kind: "fact" }), ...facts.slice(1)], "prices of listings");
+    expect([newest?.id, newest?.series]).toEqual(["foo/3", undefined]);
+    const notes = facts.map(({ factKey: _, ...row }) => row);
+    const [note] = await recall(notes, "prices of listings", { count: 3 });
+    expect(ids(note?.series?.rows)).toEqual(["foo/2", "foo/1"]);
+  });
+
+  it("is bounded, and counts the rest", async () => {
+    const many = Array.from({ length: 100 }, (_, at) => listing(at + 1));
+    const [found] = await recall(many, "prices of listings");
+    expect(found?.series?.rows).toHaveLength(24);
+    expect(found?.series?.others).toBe(75);
+  });
+
+  it("needs changing numbers", async () => {
+    const [found] = await recall([step(1, "One kite, red."), step(2, "red: one kite")], "red kite");
+    expect(found?.series).toBeUndefined();
+  });
+});
+
+describe("rows that say nothing", () => {
+  const question = "What do I know about Ada?";
+  const asked = step(1, `Thought: ${question}`);
+  const idle = step(2, `Thought: Ada, Ada. What do I know? Command: do_nothing`, { importance: 0 });
+  const told = step(3, "Thought: Ada plays the cello on Mondays and lives near the old harbour.");
+  const other = step(4, "Thought: soup with beans");
+
+  it("come after all that say something, even if they are more like the query", async () => {
+    const found = ids(await recall([asked, idle, told, other], question, { count: 4 }));
+    expect(found.slice(0, 2)).toEqual(["foo/3", "foo/4"]);
+    expect(found.slice(2).toSorted()).toEqual(["foo/1", "foo/2"]);
+  });
+
+  it("are not those that add a word or a number, those of a person, and statements", async () => {
+    const kept = [
+      step(1, "Thought: What do I know about Ada since Bruges?"),
+      step(2, "Thought: What do I know about Ada 7?"),
+      step(3, `ada said: ${question}`, { trust: "person" }),
+      step(4, "Thought: I know about Ada"),
+    ];
+    const soup = step(9, "soup with beans");
+    for (const row of kept) expect(ids(await recall([row, soup], question, { count: 2 }))).toEqual([row.id, "foo/9"]);
+    expect(ids(await recall([asked, soup], question, { count: 2 }))).toEqual(["foo/9", "foo/1"]);
+  });
+});
+
+describe("rows that one of several texts repeats", () => {
+  const said = step(1, "Thought: Ada plays the cello.");
+  const soup = step(9, "Thought: soup with beans");
+  const search = async (...texts: string[]) => ids(await recall([said, soup], "", { texts, count: 2 }));
+
+  it("come last, and rows with another word do not", async () => {
+    expect(await search("Ada plays the cello on Mondays.", "Who plays?")).toEqual(["foo/9", "foo/1"]);
+    expect(await search("Ada plays the trumpet on Mondays.", "Who plays?")).toEqual(["foo/1", "foo/9"]);
+  });
+
+  it("come first when that text is the whole query", async () => {
+    expect(await search("Ada plays the cello on Mondays.")).toEqual(["foo/1", "foo/9"]);
+  });
+});
+
+/** The stretches that are shown, joined. */
+const excerptIn = (text: string, parts: Parameters<typeof excerptOf>[1]): string | undefined =>
+  excerptOf(text, parts)
+    ?.map(([from, to]) => text.slice(from, to))
+    .join(" … ");
+const asked = (...texts: string[]) => queryParts({ texts });
+const beginning = "# Terms of the shop. Section four.";
+const filling = (word: string) => `Nothing to see here, ${word} goes on and on. `.repeat(60);
+const answer = "A racket that was strung wrongly is strung again for nothing within fourteen days.";
+const long = `${beginning}\n${filling("lorem")}${answer} ${filling("lorem")}The shop opens at ten.`;
+
+describe("the excerpt of a long memory", () => {
+  it("is its beginning and the sentence that shares most words with the query, wherever it is", () => {
+    const excerpt = excerptIn(long, asked("What if rackets are strung the wrong way?")) ?? "";
+    expect(excerpt.startsWith(beginning)).toBe(true);
+    expect(excerpt).toContain(answer);
+    expect(excerpt.length).toBeLessThan(760);
+  });
+
+  it("follows the heaviest part of the query", () => {
+    const parts = queryParts({ texts: ["strung again", "When does it open?"], weights: [0.1, 1] });
+    expect(excerptIn(long, parts)).toMatch(/The shop opens at ten\.$/);
+  });
+
+  it.each([
+    ["a short text", `${beginning} ${answer}`, "racket"],
+    ["a text that shares no word with the query", long, "weather tomorrow"],
+    ["a query of stop words", long, "the of and"],
+  ])("is undefined for %s", (_title, text, question) => {
+    expect(excerptOf(text, asked(question))).toBeUndefined();
+  });
+
+  it.each([
+    ["one endless line", "racket ".repeat(5_000)],
+    ["one word after many signs", `${"!".repeat(20_000)} racket`.slice(-2_000)],
+    ["surrogate pairs", "🎾".repeat(2_000).concat(" racket. ", "🎾".repeat(2_000))],
+  ])("is short for %s", (_title, text) => {
+    const excerpt = excerptIn(text, asked("racket")) ?? "";
+    expect(excerpt.length).toBeLessThan(800);
+  });
+});
+
+/** The cache of row texts never shows what was forgotten, replaced or marked since. */
+
+const ROWS = 400;
+
+/** A memory that has shown rows once. `meanwhile` is called when the next recall has read the changes and searches. */
+async function openShown() {
+  const store = memoryRows();
+  for (let row = 1; row <= ROWS; row++) {
+    const listing = `The price of listing ${row} is ${row * 7} euros`;
+    store.add("foo", row % 2 ? listing : `Report ${"abcdefghij"[row % 10]}${row}`);
+  }
+  let meanwhile: (() => void) | undefined;
+  const embedder = fixedEmbedder();
+  embedder.instead = async (texts) => {
+    meanwhile?.();
+    return texts.map(embedder.vectorOf);
+  };
+  let textsRead = 0;
+  const memory: MemoryRows["memory"] = (agent, id) => {
+    textsRead++;
+    return store.memory(agent, id);
+  };
+  const { recall } = openRecall({ store: { ...store, memory }, embedder });
+  const ask = (text: string) => recall([text]);
+  // Embeds all rows, so that later requests have the query alone.
+  for (let times = 0; times < 6; times++) await ask("prices of listings");
+  const shown = [...new Set(shownIds(await ask("the price of listings")))];
+  const setMeanwhile = (change: () => void) => {
+    meanwhile = change;
+  };
+  return { ask, store, shown, textsRead: () => textsRead, setMeanwhile };
+}
+
+/** Changes `count` rows: others first and the best recall last, so that it is on the last page of the changes. */
+function changeRows(store: ReturnType<typeof memoryRows>, shown: readonly string[], count: number): readonly string[] {
+  const all = (store.rows.get("foo") ?? []).map(({ id }) => id);
+  const others = all.filter((id) => !shown.includes(id));
+  const own = Math.min(shown.length, Math.ceil(count / 2));
+  const changed = [...others.slice(0, count - own), ...shown.slice(0, own).reverse()];
+  for (const [at, id] of changed.entries()) store[at % 2 === 0 ? "supersede" : "forget"]("foo", id);
+  return changed;
+}
+
+describe("rows that a recall has shown", () => {
+  it("are not read again at the next recall", async () => {
+    const { ask, shown, textsRead } = await openShown();
+    const before = textsRead();
+    expect(shownIds(await ask("what is the price of listings"))).toEqual(expect.arrayContaining([...shown]));
+    expect(textsRead() - before).toBeLessThan(shown.length / 2);
+  });
+
+  it("have the mark of a fact that was closed since", async () => {
+    const { ask, store, shown } = await openShown();
+    const [id = ""] = shown;
+    store.change("foo", id, { closed: { by: "foo/9999", step: 41 } });
+    const found = await ask("the price of listings");
+    expect(found.find((recall) => recall.id === id)?.closed).toEqual({ by: "foo/9999", step: 41 });
+  });
+
+  describe.each(["between two recalls", "while a recall searches"])("%s", (when) => {
+    it.each([1, 64, 65, 300])("are not shown when %i rows are forgotten or replaced", async (count) => {
+      const { ask, store, shown, setMeanwhile } = await openShown();
+      let changed: readonly string[] = [];
+      const change = () => {
+        if (changed.length === 0) changed = changeRows(store, shown, count);
+      };
+      if (when === "between two recalls") change();
+      else setMeanwhile(change);
+      const ids = shownIds(await ask("what does a listing cost, the price?"));
+      expect(changed).toHaveLength(count);
+      expect(ids.filter((id) => changed.includes(id))).toEqual([]);
+    });
+
+    it("are not shown when they are forgotten and the changes cannot be read", async () => {
+      const { ask, store, shown, setMeanwhile } = await openShown();
+      const change = () => {
+        store.trouble.reading = new Error("disk I/O error");
+        for (const id of shown) store.forget("foo", id);
+      };
+      if (when === "between two recalls") change();
+      else setMeanwhile(change);
+      const ids = shownIds(await ask("what does a listing cost, the price?"));
+      expect(ids.filter((id) => shown.includes(id))).toEqual([]);
+    });
+  });
+});
+
+describe("the cache", () => {
+  const row = (id: string, text: string): MemoryRow => step(1, text, { id });
+
+  it("does not keep a row that changed while it was read", async () => {
+    const reading = Promise.withResolvers<MemoryRow>();
+    let text = "new";
+    const texts = new RowTexts(async () => (text === "old" ? reading.promise : row("a", text)));
+    text = "old";
+    const read = texts.read("a");
+    texts.drop("a");
+    text = "new";
+    reading.resolve(row("a", "old"));
+    expect((await read)?.text).toBe("old");
+    expect((await texts.read("a"))?.text).toBe("new");
+  });
+
+  it("keeps the 256 rows shown last, and counts their texts", async () => {
+    const read: string[] = [];
+    const texts = new RowTexts(async (id) => {
+      read.push(id);
+      return row(id, "x".repeat(100));
+    });
+    for (let at = 0; at < 256; at++) await texts.read(`${at}`);
+    const full = texts.bytes;
+    expect(full).toBeGreaterThan(256 * 200);
+    await texts.read("0");
+    await texts.read("256");
+    expect(texts.bytes).toBe(full);
+    read.length = 0;
+    await texts.read("0");
+    await texts.read("1");
+    expect(read).toEqual(["1"]);
+    await texts.dropChanged(async () => [{ id: "0" }, { id: "1" }]);
+    expect(texts.bytes).toBe((full * 254) / 256);
+    await texts.dropChanged(async () => Promise.reject(new Error("disk I/O error")));
+    expect(texts.bytes).toBe(0);
+  });
+});

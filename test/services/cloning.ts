@@ -1,0 +1,69 @@
+/** cloning.ts -- clones repositories of servers on loopback into the folder of a test. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "@jest/globals";
+import { findCage } from "#cage/find-cage.ts";
+import type { GoaldError } from "#core/errors.ts";
+import type { Cloned } from "#core/services.ts";
+import { openTunnel } from "#http/tunnel.ts";
+import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
+import { findGit } from "#services/git/find-git.ts";
+import { useFolder } from "../helpers/folder.ts";
+import { type GitServer, type GitServerOptions, startGitServer } from "../helpers/git-server.ts";
+
+export const GIT = findGit(process.env.PATH) ?? "";
+/** The type of the branches that a server has. */
+export const ADVERTISEMENT = "application/x-git-upload-pack-advertisement";
+export type CloneParts = Partial<RepositoriesParts>;
+
+/** `root` has the repositories that servers serve, `at` leads to the folder that a test clones into. */
+export function useCloning() {
+  const root = mkdtempSync(join(tmpdir(), "goald-git-"));
+  afterAll(() => rmSync(root, { recursive: true }));
+  const at = useFolder();
+  const NOT_PUBLIC = { isPublic: () => false, isNeverAllowed: () => false };
+  function clone(url: string, parts: CloneParts = {}, signal = new AbortController().signal): Promise<Cloned> {
+    const own = { git: GIT, allow: null, key: null, environment: process.env, findCage, openTunnel, ...NOT_PUBLIC };
+    return createRepositories({ ...own, ...parts }).clone(url, at(), signal);
+  }
+  const serve = (options: Partial<GitServerOptions> = {}): Promise<GitServer> => startGitServer({ root, ...options });
+  /** Clones a repository of a server that the settings allow. */
+  const from = (server: GitServer, name: string, parts: CloneParts = {}, signal?: AbortSignal) =>
+    clone(`${server.origin}/${name}`, { allow: server.origin, ...parts }, signal);
+  return { root, at, clone, serve, from };
+}
+
+/** Returns all that an error says, or that there is none. */
+export const messageOf = (cloning: Promise<unknown>): Promise<string> =>
+  cloning.then(
+    () => "it was cloned",
+    ({ code, message, hint, words }: GoaldError) => `${code} ${message} ${hint} | ${words}`,
+  );
+
+/** A server that sends this in place of every answer of git. */
+export const sending = (status: number, type: string, body: string): Pick<GitServerOptions, "instead"> => ({
+  instead: (_incoming, outgoing) => {
+    outgoing.writeHead(status, { "content-type": type }).end(body);
+    return true;
+  },
+});
+
+/** A server that redirects every request to another one. */
+export const redirectingTo = (origin: string): Pick<GitServerOptions, "instead"> => ({
+  instead: ({ url }, outgoing) => {
+    outgoing.writeHead(302, { location: `${origin}${url}` }).end();
+    return true;
+  },
+});
+
+/** The command lines of the processes that work in the folder. */
+export async function processesIn(place: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => "");
+    if (cwd === place) found.push(await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => ""));
+  }
+  return found;
+}

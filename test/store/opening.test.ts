@@ -1,0 +1,332 @@
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Store } from "#core/ports/store.ts";
+import { STATE_VERSION } from "#core/state.ts";
+import { openForReading, openForWriting } from "#store/connection.ts";
+import { openGroupStore } from "#store/group-store.ts";
+import { prepareSchema, requireReadable } from "#store/schema.ts";
+import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
+import { NOTHING, SPEC, said, sha256, stamped } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+import { useFolder, useOpened } from "../helpers/folder.ts";
+import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
+import { fill } from "./filled-store.ts";
+import { FAILING_VERSION_2, VERSION_2 } from "./made-up-schema.ts";
+import { makeUnreleasedStore } from "./unreleased-store.ts";
+
+const CHILD = new URL("./opening.child.ts", import.meta.url).pathname;
+const SOUND = { agents: 2, events: 12, problems: [] };
+
+const at = useFolder();
+const keep = useOpened();
+let path: string;
+beforeEach(() => {
+  path = at("goald.db");
+});
+
+describe("a store of an older schema version", () => {
+  const all = (database: DatabaseSync, sql: string) =>
+    database
+      .prepare(sql)
+      .all()
+      .map(({ it }) => it);
+  const versions = (database: DatabaseSync) =>
+    all(database, "SELECT value AS it FROM meta WHERE key IN ('schema', 'min_reader') ORDER BY key DESC");
+  const columns = (database: DatabaseSync) => all(database, "SELECT name AS it FROM pragma_table_info('agent')");
+  beforeEach(async () => {
+    const store = await openSqliteStore(path);
+    await fill(store);
+    await store.close();
+  });
+
+  /** Starts `count` upgrades that wait for a transaction, which ends after `meanwhile`. */
+  async function upgradeAtOnce(count: number, meanwhile: (database: DatabaseSync) => void): Promise<unknown[]> {
+    const children = Array.from({ length: count }, () =>
+      spawn(process.execPath, [CHILD, path], { stdio: ["pipe", "pipe", "inherit"] }),
+    );
+    const lines = children.map(({ stdout }) => createInterface({ input: stdout })[Symbol.asyncIterator]());
+    for (const line of lines) expect((await line.next()).value).toBe("open");
+    const database = keep(new DatabaseSync(path));
+    database.exec("BEGIN IMMEDIATE");
+    for (const { stdin } of children) stdin.write("\n");
+    // They need a few milliseconds to reach the transaction; a late one finds the new version at once.
+    await sleep(200);
+    meanwhile(database);
+    database.exec("COMMIT");
+    return Promise.all(lines.map(async (line) => (await line.next()).value));
+  }
+
+  it("is upgraded by the first goald that opens it for writing, and keeps its content", async () => {
+    const database = keep(openForWriting(path));
+    expect(versions(database)).toEqual(["1", "1"]);
+    prepareSchema(database, VERSION_2);
+    expect(versions(database)).toEqual(["2", "2"]);
+    expect(columns(database)).toContain("color");
+    // A goald of version 2 writes tables that this one can still read when it lowers min_reader.
+    database.exec("UPDATE meta SET value = '1' WHERE key = 'min_reader'");
+    expect(await keep(await openSqliteReader(path)).verify()).toEqual(SOUND);
+  });
+
+  it("cannot be read before it is upgraded", () => {
+    const refusal = { code: "GOALD_STORE_TOO_OLD", hint: expect.stringContaining("goald up") };
+    expect(() => requireReadable(keep(openForReading(path)), VERSION_2)).toThrow(expect.objectContaining(refusal));
+  });
+
+  it("stays as it was when a step of the upgrade fails", async () => {
+    const database = keep(openForWriting(path));
+    expect(() => prepareSchema(database, FAILING_VERSION_2)).toThrow("power cut");
+    expect(versions(database)).toEqual(["1", "1"]);
+    expect(columns(database)).not.toContain("color");
+    expect(await keep(await openSqliteStore(path)).verify()).toEqual(SOUND);
+  });
+
+  it("is upgraded once when several processes open it at the same time", async () => {
+    expect(await upgradeAtOnce(3, () => undefined)).toEqual(["upgraded", "upgraded", "upgraded"]);
+    expect(versions(keep(new DatabaseSync(path)))).toEqual(["2", "2"]);
+  });
+
+  it("is left alone when a newer goald upgrades it first", async () => {
+    const upgrade = (database: DatabaseSync) => database.exec("UPDATE meta SET value = '99' WHERE key = 'schema'");
+    expect(await upgradeAtOnce(1, upgrade)).toEqual(["GOALD_STORE_TOO_NEW"]);
+    const database = keep(new DatabaseSync(path));
+    expect(versions(database)).toEqual(["99", "1"]);
+    expect(columns(database)).not.toContain("color");
+  });
+});
+
+describe("a store of a newer goald", () => {
+  it("is never written by this one, and read while min_reader allows it", async () => {
+    await (await openSqliteStore(path)).close();
+    const database = keep(new DatabaseSync(path));
+    database.exec("UPDATE meta SET value = '2' WHERE key = 'schema'");
+    await expect(openSqliteStore(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
+    expect(await keep(await openSqliteReader(path)).agents()).toEqual([]);
+    database.exec("UPDATE meta SET value = '2' WHERE key = 'min_reader'");
+    await expect(openSqliteReader(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
+  });
+});
+
+describe.each([
+  ["1", 0],
+  ["4", 0],
+  // The last format before the first release.
+  ["1", 0x676f6c64],
+])("a store of the unreleased schema %s with the mark %i", (version, mark) => {
+  const hashes = () =>
+    ["", "-wal"].map((suffix) => sha256(existsSync(path + suffix) ? readFileSync(path + suffix) : ""));
+
+  it.each([
+    ["the store of one agent", () => openSqliteStore(path)],
+    ["the store of many agents", () => openGroupStore(path)],
+    ["the reader, which verify and doctor use", () => openSqliteReader(path)],
+  ])("is refused by %s, and its bytes stay the same", async (_title, openStore) => {
+    for (const isClosed of [true, false]) {
+      makeUnreleasedStore(path, version, isClosed, mark);
+      const before = hashes();
+      await expect(openStore()).rejects.toMatchObject({
+        code: "GOALD_STORE_TOO_OLD",
+        message: `The store ${path} was made by a goald before the first release and cannot be read.`,
+        hint: `Move it to another folder: mkdir old-store && mv '${path}'* old-store/`,
+      });
+      expect(hashes()).toEqual(before);
+    }
+  });
+});
+
+/** A user without rights, because root may write to every folder. */
+const NOBODY = 65_534;
+async function withoutRights<T>(work: () => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) return work();
+  process.seteuid?.(NOBODY);
+  try {
+    return await work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+describe("a store in a folder that cannot be written", () => {
+  let store: Store;
+  beforeEach(async () => {
+    chmodSync(at(".."), 0o755);
+    path = at("home", "goald.db");
+    store = keep(await openSqliteStore(at("goald.db")));
+    await fill(store);
+  });
+  afterEach(() => chmodSync(at("home"), 0o755));
+  function protect(suffixes: readonly string[]): void {
+    mkdirSync(at("home"));
+    for (const suffix of ["", "-anchor", ...suffixes]) {
+      copyFileSync(at(`goald.db${suffix}`), path + suffix);
+      chmodSync(path + suffix, 0o444);
+    }
+    chmodSync(at("home"), 0o555);
+  }
+  const seen = () =>
+    withoutRights(async () => {
+      expect(() => writeFileSync(at("home", "x"), "")).toThrow(/EACCES/);
+      const reader = keep(await openSqliteReader(path));
+      const heads = (await reader.agents()).map(({ id, head }) => `${id} ${head}`);
+      const files = (await reader.files("foo")).length;
+      return { heads, files, loaded: await reader.load("foo", STATE_VERSION), ...(await reader.verify()) };
+    });
+  const whole = async () => {
+    const loaded = await store.load("foo", STATE_VERSION);
+    return { heads: ["foo 10", "bar 2"], files: 3, loaded, ...SOUND };
+  };
+
+  it.each<[what: string, files: readonly string[]]>([
+    ["a WAL and its index, as a killed process leaves them", ["-wal", "-shm"]],
+    ["a WAL without its index", ["-wal"]],
+  ])("is read to the last commit with %s", async (_what, files) => {
+    protect(files);
+    const before = readdirSync(at("home"));
+    expect(await seen()).toMatchObject(await whole());
+    expect(readdirSync(at("home"))).toEqual(before);
+  });
+
+  it("is read after a clean close, without a WAL", async () => {
+    const expected = await whole();
+    await store.close();
+    protect([]);
+    expect(await seen()).toMatchObject(expected);
+    expect(readdirSync(at("home"))).toEqual(["goald.db", "goald.db-anchor"]);
+  });
+
+  it("is refused with its reason when the WAL cannot be read, instead of being shown without it", async () => {
+    protect(["-wal"]);
+    chmodSync(`${path}-wal`, 0o000);
+    await expect(seen()).rejects.toMatchObject({ code: "GOALD_HOME_UNWRITABLE" });
+  });
+
+  it("is not opened for writing", async () => {
+    protect(["-wal"]);
+    await withoutRights(async () =>
+      expect(openSqliteStore(path)).rejects.toMatchObject({ code: "GOALD_HOME_UNWRITABLE" }),
+    );
+  });
+});
+
+const WAYS = [
+  ["in the calling thread", openSqliteStore],
+  ["by the writer thread", (path: string) => openGroupStore(path, { thread: "always" })],
+] as const;
+
+describe.each(WAYS)("an open store written %s, whose file changes", (_name, openStore) => {
+  let store: Store;
+  beforeEach(async () => {
+    store = keep(await openStore(path));
+    await store.create(SPEC, "k", AT);
+  });
+
+  const CHANGES: readonly (readonly [string, string, () => void])[] = [
+    ["removed", "does not exist any more", () => rmSync(path)],
+    ["removed with its -wal and -shm", "does not exist any more", () => removeAll()],
+    ["left without its WAL", "goald.db-wal, which does not exist any more", () => rmSync(`${path}-wal`)],
+    ["replaced by a copy", "is another file now", () => replace()],
+    ["moved away", "does not exist any more", () => renameSync(path, `${path}.moved`)],
+  ];
+  function removeAll(): void {
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix);
+  }
+  function replace(): void {
+    copyFileSync(path, `${path}.copy`);
+    renameSync(`${path}.copy`, path);
+  }
+
+  it.each(CHANGES)("refuses a write when its file was %s", async (_how, words, changeFiles) => {
+    const lease = await store.claim("foo");
+    changeFiles();
+    const write = store.commit(lease, 1, { ...NOTHING, events: stamped(2, said("lost")) });
+    await expect(write).rejects.toMatchObject({
+      code: "GOALD_STORE_DAMAGED",
+      message: expect.stringContaining(words),
+      hint: expect.stringContaining(`copy it from process ${process.pid} before`),
+    });
+    expect((await store.load("foo", 1)).head).toBe(1);
+  });
+
+  it("accepts writes again when the file is put back", async () => {
+    const lease = await store.claim("foo");
+    renameSync(path, `${path}.moved`);
+    const commit = { ...NOTHING, events: stamped(2, said("kept")) };
+    await expect(store.commit(lease, 1, commit)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
+    renameSync(`${path}.moved`, path);
+    await store.commit(lease, 1, commit);
+    expect((await store.load("foo", 1)).head).toBe(2);
+  });
+});
+
+const PROGRAM = fileURLToPath(new URL("./committing-process.ts", import.meta.url));
+
+const startWriter = (path: string, ...mode: string[]): ProcessLines =>
+  readProcessLines(spawn(process.execPath, [PROGRAM, path, ...mode], { stdio: ["ignore", "pipe", "inherit"] }));
+
+describe("the embedded store, with real processes", () => {
+  it("detects a commit that was acknowledged before it was made", async () => {
+    const writer = startWriter(path, "boast");
+    await writer.ended;
+    const reader = keep(await openSqliteReader(path));
+    expect((await reader.load("foo", 1)).head).toBeLessThan(Number(writer.lines.at(-1)));
+  });
+
+  it("lets another process read during writes, and keeps its files private", async () => {
+    const writer = startWriter(path);
+    await writer.reach(1);
+    const reader = keep(await openSqliteReader(path));
+    let after = 0;
+    while (after < 60) {
+      const page = await reader.read("foo", after, 7);
+      expect(page.map(({ seq }) => seq)).toEqual(page.map((_, index) => after + index + 1));
+      after += page.length;
+      if (page.length === 0) await sleep(1);
+    }
+    const { problems } = await reader.verify();
+    writer.child.kill("SIGKILL");
+    await writer.ended;
+    expect(problems).toEqual([]);
+    const modes = ["", "-wal", "-shm"].map((suffix) => (statSync(path + suffix).mode & 0o777).toString(8));
+    expect(modes).toEqual(["600", "600", "600"]);
+  });
+
+  it("reports a full disk, keeps earlier commits, and works again when there is space", async () => {
+    // Files can grow to 1 or 2 MB, depending on the shell's unit. Node ignores the signal and gets EFBIG.
+    const script = 'ulimit -f 2048; exec "$@"';
+    const args = ["-c", script, "sh", process.execPath, PROGRAM, path, String(4 * 1024 * 1024)];
+    const writer = readProcessLines(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
+    await writer.ended;
+    const [first, ...rest] = writer.lines;
+    const failure = /^GOALD_STORE_FULL The disk did not take a write to .*goald\.db/;
+    // The blob does not fit. Smaller commits of the same store fit until the file cannot grow any more.
+    expect(first).toMatch(failure);
+    const heads = rest.slice(0, -2).map(Number);
+    expect(heads.length).toBeGreaterThan(5);
+    expect(heads).toEqual(heads.toSorted((a, b) => a - b));
+    expect(rest.at(-2)).toMatch(failure);
+    expect(rest.at(-1)).toBe("closed");
+
+    const head = heads.at(-1) ?? 0;
+    const store = keep(await openSqliteStore(path));
+    expect(await store.verify()).toEqual({ agents: 1, events: head, problems: [] });
+    const lease = await store.claim("foo");
+    const blobs = [new Uint8Array(4e6)];
+    await store.commit(lease, head, { ...NOTHING, events: stamped(head + 1, said("room")), blobs });
+    expect(await store.verify()).toEqual({ agents: 1, events: head + 1, problems: [] });
+  });
+});

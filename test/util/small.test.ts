@@ -1,0 +1,367 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import fc from "fast-check";
+import type { Clock } from "#core/ports/clock.ts";
+import { BestOf } from "#util/best-of.ts";
+import { systemClock } from "#util/clock.ts";
+import { KeyedQueue } from "#util/keyed-queue.ts";
+import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
+import { keepNewest } from "#util/newest.ts";
+import { rememberBy } from "#util/remember-by.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
+import { createSlots } from "#util/slots.ts";
+import { makeRoomFor } from "#util/young-space.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
+import { jpeg, png, wav, webp } from "../helpers/media-server.ts";
+import { randomNumbers } from "../helpers/random-vectors.ts";
+
+describe("BestOf", () => {
+  it.each([
+    ["rising", (at: number) => at],
+    ["falling", (at: number) => -at],
+    ["shuffled", (at: number) => (at * 7919) % 1000],
+  ])("keeps the highest of scores that come %s", (_title, scoreOf) => {
+    const best = new BestOf(25);
+    for (let slot = 0; slot < 1_000; slot++) best.offer(scoreOf(slot), slot);
+    const sorted = Array.from({ length: 1_000 }, (_, slot) => slot).sort((a, b) => scoreOf(b) - scoreOf(a));
+    expect(new Set(best.slots())).toEqual(new Set(sorted.slice(0, 25)));
+  });
+
+  it("returns the kept slots best first, the higher of equals first, and empties the heap", () => {
+    const best = new BestOf(20);
+    for (const round of [7, 5]) {
+      for (let slot = 0; slot < 300; slot++) best.offer((slot * 7919) % round, slot);
+      const sorted = Array.from({ length: 300 }, (_, slot) => ({ slot, score: (slot * 7919) % round }));
+      sorted.sort((a, b) => b.score - a.score || b.slot - a.slot);
+      expect(best.take()).toEqual(sorted.slice(0, 20));
+      expect(best.slots()).toEqual([]);
+    }
+  });
+
+  it("keeps nothing with capacity 0, and everything below its capacity", () => {
+    const none = new BestOf(0);
+    none.offer(1, 1);
+    expect(none.slots()).toEqual([]);
+    const some = new BestOf(10);
+    const next = randomNumbers(3);
+    for (let slot = 0; slot < 4; slot++) some.offer(next(), slot);
+    expect(some.slots().sort()).toEqual([0, 1, 2, 3]);
+  });
+});
+
+/** The contract of every clock. */
+describe.each<[name: string, make: () => Clock]>([
+  ["the system's clock", () => systemClock],
+  ["a fake clock that advances by itself", () => fakeClock({ auto: true })],
+])("%s", (_name, make) => {
+  it("sleeps at least the given time", async () => {
+    const clock = make();
+    const before = clock.now().getTime();
+    await clock.sleep(20);
+    // The clock returns whole milliseconds.
+    expect(clock.now().getTime() - before).toBeGreaterThanOrEqual(19);
+  });
+
+  it.each([0, -5])("does not sleep for %i ms", async (ms) => {
+    await expect(make().sleep(ms)).resolves.toBeUndefined();
+  });
+
+  it("does not sleep when it is already aborted", async () => {
+    const clock = make();
+    for (const ms of [10, 2 ** 40]) await expect(clock.sleep(ms, AbortSignal.abort())).resolves.toBeUndefined();
+  });
+});
+
+describe.each<[name: string, make: () => Clock]>([
+  ["the system's clock", () => systemClock],
+  ["a fake clock", () => fakeClock()],
+])("%s", (_name, make) => {
+  it("wakes when it is aborted, even from a sleep of years, and does not reject", async () => {
+    const clock = make();
+    for (const ms of [60_000, 2 ** 40]) {
+      const abort = new AbortController();
+      const sleeping = clock.sleep(ms, abort.signal);
+      abort.abort(new Error("enough"));
+      await expect(sleeping).resolves.toBeUndefined();
+    }
+  });
+});
+
+describe("a fake clock", () => {
+  it("stands still until it is advanced, and wakes sleepers in order of time", async () => {
+    const clock = fakeClock({ start: "2026-01-01T00:00:00.000Z" });
+    const woken: string[] = [];
+    const sleep = async (name: string, ms: number): Promise<void> => {
+      await clock.sleep(ms);
+      woken.push(`${name} ${clock.now().toISOString().slice(17, 19)}`);
+      if (name === "b") await sleep("c", 1_000);
+    };
+    const all = Promise.all([sleep("late", 5_000), sleep("b", 2_000)]);
+    await clock.advance(1_999);
+    expect(woken).toEqual([]);
+    expect(clock.sleepers).toBe(2);
+    await clock.advance(3_001);
+    await all;
+    expect(woken).toEqual(["b 02", "c 03", "late 05"]);
+    expect(clock.now().toISOString()).toBe("2026-01-01T00:00:05.000Z");
+    expect(clock.slept).toEqual([5_000, 2_000, 1_000]);
+    expect(clock.sleepers).toBe(0);
+  });
+});
+
+describe("KeyedQueue", () => {
+  it("runs the work of one key in order, one at a time, and other keys meanwhile", async () => {
+    const queue = new KeyedQueue();
+    const log: string[] = [];
+    const work = (name: string, ms: number) => async () => {
+      log.push(`${name} starts`);
+      await setTimeout(ms);
+      log.push(`${name} ends`);
+      return name;
+    };
+    const results = await Promise.all([
+      queue.run("a", work("a1", 30)),
+      queue.run("a", work("a2", 0)),
+      queue.run("b", work("b1", 0)),
+    ]);
+    expect(results).toEqual(["a1", "a2", "b1"]);
+    expect(log.filter((line) => line.startsWith("a"))).toEqual(["a1 starts", "a1 ends", "a2 starts", "a2 ends"]);
+    expect(log.indexOf("b1 ends")).toBeLessThan(log.indexOf("a1 ends"));
+  });
+
+  it("rejects as the work does, and goes on with the next", async () => {
+    const queue = new KeyedQueue();
+    const failed = queue.run("a", () => Promise.reject(new Error("no")));
+    const next = queue.run("a", async () => "yes");
+    await expect(failed).rejects.toThrow("no");
+    expect(await next).toBe("yes");
+  });
+});
+
+it("keepNewest deletes the oldest entries, and a repeated key counts as new", () => {
+  const map = new Map<string, number>();
+  for (const [at, key] of ["a", "b", "a", "c", "d"].entries()) keepNewest(map, key, at, 3);
+  expect(Object.fromEntries(map)).toEqual({ a: 2, c: 3, d: 4 });
+});
+
+const date = "Fri, 20 Nov 2026 12:00:00 GMT";
+describe("parseRetryAfter", () => {
+  it.each<[Record<string, string>, number | null]>([
+    [{}, null],
+    [{ "retry-after": "3" }, 3_000],
+    [{ "retry-after": " 1.5 " }, 1_500],
+    [{ "retry-after": "0" }, 0],
+    [{ "retry-after": "86400" }, 86_400_000],
+    [{ "retry-after": "-5" }, null],
+    [{ "retry-after": "" }, null],
+    [{ "retry-after": "a while" }, null],
+    [{ "retry-after": "Fri, 20 Nov 2026 12:00:30 GMT", date }, 30_000],
+    [{ "retry-after": "Fri, 20 Nov 2026 11:00:00 GMT", date }, 0],
+    [{ "retry-after": "Fri, 20 Nov 2026 12:00:30 GMT" }, null],
+    [{ "retry-after-ms": "120" }, 120],
+    [{ "retry-after-ms": "0.4", "retry-after": "9" }, 1],
+    [{ "retry-after-ms": "x", "retry-after": "9" }, 9_000],
+    [{ "retry-after-ms": "", "retry-after": "9" }, 9_000],
+  ])("parses %j", (headers, expected) => {
+    expect(parseRetryAfter(new Headers(headers))).toBe(expected);
+  });
+});
+
+/** Work that ends when the test resolves it. */
+function steps(limit: number) {
+  const slots = createSlots(limit);
+  const begun: number[] = [];
+  const ends = new Map<number, () => void>();
+  const start = (number: number, signal?: AbortSignal): Promise<void> =>
+    slots.hold(async () => {
+      begun.push(number);
+      await new Promise<void>((resolve) => ends.set(number, resolve));
+    }, signal);
+  return { slots, begun, start, end: (number: number) => ends.get(number)?.() };
+}
+const settle = (): Promise<void> => setImmediate();
+
+describe("slots", () => {
+  it("run at most the limit at a time, and the others in order", async () => {
+    const { slots, begun, start, end } = steps(2);
+    for (const number of [1, 2, 3, 4]) void start(number);
+    await settle();
+    expect([begun, slots.active, slots.queued]).toEqual([[1, 2], 2, 2]);
+    end(2);
+    await settle();
+    end(1);
+    await settle();
+    expect(begun).toEqual([1, 2, 3, 4]);
+  });
+
+  it("are released when the work fails", async () => {
+    const slots = createSlots(1);
+    await expect(slots.hold(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+    expect(await slots.hold(async () => "in")).toBe("in");
+    expect(slots.active).toBe(0);
+  });
+
+  it("never start work that is aborted in the queue", async () => {
+    const { begun, start, end } = steps(1);
+    const leaving = new AbortController();
+    void start(1);
+    const second = start(2, leaving.signal);
+    void start(3);
+    await settle();
+    leaving.abort(new Error("no longer"));
+    await expect(second).rejects.toThrow("no longer");
+    end(1);
+    await settle();
+    expect(begun).toEqual([1, 3]);
+  });
+
+  it("refuse work that is already aborted", async () => {
+    await expect(createSlots(1).hold(async () => "in", AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
+  });
+
+  it("never run more than the limit, and lose no work, in any order of calls, aborts and ends", async () => {
+    const leaving = fc.array(fc.boolean(), { maxLength: 40 });
+    const property = fc.asyncProperty(fc.integer({ min: 1, max: 4 }), leaving, async (limit, leaves) => {
+      const slots = createSlots(limit);
+      let most = 0;
+      const work = async (): Promise<string> => {
+        most = Math.max(most, slots.active);
+        await settle();
+        return "done";
+      };
+      const ended = leaves.map((isLeaving) => {
+        const signal = new AbortController();
+        const held = slots.hold(work, signal.signal).catch(() => "left");
+        if (isLeaving) signal.abort();
+        return held;
+      });
+      expect((await Promise.all(ended)).every((end) => end === "done" || end === "left")).toBe(true);
+      expect([most <= limit, slots.active, slots.queued]).toEqual([true, 0, 0]);
+    });
+    await fc.assert(property, { numRuns: 50 });
+  });
+});
+
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"));
+
+describe("readImageFacts", () => {
+  it.each([
+    ["PNG", png(300, 200), { format: "png", width: 300, height: 200 }],
+    ["JPEG", jpeg(640, 480), { format: "jpeg", width: 640, height: 480 }],
+    ["WebP, lossy", webp("VP8 ", 512, 256), { format: "webp", width: 512, height: 256 }],
+    ["WebP, lossless", webp("VP8L", 16_383, 7), { format: "webp", width: 16_383, height: 7 }],
+    ["GIF", bytesOf("GIF89a\x80\x02\xe0\x01 and more"), { format: "gif", width: 640, height: 480 }],
+    ["WebP, extended", webp("VP8X", 70_000, 3), { format: "webp", width: 70_000, height: 3 }],
+  ])("reads the format and size of a %s", (_name, bytes, facts) => {
+    expect(readImageFacts(bytes)).toEqual(facts);
+    // Also inside a larger buffer.
+    const around = Buffer.concat([Buffer.from("before"), bytes, Buffer.from("after")]);
+    expect(readImageFacts(new Uint8Array(around.buffer, around.byteOffset + 6, bytes.length))).toEqual(facts);
+  });
+
+  it.each([
+    ["nothing", bytesOf("")],
+    ["a web page", bytesOf("<html><body>not a picture, but long enough for one</body></html>")],
+    ["SVG", bytesOf('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"></svg>')],
+    ["GIF of an unknown version", bytesOf("GIF90b\x01\x00\x01\x00 and more of it, so that nothing is missing")],
+    ["a PNG of width 0", png(0, 10)],
+    ["JPEG segments without end", bytesOf(`\xff\xd8${"\xff\xe0\x00\x00".repeat(10)}`)],
+    ["JPEG of padding only", bytesOf(`\xff\xd8${"\xff".repeat(1_000)}`)],
+    ["sound in a RIFF file", wav()],
+  ])("returns undefined for %s", (_name, bytes) => expect(readImageFacts(bytes)).toBeUndefined());
+
+  it("returns undefined for an image that ends too early", () => {
+    for (const bytes of [png(10, 10), jpeg(10, 10), webp("VP8X", 10, 10)])
+      for (let length = 0; length < 24; length++)
+        expect(readImageFacts(bytes.subarray(0, length))?.format).toBe(undefined);
+  });
+});
+
+describe("readAudioFormat", () => {
+  it.each([
+    ["wav", wav()],
+    ["mp3", bytesOf("ID3\x04\x00")],
+    ["mp3", Uint8Array.of(0xff, 0xfb, 0x90, 0x64)],
+    ["m4a", bytesOf("\x00\x00\x00\x20ftypM4A ")],
+    ["ogg", bytesOf("OggS\x00")],
+    ["flac", bytesOf("fLaC\x00")],
+    ["webm", bytesOf("\x1aE\xdf\xa3")],
+  ])("recognizes %s", (format, bytes) => expect(readAudioFormat(bytes)).toBe(format));
+
+  it.each([
+    ["nothing", bytesOf("")],
+    ["text", bytesOf("Hello, this is a text")],
+    ["a PNG", png(2, 2)],
+    ["a JPEG", jpeg(2, 2)],
+    ["WebP, which is RIFF like wav", webp("VP8X", 2, 2)],
+    ["text in UTF-16", Uint8Array.of(0xff, 0xfe, 0x41, 0x00)],
+    ["bytes that are all set", new Uint8Array(16).fill(0xff)],
+  ])("returns undefined for %s", (_name, bytes) => expect(readAudioFormat(bytes)).toBeUndefined());
+});
+
+/** Far more than the wait for the next agent. */
+const A_MINUTE_MS = 60_000;
+
+describe("the heap of a host", () => {
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate"] });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it("is collected after the last agent, although nothing allocates any more", async () => {
+    makeRoomFor(1);
+    const left = new WeakRef({ of: "an agent" });
+    makeRoomFor(0);
+    // A new WeakRef holds its object until the end of the task.
+    await setImmediate();
+    jest.advanceTimersByTime(A_MINUTE_MS);
+    expect(left.deref()).toBeUndefined();
+  });
+
+  it("is not collected while an agent is left", () => {
+    makeRoomFor(1);
+    makeRoomFor(0);
+    makeRoomFor(1);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a function with a cache by object", () => {
+  function countedJoin() {
+    const joined: string[] = [];
+    const join = rememberBy((key: { readonly name: string }, suffix: string): string => {
+      joined.push(key.name + suffix);
+      return key.name + suffix;
+    });
+    return { join, joined };
+  }
+
+  it("computes once for the same object and inputs", () => {
+    const { join, joined } = countedJoin();
+    const key = { name: "a" };
+    expect([join(key, "1"), join(key, "1")]).toEqual(["a1", "a1"]);
+    expect(joined).toEqual(["a1"]);
+  });
+
+  it("computes again for other inputs, and for an equal object that is another one", () => {
+    const { join, joined } = countedJoin();
+    const key = { name: "a" };
+    const results = [join(key, "1"), join(key, "2"), join({ name: "a" }, "2"), join(key, "2")];
+    expect(results).toEqual(["a1", "a2", "a2", "a2"]);
+    expect(joined).toEqual(["a1", "a2", "a2"]);
+  });
+
+  it("keeps undefined, and nothing of a call that throws", () => {
+    let calls = 0;
+    const find = rememberBy((_key: object): undefined => {
+      calls++;
+      if (calls === 1) throw new Error("not yet");
+    });
+    const key = {};
+    expect(() => find(key)).toThrow("not yet");
+    expect([find(key), find(key)]).toEqual([undefined, undefined]);
+    expect(calls).toBe(2);
+  });
+});
