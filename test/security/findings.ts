@@ -203,7 +203,7 @@ export const FINDINGS: readonly Defence[] = [
   {
     id: "F10: marks without width",
     claim: "Names with marks that nobody sees are refused.",
-    proofs: [proof("core/unseen-marks.test", "is refused in the name of an agent, with its code point")],
+    proofs: [proof("core/words.test", "is refused in the name of an agent, with its code point")],
   },
   {
     id: "F10: approvals",
