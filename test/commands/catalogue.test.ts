@@ -127,7 +127,7 @@ async function use(name: string, args: object, mood: Mood, timeoutMs?: number): 
       await server[Symbol.asyncDispose]();
     await openai.close();
   }
-  const finished = (await loop.events()).find((event) => event.type === "command-finished");
+  const [finished] = await loop.of("command-finished");
   if (finished?.type !== "command-finished") throw new Error(`${name} did not come to an end`);
   const wrong = [outside.search, outside.media, outside.posts, openai].flatMap(({ violations }) => violations);
   expect(wrong).toEqual([]);

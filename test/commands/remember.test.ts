@@ -58,8 +58,8 @@ async function makeAgent(given: readonly GivenCall[], options: Options = {}) {
   const loop: Loop = await makeLoop({ commands: [lookCommand], ...options, script, settings });
   const goOn = async (more: readonly Call[]) => {
     calls.push(...more);
-    await loop.store.deliver(loop.row.id, `limit ${calls.length}`, { type: "settings", stepLimit: calls.length }, AT);
-    await loop.store.deliver(loop.row.id, `resume ${calls.length}`, { type: "resume" }, AT);
+    await loop.tell({ type: "settings", stepLimit: calls.length });
+    await loop.tell({ type: "resume" });
     await loop.run();
     return outcomeOf(loop);
   };

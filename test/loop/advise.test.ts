@@ -48,7 +48,7 @@ function evaluating(
 const typed = (answer: string | ModelAnswer): ModelAnswer => (typeof answer === "string" ? answered(answer) : answer);
 
 async function finished(loop: Loop): Promise<EventOf<"command-finished">> {
-  const found = (await loop.events()).find((event) => event.type === "command-finished");
+  const [found] = await loop.of("command-finished");
   if (found?.type !== "command-finished") throw new Error("no command finished");
   return found;
 }
@@ -172,7 +172,7 @@ describe("the cost of advice", () => {
     const loop = await evaluating([JSON.stringify(REVIEW), JSON.stringify(REVIEW)]);
     await expect(loop.run({ prepare: cutPowerAfter("execute") })).rejects.toThrow(PowerCut);
     const state = await loop.run();
-    const started = (await loop.events()).filter((event) => event.type === "command-started");
+    const started = await loop.of("command-started");
     const reserved = started[0]?.type === "command-started" ? (started[0].reserved?.tokens ?? 0) : 0;
     expect(reserved).toBeGreaterThan(10_000);
     expect(started).toHaveLength(3);

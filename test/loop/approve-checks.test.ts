@@ -40,8 +40,7 @@ async function makeAsker(options: Partial<LoopOptions> = {}, finding = NO_BUBBLE
     asked.push(call);
     return YES;
   };
-  const reasons = async () =>
-    (await loop.events()).flatMap((event) => (event.type === "approval-asked" ? [event.reason] : []));
+  const reasons = async () => (await loop.of("approval-asked")).map(({ reason }) => reason);
   return { loop, sandbox, asked, ask, reasons };
 }
 
@@ -69,19 +68,14 @@ describe("code of a check from an agent file, where only goald's own checks hold
     expect(paused).toMatchObject({ code: "not-proven" });
     expect([refusals, proofs, sandbox.cells]).toEqual([3, [], []]);
     expect(await reasons()).toEqual([ASKS, ASKS, ASKS]);
-    expect(
-      loop.model.requests
-        .at(-1)
-        ?.messages.map(({ content }) => content)
-        .join("\n"),
-    ).toContain("I do not know this program.");
+    expect(loop.prompt(-1)).toContain("I do not know this program.");
   });
 
   it("asks again after new goals bring the check again", async () => {
     const { loop, asked, ask } = await makeAsker();
     await loop.run({ ask });
     const goals = { type: "goals", goals: ["Count to twelve"], checks: [OF_FILE] } as const;
-    await loop.store.deliver(loop.row.id, "goals", goals, "2026-11-20T09:00:00.000Z");
+    await loop.tell(goals);
     expect(isFinished(await loop.run({ ask }))).toBe(true);
     expect(asked).toHaveLength(2);
   });

@@ -77,7 +77,7 @@ async function makeOutside(
   return { loop, left, sandbox };
 }
 const denied = async (loop: Loop): Promise<readonly string[]> =>
-  (await loop.events()).flatMap((event) => (event.type === "command-denied" ? [event.reason] : []));
+  (await loop.of("command-denied")).map(({ reason }) => reason);
 
 const readFile: CellBehaviour = async (_cell, host, { names }) => {
   const read = await host.readFile("notes.txt");
@@ -126,7 +126,7 @@ describe.each(WAYS)("code that read a file does not send it by %s in a form that
     const { loop, left } = await makeOutside({ both }, [page, cell("both")], { settings: { approve: "risky" } });
     await loop.run();
     expect(left).toHaveLength(1);
-    const asked = (await loop.events()).find((event) => event.type === "approval-asked");
+    const [asked] = await loop.of("approval-asked");
     expect(asked).toMatchObject({
       callId: "c2.1",
       reason: expect.stringContaining("The agent has read text from outside, and"),

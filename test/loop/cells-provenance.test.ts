@@ -117,7 +117,7 @@ describe("a sub-task of a cell", () => {
     await addChild(loop);
     await loop.run();
     expect(await sourcesOf(loop, "by-model.txt")).toEqual(CHILD);
-    const pushed = (await loop.events()).find((event) => event.type === "frame-pushed");
+    const [pushed] = await loop.of("frame-pushed");
     expect(pushed).toMatchObject({ outside: CHILD });
   });
 });

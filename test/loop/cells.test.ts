@@ -349,7 +349,7 @@ describe("files that a cell changes", () => {
     loop.files.set("out/a.txt", Buffer.from("old"));
     const state = await loop.run({ ask: async () => ({ kind: "approved", count: 1 }) });
     expect(loop.text("out/a.txt")).toBe("new");
-    const asked = (await loop.events()).filter((event) => event.type === "approval-asked");
+    const asked = await loop.of("approval-asked");
     expect(asked.map((event) => "callId" in event && event.callId)).toEqual(approve === "always" ? ["c1", "c2"] : []);
     expect(isFinished(state)).toBe(true);
     const versions = await loop.store.files(loop.row.id);
@@ -382,7 +382,7 @@ describe("files that a cell changes", () => {
       settings: { approve: "risky" },
     });
     await asking.loop.run();
-    const asked = (await asking.loop.events()).find((event) => event.type === "approval-asked");
+    const [asked] = await asking.loop.of("approval-asked");
     expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });
   });
 
@@ -482,7 +482,7 @@ describe("a cell without a strict cage", () => {
     const settings = { approve: "risky" } as const;
     const loop = await makeLoop({ script: [cell("x"), done()], sandbox, settings });
     await loop.run();
-    const asked = (await loop.events()).flatMap((event) => (event.type === "approval-asked" ? [event.reason] : []));
+    const asked = (await loop.of("approval-asked")).map(({ reason }) => reason);
     expect(asked).toEqual(isAsked ? ["It runs code that only goald's own checks hold. It is so."] : []);
   });
 });

@@ -26,7 +26,7 @@ describe("an agent in the form code", () => {
       { role: "user", content: expect.stringMatching(/Your code of step 1 was run[\s\S]*\n0\.00004317124741065786\n/) },
     ]);
     expect(request(2)).toHaveLength(4);
-    const end = (await loop.events()).find((event) => event.type === "turn-finished");
+    const [end] = await loop.of("turn-finished");
     expect(end).toMatchObject({ reason: "It is 4.317124741065786e-05." });
   });
 
@@ -140,13 +140,8 @@ describe("an agent whose form changes", () => {
     });
     const { loop, request, server } = await makeProseLoop("json", [json, "Done."], {}, { settings: { stepLimit: 1 } });
     expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
-    await loop.store.deliver(
-      loop.row.id,
-      "s",
-      { type: "settings", form: "code", stepLimit: 9 },
-      "2026-01-01T00:00:00Z",
-    );
-    await loop.store.deliver(loop.row.id, "r", { type: "resume" }, "2026-01-01T00:00:00Z");
+    await loop.tell({ type: "settings", form: "code", stepLimit: 9 });
+    await loop.tell({ type: "resume" });
     expect(isFinished(await loop.run())).toBe(true);
     expect(request(2)[1]).toBe(`I write.\n\n${python('write_to_file(file="a.txt", text="abc")')}`);
     expect(server.violations).toEqual([]);

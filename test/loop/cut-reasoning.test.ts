@@ -80,7 +80,7 @@ describe("a reply that was cut off within its reasoning", () => {
     const { loop, server } = await makeProseLoop("json", ["<think>I end.</think>", done()], {}, { roomOf });
     expect(isFinished(await loop.run())).toBe(true);
     expect(server.chats.map(capOf)).toEqual([4_000, 4_000]);
-    const rejected = (await loop.events()).find(({ type }) => type === "reply-rejected");
+    const [rejected] = await loop.of("reply-rejected");
     expect(rejected).not.toHaveProperty("reasoningTokens");
   });
 

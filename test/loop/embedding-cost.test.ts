@@ -52,7 +52,7 @@ describe("embeddings for an agent's recalls", () => {
     expect(bought).toBeGreaterThan(1);
     expect(state.usage).toMatchObject({ inputTokens: 3 * 100 + bought * TOKENS, modelCalls: 3 });
     expect(state.costUsd).toBeCloseTo(bought * TOKENS, 6);
-    const asked = (await loop.events()).filter((event) => event.type === "model-asked");
+    const asked = await loop.of("model-asked");
     expect(asked.reduce((sum, { spent }) => sum + (spent?.usage.inputTokens ?? 0), 0)).toBe(bought * TOKENS);
     const { inputTokens = 0 } = asked[0]?.spent?.usage ?? {};
     expect(asked[0]?.spent).toEqual({

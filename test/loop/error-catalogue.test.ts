@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import type { OutputMode, RecordedEvent } from "#core/event.ts";
+import type { OutputMode } from "#core/event.ts";
 import type { PauseCode } from "#core/pause-code.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
@@ -86,7 +86,7 @@ async function expectOnce(loop: Loop): Promise<void> {
 
 const isDone = (state: AgentState): boolean => activeFrame(state).phase.kind === "resting";
 const failures = async (loop: Loop): Promise<readonly string[]> =>
-  (await loop.events()).flatMap((event: RecordedEvent) => (event.type === "model-failed" ? [event.code] : []));
+  (await loop.of("model-failed")).map(({ code }) => code);
 
 const error = (status: number, message: string, code: string | null = null, headers = {}): Answer => ({
   status,
@@ -185,7 +185,7 @@ describe("pauses for lasting failures and continues after a resume", () => {
     expect(state.paused?.code).toBe(pause);
     expect(server.chats).toHaveLength(tries);
     mend();
-    await loop.store.deliver(loop.row.id, "go", { type: "resume" }, loop.clock.now().toISOString());
+    await loop.tell({ type: "resume" });
     expect(isDone(await loop.run())).toBe(true);
     await expectOnce(loop);
   });
@@ -248,7 +248,7 @@ describe("an agent in the background whose server is out of order", () => {
       settings: { background: true },
     });
     const state = await given.loop.run();
-    const asked = (await given.loop.events()).find((event) => event.type === "model-asked");
+    const [asked] = await given.loop.of("model-asked");
     expect(state.lost.tokens).toBe(isCharged ? 40 * (asked?.reservedTokens ?? 0) : 0);
     expect(state.usage.modelCalls).toBe(given.server.chats.length);
   });
@@ -285,14 +285,14 @@ describe("an agent in the background whose server is out of order", () => {
     loop.clock.sleep = sleep;
     isDown = false;
     const before = loop.clock.now().getTime();
-    await loop.store.deliver(loop.row.id, "go", { type: "resume" }, loop.clock.now().toISOString());
+    await loop.tell({ type: "resume" });
     expect(isDone(await loop.run())).toBe(true);
     expect(loop.clock.now().getTime() - before).toBeLessThan(7_200_000);
   });
 });
 
 const modesOf = async (loop: Loop): Promise<readonly string[]> =>
-  (await loop.events()).flatMap((event: RecordedEvent) => (event.type === "model-asked" ? [event.mode] : []));
+  (await loop.of("model-asked")).map(({ mode }) => mode);
 
 describe("leaves out request features that the server rejects", () => {
   const formatOf = ({ response_format: format }: ChatRequest): string => format?.type ?? "plain";
@@ -429,7 +429,7 @@ describe("the response format", () => {
       const terms = async () => ({ mode, contextTokens: null }) as const;
       const loop = await makeLoop({ script: [], model: { ...scripted, terms }, contextTokens });
       expect(isDone(await loop.run())).toBe(true);
-      const asked = (await loop.events()).find((event) => event.type === "model-asked");
+      const [asked] = await loop.of("model-asked");
       return { mode: asked?.mode, reservedTokens: asked?.reservedTokens ?? 0, sent: scripted.requests[0]?.mode };
     };
     const bare = await first(8_000, "json_object");

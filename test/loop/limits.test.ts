@@ -28,7 +28,7 @@ const COST = 50 * 1 + 50 * 0.5 + 10 * 2;
 
 const limited = (settings: Partial<AgentSettings>, options: Partial<LoopOptions> = {}): Promise<Loop> =>
   makeLoop({ script: reads.map(answered), settings: { stepLimit: 5, ...settings }, priceOf, ...options });
-const asked = async (loop: Loop) => (await loop.events()).filter((event) => event.type === "model-asked");
+const asked = async (loop: Loop) => await loop.of("model-asked");
 const tell = (loop: Loop, key: string, message: InboxMessage) => loop.store.deliver(loop.row.id, key, message, AT);
 
 /** The process dies between the request and its reply: the intent is durable, the reply is lost. */
@@ -44,7 +44,7 @@ describe("a budget", () => {
     expect(state.costUsd).toBeCloseTo(5 * COST, 6);
     const [first] = await asked(loop);
     expect(first?.reservedUsd).toBe(((first?.reservedTokens ?? 0) - 1_000) * 1 + 1_000 * 2);
-    const replied = (await loop.events()).find((event) => event.type === "model-replied");
+    const [replied] = await loop.of("model-replied");
     expect(replied?.costUsd).toBeCloseTo(COST, 6);
   });
 
@@ -280,7 +280,7 @@ describe("a model that repeats a command", () => {
     expect((await loop.run()).paused).toMatchObject({ code: "loop" });
     await tell(loop, "2", { type: "resume" });
     await loop.run();
-    const finished = (await loop.events()).filter((event) => event.type === "command-finished");
+    const finished = await loop.of("command-finished");
     expect(finished.map((event) => event.callId).slice(0, 6)).toEqual(["c1", "c2", "c3", "c4", "c5", "c6"]);
     expect(contents(loop, 5)).toContain("Try b.txt.");
   });
@@ -344,7 +344,7 @@ describe("an agent whose commands kill the process", () => {
       };
       await expect(loop.run({ prepare })).rejects.toThrow(PowerCut);
     }
-    expect((await loop.events()).filter((event) => event.type === "call-interrupted")).toHaveLength(4);
+    expect(await loop.of("call-interrupted")).toHaveLength(4);
     expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
   });
 });

@@ -65,7 +65,7 @@ const makePainter = (server: MediaServer, command: Command, settings: Partial<Ag
     serving: servicesOf(server),
   });
 async function ended(loop: Loop): Promise<EventOf<"command-finished">> {
-  const found = (await loop.events()).find((event) => event.type === "command-finished");
+  const [found] = await loop.of("command-finished");
   if (found?.type !== "command-finished") throw new Error("no command finished");
   return found;
 }
@@ -178,7 +178,7 @@ describe("the cost of pictures", () => {
     await expect(loop.run({ prepare: cutPowerAfter("execute") })).rejects.toThrow(PowerCut);
     const state = await loop.run();
     expect(server.images).toHaveLength(1);
-    const [started] = (await loop.events()).filter((event) => event.type === "command-started");
+    const [started] = await loop.of("command-started");
     expect(started?.reserved).toEqual({ tokens: 10_240, usd: expect.closeTo(0.2696, 9) });
     expect(state.lost).toEqual({ tokens: 10_240, usd: expect.closeTo(0.2696, 9) });
     expect(state.costUsd).toBe(0);
@@ -280,7 +280,7 @@ describe("a command that needs pictures and a model's answers", () => {
       serving: servicesOf(server),
     });
     await loop.run();
-    expect((await loop.events()).find(({ type }) => type === "command-started")).toMatchObject({
+    expect((await loop.of("command-started"))[0]).toMatchObject({
       reserved: { tokens: 30_240 },
     });
     expect(String((await ended(loop)).observation.text).split("\n")).toEqual([

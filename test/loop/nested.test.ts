@@ -30,7 +30,7 @@ describe("a command that calls another command", () => {
       "command-finished c1",
     ]);
     expect((await resultOf(loop)).observation.text).toContain('"status":"ok"');
-    const second = loop.model.requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
+    const second = loop.prompt(1);
     expect(second.match(/Command outer/g)).toHaveLength(1);
     expect(second).not.toContain("Command write_to_file");
     expect(state).toMatchObject({ step: 2, frames: [{ id: 0 }], open: [] });
@@ -48,7 +48,7 @@ describe("a command that calls another command", () => {
     expect(asked).toEqual(["outer", "write_to_file", "task_complete"]);
     expect(loop.text("a.txt")).toBeUndefined();
     expect((await resultOf(loop)).observation.text).toContain('"status":"denied"');
-    expect(loop.model.requests[1]?.messages.map(({ content }) => content).join("\n")).toContain("Not that file.");
+    expect(loop.prompt(1)).toContain("Not that file.");
   });
 
   it("reads unknown names, wrong arguments and task_complete as failures, and logs no call", async () => {
@@ -81,7 +81,7 @@ describe("a command that calls another command", () => {
     });
     await loop.run();
     expect(JSON.parse((await resultOf(loop)).observation.text)).toBe("too-deep");
-    const pushed = (await loop.events()).filter(({ type }) => type === "frame-pushed");
+    const pushed = await loop.of("frame-pushed");
     expect(pushed).toHaveLength(MAX_FRAMES);
   });
 });
@@ -102,7 +102,7 @@ describe("a sub-task", () => {
     expect(outer?.join("\n")).not.toContain("NESTED THOUGHT");
     expect(outer?.join("\n")).toContain("Command outer");
     expect(state.step).toBe(4);
-    const ids = (await loop.events()).flatMap((event) => (event.type === "model-asked" ? [event.callId] : []));
+    const ids = (await loop.of("model-asked")).map(({ callId }) => callId);
     expect(ids).toEqual(["m1", "c1.1.m1", "c1.1.m2", "m4"]);
   });
 
@@ -147,8 +147,8 @@ describe("a sub-task", () => {
     const paused = await loop.run();
     expect(paused.paused?.code).toBe("step-limit");
     expect(paused.frames).toHaveLength(2);
-    await loop.store.deliver(loop.row.id, "s", { type: "settings", stepLimit: 20 }, loop.clock.now().toISOString());
-    await loop.store.deliver(loop.row.id, "r", { type: "resume" }, loop.clock.now().toISOString());
+    await loop.tell({ type: "settings", stepLimit: 20 });
+    await loop.tell({ type: "resume" });
     const state = await loop.run();
     expect(isFinished(state)).toBe(true);
     expect((await resultOf(loop)).observation.text).toBe("7");
@@ -157,13 +157,7 @@ describe("a sub-task", () => {
 
   it("hears a person inside the sub-task, and the agent keeps the words", async () => {
     const script = async (_request: unknown, index: number) => {
-      if (index === 1)
-        await loop.store.deliver(
-          loop.row.id,
-          "say",
-          { type: "say", from: "Ann", text: "BE BRIEF" },
-          "2026-11-20T10:00:00Z",
-        );
+      if (index === 1) await loop.tell({ type: "say", from: "Ann", text: "BE BRIEF" });
       return [reply("outer"), reply("list_agents"), answer(1), done()][index] ?? done();
     };
     const loop = await loopWith(population, { script });

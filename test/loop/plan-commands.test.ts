@@ -25,7 +25,7 @@ type Options = Partial<Parameters<typeof makeLoop>[0]> & { readonly inbox?: read
 async function play(calls: readonly Call[], { inbox = [], ...options }: Options = {}) {
   const settings = { stepLimit: calls.length, ...options.settings };
   const loop = await makeLoop({ ...options, script: calls.map(([name, args]) => reply(name, args)), settings });
-  for (const [index, message] of inbox.entries()) await loop.store.deliver(loop.row.id, `key-${index}`, message, AT);
+  for (const message of inbox) await loop.tell(message);
   const state = await loop.run();
   return { loop, state, plan: rowsOf(state.plan), results: await resultsOf(loop) };
 }
@@ -88,7 +88,7 @@ describe("the commands of the plan", () => {
       "ok Task 0 was open and is completed now, and so is 0.0.",
       "ok Task 0 is completed already, and nothing changed.",
     ]);
-    expect((await loop.events()).filter(({ type }) => type === "task-changed")).toHaveLength(1);
+    expect(await loop.of("task-changed")).toHaveLength(1);
   });
 
   it("tell a wrong id, state, parent or goal as a result, after which the run goes on", async () => {
@@ -266,7 +266,7 @@ describe("an agent with a plan", () => {
     const goals = { goals: ["a", "b"] };
     const { loop, plan } = await play([set("0.1", "verified"), add("0.0", "a0")], goals);
     expect(plan).toEqual(["0 open Reach all goals", "0.0 open a", "0.0.0 open a0", "0.1 verified b"]);
-    await loop.store.deliver(loop.row.id, "new", { type: "goals", goals: ["c", "d", "e"] }, AT);
+    await loop.tell({ type: "goals", goals: ["c", "d", "e"] });
     expect((await loop.run()).plan).toBeNull();
     const again = await play([set("0.2", "completed")], {
       ...goals,
@@ -377,7 +377,7 @@ describe("the task of a goal with checks", () => {
     );
     expect(results.slice(0, -1).every((text) => text.startsWith("ok"))).toBe(true);
     expect(results.at(-1)).toBe("failed check-failed report.md is missing, for the goals [0,1].");
-    expect((await loop.events()).filter(({ type }) => type === "goals-checked")).toHaveLength(1);
+    expect(await loop.of("goals-checked")).toHaveLength(1);
   });
 });
 

@@ -24,9 +24,8 @@ const make = (replies: Replies, options: Partial<LoopOptions> = {}) => makeProse
 type Made = Awaited<ReturnType<typeof make>>;
 
 async function resume({ loop }: Made, changes: Partial<AgentSettings>): Promise<void> {
-  const at = loop.clock.now().toISOString();
-  await loop.store.deliver(loop.row.id, "1", { type: "settings", ...changes }, at);
-  await loop.store.deliver(loop.row.id, "2", { type: "resume" }, at);
+  await loop.tell({ type: "settings", ...changes });
+  await loop.tell({ type: "resume" });
 }
 
 const parsed = (content: string) => {

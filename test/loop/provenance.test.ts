@@ -53,8 +53,7 @@ const sourcesOf = async ({ store, row }: Loop, path: string) =>
   (await store.lastFileVersion(row.id, path))?.outside ?? [];
 const received = async ({ store, row }: Loop) =>
   (await stateOf(store, row)).received.map(({ from, name }) => ({ from, name }));
-const results = async (loop: Loop) =>
-  (await loop.events()).flatMap((event) => (event.type === "command-finished" ? [event.observation] : []));
+const results = async (loop: Loop) => await loop.results();
 const tell = ({ store, row, clock }: Loop, key: string, message: Parameters<Loop["store"]["deliver"]>[2]) =>
   store.deliver(row.id, key, message, clock.now().toISOString());
 /** A person trusts words while the agent rests, and gives it more to do. */

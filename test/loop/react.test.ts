@@ -74,7 +74,7 @@ describe("an agent in the form react", () => {
     ]);
     // No remark, since everything was as it should be.
     expect(request(3).join()).not.toContain("Remark");
-    const completed = (await loop.events()).find((event) => event.type === "turn-finished");
+    const [completed] = await loop.of("turn-finished");
     expect(completed).toMatchObject({ reason: "The weather is printed." });
   });
 
@@ -82,7 +82,7 @@ describe("an agent in the form react", () => {
     const reply = act("I look.", SEARCH);
     const { loop } = await make([reply, act("Done.", "stop()")]);
     await loop.run();
-    const replied = (await loop.events()).filter((event) => event.type === "model-replied");
+    const replied = await loop.of("model-replied");
     expect(replied[0]).toMatchObject({ text: reply });
   });
 

@@ -61,7 +61,7 @@ describe("the memory of a turn", () => {
     expect(memory?.calls).toEqual([{ name: "try", input: "what: C\nok: true" }]);
     expect(JSON.stringify(memory)).not.toMatch(/THOUGHT|went wrong/);
     // A filter by words loses the call, because its result has the word "error".
-    const results = (await loop.events()).filter((event) => event.type === "command-finished");
+    const results = await loop.of("command-finished");
     const byWords = results.filter(
       ({ observation, closesTurn }) => !closesTurn && !/error/i.test(String(observation.text)),
     );

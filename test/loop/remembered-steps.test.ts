@@ -72,8 +72,8 @@ describe("what an agent remembers of its steps", () => {
     const before = await pieces();
     expect(new Set(before.map(({ step }) => step))).toEqual(new Set([1]));
     loop.files.set("page.txt", page(`New beginning. ${filler(400)}`));
-    await loop.store.deliver(loop.row.id, "1", { type: "settings", stepLimit: 3 }, "2026-11-20T08:00:00.000Z");
-    await loop.store.deliver(loop.row.id, "2", { type: "resume" }, "2026-11-20T08:00:00.000Z");
+    await loop.tell({ type: "settings", stepLimit: 3 });
+    await loop.tell({ type: "resume" });
     await loop.run();
     const after = await pieces();
     const [old] = after.filter(({ text }) => text.includes("Old beginning"));

@@ -110,7 +110,7 @@ describe("the main loop", () => {
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code: "bad-replies" });
     expect(loop.model.requests).toHaveLength(3);
-    expect(loop.model.requests[2]?.messages.map((message) => message.content).join("\n")).toContain("text");
+    expect(loop.prompt(2)).toContain("text");
     expect(loop.files.size).toBe(0);
   });
 
@@ -128,8 +128,8 @@ describe("the main loop", () => {
     });
     expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
     expect(loop.model.requests).toHaveLength(3);
-    await loop.store.deliver(loop.row.id, "1", { type: "settings", stepLimit: 10 }, "2026-11-20T08:00:00.000Z");
-    await loop.store.deliver(loop.row.id, "2", { type: "resume" }, "2026-11-20T08:00:00.000Z");
+    await loop.tell({ type: "settings", stepLimit: 10 });
+    await loop.tell({ type: "resume" });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
   });
 
@@ -172,7 +172,7 @@ describe("the end of the work without a reason", () => {
   it("control: other commands need their arguments, and a reason that is given counts", async () => {
     const loop = await makeLoop({ script: [reply("read_file"), done("Given.")], aliases });
     expect((await loop.run()).frames[0].phase).toMatchObject({ reason: "Given." });
-    expect((await loop.events()).filter(({ type }) => type === "reply-rejected")).toHaveLength(1);
+    expect(await loop.of("reply-rejected")).toHaveLength(1);
   });
 });
 
@@ -188,15 +188,13 @@ describe("a model failure", () => {
     expect(phaseOf(state).kind).toBe("resting");
     expect(state.step).toBe(1);
     expect(loop.clock.slept).toEqual([90_000, 2_000]);
-    expect((await loop.events()).filter((event) => event.type === "model-asked").map((event) => event.attempt)).toEqual(
-      [1, 2, 3],
-    );
+    expect((await loop.of("model-asked")).map((event) => event.attempt)).toEqual([1, 2, 3]);
   });
 
   it("pauses the agent after three in a row, and is retried after a resume", async () => {
     const loop = await makeLoop({ script: [...Array(3).fill(failed("no-connection", { afterMs: null })), done()] });
     expect((await loop.run()).paused).toMatchObject({ code: "model-unreachable" });
-    await loop.store.deliver(loop.row.id, "1", { type: "resume" }, "2026-11-20T08:00:00.000Z");
+    await loop.tell({ type: "resume" });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
   });
 
@@ -239,10 +237,10 @@ describe("long texts", () => {
     const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
     await loop.run();
     expect(loop.text("long.txt")).toBe(text);
-    const replied = (await loop.events()).find((event) => event.type === "model-replied");
+    const [replied] = await loop.of("model-replied");
     expect(isBlobRef(replied?.text)).toBe(true);
     expect(JSON.stringify(await loop.events()).length).toBeLessThan(40_000);
-    expect(loop.model.requests[1]?.messages.map((message) => message.content).join("").length).toBeLessThan(30_000);
+    expect(loop.prompt(1).length).toBeLessThan(30_000);
   });
 
   it("are saved to a file that the result names when a result exceeds the limit", async () => {
@@ -258,7 +256,7 @@ describe("long texts", () => {
     const loop = await makeLoop({ script: [reply("flood"), done()], commands: [flood] });
     await loop.run();
     expect(loop.text("_goald/outputs/c1.txt")).toHaveLength(100_000);
-    const finished = (await loop.events()).find((event) => event.type === "command-finished");
+    const [finished] = await loop.of("command-finished");
     expect(finished?.observation).toMatchObject({
       status: "ok",
       text: expect.stringContaining("_goald/outputs/c1.txt"),
@@ -271,7 +269,7 @@ describe("long texts", () => {
       script: [reply("write_to_file", { file: "a.txt", text: "a\u0000b\ud800c" }), done()],
     });
     await loop.run();
-    const call = (await loop.events()).find((event) => event.type === "command-requested")?.call;
+    const call = (await loop.of("command-requested"))[0]?.call;
     expect(call?.args.text).toBe("a\uFFFDb\uFFFDc");
     expect(loop.text("a.txt")).toBe("a\uFFFDb\uFFFDc");
   });
@@ -290,7 +288,7 @@ describe("a person's own command that breaks the rules", () => {
   const observationOf = async (part: Partial<Command>) => {
     const loop = await makeLoop({ script: [reply("own"), done()], commands: [own(part)] });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
-    return (await loop.events()).find((event) => event.type === "command-finished")?.observation;
+    return (await loop.of("command-finished"))[0]?.observation;
   };
 
   it.each<[string, unknown]>([
@@ -475,22 +473,17 @@ describe("a command that waits", () => {
     expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
     expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
     const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
-    await loop.store.deliver(
-      loop.row.id,
-      "child",
-      { type: "answer", callId: "c1", observation },
-      "2026-11-20T08:00:00.000Z",
-    );
+    await loop.tell({ type: "answer", callId: "c1", observation });
     const state = await loop.run();
     expect(phaseOf(state).kind).toBe("resting");
     expect(isTainted(state)).toBe(true);
-    expect(loop.model.requests[1]?.messages.some((message) => message.content.includes("42"))).toBe(true);
+    expect(loop.prompt(1)).toContain("42");
   });
 
   it("is started once, even when the agent is run twice", async () => {
     const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
     await loop.run();
     await loop.run();
-    expect((await loop.events()).filter((event) => event.type === "command-started")).toHaveLength(1);
+    expect(await loop.of("command-started")).toHaveLength(1);
   });
 });

@@ -165,7 +165,7 @@ describe("a reply with several tool calls that only read", () => {
     const { loop, seen } = await loopOf(() => calls(look("a"), look("b")));
     expect((await loop.run()).paused).toMatchObject({ code: "loop" });
     expect(seen).toHaveLength(8);
-    expect((await loop.events()).filter(({ type }) => type === "repetition-noticed")).toHaveLength(1);
+    expect(await loop.of("repetition-noticed")).toHaveLength(1);
   });
 
   it("has ids below the path of a sub-task", async () => {
@@ -198,7 +198,7 @@ describe("a reply with several tool calls that may not run together", () => {
     const { loop, seen } = await loopOf([text, DONE]);
     await loop.run();
     expect([seen, loop.files.size]).toEqual([[], 0]);
-    const rejected = (await loop.events()).find((event) => event.type === "reply-rejected");
+    const [rejected] = await loop.of("reply-rejected");
     return rejected?.problems.join(" ") ?? "";
   };
 

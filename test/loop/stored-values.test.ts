@@ -151,7 +151,7 @@ describe("what `prepare` returned", () => {
     const loop = await makeLoop({ script: [reply("witness"), done()], commands: [command] });
     await loop.run();
     expect(seen.run).toEqual([]);
-    expect((await loop.events()).find((event) => event.type === "command-finished")?.observation).toMatchObject({
+    expect((await loop.of("command-finished"))[0]?.observation).toMatchObject({
       code: "command-invalid",
       text: expect.stringContaining("at most 64 levels"),
     });

@@ -87,7 +87,7 @@ describe("the prompt of a sub-task", () => {
     const words = { type: "say", from: "person", text: "BE BRIEF" } as const;
     const loop = await loopWith((context) => context.run("Write CHAPTER 1.", TEXT), {
       script: (_request, index) => {
-        if (index === 1) void loop.store.deliver(loop.row.id, "w", words, "2026-11-20T10:00:00Z");
+        if (index === 1) void loop.tell(words);
         return [reply("outer"), reply("list_agents"), reply("task_complete", { result: "x" }), done()][index] ?? done();
       },
     });

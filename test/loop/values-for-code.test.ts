@@ -133,7 +133,7 @@ describe("pure calls of a command", () => {
     const loop = await loopWith(reading(CALLS));
     loop.files.set("a.txt", Buffer.from("x"));
     expect(isFinished(await loop.run({ store }))).toBe(true);
-    const finished = (await loop.events()).filter(({ type }) => type === "command-finished");
+    const finished = await loop.of("command-finished");
     expect(finished.length).toBe(CALLS + 2);
     expect(counts.commits).toBeLessThan(30);
   });

@@ -78,12 +78,12 @@ export const CODE: readonly Defence[] = [
     claim: "A person sees all of the code that will run, and a file that changed since the question does not run.",
     proofs: [
       proof(
-        "loop/asked-script.test",
+        "loop/approval.test",
         "is asked again when the file has changed since: the new content does not run unseen",
       ),
       proof("cli/approve-code.long", "is shown whole, with line numbers, before the answer and by goald show"),
-      proof("loop/asked-script.test", "sees the whole file as it was at the question, and an unchanged file runs"),
-      proof("loop/asked-script.test", "has numbered lines, and its control and unseen characters are written out"),
+      proof("loop/approval.test", "sees the whole file as it was at the question, and an unchanged file runs"),
+      proof("loop/approval.test", "has numbered lines, and its control and unseen characters are written out"),
     ],
   },
   {

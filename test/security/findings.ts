@@ -102,9 +102,9 @@ export const FINDINGS: readonly Defence[] = [
     proofs: [
       proof("workspace/repository-folders.test", "never makes a folder that git answers to as its repository"),
       proof("workspace/repository-folders.test", "is refused in other forms and spellings: %j"),
-      proof("loop/others-run.test", "is asked about before %s %j, with who runs it and when"),
-      proof("loop/others-run.test", "is asked about although a person approved the next twenty commands"),
-      proof("loop/others-run.test", "is refused where nobody is asked, and the agent goes on: %s %j"),
+      proof("loop/approval.test", "is asked about before %s %j, with who runs it and when"),
+      proof("loop/approval.test", "is asked about although a person approved the next twenty commands"),
+      proof("loop/approval.test", "is refused where nobody is asked, and the agent goes on: %s %j"),
     ],
   },
   {
@@ -162,7 +162,7 @@ export const FINDINGS: readonly Defence[] = [
       ),
       proof("workspace/quota.test", "counts what is stored and what one call adds, and leaves known files deletable"),
       proof("workspace/quota.test", "is shared by an agent and its sub-agents"),
-      proof("loop/delete-for-good.test", "a file over 64 MB"),
+      proof("loop/approval.test", "a file over 64 MB"),
     ],
   },
   {
