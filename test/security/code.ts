@@ -39,9 +39,9 @@ export const CODE: readonly Defence[] = [
     claim:
       "Without a strict cage, code of checks from an agent file asks once before it runs, and the question shows all of it; a no leaves it unrun.",
     proofs: [
-      proof("loop/approve-checks.test", "asks once with the words of run_code"),
-      proof("loop/approve-checks.test", "never runs after a no"),
-      proof("loop/approve-checks.test", "is approved once, whenever the power is cut"),
+      proof("loop/goal-checks.test", "asks once with the words of run_code"),
+      proof("loop/goal-checks.test", "never runs after a no"),
+      proof("loop/goal-checks.test", "is approved once, whenever the power is cut"),
       proof("cli/stranger-checks.test", "asks once before they run, shows all of their code"),
     ],
   },
