@@ -181,7 +181,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "Folders and store cannot grow without limit, and a full disk loses nothing.",
     proofs: [
       proof(REAL, "CVE-2026-33232: an agent that writes without end stops at its quota, and goes on after it deletes"),
-      proof("loop/download-quota.test", "counts over the agent's life, and refuses before anything more is saved"),
+      proof("loop/purchases.test", "counts over the agent's life, and refuses before anything more is saved"),
       proof(
         "workspace/quota.test",
         "refuses a write before it is made, names the setting, and admits it once something is deleted",
