@@ -6,7 +6,7 @@ import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
-import { done, type Loop, makeLoop } from "../helpers/loop.ts";
+import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { type Answer, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -31,56 +31,34 @@ const SHORT = { timeoutMs: 600, idleTimeoutMs: 150 };
 const LONG = { timeoutMs: 60_000, idleTimeoutMs: 60_000 };
 
 /** The real loop and the real client against a real server, with a fake clock. */
-async function startScenario({
-  fails,
-  fallbackModel,
-  baseUrl = (url) => url,
-  temperature,
-  settings = {},
-  shortTimeouts = 0,
-}: Given) {
+async function startScenario({ fails, baseUrl = (url) => url, temperature, shortTimeouts = 0, ...options }: Given) {
   const think = numberedModel(ledger(2));
   let isMended = false;
   const server: OpenAIServer = await startOpenAIServer({
     reply: (request, index) => (isMended ? undefined : fails(request, index)) ?? think(request),
     apiKey: KEY,
   });
-  const common = {
-    baseUrl: baseUrl(server.baseUrl),
-    apiKey: KEY,
-    http: createHttp(),
-    ...(temperature === undefined ? {} : { temperature }),
-  };
+  const given = temperature === undefined ? {} : { temperature };
+  const common = { baseUrl: baseUrl(server.baseUrl), apiKey: KEY, http: createHttp(), ...given };
   const patient = createOpenAIModel({ ...common, ...LONG });
   const hasty = createOpenAIModel({ ...common, ...SHORT });
   const model: LanguageModel = {
     ...patient,
     complete: (...given) => (server.chats.length < shortTimeouts ? hasty : patient).complete(...given),
   };
-  const loop = await makeLoop({
-    script: [],
-    model,
-    settings,
-    maxModelFailures: 8,
-    ...(fallbackModel ? { fallbackModel } : {}),
-  });
-  return {
-    server,
-    loop,
-    mend: () => {
-      isMended = true;
-    },
-    [Symbol.asyncDispose]: server.close,
+  const loop = await makeLoop({ script: [], model, maxModelFailures: 8, ...options });
+  const mend = () => {
+    isMended = true;
   };
+  return { server, loop, mend, [Symbol.asyncDispose]: server.close };
 }
 
 /** Every command ran once, and the log is sound. */
 async function expectOnce(loop: Loop): Promise<void> {
   expect(loop.text("ledger.txt")).toBe(ledgerText(2));
-  const events = await loop.events();
-  const started = events.filter((event) => event.type === "command-started").map(({ callId }) => callId);
+  const started = (await loop.of("command-started")).map(({ callId }) => callId);
   expect(new Set(started).size).toBe(started.length);
-  expect(JSON.stringify(events)).not.toContain(KEY);
+  expect(JSON.stringify(await loop.events())).not.toContain(KEY);
   expect((await loop.store.verify()).problems).toEqual([]);
 }
 
@@ -98,11 +76,12 @@ const ended = (ending: NonNullable<Streaming["ending"]>): Answer => ({
   streamed: { ending },
 });
 const html = (status: number): Answer => ({ status, body: "<html><h1>Bad gateway</h1></html>" });
-const OVERFLOW = error(
-  400,
-  "This model's maximum context length is 4,000 tokens. However, you requested 9000.",
-  "context_length_exceeded",
-);
+const TOO_LONG = "This model's maximum context length is 3,000 tokens. However, you requested 9000.";
+const OVERFLOW = error(400, TOO_LONG, "context_length_exceeded");
+const first = (times: number, answer: Answer) => (_request: ChatRequest, index: number) =>
+  index < times ? answer : undefined;
+const BACKGROUND = { background: true } as const;
+const HOUR = { "retry-after": "3600" };
 const SILENCE = ended("silence");
 const PINGS = ended("pings");
 const STALL: Answer = { fault: "stall" };
@@ -116,13 +95,7 @@ describe("retries temporary failures and continues", () => {
     ["408", error(408, "slow"), 3, "timeout", seconds(1, 2, 4)],
     ["409", error(409, "locked"), 3, "conflict", seconds(1, 2, 4)],
     ["429 until a time", error(429, "later", null, { "retry-after": "90" }), 1, "rate-limited", seconds(90)],
-    [
-      "429 until a far time",
-      error(429, "later", null, { "retry-after": "3600" }),
-      2,
-      "rate-limited",
-      seconds(3600, 3600),
-    ],
+    ["429 until a far time", error(429, "later", null, HOUR), 2, "rate-limited", seconds(3600, 3600)],
     ["429 without a time", error(429, "too many"), 7, "rate-limited", seconds(1, 2, 4, 8, 16, 32, 60)],
     ["500", error(500, "oops"), 6, "server-error", seconds(1, 2, 4, 8, 16, 32)],
     ["502 with a web page", html(502), 2, "unavailable", seconds(1, 2)],
@@ -143,10 +116,8 @@ describe("retries temporary failures and continues", () => {
     ["no answer at all", STALL, 1, "timeout", seconds(1)],
     ["half a body, then nothing", HALF, 1, "timeout", seconds(1)],
   ])("after %s", async (_title, answer, times, code, slept) => {
-    await using given = await startScenario({
-      fails: (_request, index) => (index < times ? answer : undefined),
-      shortTimeouts: SILENT.has(answer) ? times : 0,
-    });
+    const shortTimeouts = SILENT.has(answer) ? times : 0;
+    await using given = await startScenario({ fails: first(times, answer), shortTimeouts });
     const { loop, server } = given;
     expect(isDone(await loop.run())).toBe(true);
     expect(await failures(loop)).toEqual(Array(times).fill(code));
@@ -172,7 +143,7 @@ describe("pauses for lasting failures and continues after a resume", () => {
     ["a gigantic reply", { status: 200, body: "x".repeat(9_000_000) }, 1, "model-refused"],
     ["500 for ever", error(500, "oops"), 7, "model-unreachable"],
     ["408 for ever", error(408, "slow"), 4, "model-unreachable"],
-    ["429 for ever", error(429, "too many", null, { "retry-after": "3600" }), 8, "model-unreachable"],
+    ["429 for ever", error(429, "too many", null, HOUR), 8, "model-unreachable"],
     ["a reset for ever", { fault: "close" }, 7, "model-unreachable"],
     ["a web page for ever", html(200), 3, "model-unreachable"],
     ["a cut stream for ever", ended("cut"), 3, "model-unreachable"],
@@ -181,8 +152,7 @@ describe("pauses for lasting failures and continues after a resume", () => {
   ])("after %s", async (_title, answer, tries, pause) => {
     await using given = await startScenario({ fails: () => answer });
     const { loop, server, mend } = given;
-    const state = await loop.run();
-    expect(state.paused?.code).toBe(pause);
+    expect((await loop.run()).paused?.code).toBe(pause);
     expect(server.chats).toHaveLength(tries);
     mend();
     await loop.tell({ type: "resume" });
@@ -191,10 +161,8 @@ describe("pauses for lasting failures and continues after a resume", () => {
   });
 
   it("pauses after the first attempt for an unknown host", async () => {
-    await using given = await startScenario({
-      fails: () => undefined,
-      baseUrl: () => "http://no-such-host.invalid/v1",
-    });
+    const baseUrl = () => "http://no-such-host.invalid/v1";
+    await using given = await startScenario({ fails: () => undefined, baseUrl });
     expect((await given.loop.run()).paused).toMatchObject({ code: "model-unreachable" });
     expect(await failures(given.loop)).toEqual(["unknown-host"]);
   });
@@ -223,10 +191,7 @@ describe("an agent in the background whose server is out of order", () => {
     ["429 without a time", error(429, "too many"), 8, "rate-limited"],
   ])("retries every minute until the server works again, then continues: %s", async (_title, answer, tries, code) => {
     const times = tries + 20;
-    await using given = await startScenario({
-      fails: (_request, index) => (index < times ? answer : undefined),
-      settings: { background: true },
-    });
+    await using given = await startScenario({ fails: first(times, answer), settings: BACKGROUND });
     const { loop, server } = given;
     const state = await loop.run();
     expect(isDone(state)).toBe(true);
@@ -243,10 +208,7 @@ describe("an agent in the background whose server is out of order", () => {
     ["counts each attempt that the server may charge for", error(500, "oops"), true],
     ["does not count attempts that the server turned away", error(503, "loading"), false],
   ])("%s, also in a long outage", async (_title, answer, isCharged) => {
-    await using given = await startScenario({
-      fails: (_request, index) => (index < 40 ? answer : undefined),
-      settings: { background: true },
-    });
+    await using given = await startScenario({ fails: first(40, answer), settings: BACKGROUND });
     const state = await given.loop.run();
     const [asked] = await given.loop.of("model-asked");
     expect(state.lost.tokens).toBe(isCharged ? 40 * (asked?.reservedTokens ?? 0) : 0);
@@ -254,26 +216,20 @@ describe("an agent in the background whose server is out of order", () => {
   });
 
   it("pauses at its deadline, and pauses for lasting failures", async () => {
-    const deadline = "2026-11-20T09:00:00.000Z";
-    await using limited = await startScenario({
-      fails: () => error(503, "no"),
-      settings: { background: true, deadline },
-    });
+    const settings = { ...BACKGROUND, deadline: "2026-11-20T09:00:00.000Z" };
+    await using limited = await startScenario({ fails: () => error(503, "no"), settings });
     expect((await limited.loop.run()).paused).toMatchObject({ code: "time-limit" });
 
-    await using refused = await startScenario({
-      fails: (_request, index) => (index < 9 ? error(503, "no") : error(401, "no", "invalid_api_key")),
-      settings: { background: true },
-    });
+    const fails: Given["fails"] = (_request, index) =>
+      index < 9 ? error(503, "no") : error(401, "no", "invalid_api_key");
+    await using refused = await startScenario({ fails, settings: BACKGROUND });
     expect((await refused.loop.run()).paused).toMatchObject({ code: "key-refused" });
   });
 
   it("retries at once when a person resumes the agent", async () => {
     let isDown = true;
-    await using given = await startScenario({
-      fails: () => (isDown ? error(503, "no", null, { "retry-after": "7200" }) : undefined),
-      settings: { background: true },
-    });
+    const fails = () => (isDown ? error(503, "no", null, { "retry-after": "7200" }) : undefined);
+    await using given = await startScenario({ fails, settings: BACKGROUND });
     const { loop } = given;
     const until = new Error("a person comes");
     const sleep = loop.clock.sleep;
@@ -296,57 +252,34 @@ const modesOf = async (loop: Loop): Promise<readonly string[]> =>
 
 describe("leaves out request features that the server rejects", () => {
   const formatOf = ({ response_format: format }: ChatRequest): string => format?.type ?? "plain";
-  it.each<[title: string, fails: Given["fails"], modes: readonly string[], extra: number]>([
+  const BARE: Answer = { status: 400, body: "Bad Request" };
+  const EXTRA = { status: 422, body: { detail: [{ loc: ["body", "stream_options"], msg: "extra" }] } };
+  const SCHEMA = error(400, "This model does not support response format `json_schema`.");
+  const FORMAT = error(400, "Unrecognized request argument supplied: response_format");
+  const TEMPERATURE = error(400, "Unsupported value: 'temperature'");
+  const NO_STREAM = error(400, "stream is not supported");
+  type Rejects = (request: ChatRequest) => Answer | false | undefined;
+  it.each<[title: string, rejects: Rejects, modes: readonly string[], extra: number]>([
     ["nothing", () => undefined, ["json_schema"], 0],
-    [
-      "json_schema",
-      (request) =>
-        formatOf(request) === "json_schema"
-          ? error(400, "This model does not support response format `json_schema`.")
-          : undefined,
-      ["json_schema", "json_object"],
-      1,
-    ],
-    [
-      "response_format in any form",
-      (request) =>
-        formatOf(request) === "plain"
-          ? undefined
-          : error(400, "Unrecognized request argument supplied: response_format"),
-      ["json_schema", "plain"],
-      1,
-    ],
+    ["json_schema", (request) => formatOf(request) === "json_schema" && SCHEMA, ["json_schema", "json_object"], 1],
+    ["any response_format", (request) => formatOf(request) !== "plain" && FORMAT, ["json_schema", "plain"], 1],
     [
       "json_schema, then json_object",
-      (request) =>
-        formatOf(request) === "plain" ? undefined : error(400, `json_schema or json_object: ${formatOf(request)} no`),
+      (request) => formatOf(request) !== "plain" && error(400, `json_schema or json_object: ${formatOf(request)} no`),
       ["json_schema", "json_object", "plain"],
       2,
     ],
-    ["streams", ({ stream }) => (stream ? error(400, "stream is not supported") : undefined), ["json_schema"], 1],
+    ["streams", ({ stream }) => stream && NO_STREAM, ["json_schema"], 1],
     [
       "streams and response_format without a reason",
-      (request) => (request.stream || request.response_format ? { status: 400, body: "Bad Request" } : undefined),
+      (request) => (request.stream || request.response_format !== undefined) && BARE,
       ["json_schema", "plain"],
       1,
     ],
-    [
-      "the temperature",
-      ({ temperature }) => (temperature === undefined ? undefined : error(400, "Unsupported value: 'temperature'")),
-      ["json_schema"],
-      1,
-    ],
-    [
-      "stream_options",
-      (request) =>
-        request.stream_options
-          ? { status: 422, body: { detail: [{ loc: ["body", "stream_options"], msg: "extra" }] } }
-          : undefined,
-      ["json_schema"],
-      1,
-    ],
-  ])("when the server rejects %s", async (_title, fails, modes, extra) => {
-    await using given = await startScenario({ fails, temperature: 0.5 });
+    ["the temperature", ({ temperature }) => temperature !== undefined && TEMPERATURE, ["json_schema"], 1],
+    ["stream_options", (request) => request.stream_options !== undefined && EXTRA, ["json_schema"], 1],
+  ])("when the server rejects %s", async (_title, rejects, modes, extra) => {
+    await using given = await startScenario({ fails: (request) => rejects(request) || undefined, temperature: 0.5 });
     const { loop, server } = given;
     expect(isDone(await loop.run())).toBe(true);
     expect(server.chats).toHaveLength(3 + extra);
@@ -359,22 +292,17 @@ describe("leaves out request features that the server rejects", () => {
   it("merges messages so that roles alternate, also when the server rejects them with status 500", async () => {
     const inTurns = ({ messages }: ChatRequest): boolean =>
       messages.slice(1).every(({ role }, index) => role === (index % 2 === 0 ? "user" : "assistant"));
-    await using given = await startScenario({
-      fails: (request) =>
-        inTurns(request)
-          ? undefined
-          : error(500, "Conversation roles must alternate user/assistant/user/assistant/..."),
-    });
+    const refusal = error(500, "Conversation roles must alternate user/assistant/user/assistant/...");
+    await using given = await startScenario({ fails: (request) => (inTurns(request) ? undefined : refusal) });
     expect(isDone(await given.loop.run())).toBe(true);
     expect(await failures(given.loop)).toEqual(["unsupported"]);
     await expectOnce(given.loop);
   });
 
   it("leaves out a response format after two unreadable replies in a row", async () => {
-    await using given = await startScenario({
-      fails: ({ response_format: format }) =>
-        format?.type === "json_schema" ? "Certainly! I would begin." : undefined,
-    });
+    const fails: Given["fails"] = (request) =>
+      formatOf(request) === "json_schema" ? "Certainly! I would begin." : undefined;
+    await using given = await startScenario({ fails });
     expect(isDone(await given.loop.run())).toBe(true);
     expect((await modesOf(given.loop)).slice(0, 3)).toEqual(["json_schema", "json_schema", "json_object"]);
     await expectOnce(given.loop);
@@ -385,28 +313,20 @@ describe("a prompt that is too long", () => {
   const CHARS = 9_000;
   const size = ({ messages }: ChatRequest): number => messages.reduce((sum, { content }) => sum + content.length, 0);
   it.each<[string, Answer]>([
-    [
-      "an answer that names the limit",
-      error(400, "This model's maximum context length is 3,000 tokens.", "context_length_exceeded"),
-    ],
+    ["an answer that names the limit", OVERFLOW],
     [
       "an answer without a number",
       error(400, "the request exceeds the available context size", "exceed_context_size_error"),
     ],
     ["status 413", { status: 413, body: "Payload too large" }],
   ])("is shortened, and stays short, after %s", async (_title, answer) => {
-    const long = { file: "a.txt", text: "word ".repeat(700) };
+    const text = "word ".repeat(700);
     const server = await startOpenAIServer({
       reply: (request) => {
         if (size(request) > CHARS * 2) return answer;
-        const written = JSON.stringify(request.messages).includes("write_to_file:");
-        return JSON.stringify({
-          thoughts: { text: "x" },
-          command:
-            written && request.messages.length > 5
-              ? { name: "task_complete", args: { reason: "done" } }
-              : { name: "write_to_file", args: { ...long, file: `${request.messages.length}.txt` } },
-        });
+        const { length } = request.messages;
+        const isWritten = length > 5 && JSON.stringify(request.messages).includes("write_to_file:");
+        return isWritten ? done() : reply("write_to_file", { file: `${length}.txt`, text });
       },
     });
     const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: "", http: createHttp(), timeoutMs: 5_000 });
@@ -447,43 +367,25 @@ describe("the fallback model", () => {
     ["takes over when the agent's own model refuses for good", error(403, "no access"), 1],
     ["takes over when the agent's own model fails three times", error(500, "oops"), 3],
   ])("%s", async (_title, answer, tries) => {
-    await using given = await startScenario({
-      fails: (request) => (own(request) ? answer : undefined),
-      fallbackModel: "spare",
-    });
+    const fails: Given["fails"] = (request) => (own(request) ? answer : undefined);
+    await using given = await startScenario({ fails, fallbackModel: "spare" });
     const { loop, server } = given;
     const state = await loop.run();
     expect(isDone(state)).toBe(true);
-    expect(server.chats.filter(own)).toHaveLength(tries);
-    expect(server.chats.filter((request) => !own(request)).map(({ model }) => model)).toEqual([
-      "spare",
-      "spare",
-      "spare",
-    ]);
+    const models = server.chats.map(({ model }) => model);
+    expect(models).toEqual([...Array(tries).fill("test-model"), "spare", "spare", "spare"]);
     expect(state.fallback?.model).toBe("spare");
     await expectOnce(loop);
   });
 
   it("is used for an hour, then the agent's own model is tried and kept when it answers", async () => {
-    await using given = await startScenario({
-      fails: (_request, index) =>
-        index === 0
-          ? error(404, "gone")
-          : index === 1
-            ? error(429, "later", null, { "retry-after": "4000" })
-            : undefined,
-      fallbackModel: "spare",
-      settings: { background: true },
-    });
+    const answers = [error(404, "gone"), error(429, "later", null, { "retry-after": "4000" })];
+    const fails: Given["fails"] = (_request, index) => answers[index];
+    await using given = await startScenario({ fails, fallbackModel: "spare", settings: BACKGROUND });
     const state = await given.loop.run();
     expect(isDone(state)).toBe(true);
-    expect(given.server.chats.map(({ model }) => model)).toEqual([
-      "test-model",
-      "spare",
-      "test-model",
-      "test-model",
-      "test-model",
-    ]);
+    const models = given.server.chats.map(({ model }) => model);
+    expect(models).toEqual(["test-model", "spare", "test-model", "test-model", "test-model"]);
     expect(state.fallback).toBeNull();
   });
 
