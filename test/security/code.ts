@@ -59,18 +59,18 @@ export const CODE: readonly Defence[] = [
     claim:
       "What code sends is judged like what the model sends: it opens no address that nobody gave, and says few words of its own.",
     proofs: [
-      proof("loop/cells-leaving.test", "from the same cell"),
-      proof("loop/cells-leaving.test", "from a later cell, with another process between them"),
-      proof("loop/cells-leaving.test", "and would send it with the rule switched off"),
+      proof("loop/leaving.test", "from the same cell"),
+      proof("loop/leaving.test", "from a later cell, with another process between them"),
+      proof("loop/leaving.test", "and would send it with the rule switched off"),
       proof(
-        "loop/cells-leaving.test",
+        "loop/leaving.test",
         "does not send a number of a file that it read, by a search or a message, also in a part of it",
       ),
       proof(
-        "loop/cells-leaving.test",
+        "loop/leaving.test",
         "follows an address of a file that a person put there, and none that a cell wrote into one",
       ),
-      proof("loop/cells-leaving.test", "does not send by the model of a sub-task what it put into the task"),
+      proof("loop/leaving.test", "does not send by the model of a sub-task what it put into the task"),
     ],
   },
   {
