@@ -6,7 +6,7 @@ import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { answerTo, ask, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
-import type { Answer } from "../helpers/openai-server.ts";
+import type { Answer, RawAnswer } from "../helpers/openai-answers.ts";
 
 afterEach(closeServers);
 
@@ -14,18 +14,12 @@ describe("a reply", () => {
   it("sends only the model, the messages and stream, with the key, once", async () => {
     const server = await start({ reply: "fine", apiKey: KEY });
     expect(await ask(server.baseUrl)).toMatchObject({ kind: "replied", text: "fine", finishReason: "stop" });
-    expect(server.chats).toEqual([
-      {
-        model: "gpt-test",
-        messages: [{ role: "user", content: "Which command?" }],
-        stream: true,
-        stream_options: { include_usage: true },
-      },
-    ]);
+    const messages = [{ role: "user", content: "Which command?" }];
+    const streaming = { stream: true, stream_options: { include_usage: true } };
+    expect(server.chats).toEqual([{ model: "gpt-test", messages, ...streaming }]);
     expect(server.violations).toEqual([]);
-    const { headers } = server.requests[0] ?? {};
-    expect(headers?.["openai-organization"]).toBeUndefined();
-    expect(headers?.["openai-project"]).toBeUndefined();
+    for (const header of ["openai-organization", "openai-project"])
+      expect(server.requests[0]?.headers).not.toHaveProperty([header]);
   });
 
   it("sends temperature if set, and no key without one", async () => {
@@ -35,50 +29,46 @@ describe("a reply", () => {
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  const call = { id: "call_1", type: "function", function: { name: "do_nothing", arguments: "{}" } };
-  it.each<[string, Answer, Partial<Extract<ModelAnswer, { kind: "replied" }>>]>([
+  type Replied = Partial<Extract<ModelAnswer, { kind: "replied" }>>;
+  const named = (name: string, args: string) => ({
+    id: "call_1",
+    type: "function",
+    function: { name, arguments: args },
+  });
+  const call = named("do_nothing", "{}");
+  const broken = named("do_nothing", "{'a");
+  const counted = (more: object): Answer => ({ text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, ...more } });
+  const usage = (cachedTokens: number) => ({
+    usage: { inputTokens: 7, outputTokens: 2, cachedTokens, estimated: false },
+  });
+  const message = (of: object, finishReason = "stop"): Answer => ({
+    ...{ status: 200, body: { choices: [{ finish_reason: finishReason, message: of }] } },
+  });
+  const DONE = '{"command":{"name":"do_nothing","args":{}}}';
+  const parts = [{ type: "thinking", thinking: [] }, ...["a", "b"].map((text) => ({ type: "text", text }))];
+  const plain = JSON.stringify({ choices: [{ finish_reason: "stop", message: { content: "plain" } }] });
+  const CACHED = [
+    { prompt_tokens_details: { cached_tokens: 5 } },
+    { prompt_cache_hit_tokens: 5, prompt_cache_miss_tokens: 2 },
+    { cached_tokens: 5 },
+    { cache_read_input_tokens: 5, cache_creation_input_tokens: 0 },
+    { prompt_tokens_details: null, cached_tokens: 5 },
+  ];
+
+  it.each<[string, Answer, Replied]>([
     [
       "cut by the token limit keeps its finish reason",
       { text: "{", finishReason: "length" },
-      { text: "{", finishReason: "length" },
+      { finishReason: "length" },
     ],
     ["may be empty", { text: "" }, { text: "" }],
-    [
-      "counts as the server counted it",
-      { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 5 } } },
-      { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 5, estimated: false } },
-    ],
-    ...[
-      { prompt_cache_hit_tokens: 5, prompt_cache_miss_tokens: 2 },
-      { cached_tokens: 5 },
-      { cache_read_input_tokens: 5, cache_creation_input_tokens: 0 },
-      { prompt_tokens_details: null, cached_tokens: 5 },
-    ].map(
-      (cached) =>
-        [
-          `counts what another maker calls ${Object.keys(cached)}`,
-          { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, ...cached } },
-          { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 5, estimated: false } },
-        ] as [string, Answer, Partial<Extract<ModelAnswer, { kind: "replied" }>>],
-    ),
-    [
-      "has no more of it from a cache than there was of it",
-      { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, cached_tokens: 900 } },
-      { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 7, estimated: false } },
-    ],
+    ...CACHED.map((of): [string, Answer, Replied] => [`counts ${Object.keys(of)} as cached`, counted(of), usage(5)]),
+    ["has no more of it from a cache than there was of it", counted({ cached_tokens: 900 }), usage(7)],
     ["has no usage when the server counts nothing", { text: "x", usage: null }, { usage: null }],
-    [
-      "has no usage when the server's numbers are none",
-      { text: "x", usage: { prompt_tokens: "7", completion_tokens: -1 } },
-      { usage: null },
-    ],
+    ["has no usage when its numbers are none", counted({ prompt_tokens: "7", completion_tokens: -1 }), { usage: null }],
     [
       "of a tool call is a command in JSON, with its arguments as they were sent",
-      {
-        text: null,
-        finishReason: "tool_calls",
-        toolCalls: [{ ...call, function: { name: "pay", arguments: '{ "sum": 12345678901234567890 }' } }],
-      },
+      { text: null, finishReason: "tool_calls", toolCalls: [named("pay", '{ "sum": 12345678901234567890 }')] },
       { text: '{"command":{"name":"pay","args":{ "sum": 12345678901234567890 }}}' },
     ],
     [
@@ -86,15 +76,11 @@ describe("a reply", () => {
       { text: null, finishReason: "tool_calls", toolCalls: [call, { ...call, id: "call_2" }] },
       { text: '{"commands":[{"name":"do_nothing","args":{}},{"name":"do_nothing","args":{}}]}' },
     ],
-    [
-      "of a tool call without arguments has none",
-      { text: null, toolCalls: [{ ...call, function: { name: "do_nothing", arguments: "" } }] },
-      { text: '{"command":{"name":"do_nothing","args":{}}}' },
-    ],
+    ["of a tool call without arguments has none", { text: null, toolCalls: [named("do_nothing", "")] }, { text: DONE }],
     [
       "of a tool call whose arguments are no JSON is kept as it came",
-      { text: null, toolCalls: [{ ...call, function: { name: "do_nothing", arguments: "{'a" } }] },
-      { text: JSON.stringify({ tool_calls: [{ ...call, function: { name: "do_nothing", arguments: "{'a" } }] }) },
+      { text: null, toolCalls: [broken] },
+      { text: JSON.stringify({ tool_calls: [broken] }) },
     ],
     [
       "of text and tool calls has the text for thoughts",
@@ -108,42 +94,13 @@ describe("a reply", () => {
     ],
     [
       "of an old function call is read as a tool call",
-      {
-        status: 200,
-        body: {
-          choices: [{ finish_reason: "function_call", message: { content: null, function_call: call.function } }],
-        },
-      },
-      { text: '{"command":{"name":"do_nothing","args":{}}}' },
+      message({ content: null, function_call: call.function }, "function_call"),
+      { text: DONE },
     ],
-    [
-      "in parts is joined",
-      {
-        status: 200,
-        body: {
-          choices: [
-            {
-              finish_reason: "stop",
-              message: {
-                content: [
-                  { type: "thinking", thinking: [] },
-                  { type: "text", text: "a" },
-                  { type: "text", text: "b" },
-                ],
-              },
-            },
-          ],
-        },
-      },
-      { text: "ab" },
-    ],
+    ["in parts is joined", message({ content: parts }), { text: "ab" }],
     [
       "under another content type is still JSON",
-      {
-        status: 200,
-        headers: { "content-type": "text/plain" },
-        body: JSON.stringify({ choices: [{ finish_reason: "stop", message: { content: "plain" } }] }),
-      },
+      { status: 200, headers: { "content-type": "text/plain" }, body: plain },
       { text: "plain" },
     ],
     ["may take its time", { text: "slow", delayMs: 300 }, { text: "slow" }],
@@ -154,56 +111,31 @@ describe("a reply", () => {
 
 describe("an invalid reply", () => {
   const later = { afterMs: null };
-  const json = (body: unknown): Answer => ({
-    status: 200,
-    body: JSON.stringify(body),
-    headers: { "content-type": "application/json" },
+  const json = (body: unknown): RawAnswer => ({
+    ...{ status: 200, body: JSON.stringify(body), headers: { "content-type": "application/json" } },
   });
+  const packed = (body: string | Buffer): RawAnswer => ({ status: 200, headers: { "content-encoding": "gzip" }, body });
   it.each<[string, Answer, string, object | null, RegExp]>([
     ["no choices", json({ object: "chat.completion", choices: [] }), "incomplete-reply", later, /without a choice/],
     ["a choice that is none", json({ choices: [null] }), "incomplete-reply", later, /without a choice/],
-    [
-      "an error with status 200",
-      json({ error: { message: "upstream broke" } }),
-      "server-error",
-      later,
-      /upstream broke/,
-    ],
+    ["an error with status 200", json({ error: { message: "it broke" } }), "server-error", later, /it broke/],
     [
       "a router's error with status 200",
-      json({ error: { message: "slow down", code: 429 } }),
+      json({ error: { message: "slow", code: 429 } }),
       "rate-limited",
       later,
-      /slow down/,
+      /slow/,
     ],
     ["some other JSON", json({ hello: "world" }), "broken-reply", later, /not a chat completion.*hello/],
     ["a JSON list", json([1, 2]), "broken-reply", later, /no JSON object/],
     ["null", json(null), "broken-reply", later, /no JSON object/],
     ["nothing", json(undefined), "broken-reply", later, /It was empty/],
-    [
-      "a web page",
-      { status: 200, body: "<!doctype html><title>Log in</title>" },
-      "broken-reply",
-      later,
-      /no JSON object.*Log in/,
-    ],
-    [
-      "broken JSON",
-      { status: 200, body: '{"choices": [', headers: { "content-type": "application/json" } },
-      "broken-reply",
-      later,
-      /no JSON object/,
-    ],
+    ["a web page", { status: 200, body: "<title>Log in</title>" }, "broken-reply", later, /no JSON object.*Log in/],
+    ["broken JSON", { ...json(1), body: '{"choices": [' }, "broken-reply", later, /no JSON object/],
     ["no finish_reason", { text: "half a rep", finishReason: null }, "incomplete-reply", later, /finish_reason/],
     ["an empty finish_reason", { text: "half a rep", finishReason: "" }, "incomplete-reply", later, /finish_reason/],
     ["no content", { text: null }, "incomplete-reply", later, /without text/],
-    [
-      "a choice without a message",
-      json({ choices: [{ finish_reason: "stop" }] }),
-      "incomplete-reply",
-      later,
-      /without text/,
-    ],
+    ["no message", json({ choices: [{ finish_reason: "stop" }] }), "incomplete-reply", later, /without text/],
     ["a refusal", { text: null, refusal: "I can't help with that." }, "refused", null, /I can't help with that/],
     ["a content filter", { text: null, finishReason: "content_filter" }, "refused", null, /content filter/],
     ["a body cut off", { fault: "cut" }, "incomplete-reply", later, /cut off/],
@@ -218,20 +150,8 @@ describe("an invalid reply", () => {
     ],
     ["10 MB of text", { text: "x".repeat(10_000_000) }, "reply-too-large", null, /at most 8388608/],
     ["10 MB of an error", { status: 405, body: "x".repeat(10_000_000) }, "bad-request", null, /at most 8388608 bytes/],
-    [
-      "a gzip bomb",
-      { status: 200, headers: { "content-encoding": "gzip" }, body: gzipSync(Buffer.alloc(64 << 20)) },
-      "reply-too-large",
-      null,
-      /at most/,
-    ],
-    [
-      "gzip that is none",
-      { status: 200, headers: { "content-encoding": "gzip" }, body: "not packed" },
-      "incomplete-reply",
-      later,
-      /./,
-    ],
+    ["a gzip bomb", packed(gzipSync(Buffer.alloc(64 << 20))), "reply-too-large", null, /at most/],
+    ["gzip that is none", packed("not packed"), "incomplete-reply", later, /./],
   ])("%s is a failure", async (_title, answer, code, retry, message) => {
     const failure = await answerTo(answer);
     expect(failure).toMatchObject({ kind: "failed", code, retry });
