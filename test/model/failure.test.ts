@@ -6,8 +6,9 @@ import { type Answer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 afterEach(closeServers);
 
+const later = { afterMs: null };
+
 describe("an error status", () => {
-  const later = { afterMs: null };
   const changed = { afterMs: 0, isChanged: true };
   const error = (message: string, code?: string) => ({ error: { message, type: "x", param: null, code } });
   it.each<[number, object | string, string, object | null, RegExp]>([
@@ -41,12 +42,8 @@ describe("an error status", () => {
     [503, error("Loading model"), "unavailable", later, /Loading model/],
     [529, error("overloaded"), "unavailable", later, /overloaded/],
   ])("%i with %j is classified", async (status, body, code, retry, message) => {
-    expect(await answerTo({ status, body })).toMatchObject({
-      kind: "failed",
-      code,
-      retry,
-      message: expect.stringMatching(message),
-    });
+    const expected = { kind: "failed", code, retry, message: expect.stringMatching(message) };
+    expect(await answerTo({ status, body })).toMatchObject(expected);
     expect(openServers()[0]?.requests).toHaveLength(1);
   });
 
@@ -87,30 +84,22 @@ describe("no answer", () => {
     ["in the middle of the body", { fault: "stall-body" }],
   ])("%s is a timeout", async (_title, answer) => {
     const server = await start({ reply: [answer] });
-    expect(await ask(server.baseUrl, { timeoutMs: 120 })).toMatchObject({
-      code: "timeout",
-      retry: { afterMs: null },
-      message: expect.stringMatching(/(for|after) 120 ms/),
-    });
+    const message = expect.stringMatching(/(for|after) 120 ms/);
+    expect(await ask(server.baseUrl, { timeoutMs: 120 })).toMatchObject({ code: "timeout", retry: later, message });
   });
 
   it("because nobody listens is no-connection", async () => {
     const server = await startOpenAIServer();
     await server.close();
-    expect(await ask(server.baseUrl)).toMatchObject({
-      code: "no-connection",
-      retry: { afterMs: null },
-      message: expect.stringMatching(/ECONNREFUSED/),
-    });
+    const message = expect.stringMatching(/ECONNREFUSED/);
+    expect(await ask(server.baseUrl)).toMatchObject({ code: "no-connection", retry: later, message });
   });
 
   it("because the server has no https is not retried", async () => {
     const { baseUrl } = await start({});
-    expect(await ask(baseUrl.replace("http:", "https:"))).toMatchObject({
-      code: "no-connection",
-      retry: null,
-      message: expect.stringMatching(/begin with http:/),
-    });
+    const message = expect.stringMatching(/begin with http:/);
+    const failure = await ask(baseUrl.replace("http:", "https:"));
+    expect(failure).toMatchObject({ code: "no-connection", retry: null, message });
   });
 
   it.each<[string, string, string, boolean]>([
@@ -124,11 +113,9 @@ describe("no answer", () => {
   ])("because of %s is classified", async (code, words, expected, again) => {
     const cause = Object.assign(new Error(words), { code });
     const http: ConfiguredHttp = { to: () => () => Promise.reject(new TypeError("fetch failed", { cause })) };
-    expect(await ask("https://api.example/v1", { http })).toMatchObject({
-      code: expected,
-      retry: again ? { afterMs: null } : null,
-      message: expect.stringContaining(words),
-    });
+    const retry = again ? later : null;
+    const message = expect.stringContaining(words);
+    expect(await ask("https://api.example/v1", { http })).toMatchObject({ code: expected, retry, message });
   });
 });
 
@@ -137,6 +124,8 @@ type Row = readonly [server: string, status: number, body: object, expected: unk
 const said = (message: string, more: object = {}) => ({ error: { message, type: "x", param: null, ...more } });
 /** Google's compatible server puts it into a list. */
 const google = (message: string, more: object = {}) => [{ error: { code: 400, message, status: "X", ...more } }];
+const says = (message: string, code?: string) => ({ object: "error", message, ...(code ? { code } : {}) });
+const BEHIND = '{"error":"prompt is too long"}';
 const PER_MINUTE =
   "You exceeded your current quota, please check your plan and billing details.\n* Quota exceeded for metric: requests, limit: 10";
 
@@ -170,18 +159,8 @@ describe("messages of servers about a prompt that is too long", () => {
       1_048_576,
     ],
     ["Vertex", 400, google("the input token count is 40000 but model only supports up to 32768."), 32_768],
-    [
-      "vLLM",
-      400,
-      { object: "error", message: "The decoder prompt (length 9000) is longer than the maximum model length of 4096." },
-      4_096,
-    ],
-    [
-      "SGLang",
-      400,
-      { message: "The input (9000 tokens) is longer than the model's context length (4096 tokens)." },
-      4_096,
-    ],
+    ["vLLM", 400, says("The decoder prompt (length 9000) is longer than the maximum model length of 4096."), 4_096],
+    ["SGLang", 400, says("The input (9000 tokens) is longer than the model's context length (4096 tokens)."), 4_096],
     ["TGI", 422, { error: "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000" }, 4_096],
     ["TGI, of the prompt", 422, { error: "`inputs` must have less than 4095 tokens. Given: 5000" }, 4_095],
     ["llama.cpp", 400, { error: { message: "exceeds the available context size", n_ctx: 2048 } }, 2_048],
@@ -190,7 +169,7 @@ describe("messages of servers about a prompt that is too long", () => {
     [
       "Mistral",
       400,
-      { message: "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", code: "3051" },
+      says("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "3051"),
       32_768,
     ],
     ["xAI", 400, { error: "This model's maximum prompt length is 131072 but the request contains 150000." }, 131_072],
@@ -201,7 +180,7 @@ describe("messages of servers about a prompt that is too long", () => {
     [
       "OpenRouter, of the server behind it",
       400,
-      said("Provider returned error", { metadata: { raw: '{"error":"prompt is too long"}' } }),
+      said("Provider returned error", { metadata: { raw: BEHIND } }),
       undefined,
     ],
   ])("%s (%i)", async (_server, status, body, limitTokens) => {
@@ -299,13 +278,9 @@ describe("a reply that was cut off within its reasoning", () => {
   it.each(CUT)(
     "%s is a reply, with the tokens that the server counts as reasoning",
     async (_title, send, message, text) => {
-      expect(await answerTo(send(message, "length", USAGE))).toEqual({
-        kind: "replied",
-        text,
-        finishReason: "length",
-        usage: { inputTokens: 7, outputTokens: 4_000, cachedTokens: 0, estimated: false },
-        reasoningTokens: 3_990,
-      });
+      const usage = { inputTokens: 7, outputTokens: 4_000, cachedTokens: 0, estimated: false };
+      const expected = { kind: "replied", text, finishReason: "length", usage, reasoningTokens: 3_990 };
+      expect(await answerTo(send(message, "length", USAGE))).toEqual(expected);
     },
   );
 
@@ -315,9 +290,7 @@ describe("a reply that was cut off within its reasoning", () => {
   });
 
   it.each(WAYS)("is a failure when the model ended it itself without a text, %s (control)", async (_way, send) => {
-    expect(await answerTo(send({ content: null }, "stop", USAGE))).toMatchObject({
-      kind: "failed",
-      code: "incomplete-reply",
-    });
+    const answer = await answerTo(send({ content: null }, "stop", USAGE));
+    expect(answer).toMatchObject({ kind: "failed", code: "incomplete-reply" });
   });
 });

@@ -1,12 +1,21 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "@jest/globals";
-import type { ModelAnswer } from "#core/ports/model.ts";
+import { LLMock } from "@copilotkit/aimock";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { RecordedEvent } from "#core/event.ts";
+import type { LanguageModel, ModelAnswer, PromptMessage } from "#core/ports/model.ts";
+import { activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
+import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
+import { type Behaviour, languageModelContract } from "../contracts/language-model.ts";
 import { answerTo, ask, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
+import { makeLoop } from "../helpers/loop.ts";
+import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 import type { Answer, RawAnswer } from "../helpers/openai-answers.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { HANG, type ScriptedReply, scriptedModel } from "../helpers/scripted-model.ts";
 
 afterEach(closeServers);
 
@@ -195,4 +204,238 @@ it("asking a model and making vectors do not load the openai package", async () 
     cwd: import.meta.dirname,
   });
   expect(stdout).toBe("0\n");
+});
+
+describe("the key", () => {
+  const pieces = [KEY, KEY.slice(3), KEY.slice(0, 14), KEY.slice(-12), Buffer.from(`Bearer ${KEY}`).toString("base64")];
+  const echoes = [
+    ...pieces,
+    `Bearer ${KEY}`,
+    `${KEY.slice(0, 8)}*****${KEY.slice(-4)}`,
+    `${KEY.slice(0, 7)}...${KEY.slice(-4)}`,
+    JSON.stringify({ headers: { authorization: `Bearer ${KEY}` } }),
+    encodeURIComponent(KEY),
+    [...KEY].join("\u200b"),
+    `${"x".repeat(190)} ${KEY}`,
+  ];
+  const ends = [KEY.slice(0, 8), KEY.slice(-4)];
+
+  it.each(echoes)("is never in a message, even if the server echoes it: %j", async (echo) => {
+    for (const status of [200, 400, 401, 403, 404, 429, 500]) {
+      for (const body of [echo, { error: { message: `Bad key ${echo}.` } }, { error: echo }, { detail: [echo] }]) {
+        const failure = await answerTo({ status, body });
+        const text = JSON.stringify(failure).replaceAll("\u200b", "");
+        expect(failure.kind).toBe("failed");
+        for (const piece of [...pieces, ...ends]) expect(text).not.toContain(piece);
+      }
+    }
+  });
+
+  it("that was rejected hides the server's words, which may contain parts of it", async () => {
+    const failure = await answerTo({ status: 401, body: { error: { message: "The key that ends in Lm2 is wrong" } } });
+    expect(failure).toMatchObject({ message: expect.not.stringContaining("Lm2") });
+  });
+
+  it.each(["sk-with\nbreak-123", " sk-with-space", "sk-zażółć", "“sk-quoted”"])(
+    "that cannot stand in a header is refused before anything is sent: %j",
+    async (apiKey) => {
+      const server = await start({ reply: "unheard" });
+      const failure = await ask(server.baseUrl, { apiKey });
+      expect(failure).toMatchObject({
+        code: "unauthorized",
+        retry: null,
+        message: expect.stringContaining("OPENAI_API_KEY"),
+      });
+      expect(JSON.stringify(failure)).not.toContain(apiKey.slice(4));
+      expect(server.requests).toEqual([]);
+    },
+  );
+
+  it("is not sent to another origin", async () => {
+    const thief = await start({ reply: "mine" });
+    const location = `${thief.baseUrl}/chat/completions`;
+    expect(await answerTo({ status: 308, headers: { location } })).toMatchObject({ code: "http-refused" });
+    expect(thief.requests).toEqual([]);
+  });
+
+  it("in a base URL is refused, and messages show no query", async () => {
+    const create = (baseUrl: string) => () =>
+      createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 1 });
+    for (const baseUrl of ["http://user:pass@127.0.0.1/v1", "127.0.0.1:1234", "", "ws://127.0.0.1/v1"])
+      expect(create(baseUrl)).toThrow(expect.objectContaining({ code: "GOALD_CONFIG" }));
+    const { baseUrl } = await start({ reply: [{ status: 500 }] });
+    expect(JSON.stringify(await ask(`${baseUrl}?code=hidden`))).not.toContain("hidden");
+  });
+});
+
+function answerOf(behaviour: Behaviour): Answer {
+  if (behaviour === "hangs") return { fault: "stall" };
+  return "says" in behaviour ? behaviour.says : { status: behaviour.refusesWith, body: { error: { message: "no" } } };
+}
+
+languageModelContract("the OpenAI model against a real server", async (script) => {
+  const server = await startOpenAIServer({ reply: script.map(answerOf) });
+  const settings = { baseUrl: server.baseUrl, apiKey: "sk-test", http: createHttp(), timeoutMs: 20_000 };
+  return {
+    model: createOpenAIModel(settings),
+    seen: () => server.chats.map(({ messages }) => messages as readonly PromptMessage[]),
+    close: server.close,
+  };
+});
+
+const good = { model: "m", messages: [{ role: "user", content: "hi" }] };
+const post = (url: string, body: unknown) =>
+  fetch(`${url}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+describe("the test server", () => {
+  it.each<[string, unknown]>([
+    ["a misspelt parameter", { ...good, temprature: 1 }],
+    ["a temperature of 99", { ...good, temperature: 99 }],
+    ["no model", { messages: good.messages }],
+    ["no messages", { ...good, messages: [] }],
+    ["an unknown role", { ...good, messages: [{ role: "narrator", content: "x" }] }],
+    ["an empty message", { ...good, messages: [{ role: "user", content: "" }] }],
+    ["a field of our own in a message", { ...good, messages: [{ role: "user", content: "x", step: 1 }] }],
+    ["no JSON", undefined],
+  ])("refuses and records %s", async (_title, body) => {
+    await using server = await startOpenAIServer({ reply: "unheard" });
+    expect((await post(server.baseUrl, body)).status).toBe(400);
+    expect(server.violations).toHaveLength(1);
+    expect(server.chats).toEqual([]);
+  });
+
+  it("accepts a valid request and passes only the prompt to the model", async () => {
+    await using server = await startOpenAIServer({
+      reply: ({ messages }, index) => `${index}: you said ${messages.at(-1)?.content}`,
+    });
+    const answers = [];
+    for (const _ of [1, 2]) answers.push(await (await post(server.baseUrl, good)).json());
+    expect(answers).toMatchObject([
+      { choices: [{ message: { content: "0: you said hi" }, finish_reason: "stop" }] },
+      { choices: [{ message: { content: "1: you said hi" } }] },
+    ]);
+    expect(server.violations).toEqual([]);
+  });
+
+  it("records a request beyond its script and a reply function that throws", async () => {
+    await using short = await startOpenAIServer({ reply: ["one"] });
+    expect((await post(short.baseUrl, good)).status).toBe(200);
+    expect((await post(short.baseUrl, good)).status).toBe(500);
+    expect(short.violations).toEqual(["the script has 1 answers, and this is request 2"]);
+    await using broken = await startOpenAIServer({
+      reply: () => {
+        throw new Error("oops");
+      },
+    });
+    expect((await post(broken.baseUrl, good)).status).toBe(500);
+    expect(broken.violations).toEqual([expect.stringContaining("oops")]);
+  });
+});
+
+/** The loop and the client against a server that nobody here wrote (@copilotkit/aimock). */
+const think = numberedModel(ledger(3));
+let mock: LLMock;
+beforeEach(async () => {
+  mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent" });
+  mock.on({ endpoint: "chat", predicate: () => true }, (request) => ({ content: think(request as never) }));
+  await mock.start();
+});
+afterEach(() => mock.stop());
+
+const client = () => ({ baseUrl: `${mock.url}/v1`, apiKey: "mock", http: createHttp(), timeoutMs: 20_000 });
+
+async function runWith(model: LanguageModel) {
+  const loop = await makeLoop({ script: [], model, maxModelFailures: 8 });
+  return { loop, state: await loop.run() };
+}
+const codesOf = (events: readonly RecordedEvent[]): readonly string[] =>
+  events.flatMap((event) => (event.type === "model-failed" ? [event.code] : []));
+
+describe("a foreign model server", () => {
+  it("works with streams, from the first goal to the last", async () => {
+    const { loop, state } = await runWith(createOpenAIModel({ ...client() }));
+    expect(activeFrame(state).phase.kind).toBe("resting");
+    expect(loop.text("ledger.txt")).toBe(ledgerText(3));
+    expect(state.usage).toMatchObject({ modelCalls: 4, estimated: false });
+    expect(codesOf(await loop.events())).toEqual([]);
+    expect(mock.getRequests().map(({ body }) => (body as { stream?: boolean } | null)?.stream)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it("works without streams if it rejects them", async () => {
+    mock.nextRequestError(400, { message: "stream is not supported", type: "invalid_request_error" });
+    const { loop } = await runWith(createOpenAIModel(client()));
+    expect(loop.text("ledger.txt")).toBe(ledgerText(3));
+    expect(codesOf(await loop.events())).toEqual(["unsupported"]);
+    expect((mock.getLastRequest()?.body as { stream?: boolean } | null)?.stream).toBeUndefined();
+  });
+
+  it("returns vectors", async () => {
+    const embedder = createOpenAIEmbedder({ ...client(), model: "text-embedding-3-small" });
+    const texts = ["rackets and strings", "a court of clay"];
+    const [one, two] = await embedder.embed(texts, new AbortController().signal);
+    expect(one?.length).toBeGreaterThan(100);
+    expect(two?.length).toBe(one?.length);
+  });
+
+  it.each<[string, Parameters<LLMock["setChaos"]>[0], string]>([
+    ["drops", { dropRate: 1 }, "server-error"],
+    ["garbles", { malformedRate: 1 }, "broken-reply"],
+    ["hangs up on", { disconnectRate: 1 }, "connection-lost"],
+    ["turns down", { rateLimitRate: 1 }, "rate-limited"],
+  ])("that %s everything for a while does no harm", async (_title, chaos, code) => {
+    const real = createOpenAIModel(client());
+    let calls = 0;
+    const { loop, state } = await runWith({
+      ...real,
+      complete: (request, signal) => {
+        if (calls++ % 3 === 0) mock.setChaos(chaos);
+        else mock.clearChaos();
+        return real.complete(request, signal);
+      },
+    });
+    expect(activeFrame(state).phase.kind).toBe("resting");
+    expect(loop.text("ledger.txt")).toBe(ledgerText(3));
+    expect(new Set(codesOf(await loop.events()))).toEqual(new Set([code]));
+  });
+});
+
+const failed = (code: string, retry: Extract<ModelAnswer, { kind: "failed" }>["retry"]): ModelAnswer => ({
+  kind: "failed",
+  code,
+  message: "scripted",
+  retry,
+});
+function replyOf(behaviour: Behaviour): ScriptedReply {
+  if (behaviour === "hangs") return HANG;
+  if ("says" in behaviour) return behaviour.says;
+  return behaviour.refusesWith === 401 ? failed("unauthorized", null) : failed("rate-limited", { afterMs: null });
+}
+
+languageModelContract("the scripted model", async (script) => {
+  const model = scriptedModel(script.map(replyOf));
+  return { model, seen: () => model.requests.map(({ messages }) => messages), close: async () => undefined };
+});
+
+describe("the scripted model", () => {
+  const signal = new AbortController().signal;
+  const ask = (content: string) => ({ model: "m", messages: [{ role: "user" as const, content }] });
+
+  it("can read the request before it answers", async () => {
+    const model = scriptedModel(({ messages }, index) => `${index}: ${messages[0]?.content}`);
+    expect(await model.complete(ask("one"), signal)).toMatchObject({ text: "0: one" });
+    expect(await model.complete(ask("two"), signal)).toMatchObject({ text: "1: two" });
+  });
+
+  it("fails on a request beyond its script", async () => {
+    expect(await scriptedModel([]).complete(ask("one"), signal)).toMatchObject({ code: "script-over", retry: null });
+  });
 });
