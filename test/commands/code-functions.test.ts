@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { readPythonFunctions } from "#commands/read-python.ts";
 import { ALL_READY, loadRegistry } from "#commands/registry.ts";
 import { createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
@@ -39,13 +40,9 @@ describe("a command as a function", () => {
     const read = get("read_file");
     if (!read) throw new Error("there is no read_file");
     const [python] = createCodeFunctions([read]).all;
+    const optional = ["first_line", "last_line"].map((name) => ({ name, isRequired: false }));
     expect(python).toEqual({
-      name: "read_file",
-      parameters: [
-        { name: "file", isRequired: true },
-        { name: "first_line", isRequired: false },
-        { name: "last_line", isRequired: false },
-      ],
+      ...{ name: "read_file", parameters: [{ name: "file", isRequired: true }, ...optional] },
       signature: "read_file(file: str, first_line: int | None = None, last_line: int | None = None) -> str",
       doc: "Shows a text file; long ones come in parts. Arguments: file: relative path; first_line: first line to show, default 1; last_line: last line to show.",
     });
@@ -156,12 +153,8 @@ describe("the functions of an agent", () => {
   });
 
   it("follow its profile, and whether a person is there", async () => {
-    expect(await namesFor({ commands: "web" })).toEqual([
-      "google",
-      "browse_website",
-      "clone_repository",
-      "download_file",
-    ]);
+    const web = ["google", "browse_website", "clone_repository", "download_file"];
+    expect(await namesFor({ commands: "web" })).toEqual(web);
     expect(await namesFor({ approve: "never" })).not.toContain("ask_user");
   });
 
@@ -182,5 +175,78 @@ describe("the functions of an agent", () => {
     } finally {
       await rm(home, { recursive: true });
     }
+  });
+});
+
+const SOURCE = `#!/usr/bin/env python3
+"""A module.
+
+def not_this(x):
+    pass
+"""
+import math  # def nor_this(): "
+
+TABLE = {
+"def": 1,
+}
+note = 'it''s "quoted" \\' def no(): '
+
+def double(x: int) -> int:
+    """Doubles a number."""
+    def inner(y): return y
+    return 2 * x
+
+@cache
+def label(
+    name: str = "a:b)",  # the name, (or not
+    *parts: tuple[int, str], sep=':', **more,
+) -> dict[str, list[int]]:
+    # a comment first
+    r'''Joins \\d
+        parts.'''
+    return {}
+
+def bare(): return 1
+def _private(): "hidden"
+async def later(): "a coroutine"
+class Box:
+    def method(self): "not at the top"
+if True:
+    def conditional(): pass
+def formatted():
+    f"not a docstring {1}"
+def generic[T](x: T) -> T:
+    "Keeps \\"it\\"."
+def last(x): return x[
+`;
+
+describe("the functions of a Python file", () => {
+  it("are those of its top level, with signature and docstring", () => {
+    expect(readPythonFunctions(SOURCE)).toEqual([
+      { name: "double", signature: "double(x: int) -> int", doc: "Doubles a number.", line: 14 },
+      {
+        name: "label",
+        signature: "label(name: str = \"a:b)\", *parts: tuple[int, str], sep=':', **more) -> dict[str, list[int]]",
+        doc: "Joins \\d parts.",
+        line: 20,
+      },
+      { name: "bare", signature: "bare()", doc: "", line: 29 },
+      { name: "formatted", signature: "formatted()", doc: "", line: 36 },
+      { name: "generic", signature: "generic[T](x: T) -> T", doc: 'Keeps "it".', line: 38 },
+      { name: "last", signature: "last(x)", doc: "", line: 40 },
+    ]);
+  });
+
+  it("are read from files with Windows line ends, and from files that Python itself would refuse", () => {
+    expect(readPythonFunctions('def a():\r\n    """A\r\n    b."""\r\n').map(({ doc }) => doc)).toEqual(["A b."]);
+    for (const broken of ["def", "def a", "def a(", 'def a(x="', '"""', "def a():\n  '''never closed", "def a(]]):"])
+      expect(readPythonFunctions(broken).every(({ doc }) => doc === "")).toBe(true);
+  });
+
+  it("are found in linear time", () => {
+    const many = "def f(x):\n    '''Doc.'''\n    return {'a': [1, 2]}\n".repeat(20_000);
+    const startedAt = performance.now();
+    expect(readPythonFunctions(many)).toHaveLength(20_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 });
