@@ -63,7 +63,7 @@ export const ADVISORIES: readonly Defence[] = [
     id: "AutoGPT: quoted JSON is dispatched",
     claim: "A reply that holds two different commands runs none.",
     proofs: [
-      proof("reply/corpus.test", "never returns a command that was not meant"),
+      proof("reply/hostile.test", "never returns a command that was not meant"),
       proof("reply/read.test", "two commands"),
     ],
   },
