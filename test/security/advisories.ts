@@ -108,7 +108,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "Goals, words and files are never read as templates.",
     proofs: [
       proof(HOSTILE, "CVE-2025-1040: template marks in goals, words and files stay literal"),
-      proof("prompt/template.test", "replaces every placeholder in one pass"),
+      proof("prompt/words.test", "replaces every placeholder in one pass"),
     ],
   },
   {

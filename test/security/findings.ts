@@ -180,7 +180,7 @@ export const FINDINGS: readonly Defence[] = [
     claim: "A kept page holds no key of the settings, and no image that a preview fetches.",
     proofs: [
       proof(
-        "commands/browse_website.test",
+        "commands/web.test",
         "keeps a page that echoes a key without it, and shows it neither to the model nor in the answer",
       ),
       proof("util/inert-markdown.test", "is written so that a preview fetches nothing: %j"),

@@ -3,16 +3,60 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { checkCommand } from "#commands/validate.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { Advisor, Question, Services } from "#core/services.ts";
+import type { Advisor, Question, SearchAnswer, Services, WebSearch } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { createPageReader } from "#services/page/read-page.ts";
 import { createWebPages } from "#services/page/web-pages.ts";
 import { createPoliteWeb } from "#services/web/polite-web.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import browse_website from "../../commands/browse_website.ts";
+import google from "../../commands/google.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
 import { call, contextOf, type Desk, makeDesk } from "./context.ts";
+
+let desk: Desk;
+beforeEach(async () => {
+  desk = await makeDesk();
+});
+afterEach(async () => desk[Symbol.asyncDispose]());
+
+const HIT = { title: "Strings", href: "https://one.example/", body: "A few words." };
+const search = (answer: Partial<SearchAnswer>) => {
+  const asked: unknown[] = [];
+  const service: WebSearch = {
+    search: async (query, count) => {
+      asked.push([query, count]);
+      return { provider: "brave", results: [], failed: [], isCached: false, ...answer };
+    },
+  };
+  const observation = call(google, { input: "tennis strings" }, contextOf(desk.workspace, { search: service }));
+  return { asked, observation };
+};
+
+describe("google", () => {
+  it("requests eight results and lists them with the provider", async () => {
+    const { asked, observation } = search({ results: [HIT, HIT] });
+    const { text, ...rest } = await observation;
+    expect(asked).toEqual([["tennis strings", 8]]);
+    expect(rest).toEqual({ status: "ok", source: "web", artifacts: [], value: [HIT, HIT] });
+    const [head, ...list] = text.split("\n");
+    expect(head).toBe("2 results from brave.");
+    expect(JSON.parse(list.join("\n"))).toEqual([HIT, HIT]);
+  });
+
+  it("reports a cached answer, and providers that did not answer", async () => {
+    const failed = [{ provider: "tavily", reason: "its limit is reached (429)" }];
+    const { text } = await search({ results: [HIT], failed, isCached: true }).observation;
+    expect(text.split("\n")[0]).toBe(
+      "1 result from brave, as it answered within the last 24 hours. tavily did not answer: its limit is reached (429).",
+    );
+  });
+
+  it("reports no results only if the provider does", async () => {
+    expect((await search({}).observation).text).toBe("brave found nothing for this. Try other words.");
+  });
+});
 
 const PAGES = "test/data/pages";
 const reader = createPageReader();
@@ -27,7 +71,6 @@ const titled = (title: string) => ({
 });
 
 let site: ServiceServer;
-let desk: Desk;
 beforeAll(async () => {
   site = await startServiceServer(async ({ path }) => {
     if (path === "/robots.txt") return { status: 404, body: "" };
@@ -41,10 +84,6 @@ beforeAll(async () => {
     return { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body };
   });
 });
-beforeEach(async () => {
-  desk = await makeDesk();
-});
-afterEach(async () => desk[Symbol.asyncDispose]());
 afterAll(async () => {
   await reader.close();
   await site[Symbol.asyncDispose]();
