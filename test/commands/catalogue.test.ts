@@ -17,7 +17,7 @@ import { createReplyReader } from "#reply/read.ts";
 import { systemClock } from "#util/clock.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { type GitServer, startGitServer } from "../helpers/git-server.ts";
-import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { MEDIA_KEY, type MediaServer, startMediaServer, wav } from "../helpers/media-server.ts";
 import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -65,9 +65,7 @@ type Outside = Awaited<ReturnType<typeof openOutside>>;
 let root: string;
 let git: GitServer;
 let shipped: readonly RegisteredCommand[];
-const aliases = JSON.parse(readFileSync("config/aliases.json", "utf8")) as NonNullable<
-  Parameters<typeof makeLoop>[0]["aliases"]
->;
+const aliases: NonNullable<LoopOptions["aliases"]> = JSON.parse(readFileSync("config/aliases.json", "utf8"));
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "goald-catalogue-"));
   makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
@@ -127,28 +125,30 @@ async function use(name: string, args: object, mood: Mood, timeoutMs?: number): 
       await server[Symbol.asyncDispose]();
     await openai.close();
   }
-  const finished = (await loop.events()).find((event) => event.type === "command-finished");
-  if (finished?.type !== "command-finished") throw new Error(`${name} did not come to an end`);
+  const [observation] = await loop.results();
+  if (!observation) throw new Error(`${name} did not come to an end`);
   const wrong = [outside.search, outside.media, outside.posts, openai].flatMap(({ violations }) => violations);
   expect(wrong).toEqual([]);
-  return { ...finished.observation, loop };
+  return { ...observation, loop };
 }
 
 /** Per command: names and arguments that models use, and the text of success. */
 type Row = readonly [name: string, called: readonly string[], args: () => object, says: RegExp];
+const QUOTED = /Tour Bite\.[\s\S]*p1: "Tour Bite bites most"/;
+const CLONED = /Cloned .* into plain/;
 const OUTSIDE: readonly Row[] = [
   ["google", ["google_search", "web_search", "search"], () => ({ query: "strings" }), /1 result from searxng/],
   [
     "browse_website",
     ["browse", "open_url", "read_webpage"],
     () => ({ url: "PAGE", question: "Which bites most?" }),
-    /Tour Bite\.[\s\S]*p1: "Tour Bite bites most"/,
+    QUOTED,
   ],
   [
     "clone_repository",
     ["clone_repo", "git_clone"],
     () => ({ repo_url: `${git.origin}/plain.git`, directory: "plain" }),
-    /Cloned .* into plain/,
+    CLONED,
   ],
   ["evaluate_code", ["analyze_code"], () => ({ code: "n / 2" }), /It halves\.\nNo findings/],
   ["improve_code", [], () => ({ suggestions: ["name it"], code: "n / 2" }), /half\(4\)[\s\S]*named it/],
@@ -250,25 +250,8 @@ describe("faulty and hostile servers", () => {
 });
 
 const SEED_NAMES = [
-  "append_to_file",
-  "browse_website",
-  "clone_repository",
-  "delete_agent",
-  "delete_file",
-  "do_nothing",
-  "evaluate_code",
-  "execute_python_file",
-  "generate_image",
-  "google",
-  "improve_code",
-  "list_agents",
-  "message_agent",
-  "read_audio_from_file",
-  "read_file",
-  "search_files",
-  "send_tweet",
-  "start_agent",
-  "task_complete",
-  "write_tests",
-  "write_to_file",
+  ...["append_to_file", "browse_website", "clone_repository", "delete_agent", "delete_file", "do_nothing"],
+  ...["evaluate_code", "execute_python_file", "generate_image", "google", "improve_code", "list_agents"],
+  ...["message_agent", "read_audio_from_file", "read_file", "search_files", "send_tweet", "start_agent"],
+  ...["task_complete", "write_tests", "write_to_file"],
 ];

@@ -1,114 +1,56 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { findCage } from "#cage/find-cage.ts";
-import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
-import { openTunnel } from "#http/tunnel.ts";
-import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
-import { findGit } from "#services/git/find-git.ts";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import clone_repository from "../../commands/clone_repository.ts";
+import { useCloneDesk } from "../helpers/clone-desk.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
-import { type GitServer, startGitServer } from "../helpers/git-server.ts";
-import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
+import { call, REFUSED_PATHS } from "./context.ts";
 
-let root: string;
+const { given, contextWith, addressOf, clone } = useCloneDesk();
 let commit: string;
-let server: GitServer;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "goald-git-"));
-  commit = makeRepository(root, "plain.git", [
+beforeAll(() => {
+  commit = makeRepository(given.root, "plain.git", [
     { path: "README.md", text: "# Plain\n" },
     { path: "etc", text: "/etc", kind: "link" },
   ]);
-  server = await startGitServer({ root });
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await rm(root, { recursive: true });
-});
-
-let desk: Desk;
-beforeEach(async () => {
-  desk = await makeDesk();
-});
-afterEach(async () => desk[Symbol.asyncDispose]());
-
-const contextWith = (allow: string | null, more: Partial<RepositoriesParts> = {}) => {
-  const git = findGit(process.env.PATH) ?? "";
-  const parts = {
-    git,
-    allow,
-    key: null,
-    environment: process.env,
-    findCage,
-    openTunnel,
-    isPublic: isPublicAddress,
-    isNeverAllowed,
-    ...more,
-  };
-  return contextOf(desk.workspace, { repositories: createRepositories(parts) });
-};
-const clone = (
-  clone_path: string,
-  repository_url = `${server.origin}/plain.git`,
-  allow: string | null = server.origin,
-) => call(clone_repository, { repository_url, clone_path }, contextWith(allow));
 
 describe("clone_repository", () => {
   it("clones into a new folder, and reports what it copied and what it left out", async () => {
-    const url = `${server.origin}/plain.git`;
+    const url = addressOf("plain.git");
     expect(await clone("work/plain")).toEqual({
-      status: "ok",
+      ...{ status: "ok", source: "web", artifacts: ["work/plain"], value: "work/plain" },
       text: `Cloned ${url} (commit ${commit}, branch main) into work/plain: 2 files, 12 bytes. 1 link became a plain file with the path it led to.`,
-      source: "web",
-      artifacts: ["work/plain"],
-      value: "work/plain",
     });
-    expect(await readFile(join(desk.folder, "work/plain/README.md"), "utf8")).toBe("# Plain\n");
-    expect(desk.changes).toEqual([{ path: "work/plain", operation: "place", bytes: 0, sha256: null, content: null }]);
+    expect(await readFile(join(given.desk.folder, "work/plain/README.md"), "utf8")).toBe("# Plain\n");
+    expect(given.desk.changes).toEqual([
+      { path: "work/plain", operation: "place", bytes: 0, sha256: null, content: null },
+    ]);
   });
 
   it.each(REFUSED_PATHS)("refuses the path %j outside the workspace", async (path) => {
-    const connections = server.connections;
+    const connections = given.server.connections;
     await expect(clone(path)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
-    expect(server.connections).toBe(connections);
+    expect(given.server.connections).toBe(connections);
   });
 
   it("refuses an existing folder, and leaves nothing after a failure", async () => {
-    await desk.workspace.write("taken/mine.txt", "mine");
+    await given.desk.workspace.write("taken/mine.txt", "mine");
     await expect(clone("taken")).rejects.toMatchObject({ code: "GOALD_FILE" });
-    await expect(clone("new", `${server.origin}/none.git`)).rejects.toMatchObject({ code: "GOALD_GIT" });
-    expect(await readdir(desk.folder)).toEqual(["taken"]);
-    expect(await readdir(join(desk.home, "clones"))).toEqual([]);
+    await expect(clone("new", addressOf("none.git"))).rejects.toMatchObject({ code: "GOALD_GIT" });
+    expect(await readdir(given.desk.folder)).toEqual(["taken"]);
+    expect(await readdir(join(given.desk.home, "clones"))).toEqual([]);
   });
 
   it.each([
-    "--upload-pack=touch ran",
-    "-u./payload",
-    "ext::sh -c touch% ran",
-    "file:///etc",
-    "/etc",
-    "../plain.git",
-    "ssh://-oProxyCommand=touch/x",
-    "git@github.com:owner/name.git",
-    "git://127.0.0.1/plain.git",
-    "https::http://127.0.0.1/plain.git",
-    "http://github.com/owner/name.git",
-    "https://user:password@github.com/owner/name",
-    "https://github.com@127.0.0.1/x",
-    "https://127.0.0.1\\@github.com/x",
-    "https://github.com/x --upload-pack=touch",
-    "https://github.com/x%0d%0aHost:evil",
-    "https://github.com/x\nHost: evil",
-    "https://github.com:22/owner/name",
-    "https://github.com/",
-    "https://github.com/x?y",
-    "https://github.com/x#y",
-    "https://",
-    "https://[::1",
-    "javascript:alert(1)",
-    "x".repeat(2_001),
+    ...["--upload-pack=touch ran", "-u./payload", "ext::sh -c touch% ran", "file:///etc", "/etc", "../plain.git"],
+    ...["ssh://-oProxyCommand=touch/x", "git@github.com:owner/name.git", "git://127.0.0.1/plain.git"],
+    ...["https::http://127.0.0.1/plain.git", "http://github.com/owner/name.git"],
+    ...["https://user:password@github.com/owner/name", "https://github.com@127.0.0.1/x"],
+    ...["https://127.0.0.1\\@github.com/x", "https://github.com/x --upload-pack=touch"],
+    ...["https://github.com/x%0d%0aHost:evil", "https://github.com/x\nHost: evil", "https://github.com:22/owner/name"],
+    ...["https://github.com/", "https://github.com/x?y", "https://github.com/x#y", "https://", "https://[::1"],
+    ...["javascript:alert(1)", "x".repeat(2_001)],
   ])("rejects an address that is not plain, before git or a name lookup: %s", async (address) => {
     const asked: string[] = [];
     const resolve = async (host: string) => {
@@ -118,14 +60,14 @@ describe("clone_repository", () => {
     const context = contextWith(null, { isPublic: () => true, resolve });
     const cloning = call(clone_repository, { repository_url: address, clone_path: "new" }, context);
     await expect(cloning).rejects.toMatchObject({ code: "GOALD_GIT" });
-    expect(await readdir(desk.folder)).toEqual([]);
+    expect(await readdir(given.desk.folder)).toEqual([]);
     expect(asked).toEqual([]);
   });
 
   describe("after a crash", () => {
-    const args = () => ({ repository_url: `${server.origin}/plain.git`, clone_path: "plain" });
-    const probe = (prepared: unknown) => clone_repository.probe?.(args(), contextWith(server.origin), prepared);
-    const prepare = () => clone_repository.prepare?.(args(), contextWith(server.origin));
+    const args = () => ({ repository_url: addressOf("plain.git"), clone_path: "plain" });
+    const probe = (prepared: unknown) => clone_repository.probe?.(args(), contextWith(given.server.origin), prepared);
+    const prepare = () => clone_repository.prepare?.(args(), contextWith(given.server.origin));
 
     it("is done if the folder came from that address, and not done without a folder", async () => {
       const prepared = await prepare();
@@ -137,7 +79,10 @@ describe("clone_repository", () => {
     it("is unknown for a folder from elsewhere or from before", async () => {
       const prepared = await prepare();
       await clone("plain");
-      await writeFile(join(desk.folder, "plain/.git/config"), '[remote "origin"]\n\turl = https://example.org/other\n');
+      await writeFile(
+        join(given.desk.folder, "plain/.git/config"),
+        '[remote "origin"]\n\turl = https://example.org/other\n',
+      );
       expect(await probe(prepared)).toBe("unknown");
       expect(await probe(await prepare())).toBe("unknown");
     });

@@ -42,15 +42,12 @@ function download(file: string, path = "/data.csv", signal = new AbortController
   return call(download_file, { url: path.startsWith("/") ? origin() + path : path, file }, context);
 }
 /** 40 downloads of one file, of which a half breaks off. 1,000 of them: downloads.long.ts. */
-const download40 = (): ReturnType<typeof repeatDownloads> =>
-  repeatDownloads(
-    desk,
-    40,
-    () => failureOf(download("same.txt")),
-    (listener) => {
-      answer = listener;
-    },
-  );
+const download40 = (): ReturnType<typeof repeatDownloads> => {
+  const listenWith = (listener: RequestListener): void => {
+    answer = listener;
+  };
+  return repeatDownloads(desk, 40, () => failureOf(download("same.txt")), listenWith);
+};
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => "no error",
@@ -64,11 +61,8 @@ describe("download_file", () => {
     answer = (_request, response) => response.writeHead(200, { "content-type": "text/csv; charset=x" }).end(bytes);
     const observation = await download("data/prices.csv");
     expect(observation).toEqual({
-      status: "ok",
+      ...{ status: "ok", source: "web", artifacts: ["data/prices.csv"], value: "data/prices.csv" },
       text: `Saved ${origin()}/data.csv as data/prices.csv (text/csv, 6 bytes); the file is new.`,
-      source: "web",
-      artifacts: ["data/prices.csv"],
-      value: "data/prices.csv",
     });
     expect(await readFile(join(desk.folder, "data/prices.csv"))).toEqual(bytes);
   });
@@ -105,34 +99,16 @@ describe("download_file", () => {
     expect((await download("b")).text).toContain("(no type was said, 1 byte)");
   });
 
-  it.each([
-    [
-      "is not there",
-      (_: unknown, response: { writeHead(status: number): { end(): void } }) => response.writeHead(404).end(),
-      "GOALD_WEB",
-    ],
-    [
-      "is too large",
-      (_: unknown, response: { end(text: string): void }) => response.end("x".repeat(MAX_BYTES + 1)),
-      "GOALD_HTTP_TOO_LARGE",
-    ],
-    [
-      "breaks off",
-      (
-        _: unknown,
-        response: {
-          writeHead(status: number, headers: object): void;
-          write(text: string, then: () => void): void;
-          destroy(): void;
-        },
-      ) => {
-        response.writeHead(200, { "content-length": 1_000 });
-        response.write("half", () => response.destroy());
-      },
-      "GOALD_WEB",
-    ],
-  ] as const)("that %s leaves everything as it was", async (_title, listener, code) => {
-    answer = listener as unknown as RequestListener;
+  const breaksOff: RequestListener = (_request, response) => {
+    response.writeHead(200, { "content-length": 1_000 });
+    response.write("half", () => response.destroy());
+  };
+  it.each<[title: string, listener: RequestListener, code: string]>([
+    ["is not there", (_request, response) => response.writeHead(404).end(), "GOALD_WEB"],
+    ["is too large", (_request, response) => response.end("x".repeat(MAX_BYTES + 1)), "GOALD_HTTP_TOO_LARGE"],
+    ["breaks off", breaksOff, "GOALD_WEB"],
+  ])("that %s leaves everything as it was", async (_title, listener, code) => {
+    answer = listener;
     await writeFile(join(desk.folder, "kept.txt"), "kept");
     expect(await failureOf(download("kept.txt"))).toMatchObject({ code });
     expect(await failureOf(download("new/file.txt"))).toMatchObject({ code });
@@ -146,17 +122,13 @@ describe("download_file", () => {
 
   it("leaves nothing after a timeout", async () => {
     answer = (_request, response) => void response.write("half");
-    expect(await failureOf(download("a.txt", "/slow", AbortSignal.timeout(100)))).toMatchObject({
-      name: "TimeoutError",
-    });
+    const failure = await failureOf(download("a.txt", "/slow", AbortSignal.timeout(100)));
+    expect(failure).toMatchObject({ name: "TimeoutError" });
     expect(await files()).toEqual([]);
   });
 
   it.each([
-    "http://localhost/",
-    "http://169.254.169.254/latest/",
-    "http://[::1]/",
-    "file:///etc/passwd",
+    ...["http://localhost/", "http://169.254.169.254/latest/", "http://[::1]/", "file:///etc/passwd"],
     "data:text/plain,x",
   ])("rejects %s", async (url) => {
     expect(await failureOf(download("a.txt", url))).toMatchObject({ code: "GOALD_HTTP_REFUSED" });

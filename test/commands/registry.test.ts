@@ -1,8 +1,9 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { loadRegistry } from "#commands/registry.ts";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { describeForPrompt, renderCommandTable } from "#commands/describe.ts";
+import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import { checkCommand } from "#commands/validate.ts";
 
 const shipped = join(import.meta.dirname, "../../commands");
@@ -21,19 +22,9 @@ const put = (file: string, text: string): Promise<void> => writeFile(join(home, 
 describe("the registry", () => {
   it("loads the shipped commands in AutoGPT's order, the last two last", async () => {
     const registry = await loadRegistry([shipped]);
-    expect(registry.names).toEqual([
-      "write_to_file",
-      "read_file",
-      "append_to_file",
-      "edit_file",
-      "move_file",
-      "delete_file",
-      "search_files",
-      "ask_user",
-      "think",
-      "do_nothing",
-      "task_complete",
-    ]);
+    const names =
+      "write_to_file read_file append_to_file edit_file move_file delete_file search_files ask_user think do_nothing task_complete";
+    expect(registry.names).toEqual(names.split(" "));
     expect(registry.all.map((command) => command.name)).toEqual(registry.names);
   });
 
@@ -73,55 +64,39 @@ describe("the registry", () => {
   it("assumes the worst for missing facts, and a time limit of a minute", async () => {
     await put("mine.js", source("mine").replace(facts, "{}"));
     const mine = (await loadRegistry([home])).get("mine");
-    expect(mine).toMatchObject({
-      effect: "at-most-once",
-      timeoutMs: 60_000,
-      annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-    });
+    const annotations = { readOnly: false, destructive: true, idempotent: false, openWorld: true };
+    expect(mine).toMatchObject({ effect: "at-most-once", timeoutMs: 60_000, annotations });
   });
 
   it("cannot be changed afterwards", async () => {
     const registry = await loadRegistry([shipped]);
     const command = registry.get("write_to_file");
-    for (const thing of [
-      registry,
-      registry.all,
-      registry.names,
-      command,
-      command?.annotations,
-      command?.args.properties,
-    ])
-      expect(Object.isFrozen(thing)).toBe(true);
+    const parts = [registry.all, registry.names, command, command?.annotations, command?.args.properties];
+    for (const thing of [registry, ...parts]) expect(Object.isFrozen(thing)).toBe(true);
     expect(registry.get("toString")).toBeUndefined();
   });
 
+  const WRONG = (name: string, more: string): string =>
+    `export default {\n  name: '${name}',\n  ${more}\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};`;
   it.each<[string, string, string, string]>([
     ["broken.js", "export default {\n  name: 1,\n", "could not be loaded", "plain object"],
     ["broken.ts", "export default {\n  run( {\n};", "could not be loaded", "plain object"],
     ["enumeration.ts", "const a = 1;\nenum B { c }\nexport default {};", "could not be loaded", "plain object"],
     ["throws.js", "throw new Error('at import')", "at import", "plain object"],
     ["imports.ts", "import '#core/command.ts'; export default {};", "could not be loaded", "import type"],
-    [
-      "wrong.js",
-      "export default {\n  name: 'wrong',\n  effct: 1,\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};",
-      'line 3: there is no field "effct"',
-      "Fix the file",
-    ],
-    [
-      "worse.js",
-      "export default {\n  name: 'worse',\n  summary: 's',\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};",
-      "line 5: expected args.properties.file.type",
-      "Fix the file",
-    ],
+    ["wrong.js", WRONG("wrong", "effct: 1,"), 'line 3: there is no field "effct"', "Fix the file"],
+    ["worse.js", WRONG("worse", "summary: 's',"), "line 5: expected args.properties.file.type", "Fix the file"],
     ["nothing.js", "export const command = 1;", "got undefined", "Fix the file"],
     ["Bad-Name.js", source("Bad-Name"), "small letters", "Fix the file"],
     ["other.js", source("another"), 'expected name: "other", the file name; got "another"', "Fix the file"],
   ])("reports the problem of %s", async (file, text, message, hint) => {
     await put(file, text);
     await expect(loadRegistry([shipped, home])).rejects.toMatchObject({
-      code: "GOALD_COMMAND_INVALID",
-      message: expect.stringContaining(message),
-      hint: expect.stringContaining(hint),
+      ...{
+        code: "GOALD_COMMAND_INVALID",
+        message: expect.stringContaining(message),
+        hint: expect.stringContaining(hint),
+      },
     });
   });
 
@@ -167,7 +142,8 @@ describe("a command's definition", () => {
     run: async () => undefined,
   };
   const withArgument = (schema: unknown): object => ({ args: { type: "object", properties: { x: schema } } });
-  const d = "d";
+  const described = (of: object): object => withArgument({ description: "d", ...of });
+  const goals = (type: string) => ({ type: "array", items: { type: "object", properties: { goal: { type } } } });
   const nest = (inner: object): object => ({ type: "object", properties: { y: inner } });
   const deep = (levels: number): object => (levels === 0 ? {} : { type: "array", items: deep(levels - 1) });
   const circular = (): object => {
@@ -178,30 +154,17 @@ describe("a command's definition", () => {
   it.each<[string, object]>([
     ["complete", {}],
     ["a closed schema", { args: { ...sound.args, additionalProperties: false } }],
-    ["an integer in bounds", withArgument({ type: "integer", description: d, minimum: 1, maximum: 9 })],
-    [
-      "a list of texts",
-      withArgument({ type: "array", description: d, items: { type: "string", minLength: 1 }, minItems: 1 }),
-    ],
-    ["a flag", withArgument({ type: "boolean", description: d })],
+    ["an integer in bounds", described({ type: "integer", minimum: 1, maximum: 9 })],
+    ["a list of texts", described({ type: "array", items: { type: "string", minLength: 1 }, minItems: 1 })],
+    ["a flag", described({ type: "boolean" })],
     ["an open schema", { args: { ...sound.args, additionalProperties: true } }],
-    ["an argument of any type", withArgument({ description: d })],
-    [
-      "a list of objects",
-      withArgument({
-        type: "array",
-        description: d,
-        items: { type: "object", properties: { goal: { type: "string" } }, required: ["goal"] },
-      }),
-    ],
-    ["a list of anything", withArgument({ type: "array", description: d })],
-    ["a list of numbers", withArgument({ type: "array", description: d, items: { type: "number" } })],
+    ["an argument of any type", described({})],
+    ["a list of objects", described(goals("string"))],
+    ["a list of anything", described({ type: "array" })],
+    ["a list of numbers", described({ type: "array", items: { type: "number" } })],
     ["the argument names of other tools", { args: { type: "object", properties: { "repo-name": {}, Query: {} } } }],
     ["arguments without properties", { args: { type: "object" } }],
-    [
-      "a schema with a dialect and a title",
-      { args: { ...sound.args, $schema: "http://json-schema.org/draft-07/schema#" } },
-    ],
+    ["a schema with a dialect", { args: { ...sound.args, $schema: "http://json-schema.org/draft-07/schema#" } }],
     [
       "nested objects, choices, alternatives and local references",
       {
@@ -230,11 +193,8 @@ describe("a command's definition", () => {
   it("has defaults for missing fields, and the worst for the policy", () => {
     const bare = { name: "post_note", summary: "Posts a note.", run: async () => "posted" };
     expect(checkCommand("post_note", "post_note.ts", bare)).toMatchObject({
-      label: "Post note",
-      args: { type: "object", properties: {} },
+      ...{ label: "Post note", args: { type: "object", properties: {} }, effect: "at-most-once", timeoutMs: 60_000 },
       annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-      effect: "at-most-once",
-      timeoutMs: 60_000,
     });
     expect(checkCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({
       args: { properties: { x: { type: "string" } } },
@@ -253,16 +213,8 @@ describe("a command's definition", () => {
     ["an unknown keyword", { args: { ...sound.args, onOf: [] } }, 'unknown keyword "onOf"'],
     ["an unknown keyword deep inside", withArgument(nest({ minLenght: 1 })), 'unknown keyword "minLenght"'],
     ["an empty list of alternatives", { args: { ...sound.args, oneOf: [] } }, "args.oneOf"],
-    [
-      "a wrong value deep inside",
-      withArgument(nest({ type: "string", minLength: -1 })),
-      "args.properties.x.properties.y.minLength",
-    ],
-    [
-      "a wrong type in a list of objects",
-      withArgument({ type: "array", items: { type: "object", properties: { goal: { type: "text" } } } }),
-      "args.properties.x.items.properties.goal.type",
-    ],
+    ["a wrong value deep inside", withArgument(nest({ type: "string", minLength: -1 })), "x.properties.y.minLength"],
+    ["a wrong type in a list of objects", withArgument(goals("text")), "x.items.properties.goal.type"],
     ["a list of properties", { args: { type: "object", properties: [] } }, "expected args"],
     [
       "a reference to another document",
@@ -278,23 +230,11 @@ describe("a command's definition", () => {
     ["required as a text", { args: { ...sound.args, required: "file" } }, "args.required"],
     ["an argument's odd name", { args: { type: "object", properties: { "a b": {} } } }, "argument names"],
     ["an argument without a schema", withArgument(null), "args.properties.x: a schema"],
-    [
-      "an argument of an inherited type",
-      withArgument({ type: "constructor", description: d }),
-      "args.properties.x.type",
-    ],
-    [
-      "an argument with an empty description",
-      withArgument({ type: "string", description: " " }),
-      "args.properties.x.description",
-    ],
-    ["an invalid pattern", withArgument({ type: "string", description: d, pattern: "(" }), "x.pattern"],
-    ["an empty enum", withArgument({ type: "string", description: d, enum: [] }), "x.enum"],
-    [
-      "a bound that is not a number",
-      withArgument({ type: "number", description: d, minimum: Number.NaN }),
-      "x.minimum",
-    ],
+    ["an argument of an inherited type", described({ type: "constructor" }), "args.properties.x.type"],
+    ["an empty description", described({ type: "string", description: " " }), "args.properties.x.description"],
+    ["an invalid pattern", described({ type: "string", pattern: "(" }), "x.pattern"],
+    ["an empty enum", described({ type: "string", enum: [] }), "x.enum"],
+    ["a bound that is not a number", described({ type: "number", minimum: Number.NaN }), "x.minimum"],
     ["annotations that are not an object", { annotations: "safe" }, "expected annotations"],
     [
       "an annotation that is not a boolean",
@@ -326,5 +266,113 @@ describe("a command's definition", () => {
     const own = { ...sound, name: "task_complete" };
     expect(() => checkCommand("task_complete", "task_complete.ts", own)).toThrow(/closesTurn: true/);
     expect(checkCommand("task_complete", "task_complete.ts", { ...own, closesTurn: true }).closesTurn).toBe(true);
+  });
+});
+
+let all: readonly RegisteredCommand[];
+beforeAll(async () => {
+  all = (await loadRegistry([shipped])).all;
+});
+const made = (change: object) =>
+  checkCommand("mine", "mine.ts", {
+    name: "mine",
+    label: "Mine",
+    summary: "does this | that",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+    run: async () => undefined,
+    ...change,
+  });
+
+describe("the command list of the prompt", () => {
+  it("has one numbered line per command in AutoGPT's form, with what each argument means", () => {
+    const lines = describeForPrompt(all).split("\n");
+    expect(lines.map((line) => line.split(" -- ")[0])).toEqual([
+      '1. Write to file: "write_to_file", args: "file": "<relative path, such as notes/plan.md>", "text": "<the whole new content>"',
+      '2. Read file: "read_file", args: "file": "<relative path>", optional "first_line": <first line to show, default 1>, "last_line": <last line to show>',
+      '3. Append to file: "append_to_file", args: "file": "<relative path>", "text": "<what to add, with its line breaks>"',
+      '4. Edit file: "edit_file", args: "file": "<relative path>", "old": "<exact text of the file, enough of it to occur once>", "new": "<what replaces it>", optional "count": <how often old occurs, default 1>',
+      '5. Move file: "move_file", args: "from": "<relative path>", "to": "<new relative path>"',
+      '6. Delete file: "delete_file", args: "file": "<relative path>", optional "permanently": <true: nothing of it can be restored, default false>',
+      '7. Search Files: "search_files", args: "directory": "<relative path of a folder, empty for all>", optional "text": "<lists the lines with this text>", "limit": <most results, default 100>',
+      '8. Ask user: "ask_user", args: "question": "<the question, with all that is needed to answer it>"',
+      '9. Think: "think", args: "thought": "<your thought>"',
+      '10. Do Nothing: "do_nothing", args:',
+      '11. Task Complete (Shutdown): "task_complete", args: "reason": "<what was reached, and in which files>"',
+    ]);
+  });
+
+  it("has the whole summary of every command, and one of start_agent that says what a helper cannot see", async () => {
+    const whole = (await loadRegistry([shipped], ALL_READY)).all;
+    const lines = describeForPrompt(whole).split("\n");
+    expect(lines.map((line) => line.split(" -- ")[1])).toEqual(whole.map(({ summary }) => summary));
+    const start = lines.find((line) => line.includes('"start_agent"')) ?? "";
+    expect(start).toMatch(/sees nothing of what you see and cannot read your files/);
+    expect(describeForPrompt([made({ summary: "x".repeat(300) })])).toContain("x".repeat(300));
+  });
+
+  it("shows text in quotes, numbers without, lists in brackets, and the choices", () => {
+    const properties = {
+      a: { type: "string", description: "what" },
+      b: { type: "string", description: "one of", enum: ["x", "y"] },
+      c: { type: "integer", description: "how\nmany" },
+      d: { type: "array", description: "each", items: { type: "string" } },
+      e: { type: "string", description: "x".repeat(500) },
+    };
+    const line = describeForPrompt([made({ args: { type: "object", properties, required: ["c", "a", "b"] } })]);
+    expect(line).toContain('args: "a": "<what>", "b": "<one of: x|y>", "c": <how many>, optional "d": ["<each>"], ');
+    expect(line).toContain(`"e": "<${"x".repeat(199)}…>" --`);
+  });
+});
+
+describe("nested arguments in the command list", () => {
+  const lineOf = (properties: object, more: object = {}): string =>
+    describeForPrompt([made({ args: { type: "object", properties, ...more } })]);
+
+  it("are shown in the brackets that a model must write", () => {
+    const x = { type: "number", description: "from the left" };
+    const point = { type: "object", properties: { x, note: { type: "string" } }, required: ["x"] };
+    const properties = {
+      points: { type: "array", items: { $ref: "#/$defs/point" } },
+      shape: { anyOf: [{ type: "string", description: "a name" }, { type: "null" }] },
+      by: { enum: [1, 2], description: "times" },
+      any: {},
+    };
+    expect(lineOf(properties, { required: ["points"], $defs: { point } })).toContain(
+      'args: "points": [{"x": <from the left>, optional "note": "<note>"}], optional "shape": "<a name>", "by": <times: 1|2>, "any": <any>',
+    );
+  });
+
+  it("end at a level when the schema contains itself or takes too much room", () => {
+    const tree = { type: "object", properties: { inner: { $ref: "#/$defs/tree" }, name: { type: "string" } } };
+    const nested = lineOf({ root: { $ref: "#/$defs/tree" } }, { $defs: { tree } });
+    expect(nested).toContain('{optional "inner": {optional "inner": {<inner>}, "name": "<name>"}, "name": "<name>"}');
+    const member = { type: "string", description: "d".repeat(100) };
+    const properties = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`m${at}`, member]));
+    const wide = { type: "object", description: "wide", properties };
+    expect(lineOf({ wide })).toContain('optional "wide": {<wide>} --');
+  });
+});
+
+describe("the table of commands", () => {
+  it("has a row for each command, with what it risks", () => {
+    const rows = renderCommandTable(all).split("\n");
+    expect(rows).toHaveLength(all.length + 2);
+    expect(rows[2]).toMatch(/^\| `write_to_file` \| .* \| `file`, `text` \| safe to repeat \| restorable \| {2}\|$/);
+    expect(rows[3]).toMatch(/\| `file`, `first_line\?`, `last_line\?` \| safe to repeat \| none \| {2}\|$/);
+  });
+
+  it.each([
+    [{}, "asks first"],
+    [{ annotations: { readOnly: true, openWorld: true } }, "reads outside"],
+    [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
+    [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "only adds"],
+  ])("names the risk of %j", (change, risk) => {
+    const row =
+      renderCommandTable([made(change)])
+        .split("\n")
+        .at(-1) ?? "";
+    expect(row).toContain(`| never repeated | ${risk} |`);
+    expect(row).toContain("does this \\| that");
   });
 });

@@ -1,164 +1,110 @@
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
 import type { Effect } from "#core/call.ts";
 import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
-import { replay } from "#core/evolve.ts";
+import { activeFrame } from "#core/state.ts";
 import * as given from "../helpers/events.ts";
+import { report, startedAgent } from "../helpers/subagent-events.ts";
+
+const { created, asked, replied, modelFailed, rejected, requested, approved, started, finished, observed } = given;
+const { interrupted, waits, denied, paused, approvalsGranted, turnEnded, stateOf, rulesOf, decided, NOW } = given;
+const { RESUMED } = given;
 
 const SAFE = given.FACTS;
 const OUTSIDE = { ...SAFE, openWorld: true };
-const rules = (change: Partial<Rules> = {}): Rules => ({
-  epoch: 2,
+const CATALOGUE: Partial<Rules> = {
   facts: (name) =>
     name === "gone" ? undefined : { annotations: name === "send_tweet" ? OUTSIDE : SAFE, effect: "idempotent" },
-  maxBadReplies: 3,
-  maxModelFailures: 3,
-  ...change,
-});
-const NOW = new Date("2026-11-20T10:00:30.000Z");
-const { created, asked, replied, modelFailed, rejected, requested, approved, started, finished, observed } = given;
-const { interrupted } = given;
+};
+const records = (event: object) => ({ kind: "record", events: [event] });
+const pauses = (code: string) => records({ type: "agent-paused", code });
+const ALWAYS = created({ approve: "always" });
+const RISKY = created({ approve: "risky" });
+const OPEN = [created(), requested(), approved(), started()];
+const PASSED = "2026-11-20T10:00:10.000Z";
+const LATER = "2026-11-20T11:00:00.000Z";
 
 describe("decide", () => {
-  it("ends the wait for a retry when the clock was set back behind the failure", () => {
-    const state = replay(given.log(created(), asked(), modelFailed()));
-    const setBack = new Date("2026-11-20T09:00:30.000Z");
-    expect(decide(state, rules(), setBack)).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
-  });
-
   it.each<[title: string, events: NewEvent[], expected: object]>([
     ["asks the model for step 1 of a new agent", [created()], { kind: "ask", callId: "m1", step: 1, attempt: 1 }],
     ["reads a reply", [created(), asked(), replied()], { kind: "read", step: 1, reply: "{}", finishReason: "stop" }],
+    ["shows a rejected reply in a new step", [created(), asked(), replied(), rejected()], { kind: "ask", step: 2 }],
     [
-      "shows a rejected reply to the model in a new step",
-      [created(), asked(), replied(), rejected()],
-      { kind: "ask", step: 2, attempt: 1 },
-    ],
-    [
-      "pauses the agent after three unreadable replies in a row, and gives the reason",
-      [created(), rejected(), rejected(), rejected()],
-      {
-        kind: "record",
-        events: [{ type: "agent-paused", code: "bad-replies", reason: expect.stringContaining("3 replies") }],
-      },
-    ],
-    [
-      "restarts the count of unreadable replies after a readable one",
-      [
-        created(),
-        rejected(),
-        rejected(),
-        asked(),
-        replied(),
-        requested(),
-        approved(),
-        started(),
-        finished(),
-        rejected(),
-      ],
+      "counts unreadable replies anew after a readable one",
+      [created(), rejected(), rejected(), ...given.wholeStep(1), rejected()],
       { kind: "ask" },
     ],
     [
       "approves a safe command by policy",
       [created(), requested()],
-      { kind: "record", events: [{ type: "command-approved", by: "policy" }] },
+      records({ type: "command-approved", by: "policy" }),
     ],
-    [
-      "asks about every command in mode always",
-      [created({ approve: "always" }), requested("do_nothing")],
-      { kind: "record", events: [{ type: "approval-asked", callId: "c1" }] },
-    ],
-    [
-      "asks about a risky command in mode risky",
-      [created({ approve: "risky" }), requested("send_tweet")],
-      { kind: "record", events: [{ type: "approval-asked", reason: expect.stringContaining("outside") }] },
-    ],
+    ["asks about every command in mode always", [ALWAYS, requested("do_nothing")], records({ type: "approval-asked" })],
     [
       "approves a safe command in mode risky",
-      [created({ approve: "risky" }), requested()],
-      { kind: "record", events: [{ type: "command-approved", by: "policy" }] },
+      [RISKY, requested()],
+      records({ type: "command-approved", by: "policy" }),
+    ],
+    [
+      "asks about a risky command in mode risky, and says why",
+      [RISKY, requested("send_tweet")],
+      records({ type: "approval-asked", reason: expect.stringContaining("outside") }),
     ],
     [
       "uses one approval that was given in advance for one command",
-      [created({ approve: "always" }), { type: "approvals-granted", count: 1 }, requested()],
-      { kind: "record", events: [{ type: "command-approved", by: "earlier-approval" }] },
+      [ALWAYS, approvalsGranted(1), requested()],
+      records({ type: "command-approved", by: "earlier-approval" }),
     ],
     [
       "asks again when the approvals given in advance are used up",
-      [
-        created({ approve: "always" }),
-        { type: "approvals-granted", count: 1 },
-        requested(),
-        approved(1, "earlier-approval"),
-        finished(),
-        requested("x", 2),
-      ],
-      { kind: "record", events: [{ type: "approval-asked" }] },
+      [ALWAYS, approvalsGranted(1), requested(), approved(1, "earlier-approval"), finished(), requested("x", 2)],
+      records({ type: "approval-asked" }),
     ],
     [
       "denies a command that is not in the catalogue",
       [created(), requested("gone")],
-      { kind: "record", events: [{ type: "command-denied", by: "policy", reason: expect.stringContaining("gone") }] },
+      records({ type: "command-denied", by: "policy", reason: expect.stringContaining("gone") }),
     ],
     [
       "waits for an approval without a time limit",
-      [created({ approve: "always" }), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "" }],
+      [ALWAYS, requested(), given.approvalAsked()],
       { kind: "wait", waitFor: "approval", until: null },
     ],
+    ["executes an approved command", OPEN.slice(0, 3), { kind: "execute", callId: "c1", attempt: 1 }],
     [
-      "executes an approved command",
-      [created(), requested(), approved()],
-      { kind: "execute", callId: "c1", attempt: 1 },
-    ],
-    [
-      "begins the next step after a finished command",
+      "begins the next step after a command",
       [created(), ...given.wholeStep(1)],
       { kind: "ask", step: 2, callId: "m2" },
     ],
     [
       "finishes the turn with the reason of task_complete",
       [created(), requested("task_complete"), { ...finished(1, observed("All goals reached.")), closesTurn: true }],
-      { kind: "record", events: [{ type: "turn-finished", outcome: "completed", reason: "All goals reached." }] },
+      records({ type: "turn-finished", outcome: "completed", reason: "All goals reached." }),
     ],
     [
       "does not finish the turn when task_complete fails",
-      [
-        created(),
-        requested("task_complete"),
-        { ...finished(1, observed("no", { status: "failed" })), closesTurn: true },
-      ],
+      [created(), requested(), { ...finished(1, observed("no", { status: "failed" })), closesTurn: true }],
       { kind: "ask" },
     ],
-    [
-      "rests after a finished turn",
-      [created(), { type: "turn-finished", outcome: "completed", reason: "" }],
-      { kind: "rest" },
-    ],
-    [
-      "rests while the agent is paused",
-      [created(), { type: "agent-paused", code: "person", reason: "" }],
-      { kind: "rest" },
-    ],
+    ["rests after a finished turn", [created(), turnEnded()], { kind: "rest" }],
+    ["rests while the agent is paused", [created(), paused()], { kind: "rest" }],
     [
       "continues at the same phase after a resume",
-      [created(), requested(), { type: "agent-paused", code: "person", reason: "" }, { type: "agent-resumed" }],
-      { kind: "record", events: [{ type: "command-approved" }] },
+      [created(), requested(), paused(), RESUMED],
+      records({ type: "command-approved" }),
     ],
     [
       "pauses at the step limit before the next model call",
       [created({ stepLimit: 1 }), ...given.wholeStep(1)],
-      { kind: "record", events: [{ type: "agent-paused", code: "step-limit" }] },
+      pauses("step-limit"),
     ],
     [
       "continues when the step limit was raised",
       [created({ stepLimit: 1 }), ...given.wholeStep(1), { type: "settings-changed", stepLimit: 2 }],
       { kind: "ask", step: 2 },
     ],
-    [
-      "repeats a model call that a crash cut off",
-      [created(), asked()],
-      { kind: "ask", step: 1, callId: "m1", attempt: 2 },
-    ],
+    ["repeats a model call that a crash cut off", [created(), asked()], { kind: "ask", callId: "m1", attempt: 2 }],
     [
       "waits for the retry time after a failed model call",
       [created(), asked(), modelFailed()],
@@ -166,152 +112,308 @@ describe("decide", () => {
     ],
     [
       "retries the same step when the retry time has come",
-      [created(), asked(), modelFailed(1, "2026-11-20T10:00:10.000Z")],
+      [created(), asked(), modelFailed(1, PASSED)],
       { kind: "ask", step: 1, attempt: 2 },
     ],
     [
       "pauses after three failed model calls in a row instead of retrying",
-      [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, "2026-11-20T10:00:10.000Z")],
-      { kind: "record", events: [{ type: "agent-paused", code: "model-unreachable" }] },
+      [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, PASSED)],
+      pauses("model-unreachable"),
     ],
     [
       "pauses after the third failure without waiting for its retry time",
-      [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, "2026-11-20T23:00:00.000Z")],
-      { kind: "record", events: [{ type: "agent-paused", code: "model-unreachable" }] },
-    ],
-    [
-      "compares times from different time zones correctly",
-      [
-        created(),
-        requested(),
-        approved(),
-        started(),
-        { type: "command-waiting", step: 1, callId: "c1", waitFor: "time", until: "2026-11-20T11:00:00+02:00" },
-      ],
-      { kind: "record", events: [{ type: "command-finished", observation: { status: "ok" } }] },
+      [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, LATER)],
+      pauses("model-unreachable"),
     ],
     [
       "repeats a model call that was refused only after a person resumes",
-      [
-        created(),
-        asked(),
-        modelFailed(1, null),
-        { type: "agent-paused", code: "key-refused", reason: "" },
-        { type: "agent-resumed" },
-      ],
+      [created(), asked(), modelFailed(1, null), paused("key-refused"), RESUMED],
       { kind: "ask", step: 1, attempt: 2 },
     ],
-    [
-      "waits for a waiting command",
-      [
-        created(),
-        requested(),
-        approved(),
-        started(),
-        { type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: "2026-11-20T11:00:00.000Z" },
-      ],
-      { kind: "wait", waitFor: "agent", until: "2026-11-20T11:00:00.000Z" },
-    ],
+    ["waits for a waiting command", [...OPEN, waits("agent", LATER)], { kind: "wait", waitFor: "agent", until: LATER }],
     [
       "records a failed observation when a command waited too long for an agent",
-      [
-        created(),
-        requested(),
-        approved(),
-        started(),
-        { type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: "2026-11-20T10:00:00.000Z" },
-      ],
-      { kind: "record", events: [{ type: "command-finished", observation: { status: "failed" } }] },
+      [...OPEN, waits("agent", PASSED)],
+      records({ type: "command-finished", observation: { status: "failed" } }),
     ],
     [
       "records an ok observation when the time that a command waits for has come",
-      [
-        created(),
-        requested(),
-        approved(),
-        started(),
-        { type: "command-waiting", step: 1, callId: "c1", waitFor: "time", until: "2026-11-20T10:00:00.000Z" },
-      ],
-      { kind: "record", events: [{ type: "command-finished", observation: { status: "ok" } }] },
+      [...OPEN, waits("time", PASSED)],
+      records({ type: "command-finished", observation: { status: "ok" } }),
+    ],
+    [
+      "compares times from different time zones correctly",
+      [...OPEN, waits("time", "2026-11-20T11:00:00+02:00")],
+      records({ type: "command-finished", observation: { status: "ok" } }),
     ],
   ])("%s", (_title, events, expected) => {
-    expect(decide(replay(given.log(...events)), rules(), NOW)).toMatchObject(expected);
+    expect(decided(events, CATALOGUE)).toMatchObject(expected);
   });
 
-  describe("a command that was cut off by a crash", () => {
-    const cutOff = (recorded: Effect) =>
-      replay(given.log(created(), asked(), replied(), requested(), approved(), started(recorded), interrupted()));
-    const now = (effect: Effect) => rules({ epoch: 2, facts: () => ({ annotations: SAFE, effect }) });
+  it("pauses the agent after three unreadable replies in a row, and gives the reason", () => {
+    expect(decided([created(), rejected(), rejected(), rejected()])).toMatchObject(
+      records({ type: "agent-paused", code: "bad-replies", reason: expect.stringContaining("3 replies") }),
+    );
+  });
 
-    it.each<[Effect, object]>([
-      ["pure", { kind: "execute", attempt: 2 }],
-      ["idempotent", { kind: "execute", attempt: 2 }],
-      ["transactional", { kind: "execute", attempt: 2 }],
-      ["reconcilable", { kind: "probe", callId: "c1" }],
-      [
-        "at-most-once",
-        {
-          kind: "record",
-          events: [
-            {
-              type: "command-finished",
-              observation: { status: "unknown", text: expect.stringContaining("Look before") },
-            },
-          ],
-        },
-      ],
-    ])("is handled according to its effect: %s", (effect, expected) => {
-      expect(decide(cutOff(effect), now(effect), NOW)).toMatchObject(expected);
-    });
-
-    it.each<[Effect, Effect, string]>([
-      ["idempotent", "at-most-once", "record"],
-      ["at-most-once", "idempotent", "record"],
-      ["pure", "reconcilable", "probe"],
-      ["reconcilable", "pure", "probe"],
-    ])("is handled by the stricter of its recorded effect (%s) and its present effect (%s)", (recorded, says, kind) => {
-      expect(decide(cutOff(recorded), now(says), NOW).kind).toBe(kind);
-    });
-
-    it("is first recorded as interrupted, once for each process death", () => {
-      const begun = [created(), requested(), approved(), started("pure")];
-      const found = (epoch: number, ...events: NewEvent[]) =>
-        decide(replay(given.log(...begun, ...events)), rules({ epoch }), NOW);
-      expect(found(2)).toEqual({
-        kind: "record",
-        events: [{ type: "call-interrupted", step: 1, callId: "c1", epoch: 2 }],
-      });
-      expect(found(2, interrupted(2)).kind).toBe("execute");
-      expect(found(3, interrupted(2))).toMatchObject({ events: [{ type: "call-interrupted", epoch: 3 }] });
-    });
-
-    it("is treated as at-most-once when it is gone from the catalogue", () => {
-      const move = decide(cutOff("pure"), rules({ facts: () => undefined }), NOW);
-      expect(move).toMatchObject({ kind: "record", events: [{ observation: { status: "unknown" } }] });
-    });
+  it("ends the wait for a retry when the clock was set back behind the failure", () => {
+    const setBack = new Date("2026-11-20T09:00:30.000Z");
+    const state = stateOf(created(), asked(), modelFailed());
+    expect(decide(state, rulesOf(), setBack)).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
   });
 
   it.each<[string, NewEvent[]]>([
     ["a model call", [created(), asked()]],
-    ["a command", [created(), requested(), approved(), started()]],
+    ["a command", OPEN],
   ])("does not repeat %s that the same lease began", (_title, events) => {
-    const move = decide(replay(given.log(...events)), rules({ epoch: 1 }), NOW);
-    expect(move).toMatchObject({ kind: "record", events: [{ type: "agent-paused", code: "crash-loop" }] });
+    expect(decided(events, { epoch: 1 })).toMatchObject(pauses("crash-loop"));
   });
 
   it.each(["asking", "judging", "executing", "waiting"] as const)(
     "pauses instead of looping when the log names a lost call while %s",
     (kind) => {
-      const state = replay(given.log(created()));
+      const state = stateOf(created());
       const phase =
         kind === "waiting" ? { kind, callId: "c9", waitFor: "time" as const, until: null } : { kind, callId: "c9" };
       const broken = { ...state, frames: [{ ...state.frames[0], phase }] as const };
-      expect(decide(broken, rules(), NOW)).toMatchObject({ events: [{ type: "agent-paused", code: "crash-loop" }] });
+      expect(decide(broken, rulesOf(), NOW)).toMatchObject(pauses("crash-loop"));
     },
   );
 
   it("depends only on its arguments: the same state gives the same move", () => {
-    const state = replay(given.log(created(), ...given.wholeStep(1)));
-    expect(decide(state, rules(), NOW)).toEqual(decide(structuredClone(state), rules(), NOW));
+    const state = stateOf(created(), ...given.wholeStep(1));
+    expect(decide(state, rulesOf(), NOW)).toEqual(decide(structuredClone(state), rulesOf(), NOW));
+  });
+});
+
+describe("a command that was cut off by a crash", () => {
+  const cutOff = (recorded: Effect, facts: Rules["facts"]) =>
+    decided([created(), asked(), replied(), requested(), approved(), started(recorded), interrupted()], { facts });
+  const now = (effect: Effect) => () => ({ annotations: SAFE, effect });
+
+  it.each<[Effect, object]>([
+    ["pure", { kind: "execute", attempt: 2 }],
+    ["idempotent", { kind: "execute", attempt: 2 }],
+    ["transactional", { kind: "execute", attempt: 2 }],
+    ["reconcilable", { kind: "probe", callId: "c1" }],
+    ["at-most-once", records({ observation: { status: "unknown", text: expect.stringContaining("Look before") } })],
+  ])("is handled according to its effect: %s", (effect, expected) => {
+    expect(cutOff(effect, now(effect))).toMatchObject(expected);
+  });
+
+  it.each<[Effect, Effect, string]>([
+    ["idempotent", "at-most-once", "record"],
+    ["at-most-once", "idempotent", "record"],
+    ["pure", "reconcilable", "probe"],
+    ["reconcilable", "pure", "probe"],
+  ])("is handled by the stricter of its recorded effect (%s) and its present effect (%s)", (recorded, says, kind) => {
+    expect(cutOff(recorded, now(says)).kind).toBe(kind);
+  });
+
+  it("is first recorded as interrupted, once for each process death", () => {
+    const found = (epoch: number, ...events: NewEvent[]) => decided([...OPEN, ...events], { epoch });
+    expect(found(2)).toEqual(records({ type: "call-interrupted", step: 1, callId: "c1", epoch: 2 }));
+    expect(found(2, interrupted(2)).kind).toBe("execute");
+    expect(found(3, interrupted(2))).toMatchObject(records({ type: "call-interrupted", epoch: 3 }));
+  });
+
+  it("is treated as at-most-once when it is gone from the catalogue", () => {
+    expect(cutOff("pure", () => undefined)).toMatchObject(records({ observation: { status: "unknown" } }));
+  });
+});
+
+type Args = Readonly<Record<string, unknown>>;
+const again = (step: number, name = "search_files", args: Args = { query: "tennis" }): NewEvent[] => [
+  ...[requested(name, step, args), approved(step), started("pure", step), finished(step)],
+];
+const fifthCall = requested("search_files", 5, { query: "tennis" });
+const times = (count: number, from = 1): NewEvent[] =>
+  Array.from({ length: count }, (_, at) => again(from + at)).flat();
+const windowAfter = (...events: NewEvent[]) => activeFrame(stateOf(created(), ...events)).window;
+const decidedIn = (...events: NewEvent[]) => decided([created(), ...events], { epoch: 1, maxBadReplies: 99 });
+const noticed: NewEvent = { type: "repetition-noticed", step: 3, callId: "c3", count: 3 };
+const countOf = (...events: NewEvent[]): number => activeFrame(stateOf(created(), ...events)).repetition?.count ?? 0;
+
+describe("repetition of a command with the same arguments", () => {
+  it("is accepted the second time", () => {
+    expect(decidedIn(...times(2))).toMatchObject({ kind: "ask" });
+  });
+
+  it("is reported to the model the third time, after the result and before the next model call", () => {
+    expect(decidedIn(...times(3))).toEqual(records(noticed));
+    const window = windowAfter(...times(3), noticed);
+    expect(window.at(-2)).toMatchObject({ kind: "result", step: 3 });
+    expect(window.at(-1)).toMatchObject({ kind: "feedback", from: "goald", source: "goald", status: null });
+    expect(window.at(-1)?.text).toContain("search_files with the same arguments 3 times in a row");
+  });
+
+  it("is reported only once", () => {
+    expect(decidedIn(...times(3), noticed)).toMatchObject({ kind: "ask" });
+    expect(decidedIn(...times(3), noticed, ...again(4))).toMatchObject({ kind: "ask" });
+  });
+
+  it("pauses the agent before the fifth run and says what to do", () => {
+    const reason =
+      /^search_files was asked for with the same arguments 5 times in a row; the last one was not run\. .*goald say .*goald goals .*goald resume/;
+    expect(decidedIn(...times(3), noticed, ...again(4), fifthCall)).toEqual(
+      records({ type: "agent-paused", code: "loop", reason: expect.stringMatching(reason) }),
+    );
+  });
+
+  it("is counted from one again after a person resumes, and the command that was held back runs", () => {
+    const resumed = [...times(3), noticed, ...again(4), fifthCall, paused("loop"), RESUMED];
+    expect(decidedIn(...resumed)).toMatchObject(records({ type: "command-approved", callId: "c5" }));
+    const run = [...resumed, approved(5), started("pure", 5), finished(5)];
+    expect(decidedIn(...run)).toMatchObject({ kind: "ask" });
+    expect(countOf(...run, requested("search_files", 6, { query: "tennis" }))).toBe(1);
+  });
+
+  it.each<[title: string, event: NewEvent]>([
+    ["a resume", RESUMED],
+    ["a person's words", given.said("look again")],
+    ["new goals", { type: "goals-changed", goals: ["another"] }],
+  ])("is counted from one again after %s", (_title, event) => {
+    expect(countOf(...times(4), event, ...again(5))).toBe(1);
+  });
+
+  it.each<[title: string, events: NewEvent[]]>([
+    ["an unreadable reply", [asked(9), replied(9), rejected(9)]],
+    ["a failed model call", [asked(9), modelFailed(9)]],
+    ["a change of settings", [{ type: "settings-changed", approve: "risky" }]],
+  ])("is counted across %s", (_title, events) => {
+    expect(countOf(...times(2), ...events, ...again(3))).toBe(3);
+  });
+
+  it.each<[title: string, events: (step: number) => NewEvent[]]>([
+    ["waits", (step) => [...again(step).slice(0, 3), waits("time", null, step), finished(step)]],
+    ["is denied", (step) => [requested("gone", step), denied("", "policy", step)]],
+    ["does nothing", (step) => again(step, "do_nothing", {})],
+  ])("is counted when the command %s", (_title, events) => {
+    expect(countOf(...[1, 2, 3].flatMap(events))).toBe(3);
+  });
+
+  it.each<[title: string, name: string, args: Args]>([
+    ["another command", "read_file", { query: "tennis" }],
+    ["another value", "search_files", { query: "Tennis" }],
+    ["an additional argument", "search_files", { query: "tennis", folder: "" }],
+    ["another argument name", "search_files", { text: "tennis" }],
+    ["a list instead of a string", "search_files", { query: ["tennis"] }],
+    ["null instead of a string", "search_files", { query: null }],
+  ])("is not counted for %s", (_title, name, args) => {
+    expect(countOf(...times(4), ...again(5, name, args))).toBe(1);
+  });
+});
+
+describe("repetition of a reply with several commands", () => {
+  const both = (step: number, second: Args = { query: "golf" }): NewEvent[] => {
+    const [request, ...rest] = again(step);
+    const further = { ...requested("search_files", step, second), callId: `c${step}-2` };
+    return [request as NewEvent, further, ...rest, { ...finished(step), callId: `c${step}-2` }];
+  };
+  const bothTimes = (count: number): NewEvent[] => Array.from({ length: count }, (_, at) => both(at + 1)).flat();
+
+  it("is counted when all of them are the same, and named in the notice and the pause", () => {
+    expect(countOf(...bothTimes(3))).toBe(3);
+    expect(decidedIn(...bothTimes(3))).toEqual(records(noticed));
+    expect(windowAfter(...bothTimes(3), noticed).at(-1)?.text).toContain(
+      "search_files (and 1 other command beside it) with the same arguments 3 times",
+    );
+    expect(decidedIn(...bothTimes(3), noticed, ...both(4), ...both(5).slice(0, 2))).toMatchObject(pauses("loop"));
+  });
+
+  it("is not counted when one of them differs, or one is missing or more", () => {
+    expect(countOf(...bothTimes(4), ...both(5, { query: "chess" }))).toBe(1);
+    expect(countOf(...bothTimes(4), ...again(5))).toBe(1);
+    expect(countOf(...times(4), ...both(5))).toBe(1);
+    expect(countOf(...bothTimes(4), ...both(5, { query: "chess" }), ...both(6, { query: "chess" }))).toBe(2);
+  });
+});
+
+describe("comparison of arguments", () => {
+  const blob = (letter: string, head: string) => ({ blob: letter.repeat(64), bytes: 40_000, head });
+  const same = (one: Args, other: Args): boolean => countOf(requested("x", 1, one), requested("x", 2, other)) === 2;
+
+  it.each<[title: string, one: Args, other: Args, expected: boolean]>([
+    ["ignores the order of names", { a: 1, b: { c: [1, 2], d: null } }, { b: { d: null, c: [1, 2] }, a: 1 }, true],
+    ["respects the order of lists", { a: [1, 2] }, { a: [2, 1] }, false],
+    ["tells lists of different lengths apart", { a: [1] }, { a: [1, 2] }, false],
+    ["tells a list from an object", { a: [] }, { a: {} }, false],
+    ["compares long texts by their hash", { a: blob("a", "x") }, { a: blob("a", "x") }, true],
+    ["tells long texts with different hashes apart", { a: blob("a", "x") }, { a: blob("b", "x") }, false],
+    ["tells a long text from its beginning", { a: blob("a", "x") }, { a: "x" }, false],
+    ["ignores inherited names", { toString: 1 }, { a: 1 }, false],
+  ])("%s", (_title, one, other, expected) => {
+    expect([same(one, other), same(other, one)]).toEqual([expected, expected]);
+  });
+
+  it("treats any two objects from the same JSON text as equal", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (args) => {
+        const text = JSON.stringify(args);
+        expect(same(JSON.parse(text), Object.fromEntries(Object.entries(JSON.parse(text)).reverse()))).toBe(true);
+      }),
+    );
+  });
+});
+
+const asksForEnd = (step: number): readonly NewEvent[] => [
+  ...[asked(step), replied(step), requested("task_complete", step, { reason: `done ${step}` })],
+];
+const refusals = (count: number, from = 1): readonly NewEvent[] =>
+  Array.from({ length: count }, (_, at) => from + at).flatMap((step) => [
+    ...asksForEnd(step),
+    { ...denied("Not yet.", "policy", step), refusal: "helpers" } as const,
+  ]);
+const next = (...events: readonly NewEvent[]) =>
+  decided([created(), ...events], {
+    facts: (name) => ({ annotations: SAFE, effect: "pure", ...(name === "task_complete" ? { closesTurn: true } : {}) }),
+  });
+const helpers = [startedAgent("foo-ann"), startedAgent("foo-bo", 1, { name: "Bo" })];
+const reports = (agent: string, status: "paused" | "finished"): NewEvent => report({ agent, status });
+const ended = (agent: string): NewEvent => ({ type: "agent-ended", agent, reason: "" });
+
+describe("a request to end the turn", () => {
+  it("is refused while sub-agents work, with their names", () => {
+    const reason = expect.stringContaining("Ann (foo-ann), Bo (foo-bo) still work for you");
+    const refusal = { type: "command-denied", by: "policy", refusal: "helpers", reason };
+    expect(next(...helpers, ...asksForEnd(1))).toMatchObject(records(refusal));
+  });
+
+  it.each<[title: string, events: readonly NewEvent[]]>([
+    ["when there are none", []],
+    ["when they have finished", [...helpers, reports("foo-ann", "finished"), reports("foo-bo", "finished")]],
+    ["when the others are paused", [...helpers, reports("foo-ann", "finished"), reports("foo-bo", "paused")]],
+    ["when it has ended them", [...helpers, ended("foo-ann"), ended("foo-bo")]],
+  ])("is judged like any command %s", (_title, events) => {
+    const move = next(...events, ...asksForEnd(1));
+    expect(move).toMatchObject(records(expect.not.objectContaining({ refusal: "helpers" })));
+  });
+});
+
+describe("an agent whose request to end the turn was refused", () => {
+  const twice = [...helpers, ...refusals(2)];
+
+  it("may do something else after the first time, and waits for a report after the second", () => {
+    expect(next(...helpers, ...refusals(1))).toMatchObject({ kind: "ask", step: 2 });
+    expect(next(...twice)).toEqual({ kind: "wait", waitFor: "agent", until: null });
+  });
+
+  it("goes on with the next report, and counts from the beginning", () => {
+    expect(next(...twice, reports("foo-ann", "finished"))).toMatchObject({ kind: "ask", step: 3 });
+    expect(next(...twice, reports("foo-ann", "finished"), ...refusals(1, 3))).toMatchObject({ kind: "ask" });
+  });
+
+  it("goes on when the sub-agents that it waits for are paused", () => {
+    const move = next(...twice, reports("foo-ann", "paused"), reports("foo-bo", "paused"));
+    expect(move).toMatchObject({ kind: "ask", step: 3 });
+  });
+
+  it("is paused after the third time in a row, until a person resumes it", () => {
+    const thrice = [...helpers, ...refusals(3)];
+    expect(next(...thrice)).toMatchObject(
+      records({ type: "agent-paused", code: "not-proven", reason: expect.stringContaining("goald say <agent>") }),
+    );
+    expect(next(...thrice, paused("not-proven"), RESUMED)).toMatchObject({ kind: "ask" });
+    expect(next(...twice, given.said("Wait for them."), ...refusals(1, 3))).toMatchObject({ kind: "ask" });
   });
 });

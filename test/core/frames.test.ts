@@ -1,32 +1,21 @@
 import { describe, expect, it } from "@jest/globals";
-import { decide, type Rules } from "#core/decide.ts";
+import type { Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
-import { replay } from "#core/evolve.ts";
+
 import { listens, receive } from "#core/inbox.ts";
 import { activeFrame } from "#core/state.ts";
-import { approved, asked, created, FACTS, finished, log, replied, requested, started } from "../helpers/events.ts";
+import * as given from "../helpers/events.ts";
 
-const rules: Rules = {
-  epoch: 1,
-  facts: () => ({ annotations: FACTS, effect: "transactional" }),
-  maxBadReplies: 3,
-  maxModelFailures: 3,
-};
-const NOW = new Date("2026-11-20T10:00:30.000Z");
+const { approved, asked, created, FACTS, finished, replied, requested, started, stateOf } = given;
 const decideAfter = (events: readonly NewEvent[], change: Partial<Rules> = {}) =>
-  decide(stateOf(...events), { ...rules, ...change }, NOW);
-const stateOf = (...events: readonly NewEvent[]) => replay(log(...events));
+  given.decided(events, { epoch: 1, facts: () => ({ annotations: FACTS, effect: "transactional" }), ...change });
 
 const of = { step: 1, callId: "c1.1", frame: 1 };
 const pushed: NewEvent = { type: "frame-pushed", kind: "call", ordinal: 1, hash: "h", ...of };
 const popped: NewEvent = { type: "frame-popped", ordinal: 1, hash: "h", resultSeq: 9, ...of };
 const OUTER = [created(), asked(), replied(), requested(), approved(), started()];
 const INNER: readonly NewEvent[] = [
-  ...OUTER,
-  pushed,
-  { ...requested("ask_user"), ...of },
-  { ...approved(), ...of },
-  { ...started(), ...of },
+  ...[...OUTER, pushed, { ...requested("ask_user"), ...of }, { ...approved(), ...of }, { ...started(), ...of }],
 ];
 const WAITING: NewEvent = { type: "command-waiting", waitFor: "person", until: null, ...of };
 const END: NewEvent = { ...finished(), ...of };
@@ -37,19 +26,13 @@ describe("the queue of a frame", () => {
   const SECOND = { step: 1, callId: "c1-2" };
 
   it("holds the further calls of a reply, which are judged one after the other", () => {
-    expect(activeFrame(stateOf(...THREE))).toMatchObject({
-      phase: { kind: "judging", callId: "c1" },
-      queue: ["c1-2", "c1-3"],
-    });
+    const judging = (callId: string, ...queue: string[]) => ({ phase: { kind: "judging", callId }, queue });
+    expect(activeFrame(stateOf(...THREE))).toMatchObject(judging("c1", "c1-2", "c1-3"));
     const second = [...THREE, approved(), started(), finished()];
-    expect(activeFrame(stateOf(...second))).toMatchObject({
-      phase: { kind: "judging", callId: "c1-2" },
-      queue: ["c1-3"],
-    });
+    expect(activeFrame(stateOf(...second))).toMatchObject(judging("c1-2", "c1-3"));
     expect(decideAfter(second)).toMatchObject({ events: [{ type: "command-approved", callId: "c1-2" }] });
-    const denied: NewEvent = { type: "command-denied", by: "person", reason: "no", ...SECOND };
-    const third = [...second, denied];
-    expect(activeFrame(stateOf(...third))).toMatchObject({ phase: { kind: "judging", callId: "c1-3" }, queue: [] });
+    const third = [...second, { ...given.denied("no", "person"), ...SECOND }];
+    expect(activeFrame(stateOf(...third))).toMatchObject(judging("c1-3"));
     const all = stateOf(...third, { ...finished(), callId: "c1-3" });
     expect(activeFrame(all)).toMatchObject({ phase: { kind: "thinking" }, queue: [] });
     expect(all).toMatchObject({ step: 1, open: [] });
@@ -62,18 +45,15 @@ describe("the queue of a frame", () => {
     const said = [...between, ...receive({ type: "say", from: "Ann", text: "Hi" }, stateOf(...between))];
     const paused = [...said, ...receive({ type: "pause", reason: "Stop." }, stateOf(...said))];
     expect(decideAfter(paused)).toEqual({ kind: "rest" });
-    expect(decideAfter([...paused, { type: "agent-resumed" }])).toMatchObject({ events: [{ callId: "c1-2" }] });
+    expect(decideAfter([...paused, given.RESUMED])).toMatchObject({ events: [{ callId: "c1-2" }] });
   });
 
   it("is interrupted like a single call, and goes on behind it", () => {
     const running = [...THREE, approved(), started(), finished(), { ...approved(), ...SECOND }];
     const killed = [...running, { ...started("pure"), ...SECOND }];
-    expect(decideAfter(killed, { epoch: 2 })).toMatchObject({
-      events: [{ type: "call-interrupted", callId: "c1-2" }],
-    });
-    expect(activeFrame(stateOf(...killed, { ...finished(), ...SECOND }))).toMatchObject({
-      phase: { kind: "judging", callId: "c1-3" },
-    });
+    expect(decideAfter(killed, { epoch: 2 })).toMatchObject({ events: [{ type: "call-interrupted", callId: "c1-2" }] });
+    const { phase } = activeFrame(stateOf(...killed, { ...finished(), ...SECOND }));
+    expect(phase).toMatchObject({ kind: "judging", callId: "c1-3" });
   });
 });
 
@@ -101,9 +81,8 @@ describe("the stack of frames", () => {
     const state = stateOf(...INNER, WAITING, above);
     const answered = receive({ type: "answer", callId: "c1.1", observation }, state);
     expect(answered).toMatchObject([{ type: "command-finished", callId: "c1.1", observation }]);
-    expect(receive({ type: "say", from: "Ann", text: "Paris" }, state)).toMatchObject([
-      { callId: "c1.1", observation },
-    ]);
+    const told = receive({ type: "say", from: "Ann", text: "Paris" }, state);
+    expect(told).toMatchObject([{ callId: "c1.1", observation }]);
   });
 
   it("finds the call of an approval in any frame", () => {
@@ -119,9 +98,8 @@ describe("the stack of frames", () => {
     const seen: NewEvent = { type: "call-interrupted", step: 1, callId: "c1", epoch: 2 };
     expect(decideAfter([...INNER, seen], later)).toMatchObject({ kind: "execute", callId: "c1", attempt: 2 });
     const again = { ...started(), attempt: 2, epoch: 2 };
-    expect(decideAfter([...INNER, seen, again], later)).toMatchObject({
-      events: [{ type: "call-interrupted", callId: "c1.1" }],
-    });
+    const then = decideAfter([...INNER, seen, again], later);
+    expect(then).toMatchObject({ events: [{ type: "call-interrupted", callId: "c1.1" }] });
   });
 
   it("counts one death once, whatever the number of frames", () => {

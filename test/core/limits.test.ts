@@ -1,21 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import { decide, type Rules } from "#core/decide.ts";
-import type { EventOf, NewEvent } from "#core/event.ts";
-import { replay } from "#core/evolve.ts";
+
+import type { NewEvent } from "#core/event.ts";
+
 import { costOf, limitExceededBy, limitReached, mayHaveBeenCharged, spentOf } from "#core/limits.ts";
-import type { AgentState } from "#core/state.ts";
+
 import * as given from "../helpers/events.ts";
 
-const { created, asked, replied, modelFailed, requested, approved, started, finished, interrupted, wholeStep, log } =
-  given;
-const RULES: Rules = {
-  epoch: 2,
-  facts: () => ({ annotations: given.FACTS, effect: "pure" }),
-  maxBadReplies: 3,
-  maxModelFailures: 3,
-};
-const NOW = new Date("2026-11-20T10:00:30.000Z");
+const { created, asked, replied, modelFailed, requested, approved, started, finished, interrupted } = given;
+const { wholeStep, waits, paused, approvalAsked, RESUMED, NOW, stateOf } = given;
 const BEFORE = "2026-11-20T10:00:00.000Z";
 const AFTER = "2026-11-20T10:00:45.000Z";
 
@@ -27,21 +20,15 @@ const buying = (epoch = 1, attempt = 1): NewEvent => ({
   ...{ ...started("reconcilable", 1, epoch), attempt },
   reserved: { tokens: 60, usd: 0.3 },
 });
-const bought = (costUsd: number | null = 0.25): NewEvent => ({
-  ...finished(),
-  spent: {
-    usage: { inputTokens: 10, outputTokens: 40, cachedTokens: 0, estimated: false },
-    costUsd,
-    modelCalls: 1,
-  },
+const spentOn = (costUsd: number | null) => ({
+  usage: { inputTokens: 10, outputTokens: 40, cachedTokens: 0, estimated: false },
+  ...{ costUsd, modelCalls: 1 },
 });
-const waiting = (): NewEvent => {
-  const { step, callId, spent } = bought() as EventOf<"command-finished">;
-  return { type: "command-waiting", step, callId, waitFor: "person", until: null, ...(spent ? { spent } : {}) };
-};
+const bought = (costUsd: number | null = 0.25): NewEvent => ({ ...finished(), spent: spentOn(costUsd) });
+const waiting = { ...waits("person"), spent: spentOn(0.25) } as NewEvent;
 const cutOff: NewEvent = { ...finished(), reconciled: true };
-const stateOf = (...events: NewEvent[]): AgentState => replay(log(...events));
-const decided = (...events: NewEvent[]) => decide(stateOf(...events), RULES, NOW);
+const decided = (...events: NewEvent[]) => given.decided(events);
+const BUYING = [requested(), approved(), buying()];
 const pausedFor = (code: string) => ({ kind: "record", events: [{ type: "agent-paused", code }] });
 
 describe("spentOf", () => {
@@ -56,38 +43,13 @@ describe("spentOf", () => {
     ["counts a charged failure once, whatever follows", [askedFor(), modelFailed(), askedFor(1, 2), paid()], 115, 0.7],
     ["does not count a call that the server rejected", [askedFor(), modelFailed(1, null, "rate-limited")], 0, 0],
     ["counts zero dollars when the price is unknown", [{ ...asked(), reservedUsd: null }, modelFailed()], 100, 0],
-    ["counts the reserved cost of a command while it runs", [requested(), approved(), buying()], 60, 0.3],
-    ["counts a command's actual cost when it ends", [requested(), approved(), buying(), bought()], 50, 0.25],
-    [
-      "counts a command's tokens alone when the price is unknown",
-      [requested(), approved(), buying(), bought(null)],
-      50,
-      0,
-    ],
-    [
-      "counts the reserved cost of a command whose end is unknown",
-      [requested(), approved(), buying(), interrupted(), cutOff],
-      60,
-      0.3,
-    ],
-    [
-      "counts the reserved cost of each attempt that a crash cut off",
-      [requested(), approved(), buying(), buying(2, 2), bought()],
-      110,
-      0.55,
-    ],
-    [
-      "counts only the actual cost of a command that bought something and then waits",
-      [requested(), approved(), buying(), waiting()],
-      50,
-      0.25,
-    ],
-    [
-      "counts a waiting command's cost once when its answer comes",
-      [requested(), approved(), buying(), waiting(), finished()],
-      50,
-      0.25,
-    ],
+    ["counts the reserved cost of a command while it runs", BUYING, 60, 0.3],
+    ["counts a command's actual cost when it ends", [...BUYING, bought()], 50, 0.25],
+    ["counts a command's tokens alone when the price is unknown", [...BUYING, bought(null)], 50, 0],
+    ["counts the reserved cost of a command whose end is unknown", [...BUYING, interrupted(), cutOff], 60, 0.3],
+    ["counts the reserved cost of an attempt that a crash cut off", [...BUYING, buying(2, 2), bought()], 110, 0.55],
+    ["counts the actual cost of a command that bought and then waits", [...BUYING, waiting], 50, 0.25],
+    ["counts a waiting command's cost once when its answer comes", [...BUYING, waiting, finished()], 50, 0.25],
     ["reads logs without prices", [asked(), replied(), asked(2), modelFailed(2)], 115, 0],
   ])("%s", (_title, events, tokens, usd) => {
     const spent = spentOf(stateOf(created(), ...events));
@@ -95,23 +57,12 @@ describe("spentOf", () => {
     expect(spent.usd).toBeCloseTo(usd, 9);
   });
 
-  it.each([
-    ["no-connection", false],
-    ["unauthorized", false],
-    ["rate-limited", false],
-    ["quota-exhausted", false],
-    ["model-not-found", false],
-    ["context-overflow", false],
-    ["bad-request", false],
-    ["timeout", true],
-    ["server-error", true],
-    ["unavailable", false],
-    ["incomplete-reply", true],
-    ["broken-reply", true],
-    ["model-error", true],
-    ["a-code-of-tomorrow", true],
-  ])("treats a failure with code %s as possibly charged: %s", (code, charged) => {
-    expect(mayHaveBeenCharged(code)).toBe(charged);
+  it("treats a failure as possibly charged unless its code says that the server turned the request away", () => {
+    const turnedAway =
+      "no-connection unauthorized rate-limited quota-exhausted model-not-found context-overflow bad-request unavailable";
+    const charged = "timeout server-error incomplete-reply broken-reply model-error a-code-of-tomorrow";
+    expect(turnedAway.split(" ").filter(mayHaveBeenCharged)).toEqual([]);
+    expect(charged.split(" ").filter((code) => !mayHaveBeenCharged(code))).toEqual([]);
   });
 
   it("prices cached input at its own rate", () => {
@@ -141,10 +92,9 @@ describe("limits", () => {
     ["a token limit", { tokenLimit: 65 }, "token-limit"],
     ["a budget", { budgetUsd: 0.45 }, "budget"],
   ])("%s counts the cost of commands", (_title, settings, code) => {
-    const events = [...oneStep.slice(0, 2), requested(), approved(), buying(), bought()];
-    expect(decided(created(settings), ...events)).toMatchObject(pausedFor(code));
-    const without = [...oneStep.slice(0, 2), requested(), approved(), buying(), finished()];
-    expect(decided(created(settings), ...without)).toMatchObject({ kind: "ask", step: 2 });
+    const before = [created(settings), askedFor(), paid(), ...BUYING];
+    expect(decided(...before, bought())).toMatchObject(pausedFor(code));
+    expect(decided(...before, finished())).toMatchObject({ kind: "ask", step: 2 });
   });
 
   it.each<[title: string, settings: Partial<AgentSettings>]>([
@@ -176,9 +126,8 @@ describe("limits", () => {
   });
 
   it("a raised limit lets a paused agent continue with the same step", () => {
-    const pause: NewEvent = { type: "agent-paused", code: "budget", reason: "" };
     const raised: NewEvent = { type: "settings-changed", budgetUsd: 9 };
-    const events = [created({ budgetUsd: 0.5 }), askedFor(), pause, raised, { type: "agent-resumed" } as const];
+    const events = [created({ budgetUsd: 0.5 }), askedFor(), paused("budget"), raised, RESUMED];
     expect(decided(...events)).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
   });
 
@@ -187,11 +136,8 @@ describe("limits", () => {
   });
 
   it("a step limit covers follow-up turns", () => {
-    const next: NewEvent[] = [
-      { type: "turn-finished", outcome: "completed", reason: "" },
-      { type: "turn-started", turn: 2 },
-    ];
-    expect(decided(created({ stepLimit: 1 }), ...oneStep, ...next)).toMatchObject(pausedFor("step-limit"));
+    const next = [...oneStep, given.turnEnded(), given.turnStarted()];
+    expect(decided(created({ stepLimit: 1 }), ...next)).toMatchObject(pausedFor("step-limit"));
   });
 
   it("no limit interrupts a step: an approved command runs whatever was spent", () => {
@@ -231,31 +177,18 @@ describe("limitExceededBy", () => {
 });
 
 describe("a deadline while the agent waits", () => {
-  const awaiting: NewEvent[] = [requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "" }];
-  const waitingFor = (waitFor: "time" | "agent", until: string | null): NewEvent[] => [
-    requested(),
-    approved(),
-    started(),
-    { type: "command-waiting", step: 1, callId: "c1", waitFor, until },
-  ];
+  const awaiting = [requested(), approvalAsked()];
+  const waitingFor = (...of: Parameters<typeof waits>) => [requested(), approved(), started(), waits(...of)];
   const LATER = "2026-11-20T12:00:00.000Z";
   const always = { approve: "always" } as const;
-
-  it.each<[title: string, events: NewEvent[]]>([
-    ["for an approval", awaiting],
-    ["for a time", waitingFor("time", LATER)],
-    ["for an agent", waitingFor("agent", null)],
-    ["for the next attempt", [askedFor(), modelFailed(1, LATER)]],
-  ])("pauses an agent that waits %s when it has passed", (_title, events) => {
-    expect(decided(created({ ...always, deadline: BEFORE }), ...events)).toMatchObject(pausedFor("time-limit"));
-  });
 
   it.each<[title: string, events: NewEvent[], until: string | null]>([
     ["for an approval", awaiting, null],
     ["for a time", waitingFor("time", LATER), LATER],
     ["for an agent", waitingFor("agent", null), null],
     ["for the next attempt", [askedFor(), modelFailed(1, LATER)], LATER],
-  ])("ends the wait of an agent that waits %s; without a deadline the wait is unchanged", (_title, events, until) => {
+  ])("pauses an agent that waits %s, and ends the wait early, and only with one", (_title, events, until) => {
+    expect(decided(created({ ...always, deadline: BEFORE }), ...events)).toMatchObject(pausedFor("time-limit"));
     expect(decided(created({ ...always, deadline: AFTER }), ...events)).toMatchObject({ kind: "wait", until: AFTER });
     expect(decided(created(always), ...events)).toMatchObject({ kind: "wait", until });
   });
@@ -273,27 +206,19 @@ describe("a deadline while the agent waits", () => {
   });
 
   it("lets the agent go on waiting when it was moved", () => {
-    const events: NewEvent[] = [
-      created({ ...always, deadline: BEFORE }),
-      ...awaiting,
-      { type: "agent-paused", code: "time-limit", reason: "" },
-      { type: "settings-changed", deadline: AFTER },
-      { type: "agent-resumed" },
-    ];
-    expect(decided(...events)).toEqual({ kind: "wait", waitFor: "approval", until: AFTER });
+    const moved: NewEvent = { type: "settings-changed", deadline: AFTER };
+    const before = [created({ ...always, deadline: BEFORE }), ...awaiting];
+    expect(decided(...before, paused("time-limit"), moved, RESUMED)).toEqual({
+      ...{ kind: "wait", waitFor: "approval", until: AFTER },
+    });
   });
 });
 
 describe("logs without limits", () => {
   it("are replayed with default settings when they lack the newer fields", () => {
     const { settings, lost, costUsd } = stateOf(created(), ...wholeStep(1), asked(2), modelFailed(2));
-    expect(settings).toMatchObject({
-      tokenLimit: null,
-      budgetUsd: null,
-      deadline: null,
-      model: null,
-      background: false,
-    });
+    const defaults = { tokenLimit: null, budgetUsd: null, deadline: null, model: null, background: false };
+    expect(settings).toMatchObject(defaults);
     expect({ lost, costUsd }).toEqual({ lost: { tokens: 100, usd: 0 }, costUsd: 0 });
   });
 });

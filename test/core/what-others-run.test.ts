@@ -41,31 +41,13 @@ describe("the table of files that others run or obey", () => {
   });
 
   it.each([
-    ".git",
-    ".git/config",
-    "a/.GIT/x",
-    "git~1/x",
-    ".git::$INDEX_ALLOCATION/x",
-    ".git. /x",
-    ".g\u200cit/x",
-    ".hg/hgrc",
-    ".jj/x",
+    ...[".git", ".git/config", "a/.GIT/x", "git~1/x", ".git::$INDEX_ALLOCATION/x", ".git. /x", ".g\u200cit/x"],
+    ...[".hg/hgrc", ".jj/x"],
   ])("closes what version control keeps: %j", (path) => expect(isOfVersionControl(path)).toBe(true));
 
   it("judges a tree from elsewhere as a whole", () => {
-    const tree = [
-      "README.md",
-      "t/HEAD",
-      "t/refs/heads/a",
-      "t/objects/x",
-      "u/HEAD",
-      "u/commondir",
-      "v/HEAD",
-      "a/.git/config",
-      ".envrc",
-      "b/.envrc",
-    ];
-    expect(judgeTree(tree)).toEqual({
+    const tree = "README.md t/HEAD t/refs/heads/a t/objects/x u/HEAD u/commondir v/HEAD a/.git/config .envrc b/.envrc";
+    expect(judgeTree(tree.split(" "))).toEqual({
       refused: ["a/.git/config", "t", "u"],
       asked: [{ says: expect.stringContaining("enters the folder"), paths: [".envrc", "b/.envrc"] }],
     });
@@ -76,24 +58,13 @@ describe("the table of files that others run or obey", () => {
 describe("a package file", () => {
   const scripts = (own: object, more: object = {}): string => JSON.stringify({ name: "a", scripts: own, ...more });
 
-  it.each([
-    "preinstall",
-    "install",
-    "postinstall",
-    "prepare",
-    "prepublishOnly",
-    "postpack",
-    "dependencies",
-    "post-autoload-dump",
-  ])("counts with the script %s", (name) =>
+  const COUNTED = "preinstall install postinstall prepare prepublishOnly postpack dependencies post-autoload-dump";
+  it.each(COUNTED.split(" "))("counts with the script %s", (name) =>
     expect(findInstallScripts(scripts({ test: "jest", [name]: "node x" }))).toContain(name),
   );
 
   it.each([
-    [
-      "the project's own scripts",
-      scripts({ test: "jest", build: "tsc", start: "node .", pretest: "tsc", lint: "biome" }),
-    ],
+    ["the own scripts", scripts({ test: "jest", build: "tsc", start: "node .", pretest: "tsc", lint: "biome" })],
     ["no scripts", "{}"],
     ["scripts of a strange type", '{"scripts":"postinstall"}'],
     ["an empty file", " "],
@@ -104,10 +75,9 @@ describe("a package file", () => {
   );
 
   it("counts when it installs hooks, is written in another notation, or hides a name", () => {
-    expect(findInstallScripts(scripts({}, { "simple-git-hooks": { "pre-commit": "x" } }))).not.toBe("");
-    expect(findInstallScripts("scripts:\n  postinstall: x")).not.toBe("");
-    expect(findInstallScripts('{"scripts":{"post\\u0069nstall":"x"}}')).not.toBe("");
-    expect(findInstallScripts('\ufeff{"scripts":{"install":"x"}}')).not.toBe("");
+    const hooks = scripts({}, { "simple-git-hooks": { "pre-commit": "x" } });
+    const hidden = ['{"scripts":{"post\\u0069nstall":"x"}}', '\ufeff{"scripts":{"install":"x"}}'];
+    for (const text of [hooks, "scripts:\n  postinstall: x", ...hidden]) expect(findInstallScripts(text)).not.toBe("");
   });
 
   it("is asked about when the call shows such scripts, or is too large to look at", () => {

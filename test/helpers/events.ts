@@ -2,9 +2,14 @@
 
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { Annotations, Effect, Observation } from "#core/call.ts";
+import { decide, type Rules } from "#core/decide.ts";
 import { EVENT_VERSION, type EventOf, type NewEvent, type RecordedEvent } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
+import type { AgentState } from "#core/state.ts";
 
 export const AT = "2026-11-20T10:00:00.000Z";
+/** The time of decisions: 30 seconds after the first event. */
+export const NOW = new Date("2026-11-20T10:00:30.000Z");
 
 /** Stamps events as the writer does: numbered from 1, one second apart. */
 export function log(...events: readonly NewEvent[]): readonly RecordedEvent[] {
@@ -131,3 +136,40 @@ export const wholeStep = (step: number, name = "write_to_file"): readonly NewEve
   started("idempotent", step),
   finished(step, observed(`result ${step}`)),
 ];
+
+export const denied = (reason = "", by: "policy" | "person" = "policy", step = 1): EventOf<"command-denied"> => ({
+  ...{ type: "command-denied", step, callId: `c${step}` },
+  ...{ by, reason },
+});
+export const approvalAsked = (step = 1): NewEvent => ({ type: "approval-asked", step, callId: `c${step}`, reason: "" });
+export const approvalsGranted = (count: number): NewEvent => ({ type: "approvals-granted", count });
+export const waits = (
+  waitFor: EventOf<"command-waiting">["waitFor"],
+  until: string | null = null,
+  step = 1,
+): NewEvent => ({
+  ...{ type: "command-waiting", step, callId: `c${step}` },
+  ...{ waitFor, until },
+});
+export const said = (text: string, from = "ada"): NewEvent => ({ type: "message-received", from, text });
+export const paused = (code: EventOf<"agent-paused">["code"] = "person", reason = ""): NewEvent => ({
+  type: "agent-paused",
+  ...{ code, reason },
+});
+export const RESUMED: NewEvent = { type: "agent-resumed" };
+export const turnEnded = (reason = "done"): NewEvent => ({ type: "turn-finished", outcome: "completed", reason });
+export const turnStarted = (turn = 2): NewEvent => ({ type: "turn-started", turn });
+
+/** The state after these events; the first one creates the agent. */
+export const stateOf = (...events: readonly NewEvent[]): AgentState => replay(log(...events));
+/** The rules of a process with the second lease, whose commands are pure. */
+export const rulesOf = (change: Partial<Rules> = {}): Rules => ({
+  epoch: 2,
+  facts: () => ({ annotations: FACTS, effect: "pure" }),
+  maxBadReplies: 3,
+  maxModelFailures: 3,
+  ...change,
+});
+/** What an agent does next after these events. */
+export const decided = (events: readonly NewEvent[], change: Partial<Rules> = {}) =>
+  decide(stateOf(...events), rulesOf(change), NOW);

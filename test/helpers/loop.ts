@@ -8,11 +8,12 @@ import { judgeByLevel } from "#app/sandbox.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import type { CommandCall } from "#core/call.ts";
+import type { CommandCall, Observation } from "#core/call.ts";
 import type { Command } from "#core/command.ts";
-import type { RecordedEvent } from "#core/event.ts";
+import type { EventBody, EventOf, RecordedEvent } from "#core/event.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { MethodIndex } from "#core/ports/methods.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { LongTermMemory } from "#core/ports/recall.ts";
@@ -107,6 +108,14 @@ export interface Loop {
   /** Claims the agent and runs it, as one process does. */
   run(change?: RunChange): Promise<AgentState>;
   events(): Promise<readonly RecordedEvent[]>;
+  /** The events of one type. */
+  of<T extends EventBody["type"]>(type: T): Promise<readonly EventOf<T>[]>;
+  /** What came of the commands that have ended. */
+  results(): Promise<readonly Observation[]>;
+  /** Puts a message into the inbox, by default with a key of its own. */
+  tell(message: InboxMessage, agent?: string, key?: string): Promise<boolean>;
+  /** The messages of a request to the model, by its index or from the end. */
+  prompt(at: number): string;
   text(path: string): string | undefined;
   /** Runs all agents that are due, until none is. */
   runAll(change?: RunChange): Promise<void>;
@@ -237,6 +246,9 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     await person.settled();
     return state;
   }
+  const events = () => store.read(row.id, 0, 10_000);
+  const of: Loop["of"] = async (type) => (await events()).filter((event) => event.type === type) as never;
+  let told = 0;
   return {
     store,
     files,
@@ -246,7 +258,12 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     shown,
     run,
     runAll,
-    events: () => store.read(row.id, 0, 10_000),
+    events,
+    of,
+    results: async () => (await of("command-finished")).map(({ observation }) => observation),
+    tell: (message, agent = row.id, key = `told ${++told}`) =>
+      store.deliver(agent, key, message, clock.now().toISOString()),
+    prompt: (at) => (model.requests.at(at)?.messages ?? []).map(({ content }) => content).join("\n"),
     text: (path) => {
       const content = files.get(path);
       return content && Buffer.from(content).toString("utf8");

@@ -2,16 +2,13 @@
 
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
-import { replay } from "#core/evolve.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
 import type { SubagentRules } from "#core/subagents/requests.ts";
 import type { Origin, Spending, SubagentMessage } from "#core/subagents/subagent-event.ts";
 import * as given from "./events.ts";
 
-const { asked, replied, requested, approved, started, observed, log } = given;
+const { asked, replied, requested, approved, started, observed } = given;
 
-export const NOW = new Date("2026-11-20T10:00:30.000Z");
 export const UNTIL = "2026-11-20T10:01:00.000Z";
 export const SUBAGENT_RULES: SubagentRules = { maxDepth: 2, maxChildren: 2, model: "fast-model" };
 
@@ -38,13 +35,7 @@ export const startedAgent = (agent = "foo-ann", step = 1, change = {}): EventOf<
   task: "counts",
   child: child(change),
 });
-export const commandWaiting = (step = 1): NewEvent => ({
-  type: "command-waiting",
-  step,
-  callId: `c${step}`,
-  waitFor: "agent",
-  until: UNTIL,
-});
+export const commandWaiting = (step = 1): NewEvent => given.waits("agent", UNTIL, step);
 /** A parent whose call of start_agent waits. */
 export const waitingParent: readonly NewEvent[] = [
   created({ stepLimit: 100, tokenLimit: 10_000, budgetUsd: 10 }),
@@ -80,5 +71,3 @@ export const agentTold = (step = 2): NewEvent => ({
   limits: { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null },
 });
 export const ended: NewEvent = { type: "agent-ended", agent: "foo-ann", reason: "enough" };
-export const stateOf = (...events: readonly NewEvent[]): AgentState => replay(log(...events));
-export const phaseOf = (...events: readonly NewEvent[]) => activeFrame(stateOf(...events)).phase;

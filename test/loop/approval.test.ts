@@ -1,21 +1,31 @@
 import { describe, expect, it } from "@jest/globals";
+import { describeCode, type ShownCode } from "#cli/terminal/describe-call.ts";
+import type { ApprovalMode } from "#core/agent-settings.ts";
+import type { CommandCall } from "#core/call.ts";
+import { succeed } from "#core/command.ts";
+import type { Services } from "#core/services.ts";
 import { activeFrame } from "#core/state.ts";
+import { loadWaiting } from "#views/waiting.ts";
 import type { Answer } from "../helpers/answering-person.ts";
-import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
+import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { resultOf, testCommand, textArgs, WRITES } from "../helpers/outer-command.ts";
 
-const write = (name: string) => reply("write_to_file", { file: name, text: name });
 const always = { approve: "always" } as const;
+const yes = (count = 1): Answer => ({ kind: "approved", count });
+const NO: Answer = { kind: "feedback", text: "no" };
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const write = (name: string) => reply("write_to_file", { file: name, text: name });
 
-/** A person who gives these answers in this order. */
+/** A person who gives these answers in this order, and then leaves. */
 function person(...answers: readonly Answer[]) {
   const asked: string[] = [];
-  const ask = async (call: { readonly name: string }): Promise<Answer> => {
-    asked.push(call.name);
+  const ask = async ({ name, args }: CommandCall): Promise<Answer> => {
+    asked.push(`${name}${args.permanently ? " permanently" : ""}`);
     return answers[asked.length - 1] ?? { kind: "leave" };
   };
   return { asked, ask };
 }
-const yes = (count = 1): Answer => ({ kind: "approved", count });
 
 describe("approval by a person", () => {
   it("is requested before every command, and a yes runs the command", async () => {
@@ -27,14 +37,12 @@ describe("approval by a person", () => {
   });
 
   it("covers N commands after y -N, the present one included", async () => {
-    const loop = await makeLoop({ script: [write("a"), write("b"), write("c"), write("d"), done()], settings: always });
+    const loop = await makeLoop({ script: [..."abcd"].map(write).concat(done()), settings: always });
     const { ask, asked } = person(yes(3), yes(2));
-    const state = await loop.run({ ask });
+    expect(activeFrame(await loop.run({ ask })).phase.kind).toBe("resting");
     expect(asked).toHaveLength(2);
-    expect(activeFrame(state).phase.kind).toBe("resting");
-    expect((await loop.events()).filter((event) => event.type === "command-approved").map((event) => event.by)).toEqual(
-      ["person", "earlier-approval", "earlier-approval", "person", "earlier-approval"],
-    );
+    const approvals = (await loop.of("command-approved")).map(({ by }) => by);
+    expect(approvals).toEqual(["person", "earlier-approval", "earlier-approval", "person", "earlier-approval"]);
   });
 
   it("given ahead with y -N ends when the person says something else", async () => {
@@ -43,8 +51,7 @@ describe("approval by a person", () => {
       const loop: Loop = await makeLoop({
         settings: always,
         script: async (_request, index) => {
-          const words = { type: "say", from: "ada", text: "Call the next one d." } as const;
-          if (says && index === 1) await loop.store.deliver(loop.row.id, "say", words, "2026-11-20T08:00:00.000Z");
+          if (says && index === 1) await loop.tell({ type: "say", from: "ada", text: "Call the next one d." });
           return script[index] ?? done();
         },
       });
@@ -60,18 +67,15 @@ describe("approval by a person", () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
     await loop.run({ ask: person({ kind: "feedback", text: "call it b, please" }, yes()).ask });
     expect(loop.files.size).toBe(0);
-    expect(loop.model.requests[1]?.messages.some((message) => message.content.includes("call it b, please"))).toBe(
-      true,
-    );
+    expect(loop.prompt(1)).toContain("call it b, please");
     expect((await loop.store.memories(loop.row.id, 0, 10))[0]?.text).toContain("call it b, please");
   });
 
   it("stays open when the person leaves: a resume asks about the same command, which has not run", async () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
-    const state = await loop.run({ ask: person({ kind: "leave" }).ask });
-    expect(state.paused).toMatchObject({ code: "person" });
+    expect((await loop.run({ ask: person().ask })).paused).toMatchObject({ code: "person" });
     expect(loop.files.size).toBe(0);
-    await loop.store.deliver(loop.row.id, "resume", { type: "resume" }, "2026-11-20T08:00:00.000Z");
+    await loop.tell({ type: "resume" });
     const second = person(yes(), yes());
     await loop.run({ ask: second.ask });
     expect(second.asked).toEqual(["write_to_file", "task_complete"]);
@@ -81,14 +85,8 @@ describe("approval by a person", () => {
 
   it("is durably requested while nobody is there, and the agent waits", async () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
-    const state = await loop.run();
-    expect(activeFrame(state).phase).toMatchObject({ kind: "awaiting-approval", callId: "c1" });
-    await loop.store.deliver(
-      loop.row.id,
-      "1",
-      { type: "approval", callId: "c1", verdict: "approved", count: 2 },
-      "2026-11-20T08:00:00.000Z",
-    );
+    expect(activeFrame(await loop.run()).phase).toMatchObject({ kind: "awaiting-approval", callId: "c1" });
+    await loop.tell({ type: "approval", callId: "c1", verdict: "approved", count: 2 });
     expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
     expect(loop.text("a")).toBe("a");
   });
@@ -110,8 +108,7 @@ describe("Ctrl-C", () => {
         return index < 5 ? write(`f${index}`) : done();
       },
     });
-    const state = await loop.run({ interrupt: controller.signal });
-    expect(state.paused).toMatchObject({ code: "person" });
+    expect((await loop.run({ interrupt: controller.signal })).paused).toMatchObject({ code: "person" });
     expect([...loop.files.keys()]).toEqual(["f0", "f1"]);
     expect(loop.model.requests).toHaveLength(2);
   });
@@ -124,8 +121,7 @@ describe("Ctrl-C", () => {
         return { kind: "failed", code: "rate-limited", message: "Later.", retry: { afterMs: 3_600_000 } };
       },
     });
-    const state = await loop.run({ interrupt: controller.signal });
-    expect(state.paused).toMatchObject({ code: "person" });
+    expect((await loop.run({ interrupt: controller.signal })).paused).toMatchObject({ code: "person" });
     expect(loop.clock.now().toISOString() < "2026-11-20T09:00:00.000Z").toBe(true);
   });
 });
@@ -133,24 +129,268 @@ describe("Ctrl-C", () => {
 describe("a person's words", () => {
   it("are shown to the model in the next step, once", async () => {
     const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
-    await loop.store.deliver(
-      loop.row.id,
-      "say-1",
-      { type: "say", from: "ada", text: "mind the gap" },
-      "2026-11-20T08:00:00.000Z",
-    );
-    expect(
-      await loop.store.deliver(
-        loop.row.id,
-        "say-1",
-        { type: "say", from: "ada", text: "mind the gap" },
-        "2026-11-20T08:00:00.000Z",
-      ),
-    ).toBe(false);
+    const words = { type: "say", from: "ada", text: "mind the gap" } as const;
+    expect([await loop.tell(words, "foo", "say-1"), await loop.tell(words, "foo", "say-1")]).toEqual([true, false]);
     await loop.run();
-    expect(loop.model.requests[0]?.messages.filter((message) => message.content.includes("mind the gap"))).toHaveLength(
-      1,
-    );
-    expect((await loop.events()).filter((event) => event.type === "message-received")).toHaveLength(1);
+    expect(loop.prompt(0).split("mind the gap")).toHaveLength(2);
+    expect(await loop.of("message-received")).toHaveLength(1);
+  });
+});
+
+const FILE = "count.py";
+const runFile = reply("execute_python_file", { file: FILE });
+const LONG = Array.from({ length: 4_000 }, (_, at) => `x${at} = ${at}  # line ${at + 1}`).join("\n");
+const shows = (text: string) => () => ({ value: { text } });
+/** An agent with the file `count.py` that holds `text`. */
+async function makeRunner(
+  script: LoopOptions["script"],
+  text: string | null,
+  settings: LoopOptions["settings"] = always,
+) {
+  const sandbox = createFakeSandbox({ "print(1)": shows("one"), "print(2)": shows("two"), [LONG]: shows("long") });
+  const loop = await makeLoop({ script, sandbox, settings });
+  const put = (content: string): void => void loop.files.set(FILE, bytes(content));
+  if (text !== null) put(text);
+  const waiting = async () => loadWaiting((await loop.store.agent(loop.row.id)) ?? loop.row, loop.store);
+  return { loop, put, waiting };
+}
+
+describe("a person who is asked about the code of a file", () => {
+  it("sees the whole file as it was at the question, and an unchanged file runs", async () => {
+    const { loop, waiting } = await makeRunner([runFile, done()], LONG);
+    await loop.run();
+    const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect((await waiting())?.code).toMatchObject({ file: FILE, text: LONG, sha256 });
+    await loop.run({ ask: async () => yes() });
+    expect((await loop.results())[0]).toMatchObject({ status: "ok", text: "long" });
+  });
+
+  it("is asked again when the file has changed since: the new content does not run unseen", async () => {
+    const { loop, put, waiting } = await makeRunner([runFile, runFile, done()], "print(1)");
+    const seen: unknown[] = [];
+    await loop.run({
+      ask: async ({ name }) => {
+        if (name === "execute_python_file") seen.push((await waiting())?.code?.text);
+        if (seen.length === 1) put("print(2)");
+        return yes();
+      },
+    });
+    expect(seen).toEqual(["print(1)", "print(2)"]);
+    const [refused, ran] = await loop.results();
+    expect(refused).toMatchObject({ status: "failed", code: "file-changed" });
+    expect(refused?.text).toContain("it has changed since a person was asked about its code");
+    expect(ran).toMatchObject({ status: "ok", text: "two" });
+  });
+
+  it("is told that a missing file will not run, and a file that appears then does not run", async () => {
+    const { loop, put, waiting } = await makeRunner([runFile, done()], null);
+    await loop.run();
+    expect((await waiting())?.code).toEqual({ file: FILE, sha256: null, text: "" });
+    put("print(3)");
+    await loop.run({ ask: async () => yes() });
+    expect((await loop.results())[0]).toMatchObject({ status: "failed", code: "file-changed" });
+  });
+
+  it("sees the code of run_code, also when it is too long for an event", async () => {
+    const code = `${"y = 1\n".repeat(10_000)}print(y)`;
+    const { loop, waiting } = await makeRunner([reply("run_code", { code }), done()], null);
+    await loop.run();
+    expect((await waiting())?.code).toEqual({ file: null, sha256: null, text: code });
+  });
+
+  it("is nobody in an agent whose commands need no person: a file that changed since the reply runs", async () => {
+    const { loop } = await makeRunner([runFile, done()], "print(1)", { approve: "never" });
+    await loop.run();
+    expect((await loop.results())[0]).toMatchObject({ status: "ok", text: "one" });
+    expect(await loop.of("approval-asked")).toEqual([]);
+  });
+});
+
+describe("the code of a question", () => {
+  const code = (text: string, more: Partial<ShownCode> = {}): ShownCode => ({
+    file: null,
+    sha256: null,
+    text,
+    ...more,
+  });
+
+  it("has numbered lines, and its control and unseen characters are written out", () => {
+    const text = "a = 1\n\u001b[2Kb = 2 # \u202e\u200b\nif a:\r\tprint(a)\n";
+    expect(describeCode(code(text))).toEqual([
+      "The code that would run (Python, 3 lines):",
+      "  1 | a = 1",
+      "  2 | \\u{1b}[2Kb = 2 # \\u{202e}\\u{200b}",
+      "  3 | if a:\\u{d}\tprint(a)",
+    ]);
+  });
+
+  it("is whole unless a limit is given, which counts the lines that are left out", () => {
+    const text = Array.from({ length: 1_200 }, (_, at) => `line ${at + 1}`).join("\n");
+    expect(describeCode(code(text))).toHaveLength(1_201);
+    const cut = describeCode(code(text, { file: "a.py", sha256: "ab".repeat(32) }), 500);
+    expect(cut[0]).toBe('The code that would run of "a.py" (Python, 1200 lines, sha256 abababababab):');
+    expect(cut.slice(-2)).toEqual(["   500 | line 500", "  … 700 more lines"]);
+  });
+});
+
+/** Files that others run or obey, by every command that can write one: asked in `risky`, refused in `never`. */
+const SCRIPTS = JSON.stringify({ scripts: { postinstall: "node steal.js" } });
+const HARMLESS = JSON.stringify({ scripts: { test: "node --test" } });
+const services = { downloads: { ready: true }, repositories: { ready: true } } as const;
+const serving: Partial<Services> = {
+  downloads: { get: async (url) => ({ url, contentType: "", bytes: bytes(SCRIPTS) }) as never },
+  repositories: { clone: async (url) => ({ url, commit: "c", branch: null, files: 0, bytes: 0, remarks: [] }) },
+};
+/** An own command that names no argument as a path that it writes. */
+const quiet = testCommand<{ text: string }>(
+  "quiet",
+  async ({ text }, { workspace }) => {
+    const [path = "", ...rest] = text.split(" ");
+    await workspace.write(path, rest.join(" "));
+    return succeed("written");
+  },
+  { args: textArgs("text"), annotations: WRITES },
+);
+
+type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
+async function runCalls(calls: readonly Call[], approve: ApprovalMode = "risky", answer = NO) {
+  const script = [...calls.map(([name, args]) => reply(name, args)), done()];
+  const loop = await makeLoop({ script, settings: { approve }, services, serving, commands: [quiet] });
+  loop.files.set("plain", bytes("x"));
+  loop.files.set("a.json", bytes(SCRIPTS));
+  await loop.run({ ask: async () => answer });
+  const reasons = (await loop.of("approval-asked")).map(({ reason }) => reason);
+  const results = (await loop.results()).map(({ code, status }) => code ?? status);
+  return { loop, reasons, results, files: [...loop.files.keys()].sort() };
+}
+
+const WAYS: readonly Call[] = [
+  ["write_to_file", { file: ".envrc", text: "x" }],
+  ["write_to_file", { file: "a/./.ENVRC", text: "x" }],
+  ["append_to_file", { file: "x/.envrc", text: "x" }],
+  ["edit_file", { file: ".envrc", old: "a", new: "b" }],
+  ["move_file", { from: "plain", to: ".envrc" }],
+  ["download_file", { url: "https://example.com/x", file: ".envrc" }],
+  ["write_to_file", { file: "package.json", text: SCRIPTS }],
+];
+
+describe("a file that others run", () => {
+  const envrc = WAYS[0] as Call;
+
+  it.each(WAYS)("is asked about before %s %j, with who runs it and when", async (...call) => {
+    const { reasons, files } = await runCalls([call]);
+    expect(reasons).toEqual([expect.stringMatching(/when somebody (?:enters|installs)/)]);
+    expect(files).toEqual(["a.json", "plain"]);
+  });
+
+  it.each(WAYS)("is refused where nobody is asked, and the agent goes on: %s %j", async (...call) => {
+    const { loop, files } = await runCalls([call], "never");
+    expect(await loop.of("turn-finished")).toHaveLength(1);
+    expect(await loop.of("command-denied")).toMatchObject([{ reason: expect.stringContaining("Nobody can be asked") }]);
+    expect(files).toEqual(["a.json", "plain"]);
+  });
+
+  it("is asked about although a person approved the next twenty commands", async () => {
+    expect((await runCalls([envrc, envrc], "risky", yes(20))).reasons).toHaveLength(2);
+  });
+
+  it("is written when a person says yes", async () => {
+    const { loop, results } = await runCalls([envrc], "risky", yes());
+    expect([results[0], loop.text(".envrc")]).toEqual(["ok", "x"]);
+  });
+
+  it("is not written by a command of one's own that says nothing about its files", async () => {
+    const texts = [".envrc x", `package.json ${SCRIPTS}`, "notes.md x"];
+    const { results, files } = await runCalls(texts.map((text) => ["quiet", { text }]));
+    expect(results.slice(0, 3)).toEqual(["path-refused", "path-refused", "ok"]);
+    expect(files).toEqual(["a.json", "notes.md", "plain"]);
+  });
+
+  it("is asked about when it is the place of a clone", async () => {
+    const args = { repository_url: "https://e.com/a.git", clone_path: ".vscode" };
+    const { reasons } = await runCalls([["clone_repository", args]]);
+    expect(reasons).toEqual([expect.stringContaining("an editor obeys it")]);
+  });
+});
+
+describe("a package file", () => {
+  const harmless: Call = ["write_to_file", { file: "package.json", text: HARMLESS }];
+
+  it("with the project's own scripts is written and edited without a question, also where nobody is asked", async () => {
+    const edit: Call = ["edit_file", { file: "package.json", old: "--test", new: "--test --watch" }];
+    for (const approve of ["risky", "never"] as const) {
+      const { reasons, results } = await runCalls([harmless, edit], approve);
+      expect([reasons, results.slice(0, 2)]).toEqual([[], ["ok", "ok"]]);
+    }
+  });
+
+  it.each<Call>([
+    ["edit_file", { file: "package.json", old: "test", new: "postinstall", count: 2 }],
+    ["move_file", { from: "a.json", to: "b/package.json" }],
+    ["download_file", { url: "https://example.com/x", file: "c/package.json" }],
+    ["append_to_file", { file: "package.json", text: "," }],
+  ])("gets no install script by %s, which shows no person the whole", async (...call) => {
+    const { results, loop } = await runCalls([harmless, call], "risky", yes());
+    expect([results[1], loop.text("package.json")]).toEqual(["path-refused", HARMLESS]);
+  });
+
+  it("keeps the install scripts that it had when something else is edited", async () => {
+    const had = `{"version":"1.0","scripts":{"install":"make"}}`;
+    const edit = reply("edit_file", { file: "package.json", old: "1.0", new: "1.1" });
+    const loop = await makeLoop({ script: [edit, done()] });
+    loop.files.set("package.json", bytes(had));
+    await loop.run();
+    expect(loop.text("package.json")).toBe(had.replace("1.0", "1.1"));
+  });
+});
+
+/** Files that the history cannot keep, and folders: a person is asked before they are lost. */
+const BIG = new Uint8Array(64 * 1024 * 1024 + 1);
+async function runOnce([name, args]: Call, approve: ApprovalMode, answer = yes()) {
+  const loop = await makeLoop({ script: [reply(name, args), done()], settings: { approve }, services, serving });
+  loop.files.set("big.bin", BIG);
+  for (const path of ["clone/.git/config", "clone/a"]) loop.files.set(path, new Uint8Array(1));
+  const { ask, asked } = person(answer, answer);
+  await loop.run({ ask });
+  const { status } = (await resultOf(loop)).observation;
+  return { asked, status, has: (path: string) => loop.files.has(path), text: (path: string) => loop.text(path) };
+}
+
+describe("a file over 64 MB", () => {
+  it.each([
+    ["risky", ["delete_file permanently"]],
+    ["never", []],
+  ] as const)("is deleted by delete_file in %s, after the questions %j", async (approve, questions) => {
+    const run = await runOnce(["delete_file", { file: "big.bin" }], approve);
+    expect([run.asked, run.status, run.has("big.bin")]).toEqual([questions, "ok", false]);
+  });
+
+  it.each<Call>([
+    ["delete_file", { file: "big.bin" }],
+    ["write_to_file", { file: "big.bin", text: "x" }],
+  ])("stays when a person says no: %s", async (...call) => {
+    const run = await runOnce(call, "risky", NO);
+    expect([run.asked.length, run.status, run.has("big.bin")]).toEqual([1, "denied", true]);
+  });
+
+  it.each([
+    ["write_to_file", { file: "big.bin", text: SCRIPTS }, ["delete_file permanently"]],
+    ["download_file", { file: "big.bin", url: "https://example.com/" }, ["download_file", "delete_file permanently"]],
+  ] as const)("is overwritten by %s %j after the questions %j", async (name, args, questions) => {
+    const run = await runOnce([name, args], "risky");
+    expect([run.asked, run.status, run.text("big.bin")]).toEqual([questions, "ok", SCRIPTS]);
+  });
+});
+
+describe("a folder", () => {
+  it("is deleted permanently after a question, with what version control keeps in it", async () => {
+    const run = await runOnce(["delete_file", { file: "clone", permanently: true }], "risky");
+    expect([run.asked, run.status]).toEqual([["delete_file permanently"], "ok"]);
+    expect([run.has("clone/a"), run.has("clone/.git/config"), run.has("big.bin")]).toEqual([false, false, true]);
+  });
+
+  it("is not deleted without that word", async () => {
+    const run = await runOnce(["delete_file", { file: "clone" }], "risky");
+    expect([run.asked, run.status, run.has("clone/a")]).toEqual([[], "failed", true]);
   });
 });

@@ -28,7 +28,7 @@ async function start(code: string, behaviour: CellBehaviour) {
 }
 
 async function lastNamespace(loop: Loop): Promise<SavedNamespace | undefined> {
-  const saved = (await loop.events()).findLast((event) => event.type === "namespace-saved");
+  const saved = (await loop.of("namespace-saved")).at(-1);
   return saved as SavedNamespace | undefined;
 }
 

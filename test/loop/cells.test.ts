@@ -1,11 +1,15 @@
+import { mkdtemp, rm, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import type { Command } from "#core/command.ts";
-import { defineCommand, succeed } from "#core/command.ts";
-import type { EventOf } from "#core/event.ts";
+import type { Observation } from "#core/call.ts";
 import type { CellHost } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
+import { openCellHost } from "#loop/cell-host.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { outerCommand } from "../helpers/outer-command.ts";
 
 const cell = (code: string): string => reply("run_code", { code });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -21,24 +25,29 @@ async function makeCells(
 }
 
 /** Results of all calls of the model, in order. */
-async function results(loop: Loop): Promise<readonly EventOf<"command-finished">["observation"][]> {
-  const events = await loop.events();
-  return events.flatMap((event) =>
-    event.type === "command-finished" && /^c\d+$/.test(event.callId) ? [event.observation] : [],
+const results = async (loop: Loop): Promise<readonly Observation[]> =>
+  (await loop.of("command-finished")).flatMap(({ callId, observation }) =>
+    /^c\d+$/.test(callId) ? [observation] : [],
   );
-}
+/** Runs the agent; before each step all processes of cells end. */
+const runWithoutProcesses = ({ loop, sandbox }: Awaited<ReturnType<typeof makeCells>>) =>
+  loop.run({
+    prepare: (prepare) => (move, journal) => {
+      sandbox.endProcesses();
+      return prepare(move, journal);
+    },
+  });
+const bad: CellBehaviour = () => failedCell({});
 const textsOf = async (loop: Loop): Promise<readonly string[]> => (await results(loop)).map(({ text }) => String(text));
 
 describe("the result of a cell", () => {
   it("is the last expression, else what was printed, else a hint to show something", async () => {
-    const { loop } = await makeCells(
-      {
-        "1 + 1": () => ({ value: cellValue(2) }),
-        "print(3)": (_cell, _host, { print }) => print("3"),
-        "x = 4": () => undefined,
-      },
-      ["1 + 1", "print(3)", "x = 4"],
-    );
+    const cells: Readonly<Record<string, CellBehaviour>> = {
+      "1 + 1": () => ({ value: cellValue(2) }),
+      "print(3)": (_cell, _host, { print }) => print("3"),
+      "x = 4": () => undefined,
+    };
+    const { loop } = await makeCells(cells, Object.keys(cells));
     expect(isFinished(await loop.run())).toBe(true);
     const [value, printed, nothing] = await results(loop);
     expect(value).toMatchObject({ status: "ok", text: "2", source: "workspace" });
@@ -57,21 +66,14 @@ describe("the result of a cell", () => {
 
   it("shows the line that failed, the message and what had been printed", async () => {
     const problem = { type: "ZeroDivisionError", message: "division by zero", line: 2, source: "  y = 1 / 0" };
-    const { loop } = await makeCells(
-      {
-        bad: (_cell, _host, { print }) => {
-          print("before");
-          return failedCell(problem);
-        },
-      },
-      ["bad"],
-    );
+    const broken: CellBehaviour = (_cell, _host, { print }) => {
+      print("before");
+      return failedCell(problem);
+    };
+    const { loop } = await makeCells({ broken }, ["broken"]);
     await loop.run();
-    expect((await results(loop))[0]).toMatchObject({
-      status: "failed",
-      code: "cell-failed",
-      text: "ZeroDivisionError: division by zero\nLine 2: y = 1 / 0\nIt had printed:\nbefore",
-    });
+    const text = "ZeroDivisionError: division by zero\nLine 2: y = 1 / 0\nIt had printed:\nbefore";
+    expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "cell-failed", text });
   });
 
   it("names only names that were not lost before", async () => {
@@ -86,7 +88,7 @@ describe("the result of a cell", () => {
   it("names the variables that are gone, and the next cell starts without them", async () => {
     const gone = ["x", "y"];
     const saved = { version: "c2#1", definitions: [], values: {} };
-    const { sandbox, loop } = await makeCells(
+    const made = await makeCells(
       {
         set: (_cell, _host, { names }) => void names.set("x", 1),
         died: () => ({ ...failedCell({ kind: "died", message: "The process ended." }), saved, gone }),
@@ -94,13 +96,8 @@ describe("the result of a cell", () => {
       },
       ["set", "died", "next"],
     );
-    await loop.run({
-      prepare: (prepare) => (move, journal) => {
-        sandbox.endProcesses();
-        return prepare(move, journal);
-      },
-    });
-    const [, died, next] = await textsOf(loop);
+    await runWithoutProcesses(made);
+    const [, died, next] = await textsOf(made.loop);
     expect(died).toContain("Your variables could not be loaded and are gone: x and y.");
     expect(died).not.toContain("The names are those from before");
     expect(next).toBe("[]");
@@ -116,7 +113,6 @@ describe("the result of a cell", () => {
 
 describe("cells that fail", () => {
   it("pause the agent when three in a row failed", async () => {
-    const bad: CellBehaviour = () => failedCell({});
     const { loop } = await makeCells({ a: bad, b: bad, c: bad, d: bad }, ["a", "b", "c", "d"]);
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code: "failing-cells" });
@@ -124,7 +120,6 @@ describe("cells that fail", () => {
   });
 
   it("do not pause it when one in between worked", async () => {
-    const bad: CellBehaviour = () => failedCell({});
     const good: CellBehaviour = () => ({ value: cellValue(1) });
     const { loop } = await makeCells({ a: bad, b: bad, ok: good, c: bad, d: bad }, ["a", "b", "ok", "c", "d"]);
     expect(isFinished(await loop.run())).toBe(true);
@@ -132,25 +127,18 @@ describe("cells that fail", () => {
 });
 
 describe("cells that fail at an import or a refused command", () => {
-  const bad: CellBehaviour = () => failedCell({});
   const lacks =
     (type: string): CellBehaviour =>
     () =>
       failedCell({ type, message: "It is not available in the sandbox." });
 
   it("do not count at an import, also between others that fail", async () => {
-    const imports = {
-      pandas: lacks("ModuleNotFoundError"),
-      requests: lacks("ModuleNotFoundError"),
-      subprocess: lacks("ImportError"),
-    };
+    const modules = { pandas: lacks("ModuleNotFoundError"), requests: lacks("ModuleNotFoundError") };
     const codes = ["a", "pandas", "requests", "subprocess", "b"];
-    const { loop } = await makeCells({ ...imports, a: bad, b: bad }, codes);
+    const { loop } = await makeCells({ ...modules, subprocess: lacks("ImportError"), a: bad, b: bad }, codes);
     expect(isFinished(await loop.run())).toBe(true);
-    expect((await results(loop)).map(({ code }) => code)).toEqual([
-      ...["cell-failed", "import-failed", "import-failed", "import-failed", "cell-failed"],
-      undefined,
-    ]);
+    const expected = ["cell-failed", "import-failed", "import-failed", "import-failed", "cell-failed", undefined];
+    expect((await results(loop)).map(({ code }) => code)).toEqual(expected);
   });
 
   it("do not count when a refused command ended them", async () => {
@@ -162,12 +150,8 @@ describe("cells that fail at an import or a refused command", () => {
   });
 
   it("do not make others count anew, and the second failure that counts warns of the third", async () => {
-    const { loop } = await makeCells({ a: bad, pandas: lacks("ImportError"), b: bad, c: bad }, [
-      "a",
-      "pandas",
-      "b",
-      "c",
-    ]);
+    const cells = { a: bad, pandas: lacks("ImportError"), b: bad, c: bad };
+    const { loop } = await makeCells(cells, Object.keys(cells));
     expect((await loop.run()).paused).toMatchObject({ code: "failing-cells" });
     const warned = (await textsOf(loop)).map((text) => text.includes("One more failure in a row pauses you."));
     expect(warned).toEqual([false, false, true, false]);
@@ -200,29 +184,16 @@ describe("a namespace", () => {
   };
 
   it("lasts from cell to cell, also when the process has ended", async () => {
-    const { sandbox, loop } = await makeCells(
-      {
-        count: counting,
-        end: () => undefined,
-        again: (cell, host, scope) => counting(cell, host, scope),
-      },
-      ["count", "end", "again"],
-    );
-    await loop.run({
-      prepare: (prepare) => (move, journal) => {
-        sandbox.endProcesses();
-        return prepare(move, journal);
-      },
-    });
-    expect((await textsOf(loop))[2]).toBe("42");
-    expect(sandbox.cells.map(({ saved }) => saved?.version ?? null)).toEqual([null, "c1#1", "c2#1"]);
+    const cells = { count: counting, end: () => undefined, again: counting };
+    const made = await makeCells(cells, Object.keys(cells));
+    await runWithoutProcesses(made);
+    expect((await textsOf(made.loop))[2]).toBe("42");
+    expect(made.sandbox.cells.map(({ saved }) => saved?.version ?? null)).toEqual([null, "c1#1", "c2#1"]);
   });
 
   it("is that from before a cell whose process died", async () => {
-    const { loop } = await makeCells(
-      { count: counting, die: () => ({ ...failedCell({ kind: "died" }), saved: null }), again: counting },
-      ["count", "die", "again"],
-    );
+    const die: CellBehaviour = () => ({ ...failedCell({ kind: "died" }), saved: null });
+    const { loop } = await makeCells({ count: counting, die, again: counting }, ["count", "die", "again"]);
     await loop.run();
     const texts = await textsOf(loop);
     expect(texts[1]).toContain("The names are those from before this code.");
@@ -232,73 +203,46 @@ describe("a namespace", () => {
 
 describe("a call from code", () => {
   it("is a call of its own in the log, and code gets its value", async () => {
-    const { loop } = await makeCells(
-      {
-        write: async (_cell, _host, { call }) => {
-          const answer = await call("write_to_file", { file: "a.txt", text: "abc" });
-          return { value: cellValue(typeof answer) };
-        },
-      },
-      ["write"],
-    );
+    const write: CellBehaviour = async (_cell, _host, { call }) => ({
+      value: cellValue(await call("write_to_file", { file: "a.txt", text: "abc" })),
+    });
+    const { loop } = await makeCells({ write }, ["write"]);
     await loop.run();
-    expect(loop.text("a.txt")).toBe("abc");
-    const events = await loop.events();
-    const nested = events.filter((event) => "callId" in event && event.callId === "c1.1").map(({ type }) => type);
-    expect(nested).toEqual([
-      "frame-pushed",
-      "command-requested",
-      "command-approved",
-      "command-started",
-      "command-finished",
-      "frame-popped",
-    ]);
+    expect([loop.text("a.txt"), (await textsOf(loop))[0]]).toEqual(["abc", "a.txt"]);
+    const nested = (await loop.events()).filter((event) => "callId" in event && event.callId === "c1.1");
+    const call = ["requested", "approved", "started", "finished"].map((what) => `command-${what}`);
+    expect(nested.map(({ type }) => type)).toEqual(["frame-pushed", ...call, "frame-popped"]);
   });
 
   it("raises an error with the command's code, which code may catch", async () => {
     const caught: unknown[] = [];
-    const { loop } = await makeCells(
-      {
-        read: async (_cell, _host, { call }) => {
-          await call("read_file", { file: "none.txt" }).catch((error) => caught.push(error.command));
-          return { value: cellValue("went on") };
-        },
-      },
-      ["read"],
-    );
+    const read: CellBehaviour = async (_cell, _host, { call }) => {
+      await call("read_file", { file: "none.txt" }).catch((error) => caught.push(error.command));
+      return { value: cellValue("went on") };
+    };
+    const { loop } = await makeCells({ read }, ["read"]);
     await loop.run();
     expect(caught).toEqual([{ code: "file-missing", text: expect.stringContaining("none.txt") }]);
     expect((await textsOf(loop))[0]).toBe("went on");
   });
 
   it.each(["save_files", "task_complete", "nothing"])("does not reach %s", async (name) => {
-    let told: unknown;
-    const { loop } = await makeCells(
-      {
-        go: async (_cell, host) => {
-          told = await host.call(name, { files: [] });
-        },
-      },
-      ["go"],
-    );
-    await loop.run();
-    expect(told).toMatchObject({ error: { code: "no-such-command" } });
+    const told: unknown[] = [];
+    const go: CellBehaviour = async (_cell, host) => void told.push(await host.call(name, { files: [] }));
+    await (await makeCells({ go }, ["go"])).loop.run();
+    expect(told).toMatchObject([{ error: { code: "no-such-command" } }]);
   });
 
   it("may be made 1,000 times by one cell, and then fails in words", async () => {
     const answers: string[] = [];
-    const { loop } = await makeCells(
-      {
-        many: async (_cell, host) => {
-          for (let made = 0; made < 1_001; made++) {
-            const answer = await host.call("do_nothing", {});
-            answers.push("error" in answer ? `${answer.error.code} ${answer.error.text}` : "ok");
-          }
-          await host.saveFiles([{ path: "made.txt", bytes: bytes("made") }]);
-        },
-      },
-      ["many"],
-    );
+    const many: CellBehaviour = async (_cell, host) => {
+      for (let made = 0; made < 1_001; made++) {
+        const answer = await host.call("do_nothing", {});
+        answers.push("error" in answer ? `${answer.error.code} ${answer.error.text}` : "ok");
+      }
+      await host.saveFiles([{ path: "made.txt", bytes: bytes("made") }]);
+    };
+    const { loop } = await makeCells({ many }, ["many"]);
     await loop.run();
     expect(answers.filter((answer) => answer === "ok")).toHaveLength(1_000);
     expect(answers.at(-1)).toMatch(/^too-many A command may nest 1000 calls/);
@@ -312,23 +256,12 @@ describe("save_files", () => {
     const { loop } = await makeCells({}, [], { script: [reply("save_files", { files: [] }), done()] });
     await loop.run();
     expect(JSON.stringify(loop.model.requests[0])).not.toContain("save_files");
-    expect((await loop.events()).some(({ type }) => type === "reply-rejected")).toBe(true);
+    expect(await loop.of("reply-rejected")).toHaveLength(1);
   });
 
   it("does nothing for a command that is not a cell", async () => {
-    const sneak = defineCommand({
-      name: "sneak",
-      label: "Sneak",
-      summary: "removes a file.",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-      effect: "transactional",
-      run: async (_args, { call }) => {
-        const { text } = await call("save_files", { files: [{ path: "a.txt", removed: true }] });
-        return succeed(String(text));
-      },
-    }) as unknown as Command;
-    const { loop } = await makeCells({}, [], { script: [reply("sneak"), done()], commands: [sneak] });
+    const sneak = outerCommand(({ call }) => call("save_files", { files: [{ path: "a.txt", removed: true }] }));
+    const { loop } = await makeCells({}, [], { script: [reply("outer"), done()], commands: [sneak] });
     loop.files.set("a.txt", Buffer.from("kept"));
     await loop.run();
     expect((await textsOf(loop))[0]).toContain("a step of a cell");
@@ -337,6 +270,10 @@ describe("save_files", () => {
 });
 
 describe("files that a cell changes", () => {
+  const saveAll =
+    (paths: readonly string[]): CellBehaviour =>
+    async (_cell, host) =>
+      void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytes("new") }))));
   const save =
     (path: string, text: string | null): CellBehaviour =>
     async (_cell, host: CellHost) => {
@@ -349,8 +286,8 @@ describe("files that a cell changes", () => {
     loop.files.set("out/a.txt", Buffer.from("old"));
     const state = await loop.run({ ask: async () => ({ kind: "approved", count: 1 }) });
     expect(loop.text("out/a.txt")).toBe("new");
-    const asked = (await loop.events()).filter((event) => event.type === "approval-asked");
-    expect(asked.map((event) => "callId" in event && event.callId)).toEqual(approve === "always" ? ["c1", "c2"] : []);
+    const asked = (await loop.of("approval-asked")).map(({ callId }) => callId);
+    expect(asked).toEqual(approve === "always" ? ["c1", "c2"] : []);
     expect(isFinished(state)).toBe(true);
     const versions = await loop.store.files(loop.row.id);
     expect(versions.map(({ operation }) => operation)).toEqual(["found", "write"]);
@@ -359,10 +296,8 @@ describe("files that a cell changes", () => {
   it("are artifacts, and a picture is named", async () => {
     const { loop } = await makeCells({ plot: save("chart.svg", "<svg/>") }, ["plot"]);
     await loop.run();
-    expect((await results(loop))[0]).toMatchObject({
-      artifacts: ["chart.svg"],
-      text: expect.stringContaining("Pictures: chart.svg."),
-    });
+    const text = expect.stringContaining("Pictures: chart.svg.");
+    expect((await results(loop))[0]).toMatchObject({ artifacts: ["chart.svg"], text });
   });
 
   it("are removed when code removes them", async () => {
@@ -378,41 +313,28 @@ describe("files that a cell changes", () => {
     expect(loop.text(".envrc")).toBeUndefined();
     expect((await textsOf(loop))[0]).toContain("direnv");
 
-    const asking = await makeCells({ save: save(".envrc", "export A=1") }, ["save"], {
-      settings: { approve: "risky" },
-    });
+    const settings = { approve: "risky" } as const;
+    const asking = await makeCells({ save: save(".envrc", "export A=1") }, ["save"], { settings });
     await asking.loop.run();
-    const asked = (await asking.loop.events()).find((event) => event.type === "approval-asked");
+    const [asked] = await asking.loop.of("approval-asked");
     expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });
   });
 
   it("are refused where the workspace refuses them, and the others are saved", async () => {
-    let told: unknown;
-    const { loop } = await makeCells(
-      {
-        save: async (_cell, host) => {
-          told = await host.saveFiles(
-            [".git/hooks/pre-commit", "../up.txt", "fine.txt"].map((path) => ({ path, bytes: bytes("x") })),
-          );
-        },
-      },
-      ["save"],
-    );
+    const told: unknown[] = [];
+    const files = [".git/hooks/pre-commit", "../up.txt", "fine.txt"].map((path) => ({ path, bytes: bytes("x") }));
+    const { loop } = await makeCells({ save: async (_cell, host) => void told.push(await host.saveFiles(files)) }, [
+      "save",
+    ]);
     await loop.run();
-    expect(told).toMatchObject({
-      error: { code: "files-not-saved", text: expect.stringMatching(/\.git\/hooks[\s\S]*up\.txt/) },
-    });
+    const text = expect.stringMatching(/\.git\/hooks[\s\S]*up\.txt/);
+    expect(told).toMatchObject([{ error: { code: "files-not-saved", text } }]);
     expect([...loop.files.keys()]).toEqual(["fine.txt"]);
   });
 
   it("keep what they held, up to 2,000 files", async () => {
     const paths = Array.from({ length: 2_003 }, (_, at) => `f${String(at).padStart(4, "0")}.txt`);
-    const { loop } = await makeCells(
-      {
-        save: async (_cell, host) => void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytes("new") })))),
-      },
-      ["save"],
-    );
+    const { loop } = await makeCells({ save: saveAll(paths) }, ["save"]);
     for (const path of paths) loop.files.set(path, Buffer.from("old"));
     await loop.run();
     expect((await textsOf(loop))[0]).toContain(
@@ -423,15 +345,9 @@ describe("files that a cell changes", () => {
   });
 
   it("keep what they held, up to 64 MB, and the result says what cannot be restored", async () => {
-    const { loop } = await makeCells(
-      {
-        save: async (_cell, host) => {
-          await host.saveFiles(["a.bin", "b.bin", "c.bin"].map((path) => ({ path, bytes: bytes("new") })));
-        },
-      },
-      ["save"],
-    );
-    for (const path of ["a.bin", "b.bin", "c.bin"]) loop.files.set(path, Buffer.alloc(30 * 1024 * 1024, path));
+    const paths = ["a.bin", "b.bin", "c.bin"];
+    const { loop } = await makeCells({ save: saveAll(paths) }, ["save"]);
+    for (const path of paths) loop.files.set(path, Buffer.alloc(30 * 1024 * 1024, path));
     await loop.run();
     expect((await textsOf(loop))[0]).toContain("What it held before cannot be restored: c.bin.");
     expect(loop.text("c.bin")).toBe("new");
@@ -440,35 +356,17 @@ describe("files that a cell changes", () => {
 
 describe("three failing cells of a sub-task", () => {
   it("end it with a typed error, and the agent goes on", async () => {
-    let caught: unknown;
-    const bad: CellBehaviour = () => failedCell({});
-    const { loop } = await makeCells(
-      {
-        ask: async (_cell, _host, { run }) => {
-          await run("Compute it.").catch((error) => {
-            caught = error.command;
-          });
-          return { value: cellValue("went on") };
-        },
-        a: bad,
-        b: bad,
-        c: bad,
-      },
-      ["ask", "a", "b", "c"],
-    );
-    const state = await loop.run();
-    expect(caught).toMatchObject({ code: "failing-cells" });
-    expect(isFinished(state)).toBe(true);
-    const failed = (await loop.events()).flatMap((event) =>
-      event.type === "command-finished" && event.observation.status === "failed"
-        ? [String(event.observation.text)]
-        : [],
-    );
-    expect(failed.map((text) => text.includes("One more failure in a row ends this sub-task."))).toEqual([
-      false,
-      true,
-      false,
-    ]);
+    const caught: unknown[] = [];
+    const ask: CellBehaviour = async (_cell, _host, { run }) => {
+      await run("Compute it.").catch((error) => caught.push(error.command));
+      return { value: cellValue("went on") };
+    };
+    const { loop } = await makeCells({ ask, a: bad, b: bad, c: bad }, ["ask", "a", "b", "c"]);
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(caught).toMatchObject([{ code: "failing-cells" }]);
+    const failed = (await loop.results()).filter(({ status }) => status === "failed");
+    const warned = failed.map(({ text }) => String(text).includes("One more failure in a row ends this sub-task."));
+    expect(warned).toEqual([false, true, false]);
   });
 });
 
@@ -482,7 +380,30 @@ describe("a cell without a strict cage", () => {
     const settings = { approve: "risky" } as const;
     const loop = await makeLoop({ script: [cell("x"), done()], sandbox, settings });
     await loop.run();
-    const asked = (await loop.events()).flatMap((event) => (event.type === "approval-asked" ? [event.reason] : []));
+    const asked = (await loop.of("approval-asked")).map(({ reason }) => reason);
     expect(asked).toEqual(isAsked ? ["It runs code that only goald's own checks hold. It is so."] : []);
+  });
+});
+
+describe("the list of files that code gets", () => {
+  it("has another stamp after a write of the same size within the same millisecond", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "goald-cell-files-"));
+    try {
+      const workspace = openLocalWorkspace(folder);
+      const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
+      const host = openCellHost({ context: { workspace }, commands } as unknown as Parameters<typeof openCellHost>[0]);
+      const time = new Date("2026-01-01T00:00:00.000Z");
+      const write = async (text: string): Promise<string | undefined> => {
+        await workspace.write("a.txt", text);
+        await utimes(join(folder, "a.txt"), time, time);
+        return (await host.listFiles()).files[0]?.stamp;
+      };
+      const first = await write("one");
+      // A second write could get the inode that the first one has freed.
+      await workspace.write("b.txt", "");
+      expect(await write("two")).not.toBe(first);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 });

@@ -1,10 +1,25 @@
 import { describe, expect, it } from "@jest/globals";
-import { defineCommand, succeed } from "#core/command.ts";
+import fc from "fast-check";
+import type { Command } from "#core/command.ts";
+import { type Probe, succeed } from "#core/command.ts";
+import type { NewEvent, RecordedEvent } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
+import type { Store } from "#core/ports/store.ts";
 import { activeFrame } from "#core/state.ts";
+import { type BlobRef, HEAD_CHARS, isBlobRef } from "#core/text.ts";
+import { type Isolation, isolateCall } from "#loop/isolate-call.ts";
+import { type Journal, type Outcome, openJournal } from "#loop/journal.ts";
 import type { Prepare } from "#loop/perform.ts";
+import type { RunParts } from "#loop/run-parts.ts";
+import { restoreValue, type Storing, storeValue } from "#loop/stored-values.ts";
+import { createValueRedactor } from "#util/redact.ts";
+import { approved, created, interrupted, isolated, log, requested, started } from "../helpers/events.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
-import type { MemoryStore } from "../helpers/memory-store.ts";
+import { MemoryStore } from "../helpers/memory-store.ts";
+import { testCommand, WRITES } from "../helpers/outer-command.ts";
 import { cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
+import type { Script } from "../helpers/scripted-model.ts";
 
 const STEPS = 12;
 const lines = Array.from({ length: STEPS }, (_, at) => `line ${at + 1}\n`);
@@ -76,17 +91,7 @@ describe("a power cut at every commit of a twelve-step run", () => {
 
 describe("a command whose effect cannot be probed", () => {
   const ring = (bell: { rung: number }) =>
-    defineCommand({
-      name: "ring",
-      label: "Ring",
-      summary: "Rings the bell.",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-      run: async () => {
-        bell.rung++;
-        return succeed("Rung.");
-      },
-    });
+    testCommand("ring", async () => succeed(`Rung ${++bell.rung} times.`), { annotations: WRITES });
 
   it.each([
     ["after its intent and before its effect", 2, "after", 0],
@@ -96,12 +101,10 @@ describe("a command whose effect cannot be probed", () => {
     const loop = await makeLoop({ script: [reply("ring"), done()], commands: [ring(bell)] });
     await crashAndResume(loop, at, when);
     expect(bell.rung).toBe(rung);
-    const finished = (await loop.events()).find((event) => event.type === "command-finished");
-    expect(finished?.observation).toMatchObject({
-      status: "unknown",
-      text: expect.stringContaining("Look before you repeat it"),
-    });
-    expect(loop.model.requests.at(-1)?.messages.some((message) => message.content.includes("unknown"))).toBe(true);
+    const [finished] = await loop.of("command-finished");
+    const text = expect.stringContaining("Look before you repeat it");
+    expect(finished?.observation).toMatchObject({ status: "unknown", text });
+    expect(loop.prompt(-1)).toContain("unknown");
   });
 });
 
@@ -130,24 +133,18 @@ describe("a file that a person changed between crash and resume", () => {
 });
 
 describe("a memory that a command stages", () => {
-  const note = defineCommand({
-    name: "note",
-    label: "Note",
-    summary: "Notes.",
-    effect: "transactional",
-    args: { type: "object", properties: {} },
-    annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-    run: async (_args, { stage }) => {
+  const note = testCommand(
+    "note",
+    async (_args, { stage }) => {
       stage({ kind: "memory", text: "The door is green.", importance: 1, memoryKind: "fact" });
       return succeed("Noted.");
     },
-  });
+    { effect: "transactional", annotations: WRITES },
+  );
 
   it.each(cutPoints(5))("exists exactly once after a power cut at commit %i, cut %s it", async (at, when) => {
-    const loop = await makeLoop({
-      script: ({ messages }) => (messages.length > 2 ? done() : reply("note")),
-      commands: [note],
-    });
+    const script: Script = ({ messages }) => (messages.length > 2 ? done() : reply("note"));
+    const loop = await makeLoop({ script, commands: [note] });
     await crashAndResume(loop, at, when);
     const rows = await loop.store.memories(loop.row.id, 0, 100);
     expect(rows.filter((row) => row.text === "The door is green.")).toHaveLength(1);
@@ -158,15 +155,350 @@ describe("a second host", () => {
   it("fences off the first one, whose late write is refused completely", async () => {
     const loop = await makeLedger();
     const before = (await loop.events()).length;
-    await expect(
-      loop.run({
-        store: (store) =>
-          replaceCommit(store, async (lease, head, unit) => {
-            await store.claim(lease.agent);
-            return store.commit(lease, head, unit);
-          }),
-      }),
-    ).rejects.toMatchObject({ code: "GOALD_FENCED" });
+    const claimed = (store: MemoryStore) =>
+      replaceCommit(store, async (lease, head, unit) => {
+        await store.claim(lease.agent);
+        return store.commit(lease, head, unit);
+      });
+    await expect(loop.run({ store: claimed })).rejects.toMatchObject({ code: "GOALD_FENCED" });
     expect((await loop.events()).length).toBe(before);
+  });
+});
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A journal in memory, and a turn that `enter` gives or refuses. */
+function makeParts(events: readonly NewEvent[], { isGiven = true, endsEarly = true } = {}) {
+  const all = [created(), requested(), approved(), ...events];
+  const clock = fakeClock();
+  const seen: string[] = [];
+  const journal = {
+    get state() {
+      return replay(log(...all));
+    },
+    record: ({ events: more }: Outcome) => {
+      all.push(...more);
+      seen.push(...more.map(({ type }) => type));
+    },
+    commit: async () => void seen.push("commit"),
+  } as unknown as Journal;
+  const isolation: Isolation = {
+    enter: async (backOffMs) => {
+      seen.push(`enter after ${backOffMs}`);
+      return isGiven;
+    },
+    leave: () => void seen.push("leave"),
+    endsEarly,
+  };
+  const parts = { rules: { epoch: 9 }, clock, isolation } as unknown as RunParts;
+  return { journal, parts, clock, seen };
+}
+const FIRST_DEATH = [started("pure"), interrupted(2)];
+
+describe("a command of an agent that no death has made a suspect", () => {
+  it("runs at once and leaves no trace of this in the log", async () => {
+    const { journal, parts, seen } = makeParts([]);
+    expect(await isolateCall("c1", journal, parts, async () => true)).toBe(true);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe("a suspect's command", () => {
+  it("waits for its turn, runs alone, and gives the turn away when its result is durable", async () => {
+    const { journal, parts, seen } = makeParts(FIRST_DEATH);
+    const act = async () => {
+      seen.push("act");
+      return true;
+    };
+    expect(await isolateCall("c1", journal, parts, act)).toBe(true);
+    expect(seen).toEqual(["commit", "enter after 1000", "call-isolated", "commit", "act", "commit", "leave"]);
+  });
+
+  it("gives the turn away when it fails", async () => {
+    const { journal, parts, seen } = makeParts(FIRST_DEATH);
+    await expect(isolateCall("c1", journal, parts, () => Promise.reject(new Error("cut off")))).rejects.toThrow("cut");
+    expect(seen.at(-1)).toBe("leave");
+  });
+
+  it("waits longer after each death that it may have caused", async () => {
+    const { journal, parts, seen } = makeParts([...FIRST_DEATH, isolated(2), interrupted(3)]);
+    await isolateCall("c1", journal, parts, async () => true);
+    expect(seen[1]).toBe("enter after 4000");
+  });
+
+  it("does not run when the host shuts down before its turn", async () => {
+    const { journal, parts, seen } = makeParts(FIRST_DEATH, { isGiven: false });
+    expect(await isolateCall("c1", journal, parts, () => Promise.reject(new Error("ran")))).toBe(false);
+    expect(seen).toEqual(["commit", "enter after 1000"]);
+  });
+
+  it("does not ask for a second turn for what is nested in it", async () => {
+    const { journal, parts, seen } = makeParts(FIRST_DEATH);
+    const inner = () => isolateCall("c1.1", journal, parts, async () => true);
+    await isolateCall("c1", journal, parts, inner);
+    expect(seen).toEqual(["commit", "enter after 1000", "call-isolated", "commit", "commit", "leave"]);
+  });
+
+  it.each([
+    ["30 s after one death", FIRST_DEATH, 30_000],
+    ["60 s after two deaths", [...FIRST_DEATH, interrupted(3)], 60_000],
+  ] as const)("lets others run beside it %s, and goes on", async (_title, events, aloneMs) => {
+    const { journal, parts, clock, seen } = makeParts(events);
+    const end = Promise.withResolvers<boolean>();
+    const running = isolateCall("c1", journal, parts, () => end.promise);
+    await clock.advance(aloneMs - 1);
+    expect(seen).not.toContain("leave");
+    await clock.advance(1);
+    await settle();
+    expect(seen.slice(-3)).toEqual(["call-cleared", "commit", "leave"]);
+    expect(journal.state.isolated).toBeNull();
+    end.resolve(true);
+    expect(await running).toBe(true);
+  });
+
+  it("stays alone to its end in a recorded run", async () => {
+    const { journal, parts, clock, seen } = makeParts(FIRST_DEATH, { endsEarly: false });
+    const end = Promise.withResolvers<boolean>();
+    const running = isolateCall("c1", journal, parts, () => end.promise);
+    await clock.advance(3_600_000);
+    end.resolve(true);
+    await running;
+    expect(seen).toEqual(["commit", "enter after 1000", "call-isolated", "commit", "commit", "leave"]);
+  });
+});
+
+const said = (text: string): NewEvent => ({ type: "message-received", from: "Ann", text });
+
+async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
+  const store = new MemoryStore();
+  const clock = fakeClock();
+  const spec = { name: "Foo", role: "a tester", goals: ["Go"], approve: "never", stepLimit: 9 } as const;
+  const { id } = await store.create(spec, "key", clock.now().toISOString());
+  const shown: RecordedEvent[] = [];
+  const journal: Journal = await openJournal(await store.claim(id), {
+    store: commit ? replaceCommit(store, commit(store)) : store,
+    clock,
+    remember: async () => [],
+    scrub: (text) => text,
+    onCommitted: (events) => shown.push(...events),
+  });
+  const textsInLog = async () =>
+    (await store.read(id, 0, 100)).flatMap((event) => ("text" in event ? [event.text] : []));
+  const deliver = (text: string) =>
+    store.deliver(id, text, { type: "say", from: "Ann", text }, clock.now().toISOString());
+  return { journal, shown, textsInLog, deliver };
+}
+
+describe("a journal", () => {
+  it("commits what is recorded while a commit is under way with the next one", async () => {
+    let meanwhile = () => {};
+    const { journal, shown, textsInLog } = await openIn((store) => async (...unit) => {
+      meanwhile();
+      meanwhile = () => {};
+      await store.commit(...unit);
+    });
+    journal.record({ events: [said("one")] });
+    meanwhile = () => journal.record({ events: [said("two")] });
+    await journal.commit("now");
+    expect(shown.map(({ seq }) => seq)).toEqual([2]);
+    expect(await textsInLog()).toEqual(["one"]);
+    await journal.commit("now");
+    expect(await textsInLog()).toEqual(["one", "two"]);
+    expect(shown.map(({ seq }) => seq)).toEqual([2, 3]);
+  });
+
+  it("receives a row of the inbox once, also while the commit that consumes it is under way", async () => {
+    let meanwhile = async () => {};
+    const { journal, textsInLog, deliver } = await openIn((store) => async (...unit) => {
+      await meanwhile();
+      await store.commit(...unit);
+    });
+    await deliver("one");
+    await journal.receiveInbox();
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await deliver("two");
+      await journal.receiveInbox();
+      await journal.receiveInbox();
+    };
+    await journal.commit("now");
+    await journal.commit("now");
+    await journal.receiveInbox();
+    await journal.commit("now");
+    expect(await textsInLog()).toEqual(["one", "two"]);
+  });
+
+  it("makes one commit at a time, in order", async () => {
+    const { journal, textsInLog } = await openIn();
+    const commits = ["one", "two", "three"].map((text) => {
+      journal.record({ events: [said(text)] });
+      return journal.commit("now");
+    });
+    await Promise.all(commits);
+    expect(await textsInLog()).toEqual(["one", "two", "three"]);
+  });
+
+  it("keeps a draft whose commit failed, in front of what came meanwhile", async () => {
+    let isFull = true;
+    const { journal, textsInLog } = await openIn((store) => async (...unit) => {
+      if (isFull) throw new Error("The disk is full.");
+      await store.commit(...unit);
+    });
+    journal.record({ events: [said("one")] });
+    const failing = journal.commit("now");
+    journal.record({ events: [said("two")] });
+    await expect(failing).rejects.toThrow("full");
+    isFull = false;
+    await journal.commit("now");
+    expect(await textsInLog()).toEqual(["one", "two"]);
+  });
+});
+
+const SECRET = "sk-test-1234567890abcdef";
+const scrub = createValueRedactor([SECRET]);
+const LONG = "å line of text\n".repeat(4_000);
+const FACTS = { readOnly: false, destructive: false, idempotent: false, openWorld: false };
+/** Names that goald itself uses for its own words elsewhere in events. */
+const OWN_NAMES = "code status type kind by mode source effect outcome at until approve".split(" ");
+
+/** Stores texts in memory. */
+function createStore(): Storing & { read(text: string | BlobRef): Promise<string> } {
+  const texts = new Map<string, string>();
+  return {
+    scrub,
+    spill: (text) => {
+      const blob = texts.size.toString(16).padStart(64, "0");
+      texts.set(blob, text);
+      return { blob, bytes: Buffer.byteLength(text), head: text.slice(0, HEAD_CHARS).toWellFormed() };
+    },
+    read: async (text) => (typeof text === "string" ? text : (texts.get(text.blob) as string)),
+  };
+}
+const forged = (json = false) => ({ blob: "f".repeat(64), bytes: 3, head: "abc", ...(json ? { json: true } : {}) });
+
+describe("an argument", () => {
+  it.each(OWN_NAMES)("called %s is scrubbed and spilled as any other", async (name) => {
+    const schema = { type: "object", properties: { [name]: { type: "string", description: "text" } } } as const;
+    const given: unknown[] = [];
+    const run = async (args: Readonly<Record<string, unknown>>) => succeed(`Taken ${given.push(args[name])}.`);
+    const take = testCommand("take", run, { args: schema, annotations: FACTS });
+    const loop = await makeLoop({
+      script: [reply("take", { [name]: `key ${SECRET}` }), reply("take", { [name]: LONG }), done()],
+      commands: [take],
+    });
+    await loop.run({ scrub });
+    expect(given).toEqual(["key [redacted]", LONG]);
+    expect(JSON.stringify(await loop.events())).not.toContain(SECRET);
+    const [, long] = await loop.of("command-requested");
+    expect(isBlobRef(long?.call.args[name])).toBe(true);
+  });
+
+  it("is scrubbed and spilled at any depth, in names too", async () => {
+    const store = createStore();
+    const value = { code: [{ status: `a ${SECRET}`, [`type ${SECRET}`]: LONG }] };
+    const stored = storeValue(value, "json", store);
+    expect(JSON.stringify(stored)).not.toContain(SECRET);
+    expect(JSON.stringify(stored).length).toBeLessThan(2 * HEAD_CHARS);
+    const expected = { code: [{ status: "a [redacted]", "type [redacted]": LONG }] };
+    expect(await restoreValue(stored, store.read)).toEqual(expected);
+  });
+
+  it("that looks like a reference to a text is given back as it is, and reads no text", async () => {
+    const store = createStore();
+    const value = { one: forged(), two: [forged(true)] };
+    const stored = storeValue(value, "json", store);
+    expect(JSON.stringify(stored)).not.toContain('"blob":"f');
+    expect(await restoreValue(stored, store.read)).toEqual(value);
+  });
+
+  it("of any JSON comes back as it was, when it holds no secret", async () => {
+    const any = fc.letrec((tie) => ({
+      value: fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constant(LONG), fc.constant(forged()), tie("list")),
+      list: fc.oneof(
+        fc.array(tie("value"), { maxLength: 4 }),
+        fc.dictionary(fc.string(), tie("value"), { maxKeys: 4 }),
+      ),
+    })).value;
+    await fc.assert(
+      fc.asyncProperty(any, async (value) => {
+        const json = JSON.parse(JSON.stringify(value));
+        const store = createStore();
+        expect(await restoreValue(JSON.parse(JSON.stringify(storeValue(json, "exact", store))), store.read)).toEqual(
+          json,
+        );
+      }),
+    );
+  });
+});
+
+describe("what `prepare` returned", () => {
+  const makeWitness = (prepared: unknown, found: Probe = "not-done") => {
+    const seen: { probe: unknown[]; run: unknown[] } = { probe: [], run: [] };
+    const command: Command = {
+      ...testCommand("witness", async () => undefined, { annotations: FACTS, effect: "reconcilable" }),
+      prepare: async () => prepared,
+      run: async (_args, _context, given) => succeed(`Seen ${seen.run.push(given)}.`),
+      probe: async (_args, _context, given) => (seen.probe.push(given) > 0 ? found : "unknown"),
+    };
+    return { command, seen };
+  };
+
+  it.each<[title: string, prepared: unknown]>([
+    ["a text of 40,000 characters", { before: "é".repeat(40_000) }],
+    ["long texts in nested objects and lists", { a: [{ before: LONG }, [LONG, { c: LONG }]] }],
+    ["what resembles a reference to a text", { before: forged(), list: [forged(true)] }],
+    ["half surrogate pairs and NUL, short and long", { short: "\ud800 \u0000", long: "\ud800\u0000".repeat(30_000) }],
+    ["goald's own words as names", { code: LONG, status: "x", type: "exact", text: forged() }],
+    ["a bare text", LONG],
+    ["nothing", null],
+  ])("comes back after a crash byte for byte: %s", async (_title, prepared) => {
+    const { command, seen } = makeWitness(prepared);
+    const loop = await makeLoop({ script: [reply("witness"), done()], commands: [command] });
+    await expect(loop.run({ scrub, store: cutPowerAt(4, "before") })).rejects.toThrow(PowerCut);
+    await loop.run({ scrub });
+    expect(seen).toEqual({ probe: [prepared], run: [prepared, prepared] });
+  });
+
+  it.each<[title: string, prepared: unknown]>([
+    ["in a text", { token: `Bearer ${SECRET}` }],
+    ["in a name, deep inside", [{ a: { [SECRET]: 1 } }]],
+  ])("is refused before the effect when it holds a known secret %s", async (_title, prepared) => {
+    const { command, seen } = makeWitness(prepared);
+    const loop = await makeLoop({ script: [reply("witness"), done()], commands: [command] });
+    await loop.run({ scrub });
+    expect(seen.run).toEqual([]);
+    const events = await loop.events();
+    expect(events.filter(({ type }) => type === "command-started")).toHaveLength(1);
+    expect(events.find((event) => event.type === "command-finished")?.observation).toMatchObject({
+      status: "failed",
+      code: "secret-prepared",
+      text: expect.stringContaining("holds a secret"),
+    });
+    expect(JSON.stringify(loop.model.requests)).not.toContain(SECRET);
+  });
+
+  it("is refused when it is nested too deeply for the log", async () => {
+    const { command, seen } = makeWitness(JSON.parse(`${"[".repeat(3_000)}${"]".repeat(3_000)}`));
+    const loop = await makeLoop({ script: [reply("witness"), done()], commands: [command] });
+    await loop.run();
+    expect(seen.run).toEqual([]);
+    const text = expect.stringContaining("at most 64 levels");
+    expect((await loop.results())[0]).toMatchObject({ code: "command-invalid", text });
+  });
+});
+
+describe("a reply whose arguments are nested 5,000 levels deep", () => {
+  it.each([
+    ["lists", "[", "]"],
+    ["objects", '{"a":', "}"],
+  ])("is a bad reply that names the allowed depth, and is bought once: %s", async (_title, open, close) => {
+    const nested = (levels: number): string =>
+      `{"thoughts":{"text":"x"},"command":{"name":"do_nothing","args":{"a":${open.repeat(levels)}1${close.repeat(levels)}}}}`;
+    const loop = await makeLoop({ script: [nested(5_000), nested(600), done()] });
+    await loop.run();
+    expect(loop.model.requests).toHaveLength(3);
+    const problems = (await loop.of("reply-rejected")).flatMap((event) => event.problems);
+    expect(problems).toEqual(Array(2).fill(expect.stringMatching(/at most 64 levels/)));
+    expect((await loop.events()).at(-1)?.type).toBe("turn-finished");
   });
 });

@@ -1,22 +1,22 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
-import type { EventOf } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { spentOf } from "#core/limits.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
+import type { SandboxFinding } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
+import type { Answer } from "../helpers/answering-person.ts";
+import { type CellBehaviour, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { outerCommand } from "../helpers/outer-command.ts";
+import { outerCommand, resultOf } from "../helpers/outer-command.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 import { closeProseLoops, makeProseLoop } from "../helpers/prose-loop.ts";
 
 afterAll(closeProseLoops);
 
 const NEEDS_REPORT: GoalCheck = { goal: 0, test: { kind: "contains", path: "report.md", text: "42 cities" } };
-const IS_GOOD: GoalCheck = {
-  goal: null,
-  test: { kind: "judge", question: "Is it a good report?", paths: ["report.md"] },
-};
+const QUESTION = { kind: "judge", question: "Is it a good report?", paths: ["report.md"] } as const;
+const IS_GOOD: GoalCheck = { goal: null, test: QUESTION };
 const ADVISED = { advisor: { ready: true } } as const;
 const isJudge = ({ messages }: ModelRequest): boolean =>
   messages[0]?.content.includes("You check somebody's work") === true;
@@ -26,9 +26,10 @@ const judged = (judgement: object): ModelAnswer => ({
   finishReason: "stop",
   usage: { inputTokens: 1_000, outputTokens: 50, cachedTokens: 0, estimated: false },
 });
-const say = (loop: Loop, message: InboxMessage): Promise<unknown> =>
-  loop.store.deliver(loop.row.id, JSON.stringify(message), message, "2026-11-20T09:00:00.000Z");
-const write = (text: string): string => reply("write_to_file", { file: "report.md", text });
+
+const WRITE = reply("write_to_file", { file: "report.md", text: "There are 42 cities in it" });
+const REPORT = Buffer.from("There are 42 cities in it.");
+const VERIFY = reply("modify_task", { id: "0", state: "verified" });
 
 /** The model decides by the prompt alone: it claims success, and does the work once it has read the reason twice. */
 const claiming =
@@ -40,24 +41,12 @@ const claiming =
     const refused = messages.filter(({ role, content }) => role === "user" && content.includes("checks failed")).length;
     return answer({ refused, hasWritten: all.includes("42 cities in it") });
   };
-const STORY = claiming(({ refused, hasWritten }) =>
-  refused < 2 || hasWritten ? done() : write("There are 42 cities in it"),
-);
+const STORY = claiming(({ refused, hasWritten }) => (refused < 2 || hasWritten ? done() : WRITE));
 
 const makeStory = (options: Partial<LoopOptions> = {}): Promise<Loop> =>
   makeLoop({ script: STORY, services: ADVISED, checks: [NEEDS_REPORT], goals: ["Write report.md"], ...options });
 
-async function ofType<T extends "goals-checked" | "command-finished" | "command-denied" | "agent-paused">(
-  loop: Loop,
-  type: T,
-): Promise<readonly EventOf<T>[]> {
-  return (await loop.events()).filter((event) => event.type === type) as unknown as readonly EventOf<T>[];
-}
-const resultsOf = async (loop: Loop) => (await ofType(loop, "goals-checked")).map(({ results }) => results);
-const textsOf = async (loop: Loop, callId: string) =>
-  (await ofType(loop, "command-finished"))
-    .filter((event) => event.callId === callId)
-    .map(({ observation }) => observation.text);
+const resultsOf = async (loop: Loop) => (await loop.of("goals-checked")).map(({ results }) => results);
 
 describe("an agent that claims completion with a missing file", () => {
   it("is refused twice with the reason, and is done once the file is right", async () => {
@@ -67,17 +56,12 @@ describe("an agent that claims completion with a missing file", () => {
     const [first, second, third] = await resultsOf(loop);
     expect(first).toEqual([{ check: 0, isPassed: false, proof: 'There is no file "report.md". Write it.' }]);
     expect(second).toEqual(first);
-    expect(third).toMatchObject([
-      { check: 0, isPassed: true, proof: 'Line 1 of report.md has it: "There are 42 cities in it"' },
-    ]);
+    const proof = 'Line 1 of report.md has it: "There are 42 cities in it"';
+    expect(third).toMatchObject([{ check: 0, isPassed: true, proof }]);
     expect(state.proofs).toEqual(third);
-    expect(await textsOf(loop, "c1")).toEqual([
-      '1 of 1 checks failed, so this is not finished yet:\n- failed: report.md contains "42 cities". There is no file "report.md". Write it.\nDo what is missing, then report it again.',
-    ]);
-    expect((await ofType(loop, "command-finished")).find(({ callId }) => callId === "c1")?.observation).toMatchObject({
-      status: "failed",
-      code: "check-failed",
-      source: "workspace",
+    expect((await resultOf(loop)).observation).toMatchObject({
+      ...{ status: "failed", code: "check-failed", source: "workspace" },
+      text: '1 of 1 checks failed, so this is not finished yet:\n- failed: report.md contains "42 cities". There is no file "report.md". Write it.\nDo what is missing, then report it again.',
     });
   });
 
@@ -94,15 +78,8 @@ describe("an agent that claims completion with a missing file", () => {
 describe("a power cut in the middle of checks", () => {
   const outcomeOf = async (loop: Loop) => {
     const { proofs, step, refusals, frames } = await loop.run();
-    const [frame] = frames;
-    return {
-      proofs,
-      step,
-      refusals,
-      phase: frame.phase.kind,
-      results: await resultsOf(loop),
-      text: loop.text("report.md"),
-    };
+    const { kind } = frames[0].phase;
+    return { proofs, step, refusals, kind, results: await resultsOf(loop), text: loop.text("report.md") };
   };
   const makeJudged = (): Promise<Loop> => makeStory({ checks: [NEEDS_REPORT, IS_GOOD] });
 
@@ -116,23 +93,16 @@ describe("a power cut in the middle of checks", () => {
     for (let at = 2; at <= commits; at++)
       for (const when of ["before", "after"] as const) {
         const loop = await makeJudged();
-        const cut = loop.run({ store: cutPowerAt(at - 1, when) });
-        await expect(cut).rejects.toThrow(PowerCut);
+        await expect(loop.run({ store: cutPowerAt(at - 1, when) })).rejects.toThrow(PowerCut);
         expect({ at, when, ...(await outcomeOf(loop)) }).toEqual({ at, when, ...expected });
-        const answers = (await ofType(loop, "command-finished")).filter(({ spent }) => spent !== undefined);
-        expect(answers).toHaveLength(1);
+        expect((await loop.of("command-finished")).filter(({ spent }) => spent)).toHaveLength(1);
       }
   });
 });
 
 describe("a task of a goal", () => {
-  const verify = reply("modify_task", { id: "0", state: "verified" });
-
   it("becomes verified once the checks of the goal pass, whenever the power is cut", async () => {
-    const script = claiming(({ refused, hasWritten }) => {
-      if (refused === 0) return verify;
-      return hasWritten ? verify : write("There are 42 cities in it");
-    });
+    const script = claiming(({ refused, hasWritten }) => (refused === 0 || hasWritten ? VERIFY : WRITE));
     const makePlanned = (): Promise<Loop> =>
       makeStory({
         settings: { plan: "required" },
@@ -157,28 +127,24 @@ describe("a task of a goal", () => {
 
 describe("checks that fail again and again", () => {
   it("pause the agent after the third time, with words that name them, and a resume goes on", async () => {
-    const loop = await makeStory({
-      script: claiming(({ refused, hasWritten }) =>
-        refused < 3 || hasWritten ? done() : write("There are 42 cities in it"),
-      ),
-    });
+    const script = claiming(({ refused, hasWritten }) => (refused < 3 || hasWritten ? done() : WRITE));
+    const loop = await makeStory({ script });
     const { paused } = await loop.run();
     expect(paused?.code).toBe("not-proven");
     expect(paused?.reason).toContain(
       'It reported its work as finished 3 times in a row, and it is not. A check failed: report.md contains "42 cities". There is no file',
     );
     expect(await resultsOf(loop)).toHaveLength(3);
-    await say(loop, { type: "resume" });
+    await loop.tell({ type: "resume" });
     expect(isFinished(await loop.run())).toBe(true);
     expect(await resultsOf(loop)).toHaveLength(4);
   });
 
   it("count together with refusals of other kinds, and checks that pass start the count again", async () => {
-    const verify = reply("modify_task", { id: "0", state: "verified" });
-    const loop = await makeStory({ script: [done(), verify, done()], settings: { plan: "required" } });
+    const loop = await makeStory({ script: [done(), VERIFY, done()], settings: { plan: "required" } });
     const { paused, step, refusals } = await loop.run();
     expect({ code: paused?.code, step, refusals }).toEqual({ code: "not-proven", step: 3, refusals: 3 });
-    expect(await ofType(loop, "command-denied")).toMatchObject([{ callId: "c1" }, { callId: "c3" }]);
+    expect(await loop.of("command-denied")).toMatchObject([{ callId: "c1" }, { callId: "c3" }]);
     expect(await resultsOf(loop)).toHaveLength(1);
     expect(paused?.reason).toMatch(
       /Tasks of its plan .*: 0 "Write report\.md" \(open\)\. A check failed: report\.md contains/,
@@ -186,30 +152,20 @@ describe("checks that fail again and again", () => {
 
     const other: GoalCheck = { goal: 1, test: { kind: "file", path: "notes.md" } };
     const checkSecond = outerCommand(({ call }) => call("check_goals", { goals: [1] }));
+    const writeNotes = reply("write_to_file", { file: "notes.md", text: "x" });
     const mixed = await makeStory({
       goals: ["Write report.md", "Write notes.md"],
       checks: [NEEDS_REPORT, other],
       commands: [checkSecond],
-      script: [
-        done(),
-        done(),
-        reply("write_to_file", { file: "notes.md", text: "x" }),
-        reply("outer"),
-        done(),
-        done(),
-        done(),
-      ],
+      script: [done(), done(), writeNotes, reply("outer"), done(), done(), done()],
     });
     expect(await mixed.run()).toMatchObject({ step: 7, refusals: 3, paused: { code: "not-proven" } });
   });
 });
 
 describe("the checks that run", () => {
-  const CHECKS: readonly GoalCheck[] = [
-    { goal: 0, test: { kind: "file", path: "a.txt" } },
-    { goal: 1, test: { kind: "file", path: "b.txt" } },
-    { goal: null, test: { kind: "file", path: "c.txt" } },
-  ];
+  const ofFile = (goal: number | null, path: string): GoalCheck => ({ goal, test: { kind: "file", path } });
+  const CHECKS = [ofFile(0, "a.txt"), ofFile(1, "b.txt"), ofFile(null, "c.txt")];
   const checkedBy = async (goals: readonly number[]) => {
     const loop = await makeStory({
       goals: ["Write a.txt", "Write b.txt"],
@@ -225,28 +181,23 @@ describe("the checks that run", () => {
     const loop = await makeStory({ goals: ["a", "b"], checks: CHECKS, script: [done()] });
     await loop.run();
     const [results] = await resultsOf(loop);
-    expect(results?.map(({ check, isPassed }) => [check, isPassed])).toEqual([
-      [0, false],
-      [1, false],
-      [2, false],
-    ]);
+    expect(results).toMatchObject([0, 1, 2].map((check) => ({ check, isPassed: false })));
   });
 
   it("are those of the goals, and those of all goals together with all of them", async () => {
-    expect(await checkedBy([0])).toEqual([0]);
-    expect(await checkedBy([1])).toEqual([1]);
-    expect(await checkedBy([1, 0])).toEqual([0, 1, 2]);
+    const checked = await Promise.all([[0], [1], [1, 0]].map(checkedBy));
+    expect(checked).toEqual([[0], [1], [0, 1, 2]]);
   });
 
   it("are none in a turn that words opened, and all again in one that goals opened", async () => {
     const loop = await makeStory();
     expect(isFinished(await loop.run())).toBe(true);
-    await say(loop, { type: "say", from: "ada", text: "Delete it again." });
+    await loop.tell({ type: "say", from: "ada", text: "Delete it again." });
     loop.files.clear();
     expect(isFinished(await loop.run())).toBe(true);
     expect(await resultsOf(loop)).toHaveLength(3);
     expect(loop.model.requests.at(-1)?.messages[0]?.content).not.toContain("42 cities");
-    await say(loop, { type: "goals", goals: ["Write report.md"], checks: [NEEDS_REPORT] });
+    await loop.tell({ type: "goals", goals: ["Write report.md"], checks: [NEEDS_REPORT] });
     await loop.run();
     expect((await resultsOf(loop)).length).toBeGreaterThan(3);
   });
@@ -268,25 +219,20 @@ describe("the checks that run", () => {
     const args = name === "check_goals" ? { goals: [] } : { question: "Is it good?", files: ["report.md"] };
     const loop = await makeStory({ script: [reply(name, args), done()], checks: [] });
     expect(isFinished(await loop.run())).toBe(true);
-    expect((await loop.events()).some((event) => event.type === "command-requested" && event.call.name === name)).toBe(
-      false,
-    );
+    expect((await loop.of("command-requested")).map(({ call }) => call.name)).not.toContain(name);
     expect(JSON.stringify(loop.model.requests[0])).not.toContain(name);
   });
 });
 
 describe("the words in the result of a check", () => {
   it("carry the sources of the files that they quote", async () => {
-    const check: GoalCheck = {
-      goal: 0,
-      test: { kind: "judge", question: "Is it good?", paths: ["agents/ann/notes.md"] },
-    };
+    const check: GoalCheck = { goal: 0, test: { ...QUESTION, paths: ["agents/ann/notes.md"] } };
     const script: LoopOptions["script"] = (request) =>
       isJudge(request) ? judged({ passes: false, reason: "Ann says no." }) : done();
     const loop = await makeStory({ checks: [check], script });
     loop.files.set("agents/ann/notes.md", Buffer.from("Do as Ann says."));
     await loop.run();
-    const ended = (await ofType(loop, "command-finished")).slice(0, 3);
+    const ended = (await loop.of("command-finished")).slice(0, 3);
     expect(ended.map(({ callId }) => callId)).toEqual(["c1.1.1", "c1.1", "c1"]);
     for (const { observation } of ended)
       expect(observation).toMatchObject({ outside: [{ from: "agent", name: "ann" }] });
@@ -295,27 +241,19 @@ describe("the words in the result of a check", () => {
 
 describe("the end of the work in the form code", () => {
   it("is refused by a check that fails, and is the end once it passes", async () => {
-    const { loop, lastResult } = await makeProseLoop(
-      "code",
-      ["It is done.", "```python\nwrite\n```", "Now it is done."],
-      {
-        write: async (_cell, _host, scope) =>
-          void (await scope.call("write_to_file", { file: "report.md", text: "42 cities" })),
-      },
-      { checks: [NEEDS_REPORT] },
-    );
+    const write: CellBehaviour = async (_cell, _host, { call }) =>
+      void (await call("write_to_file", { file: "report.md", text: "42 cities" }));
+    const replies = ["It is done.", "```python\nwrite\n```", "Now it is done."];
+    const { loop, lastResult } = await makeProseLoop("code", replies, { write }, { checks: [NEEDS_REPORT] });
     expect(isFinished(await loop.run())).toBe(true);
     expect(lastResult(2)).toContain('There is no file "report.md"');
     expect((await resultsOf(loop)).map(([result]) => result?.isPassed)).toEqual([false, true]);
   });
 
   it("is refused when code calls stop", async () => {
-    const { loop, lastResult } = await makeProseLoop(
-      "code",
-      ["```python\nstop()\n```", "It is done."],
-      { "stop()": () => ({ stop: {} }) },
-      { checks: [NEEDS_REPORT] },
-    );
+    const replies = ["```python\nstop()\n```", "It is done."];
+    const cells = { "stop()": () => ({ stop: {} }) };
+    const { loop, lastResult } = await makeProseLoop("code", replies, cells, { checks: [NEEDS_REPORT] });
     await loop.run();
     expect(lastResult(2)).toContain('There is no file "report.md"');
     expect(await resultsOf(loop)).toHaveLength(2);
@@ -323,17 +261,18 @@ describe("the end of the work in the form code", () => {
 });
 
 describe("a judge's cost", () => {
-  const makeJudged = (more: Partial<LoopOptions> = {}): Promise<Loop> =>
-    makeStory({ checks: [IS_GOOD], script: (request) => (isJudge(request) ? judged({}) : done()), ...more });
+  async function makeJudged(more: Partial<LoopOptions> = {}, report: Uint8Array = REPORT): Promise<Loop> {
+    const script: LoopOptions["script"] = (request) => (isJudge(request) ? judged({}) : done());
+    const loop = await makeStory({ checks: [IS_GOOD], script, ...more });
+    loop.files.set("report.md", report);
+    return loop;
+  }
 
   it("counts against the agent's limits", async () => {
-    const loop = await makeJudged();
-    loop.files.set("report.md", Buffer.from("There are 42 cities in it."));
-    const state = await loop.run();
+    const state = await (await makeJudged()).run();
     expect(isFinished(state)).toBe(true);
-    expect(state.proofs).toEqual([
-      { check: 0, isPassed: true, proof: 'report.md says: "There are 42 cities in it" It says: It counts.' },
-    ]);
+    const proof = 'report.md says: "There are 42 cities in it" It says: It counts.';
+    expect(state.proofs).toEqual([{ check: 0, isPassed: true, proof }]);
     const free = await makeJudged({ checks: [] });
     expect(spentOf(state).tokens - spentOf(await free.run()).tokens).toBeGreaterThan(1_050);
     expect(state.usage.modelCalls).toBe(2);
@@ -342,7 +281,6 @@ describe("a judge's cost", () => {
   it("is no reason to wait when the judge is out of reach: the check fails, and says why", async () => {
     const outage: ModelAnswer = { kind: "failed", code: "server-error", message: "The server is down.", retry: null };
     const loop = await makeJudged({ script: (request) => (isJudge(request) ? outage : done()) });
-    loop.files.set("report.md", Buffer.from("There are 42 cities in it."));
     const { paused } = await loop.run();
     expect(paused?.reason).toContain("The server is down.");
     const proof = "The model that judges gave no answer: The server is down.";
@@ -350,11 +288,142 @@ describe("a judge's cost", () => {
   });
 
   it("is not spent beyond them: the check fails, and says why", async () => {
-    const loop = await makeJudged({ settings: { tokenLimit: 2_500 } });
-    loop.files.set("report.md", Buffer.from("There are 42 cities in it. ".repeat(300)));
+    const long = Buffer.from("There are 42 cities in it. ".repeat(300));
+    const loop = await makeJudged({ settings: { tokenLimit: 2_500 } }, long);
     await loop.run();
     expect(loop.model.requests.filter(isJudge)).toEqual([]);
     const [[result] = []] = await resultsOf(loop);
     expect(result).toMatchObject({ isPassed: false, proof: expect.stringMatching(/not asked.* may take \d+ tokens/) });
+  });
+});
+
+const NO_BUBBLEWRAP: SandboxFinding = { level: "degraded", reason: "bubblewrap is not installed." };
+const STRICT: SandboxFinding = { level: "strict", reason: "" };
+const CODE = "assert open('a.md')";
+const OF_FILE: GoalCheck = { goal: 0, test: { kind: "code", code: CODE, needsApproval: true } };
+const TYPED: GoalCheck = { goal: 0, test: { kind: "code", code: CODE } };
+const YES: Answer = { kind: "approved", count: 1 };
+const NO: Answer = { kind: "feedback", text: "I do not know this program." };
+const ASKS =
+  "It runs code that only goald's own checks hold. bubblewrap is not installed. It is the code of checks from an agent file.";
+
+/** The check passes once there is a.md. The model claims success, and writes the file after the first failure. */
+async function makeAsker(options: Partial<LoopOptions> = {}, finding = NO_BUBBLEWRAP) {
+  const sandbox = createFakeSandbox(
+    async (_cell, host) => ("error" in (await host.readFile("a.md")) ? failedCell({}) : undefined),
+    { finding },
+  );
+  const loop = await makeLoop({
+    sandbox,
+    checks: [OF_FILE],
+    script: ({ messages }) => {
+      const all = messages.map(({ content }) => content).join("\n");
+      return all.includes("checks failed") && !all.includes("It is there")
+        ? reply("write_to_file", { file: "a.md", text: "It is there" })
+        : done();
+    },
+    ...options,
+    settings: { approve: "risky", ...options.settings },
+  });
+  const asked: CommandCall[] = [];
+  const ask = async (call: CommandCall): Promise<Answer> => {
+    asked.push(call);
+    return YES;
+  };
+  const reasons = async () => (await loop.of("approval-asked")).map(({ reason }) => reason);
+  return { loop, sandbox, asked, ask, reasons };
+}
+
+describe("code of a check from an agent file, where only goald's own checks hold", () => {
+  it("asks once with the words of run_code, and not again when the check runs a second time", async () => {
+    const { loop, sandbox, asked, ask, reasons } = await makeAsker();
+    const state = await loop.run({ ask });
+    expect(isFinished(state)).toBe(true);
+    expect(state.proofs).toMatchObject([{ isPassed: true }]);
+    expect(asked).toEqual([{ name: "check_goals", args: { goals: [0] } }]);
+    expect(await reasons()).toEqual([ASKS]);
+    expect(sandbox.cells.map(({ code }) => code)).toEqual([CODE, CODE]);
+  });
+
+  it("does not run before the answer, and waits for it", async () => {
+    const { loop, sandbox } = await makeAsker();
+    const state = await loop.run();
+    expect(state.frames.at(-1)?.phase).toMatchObject({ kind: "awaiting-approval", reason: ASKS });
+    expect(sandbox.cells).toEqual([]);
+  });
+
+  it("never runs after a no: each one refuses the end of the work, and the third pauses the agent", async () => {
+    const { loop, sandbox, reasons } = await makeAsker();
+    const { paused, refusals, proofs } = await loop.run({ ask: async () => NO });
+    expect(paused).toMatchObject({ code: "not-proven" });
+    expect([refusals, proofs, sandbox.cells]).toEqual([3, [], []]);
+    expect(await reasons()).toEqual([ASKS, ASKS, ASKS]);
+    expect(loop.prompt(-1)).toContain("I do not know this program.");
+  });
+
+  it("asks again after new goals bring the check again", async () => {
+    const { loop, asked, ask } = await makeAsker();
+    await loop.run({ ask });
+    const goals = { type: "goals", goals: ["Count to twelve"], checks: [OF_FILE] } as const;
+    await loop.tell(goals);
+    expect(isFinished(await loop.run({ ask }))).toBe(true);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("is covered by an approval given ahead, unless the agent has read text from outside since", async () => {
+    const reasonsAfter = async (command: string) => {
+      const { loop, reasons } = await makeAsker({
+        script: (_request, index) => (index === 0 ? command : done()),
+        settings: { approve: "always" },
+      });
+      loop.files.set("a.md", Buffer.from("It is there"));
+      loop.files.set("agents/ann/b.md", Buffer.from("Do as Ann says."));
+      expect(isFinished(await loop.run({ ask: async () => ({ kind: "approved", count: 9 }) }))).toBe(true);
+      return (await reasons()).slice(1);
+    };
+    expect(await reasonsAfter(reply("read_file", { file: "a.md" }))).toEqual([]);
+    const afterAnn = await reasonsAfter(reply("read_file", { file: "agents/ann/b.md" }));
+    expect(afterAnn).toEqual([expect.stringContaining(ASKS)]);
+  });
+
+  it.each<[title: string, options: Partial<LoopOptions>, finding: SandboxFinding]>([
+    ["in a strict cage", {}, STRICT],
+    ["in a strict cage, although each command asks", { settings: { approve: "always" } }, STRICT],
+    ["of an agent that never asks, as run_code", { settings: { approve: "never" } }, NO_BUBBLEWRAP],
+    ["that a person named on the command line", { checks: [TYPED] }, NO_BUBBLEWRAP],
+  ])("asks nobody %s (control)", async (_title, options, finding) => {
+    const { loop, sandbox, asked, ask } = await makeAsker(options, finding);
+    expect(isFinished(await loop.run({ ask }))).toBe(true);
+    expect(asked.filter(({ name }) => name === "check_goals")).toEqual([]);
+    expect(sandbox.cells).toHaveLength(2);
+  });
+
+  it("asks only when a goal with such a check is checked", async () => {
+    const file: GoalCheck = { goal: 1, test: { kind: "file", path: "a.md" } };
+    const { loop } = await makeAsker({
+      goals: ["a", "b"],
+      checks: [OF_FILE, file],
+      settings: { plan: "required" },
+      script: ["0.1", "0.0"].map((id) => reply("modify_task", { id, state: "verified" })),
+    });
+    loop.files.set("a.md", Buffer.from("It is there"));
+    const { frames, proofs } = await loop.run();
+    expect(proofs).toMatchObject([{ check: 1, isPassed: true }]);
+    expect(frames.at(-1)?.phase.kind).toBe("awaiting-approval");
+  });
+
+  it("is approved once, whenever the power is cut", async () => {
+    const whole = await makeAsker();
+    await whole.loop.run({ ask: whole.ask });
+    const commits = whole.loop.store.commits.length;
+    for (let at = 2; at <= commits; at++)
+      for (const when of ["before", "after"] as const) {
+        const { loop, ask, reasons } = await makeAsker();
+        await expect(loop.run({ ask, store: cutPowerAt(at - 1, when) })).rejects.toThrow(PowerCut);
+        const state = await loop.run({ ask });
+        expect({ at, when, isFinished: isFinished(state), asked: await reasons() }).toEqual({
+          ...{ at, when, isFinished: true, asked: [ASKS] },
+        });
+      }
   });
 });

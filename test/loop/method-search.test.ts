@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { readPythonFunctions } from "#commands/read-python.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
-import { defineCommand, succeed } from "#core/command.ts";
+import { succeed } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { MethodIndex } from "#core/ports/methods.ts";
@@ -16,20 +16,14 @@ import { buildPrompt } from "#prompt/build.ts";
 import { wordsOfMode } from "#prompt/form-words.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { testCommand } from "../helpers/outer-command.ts";
 import { describeMany, REACT_METHODS } from "../helpers/react-methods/methods.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
 
 const unlisted = (name: string, summary: string, more: { readonly listed?: boolean } = {}) =>
-  defineCommand({
-    name,
-    label: name,
-    group: "own",
-    summary,
-    listed: false,
+  testCommand<{ text: string }>(name, async ({ text }) => succeed(`${name} said ${text}`, { value: text }), {
+    ...{ label: name, group: "own", summary, listed: false, effect: "pure" },
     args: { type: "object", properties: { text: { type: "string", description: "what to say" } }, required: ["text"] },
-    annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-    effect: "pure",
-    run: async ({ text }) => succeed(`${name} said ${text}`, { value: text }),
     ...more,
   });
 const WHISPER = unlisted("whisper_softly", "says a text in a low voice.");
@@ -135,10 +129,7 @@ describe("method_search", () => {
 
   it("keeps the twenty methods that were found last", async () => {
     const event = (names: readonly string[]): EventOf<"methods-found"> => ({
-      type: "methods-found",
-      step: 1,
-      callId: "c1",
-      names,
+      ...{ type: "methods-found", step: 1, callId: "c1", names },
     });
     const names = Array.from({ length: 18 }, (_, at) => `m${at}`);
     const at = { seq: 1, at: "2026-11-23T00:00:00.000Z", frame: 0 };

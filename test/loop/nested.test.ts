@@ -2,9 +2,11 @@ import { describe, expect, it } from "@jest/globals";
 import type { CommandContext } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
+import type { ModelRequest } from "#core/ports/model.ts";
 import { isFinished } from "#core/state.ts";
-import { done, reply } from "../helpers/loop.ts";
-import { loopWith, resultOf } from "../helpers/outer-command.ts";
+import { estimateTokens } from "#prompt/tokens.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
+import { loopWith, outerCommand, resultOf } from "../helpers/outer-command.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 const typesOf = (events: readonly { readonly type: string; readonly callId?: string }[]) =>
@@ -30,7 +32,7 @@ describe("a command that calls another command", () => {
       "command-finished c1",
     ]);
     expect((await resultOf(loop)).observation.text).toContain('"status":"ok"');
-    const second = loop.model.requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
+    const second = loop.prompt(1);
     expect(second.match(/Command outer/g)).toHaveLength(1);
     expect(second).not.toContain("Command write_to_file");
     expect(state).toMatchObject({ step: 2, frames: [{ id: 0 }], open: [] });
@@ -48,7 +50,7 @@ describe("a command that calls another command", () => {
     expect(asked).toEqual(["outer", "write_to_file", "task_complete"]);
     expect(loop.text("a.txt")).toBeUndefined();
     expect((await resultOf(loop)).observation.text).toContain('"status":"denied"');
-    expect(loop.model.requests[1]?.messages.map(({ content }) => content).join("\n")).toContain("Not that file.");
+    expect(loop.prompt(1)).toContain("Not that file.");
   });
 
   it("reads unknown names, wrong arguments and task_complete as failures, and logs no call", async () => {
@@ -81,7 +83,7 @@ describe("a command that calls another command", () => {
     });
     await loop.run();
     expect(JSON.parse((await resultOf(loop)).observation.text)).toBe("too-deep");
-    const pushed = (await loop.events()).filter(({ type }) => type === "frame-pushed");
+    const pushed = await loop.of("frame-pushed");
     expect(pushed).toHaveLength(MAX_FRAMES);
   });
 });
@@ -102,7 +104,7 @@ describe("a sub-task", () => {
     expect(outer?.join("\n")).not.toContain("NESTED THOUGHT");
     expect(outer?.join("\n")).toContain("Command outer");
     expect(state.step).toBe(4);
-    const ids = (await loop.events()).flatMap((event) => (event.type === "model-asked" ? [event.callId] : []));
+    const ids = (await loop.of("model-asked")).map(({ callId }) => callId);
     expect(ids).toEqual(["m1", "c1.1.m1", "c1.1.m2", "m4"]);
   });
 
@@ -147,8 +149,8 @@ describe("a sub-task", () => {
     const paused = await loop.run();
     expect(paused.paused?.code).toBe("step-limit");
     expect(paused.frames).toHaveLength(2);
-    await loop.store.deliver(loop.row.id, "s", { type: "settings", stepLimit: 20 }, loop.clock.now().toISOString());
-    await loop.store.deliver(loop.row.id, "r", { type: "resume" }, loop.clock.now().toISOString());
+    await loop.tell({ type: "settings", stepLimit: 20 });
+    await loop.tell({ type: "resume" });
     const state = await loop.run();
     expect(isFinished(state)).toBe(true);
     expect((await resultOf(loop)).observation.text).toBe("7");
@@ -157,13 +159,7 @@ describe("a sub-task", () => {
 
   it("hears a person inside the sub-task, and the agent keeps the words", async () => {
     const script = async (_request: unknown, index: number) => {
-      if (index === 1)
-        await loop.store.deliver(
-          loop.row.id,
-          "say",
-          { type: "say", from: "Ann", text: "BE BRIEF" },
-          "2026-11-20T10:00:00Z",
-        );
+      if (index === 1) await loop.tell({ type: "say", from: "Ann", text: "BE BRIEF" });
       return [reply("outer"), reply("list_agents"), answer(1), done()][index] ?? done();
     };
     const loop = await loopWith(population, { script });
@@ -197,5 +193,138 @@ describe("an interrupted command with nested work", () => {
     expect(isFinished(state)).toBe(true);
     expect((await resultOf(loop)).observation).toMatchObject({ status: "unknown" });
     expect(loop.text("a.txt")).toBe("run 1\n");
+  });
+});
+
+const TEXT = { type: "string" };
+const textOf = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
+const isNested = (request: ModelRequest): boolean => request.messages.at(-1)?.content.includes("CHAPTER") === true;
+/** Number of the chapter that the request is about. */
+const chapterOf = ({ messages }: ModelRequest): string =>
+  /CHAPTER (\d+)/.exec(messages.at(-1)?.content ?? "")?.[1] ?? "";
+
+/** Gives a sub-task per chapter. The model thinks once in each, and then returns its text. */
+const book = async (chapters: number, options: Partial<Parameters<typeof loopWith>[1]> = {}) => {
+  const loop = await loopWith(
+    async (context: CommandContext) => {
+      for (let chapter = 1; chapter <= chapters; chapter++) await context.run(`Write CHAPTER ${chapter}.`, TEXT);
+    },
+    {
+      script: (request) => {
+        if (!isNested(request))
+          return textOf(request).includes("Command outer") ? done() : reply("outer", {}, "THE CODE");
+        const chapter = chapterOf(request);
+        return textOf(request).includes(`THINKING ${chapter};`)
+          ? reply("task_complete", { result: `TEXT ${chapter}; ${"word ".repeat(100)}` })
+          : reply("do_nothing", {}, `THINKING ${chapter};`);
+      },
+      ...options,
+    },
+  );
+  await loop.run();
+  const requests = loop.model.requests;
+  return { loop, requests, nested: requests.filter(isNested) };
+};
+
+describe("the prompt of a sub-task", () => {
+  it("has the messages of the larger task up to the reply whose code runs", async () => {
+    const { nested } = await book(1);
+    const [first] = nested as [ModelRequest];
+    expect(textOf(first)).toContain("THE CODE");
+    const roles = first.messages.map(({ role }) => role);
+    expect(roles).toEqual(["system", "assistant", "user", "user"]);
+    expect(first.messages[2]?.content).toContain("the larger task");
+    expect(first.messages.at(-1)?.content).toContain("Write CHAPTER 1.");
+  });
+
+  it("has its own messages behind them", async () => {
+    const { nested } = await book(1);
+    const second = nested[1] as ModelRequest;
+    const places = ["THE CODE", "the larger task", "THINKING 1;"].map((words) =>
+      second.messages.findIndex(({ content }) => content.includes(words)),
+    );
+    expect(places).toEqual([1, 2, 3]);
+  });
+
+  it("has tasks and results of the last four sub-tasks, and none of their messages", async () => {
+    const { nested } = await book(7);
+    const last = textOf(nested.findLast((request) => chapterOf(request) === "7") as ModelRequest);
+    const seen = [1, 2, 3, 4, 5, 6].filter((chapter) => last.includes(`TEXT ${chapter};`));
+    expect(seen).toEqual([3, 4, 5, 6]);
+    expect([1, 2, 3, 4, 5, 6].filter((chapter) => last.includes(`THINKING ${chapter};`))).toEqual([]);
+  });
+
+  it("does not grow with the number of sub-tasks", async () => {
+    const { nested } = await book(14);
+    const sizes = nested.map((request) => estimateTokens(textOf(request)));
+    const [fifth = 0, ...later] = sizes.slice(8).filter((_size, index) => index % 2 === 0);
+    for (const size of later) expect(Math.abs(size - fifth)).toBeLessThan(40);
+  });
+
+  it("says why an earlier sub-task has no result", async () => {
+    const wrong = reply("task_complete", { result: [5] });
+    const loop = await loopWith(
+      async (context) => {
+        await context.run("Write CHAPTER 1.", TEXT).catch(() => undefined);
+        await context.run("Write CHAPTER 2.", TEXT);
+      },
+      { script: [reply("outer"), wrong, wrong, reply("task_complete", { result: "x" }), done()] },
+    );
+    await loop.run();
+    expect(textOf(loop.model.requests[3] as ModelRequest)).toMatch(/Result: No result: 2 results in a row/);
+  });
+
+  it("has a person's words once", async () => {
+    const words = { type: "say", from: "person", text: "BE BRIEF" } as const;
+    const loop = await loopWith((context) => context.run("Write CHAPTER 1.", TEXT), {
+      script: (_request, index) => {
+        if (index === 1) void loop.tell(words);
+        return [reply("outer"), reply("list_agents"), reply("task_complete", { result: "x" }), done()][index] ?? done();
+      },
+    });
+    await loop.run();
+    expect(textOf(loop.model.requests[2] as ModelRequest).split("BE BRIEF")).toHaveLength(2);
+  });
+
+  it("loses messages of the larger task before any of its own", async () => {
+    const long = "larger ".repeat(2_000);
+    const own = "own ".repeat(1_500);
+    const script = [
+      reply("do_nothing", {}, `FIRST ${long}`),
+      reply("outer", {}, "THE CODE"),
+      reply("do_nothing", {}, `OWN ${own}`),
+      reply("task_complete", { result: "x" }),
+      done(),
+    ];
+    const run = async (contextTokens: number) => {
+      const loop = await loopWith((context) => context.run("Write CHAPTER 1.", TEXT), { script, contextTokens });
+      await loop.run();
+      const text = textOf(loop.model.requests[3] as ModelRequest);
+      return [text.includes(long), text.includes("THE CODE"), text.includes(own)];
+    };
+    expect(await run(32_000)).toEqual([true, true, true]);
+    expect(await run(7_500)).toEqual([false, true, true]);
+  });
+
+  it("has the messages of all frames below it, outermost first", async () => {
+    const again = outerCommand(async (context) => context.run("Write CHAPTER 1.", TEXT));
+    const script = [reply("outer", {}, "THE OUTER CODE"), reply("inner", {}, "THE INNER CODE")];
+    const ends = [reply("task_complete", { result: "x" }), reply("task_complete", { result: "y" }), done()];
+    const inner = { ...again, name: "inner" };
+    const loop = await makeLoop({ script: [...script, ...ends], commands: [again, inner] });
+    await loop.run();
+    const { messages } = loop.model.requests[2] as ModelRequest;
+    const place = (words: string): number => messages.findIndex(({ content }) => content.includes(words));
+    expect([place("THE OUTER CODE"), place("THE INNER CODE")]).toEqual([1, 2]);
+  });
+});
+
+describe("the prompt after a sub-task", () => {
+  it("has the code and its result, and none of the messages of the sub-tasks", async () => {
+    const { requests } = await book(3);
+    const last = textOf(requests.at(-1) as ModelRequest);
+    expect(last).toContain("THE CODE");
+    expect(last).toContain("Command outer");
+    expect(last).not.toMatch(/THINKING|TEXT \d|CHAPTER/);
   });
 });

@@ -18,15 +18,15 @@ const act = (action: string, args: object = {}): string => JSON.stringify({ acti
 const think = (thought: string): string => act("think", { thought });
 const VERIFIED = act("modify_task", { id: "0", state: "verified" });
 const FINISH = act("finish");
+const WRITE = act("write", { path: "a.md", content: "a" });
 
 type Replies = readonly string[] | ((request: ChatRequest, index: number) => Answer);
 const make = (replies: Replies, options: Partial<LoopOptions> = {}) => makeProseLoop("plan", replies, {}, options);
 type Made = Awaited<ReturnType<typeof make>>;
 
 async function resume({ loop }: Made, changes: Partial<AgentSettings>): Promise<void> {
-  const at = loop.clock.now().toISOString();
-  await loop.store.deliver(loop.row.id, "1", { type: "settings", ...changes }, at);
-  await loop.store.deliver(loop.row.id, "2", { type: "resume" }, at);
+  await loop.tell({ type: "settings", ...changes });
+  await loop.tell({ type: "resume" });
 }
 
 const parsed = (content: string) => {
@@ -41,7 +41,6 @@ const observations = ({ request }: Made, number: number) =>
   request(number)
     .map(parsed)
     .filter(({ observation }) => observation !== undefined);
-const typesOf = async ({ loop }: Made): Promise<readonly string[]> => (await loop.events()).map(({ type }) => type);
 
 describe("an agent in the form plan", () => {
   it("writes a file by an action, and reads golden JSON about it in the next request", async () => {
@@ -52,22 +51,15 @@ describe("an agent in the form plan", () => {
     expect(action).toBe(
       '{"action":"write_to_file","args":{"file":"notes/a.md","text":"one\\n"},"message":"Write to file: notes/a.md"}',
     );
+    const content = expect.stringMatching(/^<data-(\w+)>\nWrote notes\/a\.md .*\n<\/data-\1>$/);
+    const extras = { step: 1, status: "ok" };
     expect(Object.keys(parsed(observation ?? ""))).toEqual(["observation", "content", "extras", "message"]);
-    expect(parsed(observation ?? "")).toMatchObject({
-      observation: "write_to_file",
-      content: expect.stringMatching(/^<data-(\w+)>\nWrote notes\/a\.md .*\n<\/data-\1>$/),
-      extras: { step: 1, status: "ok" },
-    });
+    expect(parsed(observation ?? "")).toMatchObject({ observation: "write_to_file", content, extras });
   });
 
   it("shows the plan as JSON, its status, the request, and the hint in the last line", async () => {
-    const made = await make([
-      act("modify_task", { id: "0", state: "in_progress" }),
-      act("write", { path: "a.md", content: "a" }),
-      think("It is there."),
-      VERIFIED,
-      FINISH,
-    ]);
+    const begin = act("modify_task", { id: "0", state: "in_progress" });
+    const made = await make([begin, WRITE, think("It is there."), VERIFIED, FINISH]);
     await made.loop.run();
     const last = (number: number): string => made.request(number).at(-1) ?? "";
     expect(last(1)).toMatch(/\{"id":"0","goal":"Count to twelve","state":"open"[\s\S]*next action must be modify_task/);
@@ -113,28 +105,22 @@ describe("an agent in the form plan", () => {
     expect(JSON.stringify(plan)).toMatch(/Here","state":"verified".*There","state":"abandoned"/);
   });
 
-  it.each(["finish", "done", "task_complete"])(
-    "ends by a bare %s with its last thought as closing words",
-    async (name) => {
-      const made = await make([think("First the file."), think("The file is there."), VERIFIED, act(name)], {
-        aliases: { commands: { done: "task_complete" }, args: {} },
-      });
-      const { frames } = await made.loop.run();
-      expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "The file is there." });
-    },
-  );
-
-  it("control: ends by a finish with a reason with this reason", async () => {
-    const made = await make([think("First the file."), VERIFIED, act("finish", { reason: "Done." })]);
-    expect((await made.loop.run()).frames[0].phase).toMatchObject({ kind: "resting", reason: "Done." });
+  it.each([
+    ["finish", {}, "The file is there."],
+    ["done", {}, "The file is there."],
+    ["task_complete", {}, "The file is there."],
+    ["finish", { reason: "Done." }, "Done."],
+  ])("ends by %s %j with its reason, else its last thought, as closing words: %s", async (name, args, reason) => {
+    const aliases = { commands: { done: "task_complete" }, args: {} };
+    const thoughts = [think("First the file."), think("The file is there.")];
+    const made = await make([...thoughts, VERIFIED, act(name, args)], { aliases });
+    expect((await made.loop.run()).frames[0].phase).toMatchObject({ kind: "resting", reason });
   });
 
   it("begins the next turn with a plan of its own, and without the actions of the last one", async () => {
     const made = await make([VERIFIED, FINISH, FINISH, VERIFIED, FINISH]);
     await made.loop.run();
-    const { store, row, clock } = made.loop;
-    const words = { type: "say", from: "user", text: "Add a title, please." } as const;
-    await store.deliver(row.id, "1", words, clock.now().toISOString());
+    await made.loop.tell({ type: "say", from: "user", text: "Add a title, please." });
     expect(isFinished(await made.loop.run())).toBe(true);
     const [first, second] = [made.request(3), made.request(4)];
     expect(first.at(-1)).toContain('{"id":"0","goal":"Add a title, please.","state":"open"');
@@ -154,15 +140,11 @@ describe("an agent in the form plan", () => {
   });
 
   it("pauses after 30 thoughts at a limit of 30 steps, and can go on", async () => {
-    const made = await make(
-      (_request, index) => (index < 31 ? think(`Thought ${index}`) : index < 32 ? VERIFIED : FINISH),
-      {
-        settings: { stepLimit: 30 },
-      },
-    );
+    const replies = [...Array.from({ length: 31 }, (_, index) => think(`Thought ${index}`)), VERIFIED, FINISH];
+    const made = await make(replies, { settings: { stepLimit: 30 } });
     expect((await made.loop.run()).paused?.code).toBe("step-limit");
     expect(made.server.chats).toHaveLength(30);
-    expect(await typesOf(made)).not.toContain("turn-finished");
+    expect(await made.loop.of("turn-finished")).toEqual([]);
     await resume(made, { stepLimit: 40 });
     expect(isFinished(await made.loop.run())).toBe(true);
     expect(made.server.chats).toHaveLength(33);
@@ -174,7 +156,7 @@ describe("a person who looks on", () => {
     const { loop } = await make([
       think("First the file."),
       "I just talk.",
-      act("write", { path: "a.md", content: "a" }),
+      WRITE,
       VERIFIED,
       act("finish", { reason: "The file is there." }),
     ]);
@@ -234,17 +216,14 @@ describe("errors in the form plan", () => {
 
 describe("the request of the form plan", () => {
   const replies = [VERIFIED, FINISH];
+  const formatsOf = ({ server }: Made) => server.chats.map(({ response_format: format }) => format?.type);
 
   it("demands JSON of a server that can", async () => {
     const made = await make(replies);
     await made.loop.run();
-    expect(made.server.chats.map(({ response_format }) => response_format?.type)).toEqual([
-      "json_object",
-      "json_object",
-    ]);
+    expect(formatsOf(made)).toEqual(["json_object", "json_object"]);
     expect(made.server.violations).toEqual([]);
-    const [asked] = (await made.loop.events()).flatMap((event) => (event.type === "model-asked" ? [event] : []));
-    expect(asked?.mode).toBe("plan");
+    expect((await made.loop.of("model-asked"))[0]?.mode).toBe("plan");
   });
 
   it("does without it at a server that refuses it, and remembers that", async () => {
@@ -253,11 +232,7 @@ describe("the request of the form plan", () => {
       format ? failure(400, "Unknown parameter: response_format") : (left.shift() ?? ""),
     );
     expect(isFinished(await made.loop.run())).toBe(true);
-    expect(made.server.chats.map(({ response_format }) => response_format?.type)).toEqual([
-      "json_object",
-      undefined,
-      undefined,
-    ]);
+    expect(formatsOf(made)).toEqual(["json_object", undefined, undefined]);
   });
 });
 
@@ -267,12 +242,8 @@ describe("a change between the forms json and plan", () => {
     plan: act("append_to_file", { file: "a", text: "y" }),
   };
   const change = async (from: "json" | "plan", to: ReplyForm) => {
-    const made = await makeProseLoop(
-      from,
-      [commands[from], to === "plan" ? VERIFIED : done()],
-      {},
-      { settings: { stepLimit: 1 } },
-    );
+    const replies = [commands[from], to === "plan" ? VERIFIED : done()];
+    const made = await makeProseLoop(from, replies, {}, { settings: { stepLimit: 1 } });
     await made.loop.run();
     await resume(made, { form: to, stepLimit: 2 });
     await made.loop.run();

@@ -115,13 +115,12 @@ async function runProgram(loop: Loop, { segments, crash }: Program): Promise<voi
   };
   for (const [index, { after }] of segments.entries()) {
     await runOn();
-    const send = (key: string, message: Parameters<Loop["store"]["deliver"]>[2]) =>
-      loop.store.deliver(loop.row.id, `${key} ${index}`, message, loop.clock.now().toISOString());
+
     if (after.edit !== null && loop.files.has(after.edit))
       loop.files.set(after.edit, new TextEncoder().encode("edited"));
-    if (after.trust === "all") await send("trust", { type: "trust", what: "all" });
-    else if (after.trust !== null) await send("trust", { type: "trust", what: "file", path: after.trust });
-    if (index < segments.length - 1) await send("more", { type: "say", from: "ada", text: "Go on." });
+    if (after.trust === "all") await loop.tell({ type: "trust", what: "all" });
+    else if (after.trust !== null) await loop.tell({ type: "trust", what: "file", path: after.trust });
+    if (index < segments.length - 1) await loop.tell({ type: "say", from: "ada", text: "Go on." });
   }
   await runOn();
 }

@@ -1,40 +1,35 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { readPythonFunctions } from "#commands/read-python.ts";
-import { type Command, defineCommand, succeed } from "#core/command.ts";
+import { succeed } from "#core/command.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
+import { testCommand, textArgs } from "../helpers/outer-command.ts";
 import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
 
 afterEach(closeProseLoops);
 
-const harmless = { readOnly: true, destructive: false, idempotent: true, openWorld: false } as const;
-const search = defineCommand({
-  name: "method_search",
-  label: "Search",
-  summary: "finds methods.",
-  args: { type: "object", properties: { description: { type: "string" } }, required: ["description"] },
-  annotations: harmless,
-  effect: "pure",
-  async run(_args, { stage }) {
+const search = testCommand(
+  "method_search",
+  async (_args, { stage }) => {
     stage({ kind: "methods-found", names: ["get_weather"] });
     return succeed("`get_weather(latitude: float, longitude: float) -> str`: Weather at a place.");
   },
-});
-const weather = defineCommand({
-  name: "get_weather",
-  label: "Weather",
-  summary: "tells the weather.",
-  args: {
-    type: "object",
-    properties: { latitude: { type: "number" }, longitude: { type: "number" }, station: { type: "string" } },
-    required: ["latitude", "longitude"],
+  { args: textArgs("description"), effect: "pure" },
+);
+const PLACE_ARGS = {
+  latitude: { type: "number" },
+  longitude: { type: "number" },
+  station: { type: "string" },
+} as const;
+const weather = testCommand<{ latitude: number; longitude: number }>(
+  "get_weather",
+  async ({ latitude, longitude }) => succeed(`Rain at ${latitude}, ${longitude}.`),
+  {
+    ...{ effect: "pure", listed: false },
+    args: { type: "object", properties: PLACE_ARGS, required: ["latitude", "longitude"] },
   },
-  annotations: harmless,
-  effect: "pure",
-  listed: false,
-  run: async ({ latitude, longitude }) => succeed(`Rain at ${latitude}, ${longitude}.`),
-});
-const commands = [search, weather] as unknown as readonly Command[];
+);
+const commands = [search, weather];
 const GOALS = ["Print the weather at 59.9139, 10.7522"];
 
 const SEARCH = 'method_search("weather at a place")';
@@ -74,7 +69,7 @@ describe("an agent in the form react", () => {
     ]);
     // No remark, since everything was as it should be.
     expect(request(3).join()).not.toContain("Remark");
-    const completed = (await loop.events()).find((event) => event.type === "turn-finished");
+    const [completed] = await loop.of("turn-finished");
     expect(completed).toMatchObject({ reason: "The weather is printed." });
   });
 
@@ -82,7 +77,7 @@ describe("an agent in the form react", () => {
     const reply = act("I look.", SEARCH);
     const { loop } = await make([reply, act("Done.", "stop()")]);
     await loop.run();
-    const replied = (await loop.events()).filter((event) => event.type === "model-replied");
+    const replied = await loop.of("model-replied");
     expect(replied[0]).toMatchObject({ text: reply });
   });
 

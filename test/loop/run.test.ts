@@ -1,43 +1,29 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { type Command, type CommandWrite, defineCommand, succeed, wait } from "#core/command.ts";
+import { type Command, type CommandWrite, succeed, wait } from "#core/command.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
+import { testCommand, WRITES } from "../helpers/outer-command.ts";
 import { replaceCommit } from "../helpers/power-cut.ts";
 
 const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;
 
 describe("the main loop", () => {
   it("runs from goals to task_complete, and executes every command", async () => {
-    const loop = await makeLoop({
-      script: [
-        reply("write_to_file", { file: "a.txt", text: "one\n" }),
-        reply("append_to_file", { file: "a.txt", text: "two\n" }),
-        done("Two lines."),
-      ],
-    });
+    const one = reply("write_to_file", { file: "a.txt", text: "one\n" });
+    const two = reply("append_to_file", { file: "a.txt", text: "two\n" });
+    const loop = await makeLoop({ script: [one, two, done("Two lines.")] });
     const state = await loop.run();
     expect(phaseOf(state)).toEqual({ kind: "resting", outcome: "completed", reason: "Two lines." });
     expect(loop.text("a.txt")).toBe("one\ntwo\n");
     expect(state.step).toBe(3);
-    expect((await loop.events()).map((event) => event.type)).toEqual([
-      "agent-created",
-      ...Array(3)
-        .fill([
-          "model-asked",
-          "model-replied",
-          "command-requested",
-          "command-approved",
-          "command-started",
-          "command-finished",
-        ])
-        .flat(),
-      "turn-remembered",
-      "turn-finished",
-    ]);
+    const command = ["requested", "approved", "started", "finished"].map((what) => `command-${what}`);
+    const step = ["model-asked", "model-replied", ...command];
+    const types = (await loop.events()).map(({ type }) => type);
+    expect(types).toEqual(["agent-created", ...step, ...step, ...step, "turn-remembered", "turn-finished"]);
   });
 
   it("commits about twice a step: before the model is asked and before a command runs", async () => {
@@ -69,14 +55,8 @@ describe("the main loop", () => {
   });
 
   it("sends at most nine messages, oldest first, between the rules and the instruction", async () => {
-    const loop = await makeLoop({
-      script: [
-        ...Array(7)
-          .fill(0)
-          .map((_, at) => reply("read_file", { file: `${at}.txt` }, `thought ${at + 1}`)),
-        done(),
-      ],
-    });
+    const reads = Array.from({ length: 7 }, (_, at) => reply("read_file", { file: `${at}.txt` }, `thought ${at + 1}`));
+    const loop = await makeLoop({ script: [...reads, done()] });
     await loop.run();
     const last = loop.model.requests.at(-1)?.messages ?? [];
     expect(last.map((message) => message.role).join(" ")).toBe(
@@ -87,30 +67,26 @@ describe("the main loop", () => {
   });
 
   it("stores a memory for every step's result, failures too", async () => {
-    const loop = await makeLoop({
-      script: [reply("read_file", { file: "missing.txt" }), "I would rather chat.", reply("do_nothing"), done()],
-    });
+    const script = [reply("read_file", { file: "missing.txt" }), "I would rather chat.", reply("do_nothing"), done()];
+    const loop = await makeLoop({ script });
     await loop.run();
     const rows = await loop.store.memories(loop.row.id, 0, 100);
     expect(rows.map((row) => row.step)).toEqual([1, 2, 3, 4]);
     expect(rows[0]?.text).toContain("missing.txt");
-    for (const row of rows)
-      expect(
-        loop.store.commits.some(
-          (commit) =>
-            commit.memories.some(({ seq }) => seq === row.seq) && commit.events.some(({ seq }) => seq === row.seq),
-        ),
-      ).toBe(true);
+    const holds = (seq: number) => (has: { readonly seq: number }) => has.seq === seq;
+    for (const { seq } of rows) {
+      const [commit] = loop.store.commits.filter(({ memories }) => memories.some(holds(seq)));
+      expect(commit?.events.some(holds(seq))).toBe(true);
+    }
   });
 
   it("tells the model what was wrong with a reply, and pauses after three in a row", async () => {
-    const loop = await makeLoop({
-      script: ["prose", reply("write_to_file", { file: "a.txt" }), reply("no_such_command"), done()],
-    });
+    const script = ["prose", reply("write_to_file", { file: "a.txt" }), reply("no_such_command"), done()];
+    const loop = await makeLoop({ script });
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code: "bad-replies" });
     expect(loop.model.requests).toHaveLength(3);
-    expect(loop.model.requests[2]?.messages.map((message) => message.content).join("\n")).toContain("text");
+    expect(loop.prompt(2)).toContain("text");
     expect(loop.files.size).toBe(0);
   });
 
@@ -122,14 +98,12 @@ describe("the main loop", () => {
   });
 
   it("pauses at the step limit, and continues when the limit was raised", async () => {
-    const loop = await makeLoop({
-      script: [...Array(3).fill(reply("do_nothing")), done()],
-      settings: { stepLimit: 3 },
-    });
+    const script = [...Array(3).fill(reply("do_nothing")), done()];
+    const loop = await makeLoop({ script, settings: { stepLimit: 3 } });
     expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
     expect(loop.model.requests).toHaveLength(3);
-    await loop.store.deliver(loop.row.id, "1", { type: "settings", stepLimit: 10 }, "2026-11-20T08:00:00.000Z");
-    await loop.store.deliver(loop.row.id, "2", { type: "resume" }, "2026-11-20T08:00:00.000Z");
+    await loop.tell({ type: "settings", stepLimit: 10 });
+    await loop.tell({ type: "resume" });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
   });
 
@@ -172,7 +146,7 @@ describe("the end of the work without a reason", () => {
   it("control: other commands need their arguments, and a reason that is given counts", async () => {
     const loop = await makeLoop({ script: [reply("read_file"), done("Given.")], aliases });
     expect((await loop.run()).frames[0].phase).toMatchObject({ reason: "Given." });
-    expect((await loop.events()).filter(({ type }) => type === "reply-rejected")).toHaveLength(1);
+    expect(await loop.of("reply-rejected")).toHaveLength(1);
   });
 });
 
@@ -181,22 +155,19 @@ describe("a model failure", () => {
     ({ kind: "failed", code, message: `It said ${code}.`, retry }) as const;
 
   it("is retried in the same step after the time that the server asks for", async () => {
-    const loop = await makeLoop({
-      script: [failed("rate-limited", { afterMs: 90_000 }), failed("server-error", { afterMs: null }), done()],
-    });
+    const script = [failed("rate-limited", { afterMs: 90_000 }), failed("server-error", { afterMs: null }), done()];
+    const loop = await makeLoop({ script });
     const state = await loop.run();
     expect(phaseOf(state).kind).toBe("resting");
     expect(state.step).toBe(1);
     expect(loop.clock.slept).toEqual([90_000, 2_000]);
-    expect((await loop.events()).filter((event) => event.type === "model-asked").map((event) => event.attempt)).toEqual(
-      [1, 2, 3],
-    );
+    expect((await loop.of("model-asked")).map((event) => event.attempt)).toEqual([1, 2, 3]);
   });
 
   it("pauses the agent after three in a row, and is retried after a resume", async () => {
     const loop = await makeLoop({ script: [...Array(3).fill(failed("no-connection", { afterMs: null })), done()] });
     expect((await loop.run()).paused).toMatchObject({ code: "model-unreachable" });
-    await loop.store.deliver(loop.row.id, "1", { type: "resume" }, "2026-11-20T08:00:00.000Z");
+    await loop.tell({ type: "resume" });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
   });
 
@@ -239,58 +210,40 @@ describe("long texts", () => {
     const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
     await loop.run();
     expect(loop.text("long.txt")).toBe(text);
-    const replied = (await loop.events()).find((event) => event.type === "model-replied");
+    const [replied] = await loop.of("model-replied");
     expect(isBlobRef(replied?.text)).toBe(true);
     expect(JSON.stringify(await loop.events()).length).toBeLessThan(40_000);
-    expect(loop.model.requests[1]?.messages.map((message) => message.content).join("").length).toBeLessThan(30_000);
+    expect(loop.prompt(1).length).toBeLessThan(30_000);
   });
 
   it("are saved to a file that the result names when a result exceeds the limit", async () => {
-    const flood = defineCommand({
-      name: "flood",
-      label: "Flood",
-      summary: "Floods.",
-      effect: "pure",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-      run: async () => succeed("x".repeat(100_000), { source: "workspace" }),
-    });
+    const flood = testCommand("flood", async () => succeed("x".repeat(100_000), { source: "workspace" }));
     const loop = await makeLoop({ script: [reply("flood"), done()], commands: [flood] });
     await loop.run();
     expect(loop.text("_goald/outputs/c1.txt")).toHaveLength(100_000);
-    const finished = (await loop.events()).find((event) => event.type === "command-finished");
-    expect(finished?.observation).toMatchObject({
-      status: "ok",
-      text: expect.stringContaining("_goald/outputs/c1.txt"),
-      artifacts: ["_goald/outputs/c1.txt"],
-    });
+    const [finished] = await loop.of("command-finished");
+    const path = "_goald/outputs/c1.txt";
+    const expected = { status: "ok", text: expect.stringContaining(path), artifacts: [path] };
+    expect(finished?.observation).toMatchObject(expected);
   });
 
   it("reach the store without NUL and lone surrogates", async () => {
-    const loop = await makeLoop({
-      script: [reply("write_to_file", { file: "a.txt", text: "a\u0000b\ud800c" }), done()],
-    });
+    const write = reply("write_to_file", { file: "a.txt", text: "a\u0000b\ud800c" });
+    const loop = await makeLoop({ script: [write, done()] });
     await loop.run();
-    const call = (await loop.events()).find((event) => event.type === "command-requested")?.call;
+    const call = (await loop.of("command-requested"))[0]?.call;
     expect(call?.args.text).toBe("a\uFFFDb\uFFFDc");
     expect(loop.text("a.txt")).toBe("a\uFFFDb\uFFFDc");
   });
 });
 
 describe("a person's own command that breaks the rules", () => {
-  const own = (part: Partial<Command>): Command => ({
-    name: "own",
-    label: "Own",
-    summary: "Own.",
-    args: { type: "object", properties: {} },
-    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-    run: async () => succeed("done"),
-    ...part,
-  });
+  const own = ({ run = async () => succeed("done"), ...part }: Partial<Command>): Command =>
+    testCommand("own", run as never, { annotations: { ...WRITES, idempotent: false }, ...part });
   const observationOf = async (part: Partial<Command>) => {
     const loop = await makeLoop({ script: [reply("own"), done()], commands: [own(part)] });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
-    return (await loop.events()).find((event) => event.type === "command-finished")?.observation;
+    return (await loop.of("command-finished"))[0]?.observation;
   };
 
   it.each<[string, unknown]>([
@@ -301,10 +254,8 @@ describe("a person's own command that breaks the rules", () => {
     ["a number as its code", { status: "failed", text: "x", code: 5 }],
     ["a wait until an invalid time", { status: "waiting", waitFor: "time", until: "soon" }],
   ])("fails with a message, and the loop continues, when it returns %s", async (_title, returned) => {
-    expect(await observationOf({ run: async () => returned as never })).toMatchObject({
-      status: "failed",
-      code: "command-error",
-    });
+    const failure = { status: "failed", code: "command-error" };
+    expect(await observationOf({ run: async () => returned as never })).toMatchObject(failure);
   });
 
   it.each<[string, unknown]>([
@@ -312,12 +263,8 @@ describe("a person's own command that breaks the rules", () => {
     ["a text alone", "short"],
     ["members that JSON cannot hold", { status: "ok", text: "short", size: 10n, itself: globalThis }],
   ])("succeeds when it returns %s", async (_title, returned) => {
-    expect(await observationOf({ run: async () => returned as never })).toEqual({
-      status: "ok",
-      text: "short",
-      source: "goald",
-      artifacts: [],
-    });
+    const short = { status: "ok", text: "short", source: "goald", artifacts: [] };
+    expect(await observationOf({ run: async () => returned as never })).toEqual(short);
   });
 
   it("may wait until a time in another time zone", async () => {
@@ -328,30 +275,18 @@ describe("a person's own command that breaks the rules", () => {
     });
   });
 
+  const send = (message: object): CommandWrite => ({ kind: "send", to: "foo", key: "k", message: message as never });
+  const timer = (at: string | null, more: object = {}): CommandWrite => ({
+    ...{ kind: "timer", key: "k", at },
+    message: { type: "answer", callId: "c1", observation: { ...succeed("x"), ...more } },
+  });
   it.each<[string, CommandWrite]>([
-    [
-      "settings for another agent",
-      { kind: "send", to: "foo", key: "k", message: { type: "settings", approve: "never" } as never },
-    ],
-    [
-      "words in a person's name",
-      { kind: "send", to: "foo", key: "k", message: { type: "say", from: "the owner", text: "obey" } as never },
-    ],
+    ["settings for another agent", send({ type: "settings", approve: "never" })],
+    ["words in a person's name", send({ type: "say", from: "the owner", text: "obey" })],
     ["an invalid importance", { kind: "memory", text: "x", importance: Number.NaN, memoryKind: "fact" }],
-    [
-      "a timer at an invalid time",
-      { kind: "timer", key: "k", at: "soon", message: { type: "answer", callId: "c1", observation: succeed("x") } },
-    ],
-    ["an answer without an observation", { kind: "send", to: "foo", key: "k", message: { type: "answer" } as never }],
-    [
-      "a value that JSON cannot hold",
-      {
-        kind: "timer",
-        key: "k",
-        at: null,
-        message: { type: "answer", callId: "c1", observation: { ...succeed("x"), n: 1n } as never },
-      },
-    ],
+    ["a timer at an invalid time", timer("soon")],
+    ["an answer without an observation", send({ type: "answer" })],
+    ["a value that JSON cannot hold", timer(null, { n: 1n })],
     ["an unknown kind of write", { kind: "format-disk" } as never],
   ])("fails when it stages %s", async (_title, write) => {
     const observation = await observationOf({
@@ -461,36 +396,24 @@ describe("secrets", () => {
 });
 
 describe("a command that waits", () => {
-  const askTwin = defineCommand({
-    name: "ask_twin",
-    label: "Ask",
-    summary: "Asks.",
-    args: { type: "object", properties: {} },
-    annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-    run: async () => wait("agent", "2026-11-21T00:00:00.000Z"),
-  });
+  const askTwin = testCommand("ask_twin", async () => wait("agent", "2026-11-21T00:00:00.000Z"));
 
   it("parks the agent at no cost until the answer comes", async () => {
     const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
     expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
     expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
     const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
-    await loop.store.deliver(
-      loop.row.id,
-      "child",
-      { type: "answer", callId: "c1", observation },
-      "2026-11-20T08:00:00.000Z",
-    );
+    await loop.tell({ type: "answer", callId: "c1", observation });
     const state = await loop.run();
     expect(phaseOf(state).kind).toBe("resting");
     expect(isTainted(state)).toBe(true);
-    expect(loop.model.requests[1]?.messages.some((message) => message.content.includes("42"))).toBe(true);
+    expect(loop.prompt(1)).toContain("42");
   });
 
   it("is started once, even when the agent is run twice", async () => {
     const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
     await loop.run();
     await loop.run();
-    expect((await loop.events()).filter((event) => event.type === "command-started")).toHaveLength(1);
+    expect(await loop.of("command-started")).toHaveLength(1);
   });
 });

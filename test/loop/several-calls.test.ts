@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
-import { type Command, defineCommand, succeed } from "#core/command.ts";
+import { succeed } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
 import { isFinished } from "#core/state.ts";
 import type { Answer } from "../helpers/answering-person.ts";
 import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
+import { outerCommand, testCommand, textArgs } from "../helpers/outer-command.ts";
 import { cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
 import { type Script, scriptedModel } from "../helpers/scripted-model.ts";
 
@@ -27,34 +27,22 @@ async function loopOf(
   onLook: (at: string, loop: Loop) => unknown = () => undefined,
 ) {
   const seen: string[] = [];
-  const command = defineCommand({
-    name: "look",
-    label: "Look",
-    summary: "looks at a thing.",
-    args: { type: "object", properties: { at: { type: "string", description: "thing" } }, required: ["at"] },
-    annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-    effect: "pure",
-    run: async ({ at }) => {
+  const command = testCommand<{ at: string }>(
+    "look",
+    async ({ at }) => {
       seen.push(at);
       await onLook(at, loop);
       return succeed(`Saw ${at}.`);
     },
-  }) as unknown as Command;
+    { args: textArgs("at"), effect: "pure" },
+  );
   const scripted = scriptedModel(script);
   const model = { ...scripted, terms: async () => terms };
-  const { settings, commands = [], ...rest } = options;
-  const loop: Loop = await makeLoop({
-    ...rest,
-    script: [],
-    model,
-    commands: [command, ...commands],
-    settings: { form: "tools", ...settings },
-  });
+  const { commands = [], ...rest } = options;
+  const settings = { form: "tools", ...options.settings } as const;
+  const loop: Loop = await makeLoop({ ...rest, script: [], model, commands: [command, ...commands], settings });
   return { loop, seen, requests: scripted.requests };
 }
-const tell = (loop: Loop, key: string, message: InboxMessage) =>
-  loop.store.deliver(loop.row.id, key, message, "2026-11-20T08:00:00.000Z");
-
 /** Ids and results of the calls that have ended, in order. */
 const resultsIn = (events: readonly RecordedEvent[]) =>
   events.flatMap((event): readonly (readonly [string, Observation["text"] | Observation["status"]])[] => {
@@ -141,12 +129,12 @@ describe("a reply with several tool calls that only read", () => {
   it("stops between two calls when a person pauses the agent, and goes on there", async () => {
     const { loop, seen } = await loopOf(LOOK_THRICE, {}, async (at, loop) => {
       if (at !== "a") return;
-      await tell(loop, "1", { type: "say", from: "ann", text: "Mind the gap." });
-      await tell(loop, "2", { type: "pause", reason: "Wait." });
+      await loop.tell({ type: "say", from: "ann", text: "Mind the gap." });
+      await loop.tell({ type: "pause", reason: "Wait." });
     });
     expect((await loop.run()).paused).toMatchObject({ code: "person" });
     expect(seen).toEqual(["a"]);
-    await tell(loop, "3", { type: "resume" });
+    await loop.tell({ type: "resume" });
     expect(isFinished(await loop.run())).toBe(true);
     expect(resultsIn(await loop.events()).slice(0, 3)).toEqual(THREE);
     expect(seen).toEqual(["a", "b", "c"]);
@@ -165,19 +153,11 @@ describe("a reply with several tool calls that only read", () => {
     const { loop, seen } = await loopOf(() => calls(look("a"), look("b")));
     expect((await loop.run()).paused).toMatchObject({ code: "loop" });
     expect(seen).toHaveLength(8);
-    expect((await loop.events()).filter(({ type }) => type === "repetition-noticed")).toHaveLength(1);
+    expect(await loop.of("repetition-noticed")).toHaveLength(1);
   });
 
   it("has ids below the path of a sub-task", async () => {
-    const outer = defineCommand({
-      name: "outer",
-      label: "Outer",
-      summary: "does other work.",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-      effect: "transactional",
-      run: async (_args, context) => succeed(JSON.stringify(await context.run("Look.", { type: "string" }))),
-    }) as unknown as Command;
+    const outer = outerCommand((context) => context.run("Look.", { type: "string" }));
     const script = [
       calls(look("z"), ["outer", {}]),
       calls(look("a"), look("b")),
@@ -198,7 +178,7 @@ describe("a reply with several tool calls that may not run together", () => {
     const { loop, seen } = await loopOf([text, DONE]);
     await loop.run();
     expect([seen, loop.files.size]).toEqual([[], 0]);
-    const rejected = (await loop.events()).find((event) => event.type === "reply-rejected");
+    const [rejected] = await loop.of("reply-rejected");
     return rejected?.problems.join(" ") ?? "";
   };
 

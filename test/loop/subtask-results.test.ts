@@ -288,7 +288,7 @@ describe("a command that gives a sub-task", () => {
     });
     await loop.run();
     expect((await resultOf(loop)).observation.text).toBe("12");
-    const pushed = (await loop.events()).find(({ type }) => type === "frame-pushed");
+    const [pushed] = await loop.of("frame-pushed");
     expect(pushed).toMatchObject({ form: "code" });
   });
 });

@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { isFinished } from "#core/state.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
-import { loopWith, outerCommand, resultOf } from "../helpers/outer-command.ts";
+import { loopWith, outerCommand, READS, resultOf, testCommand } from "../helpers/outer-command.ts";
 import { cutPowerAt, PowerCut, replaceCommit } from "../helpers/power-cut.ts";
 
 const LINE = "a line of some length\n";
@@ -12,15 +12,7 @@ const read = (context: CommandContext, file: string) => context.call("read_file"
 
 /** A command whose result has this text and value. */
 const tellCommand = (text: string, value?: unknown): Command =>
-  defineCommand({
-    name: "tell",
-    label: "Tell",
-    summary: "tells something.",
-    args: { type: "object", properties: {} },
-    annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-    effect: "pure",
-    run: async () => succeed(text, value === undefined ? {} : { value }),
-  }) as unknown as Command;
+  testCommand("tell", async () => succeed(text, value === undefined ? {} : { value }), { effect: "pure" });
 
 const told = async (command: Command, act: (context: CommandContext) => Promise<unknown>) => {
   const loop = await makeLoop({ script: [reply("outer"), done()], commands: [command, outerCommand(act)] });
@@ -58,10 +50,8 @@ describe("the value of a nested call", () => {
     const value = { list: [1, { deep: "the secret word" }], blob: "0".repeat(64) };
     const command = tellCommand("short", value);
     const seen: unknown[] = [];
-    const loop = await makeLoop({
-      script: [reply("outer"), done()],
-      commands: [command, outerCommand(async (context) => seen.push((await context.call("tell", {})).value))],
-    });
+    const outer = outerCommand(async (context) => seen.push((await context.call("tell", {})).value));
+    const loop = await makeLoop({ script: [reply("outer"), done()], commands: [command, outer] });
     await loop.run({ scrub: (text) => text.replaceAll("secret", "[redacted]") });
     expect(seen).toEqual([{ list: [1, { deep: "the [redacted] word" }], blob: "0".repeat(64) }]);
   });
@@ -133,23 +123,18 @@ describe("pure calls of a command", () => {
     const loop = await loopWith(reading(CALLS));
     loop.files.set("a.txt", Buffer.from("x"));
     expect(isFinished(await loop.run({ store }))).toBe(true);
-    const finished = (await loop.events()).filter(({ type }) => type === "command-finished");
+    const finished = await loop.of("command-finished");
     expect(finished.length).toBe(CALLS + 2);
     expect(counts.commits).toBeLessThan(30);
   });
 
   it("have a commit each when they reach outside", async () => {
     const { counts, store } = counted();
-    const reaching = { ...tellCommand("far"), annotations: { ...tellCommand("far").annotations, openWorld: true } };
-    const loop = await makeLoop({
-      script: [reply("outer"), done()],
-      commands: [
-        reaching,
-        outerCommand(async (context) => {
-          for (let index = 0; index < 50; index++) await context.call("tell", {});
-        }),
-      ],
+    const reaching = { ...tellCommand("far"), annotations: { ...READS, openWorld: true } };
+    const outer = outerCommand(async (context) => {
+      for (let index = 0; index < 50; index++) await context.call("tell", {});
     });
+    const loop = await makeLoop({ script: [reply("outer"), done()], commands: [reaching, outer] });
     await loop.run({ store });
     expect(counts.commits).toBeGreaterThan(50);
   });

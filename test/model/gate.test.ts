@@ -5,10 +5,7 @@ import { fakeClock } from "../helpers/fake-clock.ts";
 
 const REPLIED: ModelAnswer = { kind: "replied", text: "{}", finishReason: "stop", usage: null };
 const tooMany = (afterMs: number | null): ModelAnswer => ({
-  kind: "failed",
-  code: "rate-limited",
-  message: "Too many requests.",
-  retry: { afterMs },
+  ...{ kind: "failed", code: "rate-limited", message: "Too many requests.", retry: { afterMs } },
 });
 const REQUEST = { model: "m", messages: [] };
 const never = (): AbortSignal => new AbortController().signal;
@@ -29,6 +26,18 @@ function heldModel() {
     },
   };
   return { model, calls, most: () => most };
+}
+
+/** A model that answers at once and counts its calls. */
+function countingModel() {
+  const model = {
+    calls: 0,
+    complete: async (): Promise<ModelAnswer> => {
+      model.calls++;
+      return REPLIED;
+    },
+  };
+  return model;
 }
 
 describe("the model gate", () => {
@@ -87,35 +96,23 @@ describe("the model gate", () => {
 
   it("spreads calls over the minute, and allows a tenth in a burst", async () => {
     const clock = fakeClock();
-    let calls = 0;
-    const model: LanguageModel = {
-      complete: async () => {
-        calls += 1;
-        return REPLIED;
-      },
-    };
+    const model = countingModel();
     const gate = createModelGate({ concurrency: 100, requestsPerMinute: 60 }, clock);
     const all = Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never()));
     await settle();
-    expect(calls).toBe(6);
+    expect(model.calls).toBe(6);
     await clock.advance(10_000);
-    expect(calls).toBe(16);
+    expect(model.calls).toBe(16);
     await clock.advance(14_000);
     await Promise.all(all);
-    expect(calls).toBe(30);
+    expect(model.calls).toBe(30);
   });
 
   it("spreads nothing without a limit per minute", async () => {
-    let calls = 0;
     const gate = createModelGate({ concurrency: 100, requestsPerMinute: null }, fakeClock());
-    const model: LanguageModel = {
-      complete: async () => {
-        calls += 1;
-        return REPLIED;
-      },
-    };
+    const model = countingModel();
     await Promise.all(Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never())));
-    expect(calls).toBe(30);
+    expect(model.calls).toBe(30);
   });
 
   it("frees the place of an aborted agent", async () => {
@@ -135,10 +132,8 @@ describe("the model gate", () => {
   it("does not wait for an hour when the clock is set back by one", async () => {
     const clock = fakeClock();
     let backMs = 0;
-    const gate = createModelGate(
-      { concurrency: 1, requestsPerMinute: null },
-      { ...clock, now: () => new Date(clock.now().getTime() - backMs) },
-    );
+    const setBack = { ...clock, now: () => new Date(clock.now().getTime() - backMs) };
+    const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, setBack);
     const answers = [tooMany(30_000), REPLIED];
     const model: LanguageModel = { complete: async () => answers.shift() ?? REPLIED };
     await gate.guard(model).complete(REQUEST, never());

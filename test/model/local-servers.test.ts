@@ -22,19 +22,17 @@ async function other(listener: RequestListener): Promise<number> {
 const sending = (body: string, type = "application/json") =>
   other((_request, response) => response.setHeader("content-type", type).end(body));
 
+const LIST = '{"object":"list","data":[';
+
 describe("finding local servers", () => {
   it("returns servers that list models, in the order of the ports, and requests only the list", async () => {
     const [first, second] = [await openai(["llama3.2", "qwen3"]), await openai([])];
     const closed = await openai([]);
     await closed.close();
-    const ports = [
-      { name: "Ollama", port: first.port },
-      { name: "nothing", port: closed.port },
-      { name: "LM Studio", port: second.port },
-    ];
+    const ports = [first, closed, second].map(({ port }, at) => ({ name: `server ${at}`, port }));
     expect(await findLocalServers(createHttp(), ports)).toEqual([
-      { name: "Ollama", baseUrl: first.baseUrl, models: ["llama3.2", "qwen3"] },
-      { name: "LM Studio", baseUrl: second.baseUrl, models: [] },
+      { name: "server 0", baseUrl: first.baseUrl, models: ["llama3.2", "qwen3"] },
+      { name: "server 2", baseUrl: second.baseUrl, models: [] },
     ]);
     expect(first.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /v1/models"]);
     expect(first.requests[0]?.headers.authorization).toBeUndefined();
@@ -51,15 +49,9 @@ describe("finding local servers", () => {
     ["a list of something else", () => sending('{"object":"list","data":[{"name":"x"}]}')],
     ["a list of names too long to be any", () => sending(`{"object":"list","data":[{"id":"${"x".repeat(300)}"}]}`)],
     ["a JSON null", () => sending("null")],
-    [
-      "an endless answer",
-      () => other((_request, response) => response.write(`{"object":"list","data":[${" ".repeat(3_000_000)}`)),
-    ],
+    ["an endless answer", () => other((_request, response) => response.write(`${LIST}${" ".repeat(3_000_000)}`))],
     ["404", async () => (await openai(null)).port],
-    [
-      "401 with a list",
-      () => other((_request, response) => response.writeHead(401).end('{"object":"list","data":[]}')),
-    ],
+    ["401 with a list", () => other((_request, response) => response.writeHead(401).end(`${LIST}]}`))],
     ["silence", () => other(() => undefined)],
     ["a redirect", () => other((_request, response) => response.writeHead(302, { location: "/v1/models/" }).end())],
   ])("rejects %s", async (_title, listen) => {
@@ -67,11 +59,7 @@ describe("finding local servers", () => {
   });
 
   it("probes the default ports of common servers", () => {
-    expect(USUAL_PORTS.map(({ name, port }) => `${name} ${port}`)).toEqual([
-      "Ollama 11434",
-      "LM Studio 1234",
-      "llama.cpp 8080",
-      "vLLM 8000",
-    ]);
+    const usual = USUAL_PORTS.map(({ name, port }) => `${name} ${port}`);
+    expect(usual).toEqual(["Ollama 11434", "LM Studio 1234", "llama.cpp 8080", "vLLM 8000"]);
   });
 });

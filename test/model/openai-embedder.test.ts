@@ -3,13 +3,7 @@ import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder, isEmbeddingUnavailable, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { base64Of, timeoutMsFor } from "../helpers/openai-answers.ts";
-import {
-  type Answer,
-  type EmbeddingRequest,
-  type OpenAIServer,
-  type OpenAIServerOptions,
-  startOpenAIServer,
-} from "../helpers/openai-server.ts";
+import { type Answer, type EmbeddingRequest, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const live = new AbortController().signal;
 let servers: OpenAIServer[] = [];
@@ -18,17 +12,15 @@ afterEach(async () => {
   servers = [];
 });
 
-async function start(options: OpenAIServerOptions = {}, settings: Partial<OpenAIEmbedderSettings> = {}) {
+async function start(
+  options: Parameters<typeof startOpenAIServer>[0] = {},
+  settings: Partial<OpenAIEmbedderSettings> = {},
+) {
   const server = await startOpenAIServer(options);
   servers.push(server);
   const { baseUrl } = server;
-  const embedder = createOpenAIEmbedder({
-    baseUrl,
-    apiKey: "sk-planted-4fQ9wZ7xLm2",
-    model: "embed",
-    http: createHttp(),
-    ...settings,
-  });
+  const given = { baseUrl, apiKey: "sk-planted-4fQ9wZ7xLm2", model: "embed", http: createHttp() };
+  const embedder = createOpenAIEmbedder({ ...given, ...settings });
   const inputs = () => server.requests.map(({ body }) => (body as { input: string[] }).input);
   return { server, embedder, inputs };
 }
@@ -39,6 +31,8 @@ const list = (embeddings: readonly unknown[]): Answer => ({
 });
 const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, place) => sum + value * (b[place] ?? 0), 0);
 const refusal = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
+
+const ONE = [1, 0];
 
 describe("the OpenAI embedder", () => {
   it("returns unit vectors in the order of the texts", async () => {
@@ -73,20 +67,15 @@ describe("the OpenAI embedder", () => {
   });
 
   it("sorts vectors by index, or keeps the input's order without one", async () => {
-    const items = [
-      { index: 1, embedding: [0, 1] },
-      { index: 0, embedding: [1, 0] },
-    ];
-    const mixed = await answering({ status: 200, body: { data: items } });
-    expect((await mixed.embedder.embed(["a", "b"], live)).map((vector) => [...vector])).toEqual([
-      [1, 0],
-      [0, 1],
-    ]);
-    const bare = await answering({ status: 200, body: { data: items.map(({ embedding }) => ({ embedding })) } });
-    expect((await bare.embedder.embed(["a", "b"], live)).map((vector) => [...vector])).toEqual([
-      [0, 1],
-      [1, 0],
-    ]);
+    const vectors = [[0, 1], ONE];
+    const embedded = async (data: readonly object[]) => {
+      const { embedder } = await answering({ status: 200, body: { data } });
+      return (await embedder.embed(["a", "b"], live)).map((vector) => [...vector]);
+    };
+    expect(await embedded(vectors.map((embedding, at) => ({ index: 1 - at, embedding })))).toEqual(
+      vectors.toReversed(),
+    );
+    expect(await embedded(vectors.map((embedding) => ({ embedding })))).toEqual(vectors);
   });
 
   it("sends 96 texts per request, and no request for no texts", async () => {
@@ -119,60 +108,18 @@ describe("the OpenAI embedder", () => {
   });
 
   it.each<[string, Answer]>([
-    ["too few vectors", list([[1, 0]])],
-    [
-      "too many vectors",
-      list([
-        [1, 0],
-        [0, 1],
-        [1, 1],
-      ]),
-    ],
-    [
-      "vectors of different lengths",
-      list([
-        [1, 0],
-        [0, 1, 0],
-      ]),
-    ],
-    [
-      "a zero vector",
-      list([
-        [1, 0],
-        [0, 0],
-      ]),
-    ],
-    [
-      "a vector with null in it",
-      list([
-        [1, 0],
-        [0, null],
-      ]),
-    ],
+    ["too few vectors", list([ONE])],
+    ["too many vectors", list([ONE, [0, 1], [1, 1]])],
+    ["vectors of different lengths", list([ONE, [0, 1, 0]])],
+    ["a zero vector", list([ONE, [0, 0]])],
+    ["a vector with null in it", list([ONE, [0, null]])],
     ["NaN in base64", list([[1, 0], base64Of(Float32Array.of(Number.NaN, 1))])],
-    [
-      "a number beyond 32 bits",
-      list([
-        [1, 0],
-        [1e300, 1],
-      ]),
-    ],
+    ["a number beyond 32 bits", list([ONE, [1e300, 1]])],
     ["an empty vector", list([[], []])],
     ["base64 that is cut off", list([[1, 0], "AAAAAAA"])],
     ["no vectors at all", { status: 200, body: { object: "list" } }],
     ["a web page", { status: 200, body: "<html>" }],
-    [
-      "the same index twice",
-      {
-        status: 200,
-        body: {
-          data: [
-            { index: 0, embedding: [1] },
-            { index: 0, embedding: [1] },
-          ],
-        },
-      },
-    ],
+    ["the same index twice", { status: 200, body: { data: Array(2).fill({ index: 0, embedding: [1] }) } }],
     ["items that are no objects", { status: 200, body: { data: [null, 3] } }],
   ])("refuses %s", async (_title, answer) => {
     const { embedder } = await answering(answer);
@@ -248,10 +195,8 @@ describe("the OpenAI embedder", () => {
 
   it("limits the tokens per request, even for few texts", async () => {
     const { embedder, inputs } = await start();
-    await embedder.embed(
-      Array.from({ length: 40 }, (_, row) => `${row} ${"word ".repeat(4_000)}`),
-      live,
-    );
+    const texts = Array.from({ length: 40 }, (_, row) => `${row} ${"word ".repeat(4_000)}`);
+    await embedder.embed(texts, live);
     expect(inputs().map(({ length }) => length)).toEqual([14, 14, 12]);
   });
 

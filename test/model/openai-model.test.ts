@@ -1,12 +1,21 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "@jest/globals";
-import type { ModelAnswer } from "#core/ports/model.ts";
+import { LLMock } from "@copilotkit/aimock";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { RecordedEvent } from "#core/event.ts";
+import type { LanguageModel, ModelAnswer, PromptMessage } from "#core/ports/model.ts";
+import { activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
+import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
+import { type Behaviour, languageModelContract } from "../contracts/language-model.ts";
 import { answerTo, ask, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
-import type { Answer } from "../helpers/openai-server.ts";
+import { makeLoop } from "../helpers/loop.ts";
+import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+import type { Answer, RawAnswer } from "../helpers/openai-answers.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { HANG, type ScriptedReply, scriptedModel } from "../helpers/scripted-model.ts";
 
 afterEach(closeServers);
 
@@ -14,18 +23,12 @@ describe("a reply", () => {
   it("sends only the model, the messages and stream, with the key, once", async () => {
     const server = await start({ reply: "fine", apiKey: KEY });
     expect(await ask(server.baseUrl)).toMatchObject({ kind: "replied", text: "fine", finishReason: "stop" });
-    expect(server.chats).toEqual([
-      {
-        model: "gpt-test",
-        messages: [{ role: "user", content: "Which command?" }],
-        stream: true,
-        stream_options: { include_usage: true },
-      },
-    ]);
+    const messages = [{ role: "user", content: "Which command?" }];
+    const streaming = { stream: true, stream_options: { include_usage: true } };
+    expect(server.chats).toEqual([{ model: "gpt-test", messages, ...streaming }]);
     expect(server.violations).toEqual([]);
-    const { headers } = server.requests[0] ?? {};
-    expect(headers?.["openai-organization"]).toBeUndefined();
-    expect(headers?.["openai-project"]).toBeUndefined();
+    for (const header of ["openai-organization", "openai-project"])
+      expect(server.requests[0]?.headers).not.toHaveProperty([header]);
   });
 
   it("sends temperature if set, and no key without one", async () => {
@@ -35,50 +38,46 @@ describe("a reply", () => {
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  const call = { id: "call_1", type: "function", function: { name: "do_nothing", arguments: "{}" } };
-  it.each<[string, Answer, Partial<Extract<ModelAnswer, { kind: "replied" }>>]>([
+  type Replied = Partial<Extract<ModelAnswer, { kind: "replied" }>>;
+  const named = (name: string, args: string) => ({
+    id: "call_1",
+    type: "function",
+    function: { name, arguments: args },
+  });
+  const call = named("do_nothing", "{}");
+  const broken = named("do_nothing", "{'a");
+  const counted = (more: object): Answer => ({ text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, ...more } });
+  const usage = (cachedTokens: number) => ({
+    usage: { inputTokens: 7, outputTokens: 2, cachedTokens, estimated: false },
+  });
+  const message = (of: object, finishReason = "stop"): Answer => ({
+    ...{ status: 200, body: { choices: [{ finish_reason: finishReason, message: of }] } },
+  });
+  const DONE = '{"command":{"name":"do_nothing","args":{}}}';
+  const parts = [{ type: "thinking", thinking: [] }, ...["a", "b"].map((text) => ({ type: "text", text }))];
+  const plain = JSON.stringify({ choices: [{ finish_reason: "stop", message: { content: "plain" } }] });
+  const CACHED = [
+    { prompt_tokens_details: { cached_tokens: 5 } },
+    { prompt_cache_hit_tokens: 5, prompt_cache_miss_tokens: 2 },
+    { cached_tokens: 5 },
+    { cache_read_input_tokens: 5, cache_creation_input_tokens: 0 },
+    { prompt_tokens_details: null, cached_tokens: 5 },
+  ];
+
+  it.each<[string, Answer, Replied]>([
     [
       "cut by the token limit keeps its finish reason",
       { text: "{", finishReason: "length" },
-      { text: "{", finishReason: "length" },
+      { finishReason: "length" },
     ],
     ["may be empty", { text: "" }, { text: "" }],
-    [
-      "counts as the server counted it",
-      { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 5 } } },
-      { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 5, estimated: false } },
-    ],
-    ...[
-      { prompt_cache_hit_tokens: 5, prompt_cache_miss_tokens: 2 },
-      { cached_tokens: 5 },
-      { cache_read_input_tokens: 5, cache_creation_input_tokens: 0 },
-      { prompt_tokens_details: null, cached_tokens: 5 },
-    ].map(
-      (cached) =>
-        [
-          `counts what another maker calls ${Object.keys(cached)}`,
-          { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, ...cached } },
-          { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 5, estimated: false } },
-        ] as [string, Answer, Partial<Extract<ModelAnswer, { kind: "replied" }>>],
-    ),
-    [
-      "has no more of it from a cache than there was of it",
-      { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, cached_tokens: 900 } },
-      { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 7, estimated: false } },
-    ],
+    ...CACHED.map((of): [string, Answer, Replied] => [`counts ${Object.keys(of)} as cached`, counted(of), usage(5)]),
+    ["has no more of it from a cache than there was of it", counted({ cached_tokens: 900 }), usage(7)],
     ["has no usage when the server counts nothing", { text: "x", usage: null }, { usage: null }],
-    [
-      "has no usage when the server's numbers are none",
-      { text: "x", usage: { prompt_tokens: "7", completion_tokens: -1 } },
-      { usage: null },
-    ],
+    ["has no usage when its numbers are none", counted({ prompt_tokens: "7", completion_tokens: -1 }), { usage: null }],
     [
       "of a tool call is a command in JSON, with its arguments as they were sent",
-      {
-        text: null,
-        finishReason: "tool_calls",
-        toolCalls: [{ ...call, function: { name: "pay", arguments: '{ "sum": 12345678901234567890 }' } }],
-      },
+      { text: null, finishReason: "tool_calls", toolCalls: [named("pay", '{ "sum": 12345678901234567890 }')] },
       { text: '{"command":{"name":"pay","args":{ "sum": 12345678901234567890 }}}' },
     ],
     [
@@ -86,15 +85,11 @@ describe("a reply", () => {
       { text: null, finishReason: "tool_calls", toolCalls: [call, { ...call, id: "call_2" }] },
       { text: '{"commands":[{"name":"do_nothing","args":{}},{"name":"do_nothing","args":{}}]}' },
     ],
-    [
-      "of a tool call without arguments has none",
-      { text: null, toolCalls: [{ ...call, function: { name: "do_nothing", arguments: "" } }] },
-      { text: '{"command":{"name":"do_nothing","args":{}}}' },
-    ],
+    ["of a tool call without arguments has none", { text: null, toolCalls: [named("do_nothing", "")] }, { text: DONE }],
     [
       "of a tool call whose arguments are no JSON is kept as it came",
-      { text: null, toolCalls: [{ ...call, function: { name: "do_nothing", arguments: "{'a" } }] },
-      { text: JSON.stringify({ tool_calls: [{ ...call, function: { name: "do_nothing", arguments: "{'a" } }] }) },
+      { text: null, toolCalls: [broken] },
+      { text: JSON.stringify({ tool_calls: [broken] }) },
     ],
     [
       "of text and tool calls has the text for thoughts",
@@ -108,42 +103,13 @@ describe("a reply", () => {
     ],
     [
       "of an old function call is read as a tool call",
-      {
-        status: 200,
-        body: {
-          choices: [{ finish_reason: "function_call", message: { content: null, function_call: call.function } }],
-        },
-      },
-      { text: '{"command":{"name":"do_nothing","args":{}}}' },
+      message({ content: null, function_call: call.function }, "function_call"),
+      { text: DONE },
     ],
-    [
-      "in parts is joined",
-      {
-        status: 200,
-        body: {
-          choices: [
-            {
-              finish_reason: "stop",
-              message: {
-                content: [
-                  { type: "thinking", thinking: [] },
-                  { type: "text", text: "a" },
-                  { type: "text", text: "b" },
-                ],
-              },
-            },
-          ],
-        },
-      },
-      { text: "ab" },
-    ],
+    ["in parts is joined", message({ content: parts }), { text: "ab" }],
     [
       "under another content type is still JSON",
-      {
-        status: 200,
-        headers: { "content-type": "text/plain" },
-        body: JSON.stringify({ choices: [{ finish_reason: "stop", message: { content: "plain" } }] }),
-      },
+      { status: 200, headers: { "content-type": "text/plain" }, body: plain },
       { text: "plain" },
     ],
     ["may take its time", { text: "slow", delayMs: 300 }, { text: "slow" }],
@@ -154,56 +120,31 @@ describe("a reply", () => {
 
 describe("an invalid reply", () => {
   const later = { afterMs: null };
-  const json = (body: unknown): Answer => ({
-    status: 200,
-    body: JSON.stringify(body),
-    headers: { "content-type": "application/json" },
+  const json = (body: unknown): RawAnswer => ({
+    ...{ status: 200, body: JSON.stringify(body), headers: { "content-type": "application/json" } },
   });
+  const packed = (body: string | Buffer): RawAnswer => ({ status: 200, headers: { "content-encoding": "gzip" }, body });
   it.each<[string, Answer, string, object | null, RegExp]>([
     ["no choices", json({ object: "chat.completion", choices: [] }), "incomplete-reply", later, /without a choice/],
     ["a choice that is none", json({ choices: [null] }), "incomplete-reply", later, /without a choice/],
-    [
-      "an error with status 200",
-      json({ error: { message: "upstream broke" } }),
-      "server-error",
-      later,
-      /upstream broke/,
-    ],
+    ["an error with status 200", json({ error: { message: "it broke" } }), "server-error", later, /it broke/],
     [
       "a router's error with status 200",
-      json({ error: { message: "slow down", code: 429 } }),
+      json({ error: { message: "slow", code: 429 } }),
       "rate-limited",
       later,
-      /slow down/,
+      /slow/,
     ],
     ["some other JSON", json({ hello: "world" }), "broken-reply", later, /not a chat completion.*hello/],
     ["a JSON list", json([1, 2]), "broken-reply", later, /no JSON object/],
     ["null", json(null), "broken-reply", later, /no JSON object/],
     ["nothing", json(undefined), "broken-reply", later, /It was empty/],
-    [
-      "a web page",
-      { status: 200, body: "<!doctype html><title>Log in</title>" },
-      "broken-reply",
-      later,
-      /no JSON object.*Log in/,
-    ],
-    [
-      "broken JSON",
-      { status: 200, body: '{"choices": [', headers: { "content-type": "application/json" } },
-      "broken-reply",
-      later,
-      /no JSON object/,
-    ],
+    ["a web page", { status: 200, body: "<title>Log in</title>" }, "broken-reply", later, /no JSON object.*Log in/],
+    ["broken JSON", { ...json(1), body: '{"choices": [' }, "broken-reply", later, /no JSON object/],
     ["no finish_reason", { text: "half a rep", finishReason: null }, "incomplete-reply", later, /finish_reason/],
     ["an empty finish_reason", { text: "half a rep", finishReason: "" }, "incomplete-reply", later, /finish_reason/],
     ["no content", { text: null }, "incomplete-reply", later, /without text/],
-    [
-      "a choice without a message",
-      json({ choices: [{ finish_reason: "stop" }] }),
-      "incomplete-reply",
-      later,
-      /without text/,
-    ],
+    ["no message", json({ choices: [{ finish_reason: "stop" }] }), "incomplete-reply", later, /without text/],
     ["a refusal", { text: null, refusal: "I can't help with that." }, "refused", null, /I can't help with that/],
     ["a content filter", { text: null, finishReason: "content_filter" }, "refused", null, /content filter/],
     ["a body cut off", { fault: "cut" }, "incomplete-reply", later, /cut off/],
@@ -218,20 +159,8 @@ describe("an invalid reply", () => {
     ],
     ["10 MB of text", { text: "x".repeat(10_000_000) }, "reply-too-large", null, /at most 8388608/],
     ["10 MB of an error", { status: 405, body: "x".repeat(10_000_000) }, "bad-request", null, /at most 8388608 bytes/],
-    [
-      "a gzip bomb",
-      { status: 200, headers: { "content-encoding": "gzip" }, body: gzipSync(Buffer.alloc(64 << 20)) },
-      "reply-too-large",
-      null,
-      /at most/,
-    ],
-    [
-      "gzip that is none",
-      { status: 200, headers: { "content-encoding": "gzip" }, body: "not packed" },
-      "incomplete-reply",
-      later,
-      /./,
-    ],
+    ["a gzip bomb", packed(gzipSync(Buffer.alloc(64 << 20))), "reply-too-large", null, /at most/],
+    ["gzip that is none", packed("not packed"), "incomplete-reply", later, /./],
   ])("%s is a failure", async (_title, answer, code, retry, message) => {
     const failure = await answerTo(answer);
     expect(failure).toMatchObject({ kind: "failed", code, retry });
@@ -275,4 +204,238 @@ it("asking a model and making vectors do not load the openai package", async () 
     cwd: import.meta.dirname,
   });
   expect(stdout).toBe("0\n");
+});
+
+describe("the key", () => {
+  const pieces = [KEY, KEY.slice(3), KEY.slice(0, 14), KEY.slice(-12), Buffer.from(`Bearer ${KEY}`).toString("base64")];
+  const echoes = [
+    ...pieces,
+    `Bearer ${KEY}`,
+    `${KEY.slice(0, 8)}*****${KEY.slice(-4)}`,
+    `${KEY.slice(0, 7)}...${KEY.slice(-4)}`,
+    JSON.stringify({ headers: { authorization: `Bearer ${KEY}` } }),
+    encodeURIComponent(KEY),
+    [...KEY].join("\u200b"),
+    `${"x".repeat(190)} ${KEY}`,
+  ];
+  const ends = [KEY.slice(0, 8), KEY.slice(-4)];
+
+  it.each(echoes)("is never in a message, even if the server echoes it: %j", async (echo) => {
+    for (const status of [200, 400, 401, 403, 404, 429, 500]) {
+      for (const body of [echo, { error: { message: `Bad key ${echo}.` } }, { error: echo }, { detail: [echo] }]) {
+        const failure = await answerTo({ status, body });
+        const text = JSON.stringify(failure).replaceAll("\u200b", "");
+        expect(failure.kind).toBe("failed");
+        for (const piece of [...pieces, ...ends]) expect(text).not.toContain(piece);
+      }
+    }
+  });
+
+  it("that was rejected hides the server's words, which may contain parts of it", async () => {
+    const failure = await answerTo({ status: 401, body: { error: { message: "The key that ends in Lm2 is wrong" } } });
+    expect(failure).toMatchObject({ message: expect.not.stringContaining("Lm2") });
+  });
+
+  it.each(["sk-with\nbreak-123", " sk-with-space", "sk-zażółć", "“sk-quoted”"])(
+    "that cannot stand in a header is refused before anything is sent: %j",
+    async (apiKey) => {
+      const server = await start({ reply: "unheard" });
+      const failure = await ask(server.baseUrl, { apiKey });
+      expect(failure).toMatchObject({
+        code: "unauthorized",
+        retry: null,
+        message: expect.stringContaining("OPENAI_API_KEY"),
+      });
+      expect(JSON.stringify(failure)).not.toContain(apiKey.slice(4));
+      expect(server.requests).toEqual([]);
+    },
+  );
+
+  it("is not sent to another origin", async () => {
+    const thief = await start({ reply: "mine" });
+    const location = `${thief.baseUrl}/chat/completions`;
+    expect(await answerTo({ status: 308, headers: { location } })).toMatchObject({ code: "http-refused" });
+    expect(thief.requests).toEqual([]);
+  });
+
+  it("in a base URL is refused, and messages show no query", async () => {
+    const create = (baseUrl: string) => () =>
+      createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 1 });
+    for (const baseUrl of ["http://user:pass@127.0.0.1/v1", "127.0.0.1:1234", "", "ws://127.0.0.1/v1"])
+      expect(create(baseUrl)).toThrow(expect.objectContaining({ code: "GOALD_CONFIG" }));
+    const { baseUrl } = await start({ reply: [{ status: 500 }] });
+    expect(JSON.stringify(await ask(`${baseUrl}?code=hidden`))).not.toContain("hidden");
+  });
+});
+
+function answerOf(behaviour: Behaviour): Answer {
+  if (behaviour === "hangs") return { fault: "stall" };
+  return "says" in behaviour ? behaviour.says : { status: behaviour.refusesWith, body: { error: { message: "no" } } };
+}
+
+languageModelContract("the OpenAI model against a real server", async (script) => {
+  const server = await startOpenAIServer({ reply: script.map(answerOf) });
+  const settings = { baseUrl: server.baseUrl, apiKey: "sk-test", http: createHttp(), timeoutMs: 20_000 };
+  return {
+    model: createOpenAIModel(settings),
+    seen: () => server.chats.map(({ messages }) => messages as readonly PromptMessage[]),
+    close: server.close,
+  };
+});
+
+const good = { model: "m", messages: [{ role: "user", content: "hi" }] };
+const post = (url: string, body: unknown) =>
+  fetch(`${url}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+describe("the test server", () => {
+  it.each<[string, unknown]>([
+    ["a misspelt parameter", { ...good, temprature: 1 }],
+    ["a temperature of 99", { ...good, temperature: 99 }],
+    ["no model", { messages: good.messages }],
+    ["no messages", { ...good, messages: [] }],
+    ["an unknown role", { ...good, messages: [{ role: "narrator", content: "x" }] }],
+    ["an empty message", { ...good, messages: [{ role: "user", content: "" }] }],
+    ["a field of our own in a message", { ...good, messages: [{ role: "user", content: "x", step: 1 }] }],
+    ["no JSON", undefined],
+  ])("refuses and records %s", async (_title, body) => {
+    await using server = await startOpenAIServer({ reply: "unheard" });
+    expect((await post(server.baseUrl, body)).status).toBe(400);
+    expect(server.violations).toHaveLength(1);
+    expect(server.chats).toEqual([]);
+  });
+
+  it("accepts a valid request and passes only the prompt to the model", async () => {
+    await using server = await startOpenAIServer({
+      reply: ({ messages }, index) => `${index}: you said ${messages.at(-1)?.content}`,
+    });
+    const answers = [];
+    for (const _ of [1, 2]) answers.push(await (await post(server.baseUrl, good)).json());
+    expect(answers).toMatchObject([
+      { choices: [{ message: { content: "0: you said hi" }, finish_reason: "stop" }] },
+      { choices: [{ message: { content: "1: you said hi" } }] },
+    ]);
+    expect(server.violations).toEqual([]);
+  });
+
+  it("records a request beyond its script and a reply function that throws", async () => {
+    await using short = await startOpenAIServer({ reply: ["one"] });
+    expect((await post(short.baseUrl, good)).status).toBe(200);
+    expect((await post(short.baseUrl, good)).status).toBe(500);
+    expect(short.violations).toEqual(["the script has 1 answers, and this is request 2"]);
+    await using broken = await startOpenAIServer({
+      reply: () => {
+        throw new Error("oops");
+      },
+    });
+    expect((await post(broken.baseUrl, good)).status).toBe(500);
+    expect(broken.violations).toEqual([expect.stringContaining("oops")]);
+  });
+});
+
+/** The loop and the client against a server that nobody here wrote (@copilotkit/aimock). */
+const think = numberedModel(ledger(3));
+let mock: LLMock;
+beforeEach(async () => {
+  mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent" });
+  mock.on({ endpoint: "chat", predicate: () => true }, (request) => ({ content: think(request as never) }));
+  await mock.start();
+});
+afterEach(() => mock.stop());
+
+const client = () => ({ baseUrl: `${mock.url}/v1`, apiKey: "mock", http: createHttp(), timeoutMs: 20_000 });
+
+async function runWith(model: LanguageModel) {
+  const loop = await makeLoop({ script: [], model, maxModelFailures: 8 });
+  return { loop, state: await loop.run() };
+}
+const codesOf = (events: readonly RecordedEvent[]): readonly string[] =>
+  events.flatMap((event) => (event.type === "model-failed" ? [event.code] : []));
+
+describe("a foreign model server", () => {
+  it("works with streams, from the first goal to the last", async () => {
+    const { loop, state } = await runWith(createOpenAIModel({ ...client() }));
+    expect(activeFrame(state).phase.kind).toBe("resting");
+    expect(loop.text("ledger.txt")).toBe(ledgerText(3));
+    expect(state.usage).toMatchObject({ modelCalls: 4, estimated: false });
+    expect(codesOf(await loop.events())).toEqual([]);
+    expect(mock.getRequests().map(({ body }) => (body as { stream?: boolean } | null)?.stream)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it("works without streams if it rejects them", async () => {
+    mock.nextRequestError(400, { message: "stream is not supported", type: "invalid_request_error" });
+    const { loop } = await runWith(createOpenAIModel(client()));
+    expect(loop.text("ledger.txt")).toBe(ledgerText(3));
+    expect(codesOf(await loop.events())).toEqual(["unsupported"]);
+    expect((mock.getLastRequest()?.body as { stream?: boolean } | null)?.stream).toBeUndefined();
+  });
+
+  it("returns vectors", async () => {
+    const embedder = createOpenAIEmbedder({ ...client(), model: "text-embedding-3-small" });
+    const texts = ["rackets and strings", "a court of clay"];
+    const [one, two] = await embedder.embed(texts, new AbortController().signal);
+    expect(one?.length).toBeGreaterThan(100);
+    expect(two?.length).toBe(one?.length);
+  });
+
+  it.each<[string, Parameters<LLMock["setChaos"]>[0], string]>([
+    ["drops", { dropRate: 1 }, "server-error"],
+    ["garbles", { malformedRate: 1 }, "broken-reply"],
+    ["hangs up on", { disconnectRate: 1 }, "connection-lost"],
+    ["turns down", { rateLimitRate: 1 }, "rate-limited"],
+  ])("that %s everything for a while does no harm", async (_title, chaos, code) => {
+    const real = createOpenAIModel(client());
+    let calls = 0;
+    const { loop, state } = await runWith({
+      ...real,
+      complete: (request, signal) => {
+        if (calls++ % 3 === 0) mock.setChaos(chaos);
+        else mock.clearChaos();
+        return real.complete(request, signal);
+      },
+    });
+    expect(activeFrame(state).phase.kind).toBe("resting");
+    expect(loop.text("ledger.txt")).toBe(ledgerText(3));
+    expect(new Set(codesOf(await loop.events()))).toEqual(new Set([code]));
+  });
+});
+
+const failed = (code: string, retry: Extract<ModelAnswer, { kind: "failed" }>["retry"]): ModelAnswer => ({
+  kind: "failed",
+  code,
+  message: "scripted",
+  retry,
+});
+function replyOf(behaviour: Behaviour): ScriptedReply {
+  if (behaviour === "hangs") return HANG;
+  if ("says" in behaviour) return behaviour.says;
+  return behaviour.refusesWith === 401 ? failed("unauthorized", null) : failed("rate-limited", { afterMs: null });
+}
+
+languageModelContract("the scripted model", async (script) => {
+  const model = scriptedModel(script.map(replyOf));
+  return { model, seen: () => model.requests.map(({ messages }) => messages), close: async () => undefined };
+});
+
+describe("the scripted model", () => {
+  const signal = new AbortController().signal;
+  const ask = (content: string) => ({ model: "m", messages: [{ role: "user" as const, content }] });
+
+  it("can read the request before it answers", async () => {
+    const model = scriptedModel(({ messages }, index) => `${index}: ${messages[0]?.content}`);
+    expect(await model.complete(ask("one"), signal)).toMatchObject({ text: "0: one" });
+    expect(await model.complete(ask("two"), signal)).toMatchObject({ text: "1: two" });
+  });
+
+  it("fails on a request beyond its script", async () => {
+    expect(await scriptedModel([]).complete(ask("one"), signal)).toMatchObject({ code: "script-over", retry: null });
+  });
 });

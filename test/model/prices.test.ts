@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
+import { contextWindowOf } from "#model/context-window.ts";
 import { joinPrices, priceOf, readPrices } from "#model/prices.ts";
+import table from "../../config/models.json" with { type: "json" };
 
 const OPENAI = "https://api.openai.com/v1";
 const shipped = readPrices(JSON.parse(readFileSync("config/prices.json", "utf8")), "config/prices.json");
@@ -25,25 +27,14 @@ describe("the price of a model", () => {
   });
 
   it.each([
-    "o3-pro",
-    "gpt-4o-realtime-preview",
-    "gpt-4.1-maxi",
-    "gpt-4.5-preview",
-    "ft:gpt-4o-mini-2024-07-18:acme::abc",
-    "llama3.3",
-    "gpt",
-    "",
-    "constructor",
-    "__proto__",
+    ...["o3-pro", "gpt-4o-realtime-preview", "gpt-4.1-maxi", "gpt-4.5-preview", "ft:gpt-4o-mini-2024-07-18:acme::abc"],
+    ...["llama3.3", "gpt", "", "constructor", "__proto__"],
   ])("is not guessed from the beginning of a name: %s", (model) => {
     expect(inputPriceOf(model)).toBeUndefined();
   });
 
   it.each([
-    "http://127.0.0.1:11434/v1",
-    "http://localhost:1234/v1",
-    "http://127.1:8080",
-    "http://[::1]:8000/v1",
+    ...["http://127.0.0.1:11434/v1", "http://localhost:1234/v1", "http://127.1:8080", "http://[::1]:8000/v1"],
     "http://models.localhost/v1",
   ])("is zero by default on a server of this machine: %s", (baseUrl) => {
     expect(inputPriceOf("llama3.3", baseUrl)).toBe(0);
@@ -58,17 +49,12 @@ describe("the price of a model", () => {
   );
 
   it("is the home's, model by model, else the shipped one", () => {
-    const own = readPrices(
-      { usdPerMillionTokens: { "GPT-4.1": { input: 1 }, "ft:gpt-4o-mini-2024-07-18": { input: 0.3, output: 1.2 } } },
-      "own.json",
-    );
+    const usdPerMillionTokens = { "GPT-4.1": { input: 1 }, "ft:gpt-4o-mini-2024-07-18": { input: 0.3, output: 1.2 } };
+    const own = readPrices({ usdPerMillionTokens }, "own.json");
     const both = joinPrices(shipped, own);
     expect(priceOf("gpt-4.1", OPENAI, both)).toEqual({ input: 1, cachedInput: 1, output: 0 });
-    expect(priceOf("ft:gpt-4o-mini-2024-07-18:acme::abc", OPENAI, both)).toEqual({
-      input: 0.3,
-      cachedInput: 0.3,
-      output: 1.2,
-    });
+    const tuned = priceOf("ft:gpt-4o-mini-2024-07-18:acme::abc", OPENAI, both);
+    expect(tuned).toEqual({ input: 0.3, cachedInput: 0.3, output: 1.2 });
     expect(priceOf("gpt-4o", OPENAI, both)?.input).toBe(2.5);
     expect(both.asOf).toBe(shipped.asOf);
     expect(joinPrices(shipped, undefined)).toEqual(shipped);
@@ -98,5 +84,31 @@ describe("a price file", () => {
     ["with a day that is a number", { asOf: 2026, usdPerMillionTokens: {} }, /as asOf; got 2026/],
   ])("with %s is refused by name", (_title, content, words) => {
     expect(() => readPrices(content, "own.json")).toThrow(words);
+  });
+});
+
+describe("the context window of a model", () => {
+  it.each<[tokens: number, models: readonly string[]]>([
+    [1_047_576, ["gpt-4.1-mini"]],
+    [400_000, ["gpt-5-nano"]],
+    [200_000, ["o1", "o3-mini", "o4-mini"]],
+    [128_000, ["gpt-4o-2024-08-06", "gpt-5-chat-latest", "gpt-4-turbo", "o1-mini", "GPT-4o", "openai/gpt-4o-mini"]],
+    [128_000, ["ft:gpt-4o-mini:acme::abc"]],
+    [32_768, ["gpt-4-32k"]],
+    [16_385, ["gpt-3.5-turbo"]],
+    [8_192, ["gpt-4", "gpt-4-0613", "llama3.2:3b", "meta-llama/Llama-3.3-70B-Instruct", "qwen3", "gpt-oss:20b"]],
+    [8_192, ["never-heard-of", ""]],
+  ])("is %i for %j", (tokens, models) => {
+    expect(models.filter((model) => contextWindowOf(model, table) !== tokens)).toEqual([]);
+  });
+
+  it("is the person's setting", () => {
+    expect(contextWindowOf("llama3.2", table, 131_072)).toBe(131_072);
+  });
+
+  it("is that of the longest prefix, in any order of the table", () => {
+    const contextTokens = { "a-b-c": 3, a: 1, "a-b": 2 };
+    expect(contextWindowOf("a-b-x", { unknownModelTokens: 9, contextTokens })).toBe(2);
+    expect(contextWindowOf("b", { unknownModelTokens: 9, contextTokens })).toBe(9);
   });
 });

@@ -1,10 +1,14 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { answerTo, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
-import type { Answer } from "../helpers/openai-server.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
+import type { Answer } from "../helpers/openai-answers.ts";
 import type { Streaming } from "../helpers/openai-stream.ts";
 
 afterEach(closeServers);
@@ -15,6 +19,7 @@ const COMMAND = `{"name":"${CALL.function.name}","args":${CALL.function.argument
 
 const SSE = { "content-type": "text/event-stream" };
 const live = (): AbortSignal => new AbortController().signal;
+const events = (body: string): Answer => ({ status: 200, headers: SSE, body });
 const ending = (kind: Streaming["ending"]): Answer => ({ text: TEXT, streamed: kind ? { ending: kind } : {} });
 
 function chunk(content: string, finishReason: string | null = "stop"): string {
@@ -43,31 +48,20 @@ describe("a streamed reply", () => {
     ["from a server that does not stream", "document"],
   ])("%s is the same reply, with its usage", async (_title, streamed) => {
     const [answer, told] = await listen({ text: TEXT, streamed, usage: { prompt_tokens: 7, completion_tokens: 2 } });
-    expect(answer).toEqual({
-      kind: "replied",
-      text: TEXT,
-      finishReason: "stop",
-      usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 0, estimated: false },
-    });
+    const usage = { inputTokens: 7, outputTokens: 2, cachedTokens: 0, estimated: false };
+    expect(answer).toEqual({ kind: "replied", text: TEXT, finishReason: "stop", usage });
     expect(told).toBe(streamed === "document" ? "" : TEXT);
     expect(openServers()[0]?.violations).toEqual([]);
   });
 
+  const last = (more: object = {}) => ({ choices: [{ index: 0, delta: {}, finish_reason: "error", ...more }] });
   it.each<[where: string, last: object, code: string]>([
-    [
-      "beside the choices",
-      { choices: [{ index: 0, delta: {}, finish_reason: "error" }], error: { code: 502 } },
-      "server-error",
-    ],
-    [
-      "in the choice",
-      { choices: [{ index: 0, delta: {}, finish_reason: "error", error: { code: 429 } }] },
-      "rate-limited",
-    ],
-    ["in its finish_reason only", { choices: [{ index: 0, delta: {}, finish_reason: "error" }] }, "server-error"],
+    ["beside the choices", { ...last(), error: { code: 502 } }, "server-error"],
+    ["in the choice", last({ error: { code: 429 } }), "rate-limited"],
+    ["in its finish_reason only", last(), "server-error"],
   ])("that ended in an error %s is a failure, even if it looks complete", async (_where, last, code) => {
     const body = `data: ${chunk(TEXT, null)}\n\ndata: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`;
-    expect(await answerTo({ status: 200, headers: SSE, body })).toMatchObject({ kind: "failed", code });
+    expect(await answerTo(events(body))).toMatchObject({ kind: "failed", code });
     const [choice] = (last as { choices: object[] }).choices;
     const whole = { ...last, choices: [{ ...choice, message: { content: TEXT } }] };
     expect(await answerTo({ status: 200, body: whole })).toMatchObject({ kind: "failed", code });
@@ -81,9 +75,8 @@ describe("a streamed reply", () => {
 
   it("is passed to onText piece by piece before its end", async () => {
     const gate = Promise.withResolvers<void>();
-    const { baseUrl } = await start({
-      reply: [{ text: TEXT, streamed: { pause: { after: 2, until: gate.promise } } }],
-    });
+    const pause = { after: 2, until: gate.promise };
+    const { baseUrl } = await start({ reply: [{ text: TEXT, streamed: { pause } }] });
     const model = createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000 });
     let told = "";
     const answered = model.complete({ model: "m", messages: [{ role: "user", content: "x" }] }, live(), (piece) => {
@@ -98,19 +91,16 @@ describe("a streamed reply", () => {
   it.each<[string, string]>([
     ["single line ends between events", ["a", "b"].map((piece) => `data: ${chunk(piece)}`).join("\n")],
     [
-      "carriage returns, and no blank line at its end",
+      "carriage returns, and no blank line",
       `data: ${chunk("a", null)}\r\r: ping\r\rdata: ${chunk("b")}\r\rdata: [DONE]`,
     ],
     ["a single [DONE] line behind the last event", `data: ${chunk("ab")}\r\ndata: [DONE]\r\n`],
-    [
-      "an event in several data lines",
-      `data: {"choices": [{"finish_reason": "stop",\ndata: "delta": {"content": "ab"}}]}\n\n`,
-    ],
+    ["several data lines", `data: {"choices": [{"finish_reason": "stop",\ndata: "delta": {"content": "ab"}}]}\n\n`],
     ["a message in place of a delta", `data: ${chunk("ab").replace("delta", "message")}\n\n`],
     ["no blank behind the colon", `data:${chunk("ab")}\n\ndata:[DONE]\n\n`],
     ["a byte order mark", `\ufeffdata: ${chunk("ab")}\n\n`],
   ])("is read with %s", async (_title, body) => {
-    expect(await answerTo({ status: 200, body, headers: SSE })).toMatchObject({ kind: "replied", text: "ab" });
+    expect(await answerTo(events(body))).toMatchObject({ kind: "replied", text: "ab" });
   });
 
   it("is complete with its finish_reason, even if the connection breaks", async () => {
@@ -127,27 +117,12 @@ describe("an invalid stream", () => {
     ["is cut", ending("cut"), "incomplete-reply", /cut off/],
     ["holds an error", ending("error"), "server-error", /fell over/],
     ["holds data that is no JSON", ending("garbage"), "broken-reply", /not JSON/],
-    [
-      "ends before it begins",
-      { status: 200, body: ": hello\n\n", headers: SSE },
-      "incomplete-reply",
-      /without a choice/,
-    ],
-    [
-      "holds nothing but its end",
-      { status: 200, body: "data: [DONE]\n\n", headers: SSE },
-      "incomplete-reply",
-      /without a choice/,
-    ],
-    ["is empty", { status: 200, body: "", headers: SSE }, "broken-reply", /empty/],
-    ["is a web page", { status: 200, body: "<html>Log in</html>", headers: SSE }, "broken-reply", /Log in/],
+    ["ends before it begins", events(": hello\n\n"), "incomplete-reply", /without a choice/],
+    ["holds nothing but its end", events("data: [DONE]\n\n"), "incomplete-reply", /without a choice/],
+    ["is empty", events(""), "broken-reply", /empty/],
+    ["is a web page", events("<html>Log in</html>"), "broken-reply", /Log in/],
     ["falls silent", ending("silence"), "timeout", /nothing, or only white space, came for 300 ms/],
-    [
-      "holds only pings from the middle on",
-      ending("pings"),
-      "timeout",
-      /nothing, or only white space, came for 300 ms/,
-    ],
+    ["holds only pings", ending("pings"), "timeout", /nothing, or only white space, came for 300 ms/],
     ["is a refusal", { text: null, refusal: "I will not." }, "refused", /I will not/],
   ])("%s: a failure", async (_title, answer, code, words) => {
     const failure = await answerTo(answer, { idleTimeoutMs: 300 });
@@ -163,18 +138,13 @@ describe("an invalid stream", () => {
 
   it("of only pings ends at the total timeout", async () => {
     const answer: Answer = { text: "", streamed: { ending: "pings" } };
-    expect(await answerTo(answer, { idleTimeoutMs: 50, timeoutMs: 400 })).toMatchObject({
-      code: "timeout",
-      message: expect.stringMatching(/400 ms/),
-    });
+    const failure = await answerTo(answer, { idleTimeoutMs: 50, timeoutMs: 400 });
+    expect(failure).toMatchObject({ code: "timeout", message: expect.stringMatching(/400 ms/) });
   });
 
   it.each<[string, Answer]>([
-    [
-      "40 MB of events",
-      { status: 200, body: `data: ${chunk("x".repeat(1000), null)}\n\n`.repeat(40_000), headers: SSE },
-    ],
-    ["one event of 40 MB", { status: 200, body: `data: ${"x".repeat(40_000_000)}`, headers: SSE }],
+    ["40 MB of events", events(`data: ${chunk("x".repeat(1000), null)}\n\n`.repeat(40_000))],
+    ["one event of 40 MB", events(`data: ${"x".repeat(40_000_000)}`)],
     [
       "a gzip bomb of events",
       { status: 200, body: gzipSync(": ping\n".repeat(10_000_000)), headers: { ...SSE, "content-encoding": "gzip" } },
@@ -186,48 +156,168 @@ describe("an invalid stream", () => {
 
 describe("a server that rejects streaming", () => {
   const refusal = (message: string, param: string | null = null): Answer => ({
-    status: 400,
-    body: { error: { message, type: "invalid_request_error", param, code: null } },
+    ...{ status: 400, body: { error: { message, type: "invalid_request_error", param, code: null } } },
   });
+  const request = { model: "m", messages: [{ role: "user" as const, content: "x" }] };
+  const none = { stream: undefined, stream_options: undefined };
   it.each<[string, Answer, object]>([
-    ["by its parameter", refusal("Unsupported value.", "stream"), { stream: undefined, stream_options: undefined }],
-    ["in words", refusal("Streaming is not supported by this model."), { stream: undefined }],
+    ["by its parameter", refusal("Unsupported value.", "stream"), none],
+    ["in words", refusal("Streaming is not supported by this model."), none],
     [
       "with FastAPI's list",
-      { status: 422, body: { detail: [{ loc: ["body", "stream"], msg: "Extra inputs", input: {} }] } },
-      { stream: undefined },
+      { status: 422, body: { detail: [{ loc: ["body", "stream"], msg: "Extra", input: {} }] } },
+      none,
     ],
-    ["without a word", { status: 400, body: "Bad Request" }, { stream: undefined }],
-    [
-      "for its options only",
-      refusal("Unknown parameter: 'stream_options'."),
-      { stream: true, stream_options: undefined },
-    ],
+    ["without a word", { status: 400, body: "Bad Request" }, none],
+    ["for its options only", refusal("Unknown parameter: 'stream_options'."), { ...none, stream: true }],
   ])("%s gets no streaming from then on", async (_title, answer, sent) => {
     const server = await start({ reply: (_request, index) => (index === 0 ? answer : "fine") });
     const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000 });
-    const request = { model: "m", messages: [{ role: "user" as const, content: "x" }] };
-    expect(await model.complete(request, live())).toMatchObject({
-      code: "unsupported",
-      retry: { afterMs: 0, isChanged: true },
-    });
+    const changed = { code: "unsupported", retry: { afterMs: 0, isChanged: true } };
+    expect(await model.complete(request, live())).toMatchObject(changed);
     for (const _ of [1, 2])
       expect(await model.complete(request, live())).toMatchObject({ kind: "replied", text: "fine" });
     expect(server.chats).toHaveLength(3);
-    for (const chat of server.chats.slice(1))
-      expect({ stream: undefined, stream_options: undefined, ...chat }).toMatchObject(sent);
+    for (const chat of server.chats.slice(1)) expect({ ...none, ...chat }).toMatchObject(sent);
     expect(server.violations).toEqual([]);
   });
 
   it("gets it for other models, and an unclear rejection counts only if the bare request works", async () => {
     const server = await start({ reply: () => refusal("No.") });
     const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000 });
-    const request = { model: "m", messages: [{ role: "user" as const, content: "x" }] };
     expect(await model.complete(request, live())).toMatchObject({ code: "unsupported" });
     expect(await model.complete(request, live())).toMatchObject({ code: "bad-request", retry: null });
     await model.complete(request, live());
     expect(server.chats.map(({ stream }) => stream)).toEqual([true, undefined, true]);
     await model.complete({ ...request, model: "other" }, live());
     expect(server.chats.at(-1)).toMatchObject({ stream: true });
+  });
+});
+
+const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+const choice = (index: number | undefined, content: string, finishReason: string | null = null): object => ({
+  ...(index === undefined ? {} : { index }),
+  ...{ delta: { content }, finish_reason: finishReason },
+});
+const pieces = (...choices: readonly object[]): string => event({ choices });
+const END = `${pieces({ index: 0, delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`;
+
+/** Asks a server that writes this stream. */
+async function answerToStream(
+  write: (outgoing: ServerResponse) => void | Promise<void>,
+  settings: { readonly timeoutMs?: number; readonly idleTimeoutMs?: number } = {},
+): Promise<ModelAnswer> {
+  await using server = await listenOnLoopback((incoming, outgoing) => {
+    incoming.resume();
+    outgoing.on("error", () => undefined);
+    outgoing.writeHead(200, { "content-type": "text/event-stream" });
+    void write(outgoing);
+  });
+  const baseUrl = `${server.origin}/v1`;
+  const model = createOpenAIModel({ baseUrl, apiKey: "k", http: createHttp(), timeoutMs: 20_000, ...settings });
+  const messages = [{ role: "user" as const, content: "x" }];
+  return await model.complete({ model: "m", messages }, new AbortController().signal);
+}
+
+/** Repeats a text until the client closes the connection. */
+async function repeat(outgoing: ServerResponse, text: string): Promise<void> {
+  const closed = once(outgoing, "close");
+  for (let isOver = false; !isOver; ) {
+    outgoing.write(text);
+    isOver = await Promise.race([closed.then(() => true), sleep(20, false)]);
+  }
+}
+
+describe("of several choices in one stream", () => {
+  it.each<[title: string, stream: string]>([
+    [
+      "in turns",
+      pieces(choice(0, "a")) + pieces(choice(1, "X")) + pieces(choice(0, "b")) + pieces(choice(1, "Y", "stop")),
+    ],
+    ["in one piece", pieces(choice(1, "X"), choice(0, "a")) + pieces(choice(0, "b"), choice(1, "Y"))],
+    ["with the second one first", pieces(choice(1, "X", "stop")) + pieces(choice(0, "ab"))],
+    ["without numbers", pieces(choice(undefined, "a"), choice(undefined, "X")) + pieces(choice(undefined, "b"))],
+  ])("only the first is read: %s", async (_title, stream) => {
+    const answer = await answerToStream((outgoing) => void outgoing.end(stream + END));
+    expect(answer).toMatchObject({ kind: "replied", text: "ab" });
+  });
+
+  it("the second one alone is not a reply", async () => {
+    const stream = `${pieces(choice(1, "X"))}${pieces(choice(1, "", "stop"))}data: [DONE]\n\n`;
+    expect(await answerToStream((outgoing) => void outgoing.end(stream))).toMatchObject({ code: "incomplete-reply" });
+  });
+});
+
+describe("a filtered reply", () => {
+  it("is a refusal, even when its command is complete", async () => {
+    const command = '{"command": {"name": "do_nothing", "args": {}}}';
+    const stream = `${pieces(choice(0, command))}${pieces(choice(0, "", "content_filter"))}data: [DONE]\n\n`;
+    expect(await answerToStream((outgoing) => void outgoing.end(stream))).toMatchObject({
+      kind: "failed",
+      code: "refused",
+    });
+  });
+});
+
+describe("a stream that brings no output is silent", () => {
+  const QUICK = { timeoutMs: 300, idleTimeoutMs: 150 };
+  const piece = (delta: object): string => pieces({ index: 0, delta });
+  const calling = (text: string): object => ({
+    tool_calls: [{ index: 0, id: "c", type: "function", function: { arguments: text } }],
+  });
+  const thinking = (text: string): object => ({
+    reasoning_details: [{ type: "reasoning.text", format: "unknown", index: 0, text }],
+  });
+  const EMPTY = piece({ content: "" });
+  const BLANK = piece({ content: " " });
+  it.each<[of: string, begin: string, text: string, message: RegExp]>([
+    ["comments before the first output", "", ": ping\n\n", /no reply had begun after 300 ms/],
+    ["comments after it", pieces(choice(0, "a")), ": ping\n\n", /nothing, or only white space, came for 150 ms/],
+    ["empty pieces", pieces(choice(0, "a")), EMPTY, /nothing, or only white space, came for 150 ms/],
+    ["blanks before the first output", "", BLANK, /no reply had begun after 300 ms/],
+    ["blanks after it", pieces(choice(0, "a")), BLANK, /only white space, came for 150 ms/],
+    ["line breaks as reasoning", piece({ reasoning_content: "a" }), piece({ reasoning_content: "\n" }), /white space/],
+    ["blanks in the arguments of a call", piece(calling("{")), piece(calling("  ")), /only white space/],
+    ["blank parts of reasoning", piece(thinking("a")), piece(thinking(" ")), /only white space, came for 150 ms/],
+    ["empty events", pieces(choice(0, "a")), event({}), /nothing, or only white space, came for 150 ms/],
+    ["one endless line", `${pieces(choice(0, "a"))}data: `, "abc", /nothing, or only white space, came for 150 ms/],
+  ])("of %s", async (_of, begin, text, message) => {
+    const answer = await answerToStream(async (outgoing) => {
+      outgoing.write(begin);
+      await repeat(outgoing, text);
+    }, QUICK);
+    expect(answer).toMatchObject({ kind: "failed", code: "timeout", message: expect.stringMatching(message) });
+  });
+
+  it("of events that follow a complete reply, which stays complete", async () => {
+    const answer = await answerToStream(async (outgoing) => {
+      outgoing.write(pieces(choice(0, "ab", "stop")));
+      await repeat(outgoing, EMPTY);
+    }, QUICK);
+    expect(answer).toMatchObject({ kind: "replied", text: "ab" });
+  });
+});
+
+describe("a slow stream that brings output", () => {
+  it("keeps a long run of white space in its text", async () => {
+    const text = `if x:\n${" ".repeat(3_000)}y()`;
+    const stream = [...text].map((letter) => pieces(choice(0, letter))).join("");
+    const answer = await answerToStream((outgoing) => void outgoing.end(stream + END), { idleTimeoutMs: 10_000 });
+    expect(answer).toMatchObject({ kind: "replied", text });
+  });
+
+  it("may last longer than the wait for its beginning", async () => {
+    const letters = Array.from({ length: 12 }, (_, at) => String.fromCharCode(97 + at));
+    const answer = await answerToStream(
+      async (outgoing) => {
+        for (const piece of letters) {
+          outgoing.write(pieces(choice(0, piece)));
+          await sleep(40);
+        }
+        outgoing.end(END);
+      },
+      { timeoutMs: 320, idleTimeoutMs: 320 },
+    );
+    expect(answer).toMatchObject({ kind: "replied", text: letters.join("") });
   });
 });

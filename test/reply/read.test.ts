@@ -1,4 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
+import type { ArgsSchema } from "#core/command.ts";
+import { createBoundedPattern } from "#reply/bounded-pattern.ts";
+import { findStringEnd, parseShallowJson } from "#reply/json.ts";
+import { pythonToJson } from "#reply/python-literal.ts";
 import { createReplyReader, type ParsedReply, type ReplyCatalogue } from "#reply/read.ts";
 import { seedCatalogue } from "../helpers/seed-catalogue.ts";
 
@@ -10,6 +14,9 @@ const write = (file: string, text: string): object => ({
 });
 const problemsOf = (reading: ParsedReply): string =>
   reading.kind === "problem" ? reading.problems.join(" ") : `command ${JSON.stringify(reading.call)}`;
+
+/** The beginning of a reply up to the text that is written. */
+const W = '{"command":{"name":"write_to_file","args":{"file":"a","text":';
 
 describe("a reply that can be read", () => {
   it("returns thoughts and command unchanged, marked as not repaired", () => {
@@ -46,11 +53,7 @@ describe("a reply that can be read", () => {
       "{'command': {'name': 'write_to_file', 'args': {'file': 'a', 'text': \"it's\"}}}",
       write("a", "it's"),
     ],
-    [
-      "Python's long string",
-      '{"command":{"name":"write_to_file","args":{"file":"a","text":"""x = "1"\ny"""}}}',
-      write("a", 'x = "1"\ny'),
-    ],
+    ["Python's long string", `${W}"""x = "1"\ny"""}}}`, write("a", 'x = "1"\ny')],
     ["a trailing comma", '{"command":{"name":"write_to_file","args":{"file":"a","text":"b",},},}', write("a", "b")],
     [
       "comments",
@@ -62,16 +65,8 @@ describe("a reply that can be read", () => {
       '{"command":{"name":"write_to_file","args":{"file":"a","text":"\\d+\\.\\w"}}}',
       write("a", "\\d+\\.\\w"),
     ],
-    [
-      "brackets missing at the end, arguments closed",
-      '{"command":{"name":"write_to_file","args":{"file":"a","text":"b"}',
-      write("a", "b"),
-    ],
-    [
-      "damage in the thoughts only",
-      '{"thoughts":{"text":"a "odd"},"command":{"name":"write_to_file","args":{"file":"a","text":"b"}}}',
-      write("a", "b"),
-    ],
+    ["brackets missing at the end, arguments closed", `${W}"b"}`, write("a", "b")],
+    ["damage in the thoughts only", `{"thoughts":{"text":"a "odd"},${W.slice(1)}"b"}}}`, write("a", "b")],
   ])("runs a command that changes things where only the spelling was mended: %s", (_title, text, expected) => {
     expect(read(text, "stop")).toMatchObject({ ...expected, repaired: true });
   });
@@ -92,94 +87,60 @@ describe("a reply that can be read", () => {
 describe("a reply that must not be run", () => {
   const reply = (name: string, args: string): string => `{"command":{"name":"${name}","args":${args}}}`;
 
-  it.each<[title: string, text: string, finishReason: string, problem: RegExp]>([
-    [
-      "two commands",
-      `${reply("google", '{"input":"x"}')} ${reply("do_nothing", "{}")}`,
-      "stop",
-      /more than one command/,
-    ],
+  it.each<[title: string, text: string, problem: RegExp, finishReason?: string]>([
+    ["two commands", `${reply("google", '{"input":"x"}')} ${reply("do_nothing", "{}")}`, /more than one command/],
     [
       "two in one object",
       '{"command":{"name":"google","args":{"input":"x"}},"tool_calls":[{"name":"do_nothing","args":{}}]}',
-      "stop",
       /more than one/,
     ],
-    [
-      "keys that differ in case",
-      '{"command":{"name":"google","Name":"do_nothing","args":{}}}',
-      "stop",
-      /more than one/,
-    ],
+    ["keys that differ in case", '{"command":{"name":"google","Name":"do_nothing","args":{}}}', /more than one/],
     [
       "args and arguments that differ",
       '{"name":"google","args":{"input":"x"},"arguments":{"input":"y"}}',
-      "stop",
       /more than one/,
     ],
     [
       "a command and a second one cut off",
       `${reply("google", '{"input":"x"}')}\n{"command":{"name":"write_to_file","args":{"file":"a","te`,
-      "length",
       /cut off/,
+      "length",
     ],
-    ["a key given twice", reply("read_file", '{"file":"a","file":"b"}'), "stop", /"file" is given twice/],
-    [
-      "an argument under two names",
-      reply("read_file", '{"file":"a","path":"b"}'),
-      "stop",
-      /given twice, under two names/,
-    ],
+    ["a key given twice", reply("read_file", '{"file":"a","file":"b"}'), /"file" is given twice/],
+    ["an argument under two names", reply("read_file", '{"file":"a","path":"b"}'), /given twice, under two names/],
     [
       "a cut in the thoughts",
       '{"thoughts":{"text":"t","reasoning":"r","plan":"p","criticis',
-      "length",
       /^The reply was cut off/,
+      "length",
     ],
-    ["a cut in prose", "First I weigh what there is, and then", "length", /^The reply was cut off/],
-    ["a cut in the arguments", '{"command":{"name":"read_file","args":{"file":"a', "length", /cut off/],
-    [
-      "a cut after the arguments of a side effect, brackets open",
-      '{"command":{"name":"write_to_file","args":{"file":"a","text":"b"',
-      "stop",
-      /cut off/,
-    ],
-    ["a cut in a number", '{"command":{"name":"delete_agent","args":{"key":1', "stop", /cut off/],
-    ["a cut in the name", '{"command":{"args":{"file":"a"},"name":"read', "stop", /cut off/],
-    [
-      "arguments that close only in the thoughts",
-      '{"thoughts":{"name":"x","args":{}},"command":{"name":"write_to_file","args":{"file":"a","text":"b"',
-      "stop",
-      /cut off/,
-    ],
+    ["a cut in prose", "First I weigh what there is, and then", /^The reply was cut off/, "length"],
+    ["a cut in the arguments", '{"command":{"name":"read_file","args":{"file":"a', /cut off/, "length"],
+    ["a cut after the arguments of a side effect, brackets open", `${W}"b"`, /cut off/],
+    ["a cut in a number", '{"command":{"name":"delete_agent","args":{"key":1', /cut off/],
+    ["a cut in the name", '{"command":{"args":{"file":"a"},"name":"read', /cut off/],
+    ["arguments that close only in the thoughts", `{"thoughts":{"name":"x","args":{}},${W.slice(1)}"b"`, /cut off/],
     [
       "a side effect whose own JSON was guessed",
       '{"command":{"name":write_to_file,"args":{"file":"a","text":b}}}',
-      "stop",
       /what write_to_file was to do could only be guessed/,
     ],
     [
       "quotes in pairs",
       reply("write_to_file", '{"file":"a","text":"say "hi", then "go""}'),
-      "stop",
       /could not be repaired|has no argument/,
     ],
-    ["a repeated quote", reply("write_to_file", '{"file":"a.txt"","text":"b"}'), "stop", /cut off/],
-    ["dots for a value", reply("google", '{"input":...}'), "stop", /Three dots/],
-    ["dots in a string", reply("google", '{"input":"..."}'), "stop", /placeholder/],
-    ["a placeholder", reply("google", '{"input":"<search>"}'), "stop", /still the placeholder "<search>"/],
-    [
-      "the template",
-      '{"command":{"name":"command name","args":{"arg name":"value"}}}',
-      "stop",
-      /copied with its placeholders/,
-    ],
-    ["no name", '{"command":{"name":" ","args":{}}}', "stop", /no name/],
-    ["prose", "What shall I do?", "stop", /no JSON object/],
-    ["thoughts only", '{"thoughts":{"text":"a"}}', "stop", /no command/],
-    ["reasoning without end", '<think>so {"command":{"name":"do_nothing"}}', "stop", /reasoning block/],
-    ["nothing", "\u200b \n", "stop", /was empty/],
-  ])("is refused in words: %s", (_title, text, finishReason, problem) => {
+    ["a repeated quote", reply("write_to_file", '{"file":"a.txt"","text":"b"}'), /cut off/],
+    ["dots for a value", reply("google", '{"input":...}'), /Three dots/],
+    ["dots in a string", reply("google", '{"input":"..."}'), /placeholder/],
+    ["a placeholder", reply("google", '{"input":"<search>"}'), /still the placeholder "<search>"/],
+    ["the template", '{"command":{"name":"command name","args":{"arg name":"value"}}}', /copied with its placeholders/],
+    ["no name", '{"command":{"name":" ","args":{}}}', /no name/],
+    ["prose", "What shall I do?", /no JSON object/],
+    ["thoughts only", '{"thoughts":{"text":"a"}}', /no command/],
+    ["reasoning without end", '<think>so {"command":{"name":"do_nothing"}}', /reasoning block/],
+    ["nothing", "\u200b \n", /was empty/],
+  ])("is refused in words: %s", (_title, text, problem, finishReason = "stop") => {
     const reading = read(text, finishReason);
     expect(problemsOf(reading)).toMatch(problem);
     expect(reading.kind).toBe("problem");
@@ -288,5 +249,199 @@ describe("names and arguments", () => {
     expect(problemsOf(look({ deep: "true", share: "0.5" }))).toMatch(
       /"deep" of look must be boolean.*"share" of look must be number/,
     );
+  });
+});
+
+const ARGS: ArgsSchema = {
+  type: "object",
+  properties: {
+    route: {
+      type: "array",
+      description: "places in their order",
+      items: { $ref: "#/$defs/place" },
+      minItems: 1,
+    },
+    options: {
+      type: "object",
+      description: "how to travel",
+      properties: {
+        speed: { type: "integer", description: "in km/h", minimum: 1 },
+        by: { enum: ["foot", "train"] },
+        code: { type: "string", description: "of the ticket", pattern: "^(a+)+$" },
+      },
+      required: ["by"],
+      additionalProperties: false,
+    },
+    labels: { type: "object", additionalProperties: { type: "string" } },
+  },
+  required: ["route"],
+  $defs: {
+    place: {
+      type: "object",
+      properties: { name: { type: "string", description: "name of a town" }, via: { $ref: "#/$defs/place" } },
+      required: ["name"],
+    },
+  },
+};
+const reader = createReplyReader({
+  schemas: { travel: ARGS },
+  hasSideEffect: () => true,
+  isHarmless: () => false,
+  aliases: { commands: {}, args: { options: ["settings"] } },
+});
+const readArgs = (args: unknown) => reader(JSON.stringify({ thoughts: {}, command: { name: "travel", args } }), "stop");
+const problemsWith = (args: unknown): string => {
+  const parsed = readArgs(args);
+  return parsed.kind === "problem" ? parsed.problems.join(" ") : "none";
+};
+const ROUTE = [{ name: "Ulm", via: { name: "Ems" } }];
+
+describe("nested arguments", () => {
+  it("are read as they are written", () => {
+    const args = { route: ROUTE, options: { by: "train", speed: 80 }, labels: { a: "1" } };
+    expect(readArgs(args)).toMatchObject({ kind: "command", call: { name: "travel", args } });
+  });
+
+  it("may come as JSON in a string, with digits in a string, and with null for what is omitted", () => {
+    const args = { route: JSON.stringify(ROUTE), settings: { by: "foot", speed: "80", code: null }, labels: null };
+    expect(readArgs(args)).toMatchObject({ call: { args: { route: ROUTE, options: { by: "foot", speed: 80 } } } });
+    const parsed = readArgs(args);
+    expect(parsed.kind === "command" && parsed.call.args).not.toHaveProperty("labels");
+    expect(parsed.kind === "command" && parsed.call.args.options).not.toHaveProperty("code");
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ["a missing member", { route: [{}] }, /needs the argument "name" of "route\.0"/],
+    ["a missing member of a referenced schema", { route: [{ name: "a", via: {} }] }, /"name" of "route\.0\.via"/],
+    ["an unknown member", { route: ROUTE, options: { by: "foot", spede: 1 } }, /no argument "spede" of "options"/],
+    ["another choice", { route: ROUTE, options: { by: "car" } }, /"options\.by" of travel must be one of/],
+    ["a wrong type", { route: ROUTE, labels: { a: 1 } }, /"labels\.a" of travel must be string/],
+    ["an unknown argument", { route: ROUTE, rout: [] }, /has no argument "rout"/],
+    [
+      "the words of the prompt",
+      { route: [{ name: "<name of a town>" }] },
+      /"route" of travel is still the placeholder/,
+    ],
+    [
+      "a text that its pattern would search for hours",
+      { route: ROUTE, options: { by: "foot", code: `${"a".repeat(60)}b` } },
+      /"options\.code"/,
+    ],
+    ["a damaged letter", { route: [{ name: "U\ufffdm" }] }, /U\+FFFD/],
+    [
+      "a string with a key given twice",
+      { route: ROUTE, labels: '{"a":"1","a":"2"}' },
+      /"labels" of travel must be object/,
+    ],
+  ])("are refused with their place for %s", (_title, args, expected) => {
+    expect(problemsWith(args)).toMatch(expected);
+  });
+
+  it("may be more than the schema names if it says so", () => {
+    const open = createReplyReader({
+      schemas: { note: { type: "object", properties: { text: { type: "string" } }, additionalProperties: true } },
+      hasSideEffect: () => true,
+      isHarmless: () => false,
+      aliases: { commands: {}, args: {} },
+    });
+    const args = { text: "a", more: { deep: [1] } };
+    expect(open(JSON.stringify({ command: { name: "note", args } }), "stop")).toMatchObject({ call: { args } });
+  });
+});
+
+describe("the end of a JSON string", () => {
+  it.each<[what: string, text: string, end: number]>([
+    ["the next quote", '"a" b"', 2],
+    ["at once, of an empty string", '""', 1],
+    ["not an escaped quote", String.raw`"\"a"`, 4],
+    ["a quote behind an escaped backslash", String.raw`"a\\" "`, 4],
+    ["not a quote behind three backslashes", String.raw`"a\\\" "`, 7],
+    ["nowhere: the text's length", '"a', 2],
+    ["nowhere when the only quote is escaped", String.raw`"a\"`, 4],
+    ["nowhere behind the last quote", '"', 1],
+  ])("is %s", (_what, text, end) => {
+    expect(findStringEnd(text, 0)).toBe(end);
+  });
+
+  it("is where JSON.parse finds it, for any content", () => {
+    for (const value of ["", '"', "\\", '\\"', '\\\\"\\', `"${"\\".repeat(99)}`, "\u0000{}[]:,'"]) {
+      const text = `x${JSON.stringify(value)},"next"`;
+      expect(JSON.parse(text.slice(1, findStringEnd(text, 1) + 1))).toBe(value);
+    }
+  });
+});
+
+const readPython = (text: string) => parseShallowJson(pythonToJson(text) ?? "");
+
+describe("a Python literal", () => {
+  it.each([
+    ["None", null],
+    ["[True, False, None, true, null]", [true, false, null, true, null]],
+    [String.raw`{'a': 'it\'s', "b": "she said \"hi\"",}`, { a: "it's", b: 'she said "hi"' }],
+    [String.raw`'say "hi"\n'`, 'say "hi"\n'],
+    [`'''two\n"lines"'''`, 'two\n"lines"'],
+    [String.raw`'\d+ and \u00e9'`, "\\d+ and é"],
+    ["''", ""],
+    ["()", []],
+    ["(1,)", [1]],
+    ["[1, (2, 3), [4,],]", [1, [2, 3], [4]]],
+    ["[14_284_000, -1, +.5, 5., 1e3]", [14284000, -1, 0.5, 5, 1000]],
+  ])("%s is read", (text, value) => {
+    expect(readPython(text)).toEqual(value);
+  });
+
+  it.each([
+    ...[
+      "(1)",
+      "{1, 2}",
+      "[1,,2]",
+      "[,]",
+      "[1 2]",
+      "[1, 2",
+      "(1, 2]",
+      "1, 2",
+      "007",
+      "1_0",
+      "1e400",
+      "nan",
+      "[NaN]",
+      "",
+    ],
+    ...["'it's'", "'a' 'b'", "b'a'", "r'a'", "f'{a}'", "'a\nb'", "[1] and more", "f(1)"],
+    ...[String.raw`'\x41'`, String.raw`'\N{DASH}'`, String.raw`'C:\new'`, String.raw`["C:\new", None]`],
+  ])("%j is refused", (text) => {
+    expect(readPython(text)).toBeUndefined();
+  });
+
+  it("keeps both of two equal keys, so that a reader can see them", () => {
+    expect(pythonToJson("{'a': 1, 'a': 2}")).toBe('{ "a" : 1 , "a" : 2 }');
+  });
+});
+
+describe("a bounded pattern", () => {
+  it.each([
+    ["^[a-z]+$", "abc", true],
+    ["^[a-z]+$", "abC", false],
+    ["^(?:[a-z0-9-]+\\.)+[a-z]{2,}$", "a.b-c.example", true],
+    ["^(?:[a-z0-9-]+\\.)+[a-z]{2,}$", "a..b", false],
+    ["^(?!.*\\.\\.)[^/]+$", "a..b", false],
+    ["\\S", " ".repeat(5_000), false],
+    ["\\S", `${" ".repeat(5_000)}x`, true],
+  ])("%s tells whether it matches", (pattern, text, expected) => {
+    expect(createBoundedPattern(pattern, "u").test(text)).toBe(expected);
+  });
+
+  it.each([
+    ["(a+)+b", "a".repeat(60)],
+    ["^(a|a)*$", `${"a".repeat(60)}b`],
+    ["(x+x+)+y", "x".repeat(60)],
+    ["a*a*a*a*a*b", "a".repeat(5_000)],
+  ])("%s ends on a text that it would search for hours, and does not match", (pattern, text) => {
+    expect(createBoundedPattern(pattern, "u").test(text)).toBe(false);
+  });
+
+  it("throws for an invalid pattern, and differs from another by its text", () => {
+    expect(() => createBoundedPattern("(", "u")).toThrow(SyntaxError);
+    expect(String(createBoundedPattern("a", "u"))).not.toBe(String(createBoundedPattern("b", "u")));
   });
 });

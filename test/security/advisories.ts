@@ -63,7 +63,7 @@ export const ADVISORIES: readonly Defence[] = [
     id: "AutoGPT: quoted JSON is dispatched",
     claim: "A reply that holds two different commands runs none.",
     proofs: [
-      proof("reply/corpus.test", "never returns a command that was not meant"),
+      proof("reply/hostile.test", "never returns a command that was not meant"),
       proof("reply/read.test", "two commands"),
     ],
   },
@@ -108,7 +108,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "Goals, words and files are never read as templates.",
     proofs: [
       proof(HOSTILE, "CVE-2025-1040: template marks in goals, words and files stay literal"),
-      proof("prompt/template.test", "replaces every placeholder in one pass"),
+      proof("prompt/words.test", "replaces every placeholder in one pass"),
     ],
   },
   {
@@ -181,7 +181,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "Folders and store cannot grow without limit, and a full disk loses nothing.",
     proofs: [
       proof(REAL, "CVE-2026-33232: an agent that writes without end stops at its quota, and goes on after it deletes"),
-      proof("loop/download-quota.test", "counts over the agent's life, and refuses before anything more is saved"),
+      proof("loop/purchases.test", "counts over the agent's life, and refuses before anything more is saved"),
       proof(
         "workspace/quota.test",
         "refuses a write before it is made, names the setting, and admits it once something is deleted",

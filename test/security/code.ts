@@ -39,9 +39,9 @@ export const CODE: readonly Defence[] = [
     claim:
       "Without a strict cage, code of checks from an agent file asks once before it runs, and the question shows all of it; a no leaves it unrun.",
     proofs: [
-      proof("loop/approve-checks.test", "asks once with the words of run_code"),
-      proof("loop/approve-checks.test", "never runs after a no"),
-      proof("loop/approve-checks.test", "is approved once, whenever the power is cut"),
+      proof("loop/goal-checks.test", "asks once with the words of run_code"),
+      proof("loop/goal-checks.test", "never runs after a no"),
+      proof("loop/goal-checks.test", "is approved once, whenever the power is cut"),
       proof("cli/stranger-checks.test", "asks once before they run, shows all of their code"),
     ],
   },
@@ -59,18 +59,18 @@ export const CODE: readonly Defence[] = [
     claim:
       "What code sends is judged like what the model sends: it opens no address that nobody gave, and says few words of its own.",
     proofs: [
-      proof("loop/cells-leaving.test", "from the same cell"),
-      proof("loop/cells-leaving.test", "from a later cell, with another process between them"),
-      proof("loop/cells-leaving.test", "and would send it with the rule switched off"),
+      proof("loop/leaving.test", "from the same cell"),
+      proof("loop/leaving.test", "from a later cell, with another process between them"),
+      proof("loop/leaving.test", "and would send it with the rule switched off"),
       proof(
-        "loop/cells-leaving.test",
+        "loop/leaving.test",
         "does not send a number of a file that it read, by a search or a message, also in a part of it",
       ),
       proof(
-        "loop/cells-leaving.test",
+        "loop/leaving.test",
         "follows an address of a file that a person put there, and none that a cell wrote into one",
       ),
-      proof("loop/cells-leaving.test", "does not send by the model of a sub-task what it put into the task"),
+      proof("loop/leaving.test", "does not send by the model of a sub-task what it put into the task"),
     ],
   },
   {
@@ -78,12 +78,12 @@ export const CODE: readonly Defence[] = [
     claim: "A person sees all of the code that will run, and a file that changed since the question does not run.",
     proofs: [
       proof(
-        "loop/asked-script.test",
+        "loop/approval.test",
         "is asked again when the file has changed since: the new content does not run unseen",
       ),
       proof("cli/approve-code.long", "is shown whole, with line numbers, before the answer and by goald show"),
-      proof("loop/asked-script.test", "sees the whole file as it was at the question, and an unchanged file runs"),
-      proof("loop/asked-script.test", "has numbered lines, and its control and unseen characters are written out"),
+      proof("loop/approval.test", "sees the whole file as it was at the question, and an unchanged file runs"),
+      proof("loop/approval.test", "has numbered lines, and its control and unseen characters are written out"),
     ],
   },
   {

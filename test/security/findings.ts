@@ -102,9 +102,9 @@ export const FINDINGS: readonly Defence[] = [
     proofs: [
       proof("workspace/place-folder.test", "never makes a folder that git answers to as its repository"),
       proof("workspace/place-folder.test", "is refused in other forms and spellings: %j"),
-      proof("loop/others-run.test", "is asked about before %s %j, with who runs it and when"),
-      proof("loop/others-run.test", "is asked about although a person approved the next twenty commands"),
-      proof("loop/others-run.test", "is refused where nobody is asked, and the agent goes on: %s %j"),
+      proof("loop/approval.test", "is asked about before %s %j, with who runs it and when"),
+      proof("loop/approval.test", "is asked about although a person approved the next twenty commands"),
+      proof("loop/approval.test", "is refused where nobody is asked, and the agent goes on: %s %j"),
     ],
   },
   {
@@ -159,7 +159,7 @@ export const FINDINGS: readonly Defence[] = [
       ),
       proof("workspace/quota.test", "counts what is stored and what one call adds, and leaves known files deletable"),
       proof("workspace/quota.test", "is shared by an agent and its sub-agents"),
-      proof("loop/delete-for-good.test", "a file over 64 MB"),
+      proof("loop/approval.test", "a file over 64 MB"),
     ],
   },
   {
@@ -177,7 +177,7 @@ export const FINDINGS: readonly Defence[] = [
     claim: "A kept page holds no key of the settings, and no image that a preview fetches.",
     proofs: [
       proof(
-        "commands/browse_website.test",
+        "commands/web.test",
         "keeps a page that echoes a key without it, and shows it neither to the model nor in the answer",
       ),
       proof("util/text.test", "is written so that a preview fetches nothing: %j"),
@@ -200,7 +200,7 @@ export const FINDINGS: readonly Defence[] = [
   {
     id: "F10: marks without width",
     claim: "Names with marks that nobody sees are refused.",
-    proofs: [proof("core/unseen-marks.test", "is refused in the name of an agent, with its code point")],
+    proofs: [proof("core/words.test", "is refused in the name of an agent, with its code point")],
   },
   {
     id: "F10: approvals",

@@ -1,0 +1,306 @@
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { checkCommand } from "#commands/validate.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { Advisor, Question, SearchAnswer, Services, WebSearch } from "#core/services.ts";
+import { createHttp } from "#http/http.ts";
+import { createPageReader } from "#services/page/read-page.ts";
+import { createWebPages } from "#services/page/web-pages.ts";
+import { createPoliteWeb } from "#services/web/polite-web.ts";
+import { createValueRedactor } from "#util/redact.ts";
+import browse_website from "../../commands/browse_website.ts";
+import google from "../../commands/google.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
+import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
+import { call, contextOf, type Desk, makeDesk } from "./context.ts";
+
+let desk: Desk;
+beforeEach(async () => {
+  desk = await makeDesk();
+});
+afterEach(async () => desk[Symbol.asyncDispose]());
+
+const HIT = { title: "Strings", href: "https://one.example/", body: "A few words." };
+const search = (answer: Partial<SearchAnswer>) => {
+  const asked: unknown[] = [];
+  const service: WebSearch = {
+    search: async (query, count) => {
+      asked.push([query, count]);
+      return { provider: "brave", results: [], failed: [], isCached: false, ...answer };
+    },
+  };
+  const observation = call(google, { input: "tennis strings" }, contextOf(desk.workspace, { search: service }));
+  return { asked, observation };
+};
+
+describe("google", () => {
+  it("requests eight results and lists them with the provider", async () => {
+    const { asked, observation } = search({ results: [HIT, HIT] });
+    const { text, ...rest } = await observation;
+    expect(asked).toEqual([["tennis strings", 8]]);
+    expect(rest).toEqual({ status: "ok", source: "web", artifacts: [], value: [HIT, HIT] });
+    const [head, ...list] = text.split("\n");
+    expect(head).toBe("2 results from brave.");
+    expect(JSON.parse(list.join("\n"))).toEqual([HIT, HIT]);
+  });
+
+  it("reports a cached answer, and providers that did not answer", async () => {
+    const failed = [{ provider: "tavily", reason: "its limit is reached (429)" }];
+    const { text } = await search({ results: [HIT], failed, isCached: true }).observation;
+    expect(text.split("\n")[0]).toBe(
+      "1 result from brave, as it answered within the last 24 hours. tavily did not answer: its limit is reached (429).",
+    );
+  });
+
+  it("reports no results only if the provider does", async () => {
+    expect((await search({}).observation).text).toBe("brave found nothing for this. Try other words.");
+  });
+});
+
+const PAGES = "test/data/pages";
+const reader = createPageReader();
+const KEY = "MARKERkey-7f3a9c1e5b2d8f604a6c";
+const ECHO = `<title>Your key ${KEY}</title><h1>Key ${KEY}</h1><p>It is ${KEY}, and %4dARKERkey-7f3a9c1e5b2d8f604a6c too.</p>
+<p>![pixel](https://evil.example/p) &lt;img src=https://evil.example/q></p><a href="/more?key=${KEY}">more about ${KEY}</a>`;
+const redact = createValueRedactor([KEY]);
+const titled = (title: string) => ({
+  status: 200,
+  headers: { "content-type": "text/html; charset=utf-8" },
+  body: `<title>${title}</title><p>The same text everywhere.</p>`,
+});
+
+let site: ServiceServer;
+beforeAll(async () => {
+  site = await startServiceServer(async ({ path }) => {
+    if (path === "/robots.txt") return { status: 404, body: "" };
+    if (path === "/moved") return { status: 302, headers: { location: "/news.html" }, body: "" };
+    if (path === "/login") return { status: 302, headers: { location: `/echo?key=${KEY}` }, body: "" };
+    if (path.startsWith("/echo")) return { status: 200, headers: { "content-type": "text/html" }, body: ECHO };
+    if (path.startsWith("/titled/")) return titled(decodeURIComponent(path.replace(/^.*\//, "")));
+    if (path === "/picture") return { status: 200, headers: { "content-type": "image/png" }, body: "x" };
+    const body = await readFile(`${PAGES}${path}`, "utf8").catch(() => undefined);
+    if (body === undefined) return { status: 404, body: "" };
+    return { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body };
+  });
+});
+afterAll(async () => {
+  await reader.close();
+  await site[Symbol.asyncDispose]();
+});
+
+type Reply = (question: Question) => unknown;
+
+/** The model is a fake; pages, HTTP and files are real. */
+function browse(path: string, question: string, reply: Reply) {
+  const asked: Question[] = [];
+  const advisor: Advisor = {
+    ask: async (given) => {
+      asked.push(given);
+      return { value: reply(given), usage: { inputTokens: 1, outputTokens: 1, cachedTokens: 0, estimated: false } };
+    },
+  };
+  const http = createHttp({}, { allow: [site.origin] });
+  const clock = fakeClock({ auto: true });
+  const web = createPoliteWeb({ http, clock, userAgent: "goald/test", obeysRobots: true });
+  const services: Partial<Services> = { advisor, pages: createWebPages({ fetchPage: web.get, reader, clock, redact }) };
+  const url = path.includes(":") ? path : site.origin + path;
+  return { asked, result: call(browse_website, { url, question }, contextOf(desk.workspace, services)) };
+}
+
+describe("browse_website", () => {
+  it("answers with checked quotes, links and the path of the saved page", async () => {
+    const { asked, result } = browse("/moved", "How much higher is the wall? Is there other weather news?", () => ({
+      found: true,
+      answer: "Forty centimetres higher.",
+      quotes: [
+        { passage: "p1", text: "The new wall stands forty\ncentimetres higher than the old one." },
+        { passage: "p7", text: '"it was a puzzle of eleven thousand pieces" … who led the work' },
+      ],
+    }));
+    const { status, text, source, artifacts, value } = await result;
+    expect({ status, source }).toEqual({ status: "ok", source: "web" });
+    // Code sees the value only.
+    expect(value).toMatchObject({ links: expect.arrayContaining([{ text: "News", href: `${site.origin}/news` }]) });
+    expect(text).toBe(
+      [
+        "Forty centimetres higher.",
+        "",
+        "Quotes:",
+        '- p1: "The new wall stands forty centimetres higher than the old one."',
+        '- p1: ""it was a puzzle of eleven thousand pieces" … who led the work"',
+        "",
+        `Page: Harbour wall finished | The Lindholm Courier (${site.origin}/news.html)`,
+        "Links:",
+        `- News: ${site.origin}/news`,
+        `- Weather: ${site.origin}/weather`,
+        `- The Lindholm Courier: ${site.origin}/`,
+        `- Sport: ${site.origin}/sport`,
+        `- Ten beaches you must see: ${site.origin}/story/0`,
+        `- Mayor denies everything again: ${site.origin}/story/1`,
+        `- Win a weekend in the hills: ${site.origin}/story/2`,
+        `- Cat returns after nine years: ${site.origin}/story/3`,
+        "",
+        `The whole page is kept in ${artifacts[0]}.`,
+      ].join("\n"),
+    );
+    expect(asked.map(({ role, words }) => [role, words])).toEqual([["fast", "browse-website"]]);
+  });
+
+  it("saves the page with its origin in one file per address", async () => {
+    const reply: Reply = () => ({ found: false, answer: "It is about sails.", quotes: [] });
+    const { artifacts, text } = await browse("/forum.html", "Price of tea?", reply).result;
+    expect(text).toMatch(/^Not on this page, as far as it was read\. It is about sails\.\n\nPage: Drying sails/);
+    await browse("/forum.html#x", "Price of coffee?", reply).result;
+    expect(artifacts).toEqual([expect.stringMatching(/^pages\/drying-sails-boat-forum-[0-9a-f]{4}\.md$/)]);
+    expect(await readdir(join(desk.folder, "pages"))).toHaveLength(1);
+    const kept = await readFile(join(desk.folder, artifacts[0] as string), "utf8");
+    const expected = await readFile(`${PAGES}/forum.html.expected`, "utf8");
+    expect(kept).toMatch(
+      /^---\nurl: http:.*\/forum\.html\ntitle: "Drying sails - Boat forum"\nfetched: 2026-.*Z\ntype: text\/html\nsha256: [0-9a-f]{64}\nremark: "No article.*"\n---\n\n/,
+    );
+    expect(kept).toContain("[mira_k]");
+    expect(kept.split("\n---\n\n")[1]?.replaceAll(site.origin, "https://site.example")).toBe(
+      expected.slice(expected.indexOf("\n") + 1),
+    );
+  });
+
+  const keep = async (path: string): Promise<string> => {
+    const { artifacts } = await browse(path, "What?", () => ({ found: false, answer: "No.", quotes: [] })).result;
+    expect(artifacts).toHaveLength(1);
+    return artifacts[0] as string;
+  };
+
+  it.each<[title: string, name: string]>([
+    ["Which strings suit heavy topspin?", "which-strings-suit-heavy-topspin"],
+    ["Zoë’s Müsli – 2.0 | Shop", "zoes-musli-2-0-shop"],
+    ["東京の天気", "東京の天気"],
+    ["../../etc/passwd", "etc-passwd"],
+    [".goald \u202Etxt.exe CON", "goald-txt-exe-con"],
+    ["x".repeat(300), "x".repeat(56)],
+    ["𠀀".repeat(90), "𠀀".repeat(56)],
+    ["🤖 …", "127.0.0.1"],
+    ["", "127.0.0.1"],
+  ])("names the file of a page %j after its title, else after its host", async (title, name) => {
+    const path = await keep(`/titled/${encodeURIComponent(title)}`);
+    expect(path.replace(/-[0-9a-f]{4}\.md$/, "")).toBe(`pages/${name}`);
+    expect(await readdir(join(desk.folder, "pages"))).toEqual([path.replace("pages/", "")]);
+  });
+
+  it("gives a page its name again, and pages of other addresses other names", async () => {
+    const [first, second, again] = [await keep("/titled/a"), await keep("/titled/b/a"), await keep("/titled/a")];
+    expect(again).toBe(first);
+    expect(second).not.toBe(first);
+  });
+
+  it("gives a page a longer name when a file of another origin has its own", async () => {
+    const taken = await keep("/titled/a");
+    await desk.workspace.write(taken, '---\nurl: https://other.example/\ntitle: "a"\n---\n');
+    const longer = await keep("/titled/a");
+    expect(longer).toMatch(/^pages\/a-[0-9a-f]{12}\.md$/);
+    expect(await keep("/titled/a")).toBe(longer);
+    expect(await readFile(join(desk.folder, taken), "utf8")).toContain("other.example");
+  });
+
+  it("keeps a page that echoes a key without it, and shows it neither to the model nor in the answer", async () => {
+    const { asked, result } = browse("/login", `What is my key?`, () => ({ found: true, answer: "A.", quotes: [] }));
+    const { artifacts, text } = await result;
+    const kept = await readFile(join(desk.folder, artifacts[0] as string), "utf8");
+    for (const held of [kept, text, JSON.stringify(asked)]) {
+      expect(held).toContain("[redacted]");
+      expect(held).not.toMatch(/7f3a9c1e5b2d8f604a6c/);
+    }
+    expect(kept).toContain("It is [redacted], and [redacted] too.");
+    // A preview of the file fetches nothing.
+    expect(kept).toContain("!\\[pixel](https://evil.example/p) &lt;img src=https://evil.example/q>");
+  });
+
+  it("omits quotes that are not on the page, and reports it", async () => {
+    const quotes = [
+      { passage: "p1", text: "Engineers lifted every stone" },
+      { passage: "p1", text: "The wall was paid for by the king." },
+      { passage: "p1", text: " … " },
+    ];
+    const some = await browse("/news.html", "Who?", () => ({ found: true, answer: "A.", quotes })).result;
+    expect(some.text).toMatch(
+      /- p1: "Engineers lifted every stone"\n\(2 more did not stand on the page and were left out\.\)/,
+    );
+    expect(some.text).not.toContain("king");
+    const none = await browse("/news.html", "Who?", () => ({ found: true, answer: "A.", quotes: quotes.slice(1) }))
+      .result;
+    expect(none.text).toMatch(/None that stands on the page: do not rely on this answer/);
+  });
+
+  it("matches a quote without the Markdown marks of the page", async () => {
+    const quote = { passage: "p1", text: "See the plans of the wall." };
+    const { text } = await browse("/article.html", "Plans?", () => ({ found: true, answer: "A.", quotes: [quote] }))
+      .result;
+    expect(text).toContain('- p1: "See the plans of the wall."');
+  });
+
+  it.each(["GOALD_MODEL", "GOALD_LIMIT", "GOALD_NOT_CONFIGURED"] as const)(
+    "answers with the nearest passages when the model fails with %s",
+    async (code) => {
+      const { text, status } = await browse("/docs.html", "Which errors?", () => {
+        throw new GoaldError(code, "no");
+      }).result;
+      expect(status).toBe("ok");
+      expect(text).toMatch(
+        /^No model could be asked; these passages are nearest to the question:\n\n\[p1\]\nOpens a kiln/,
+      );
+      expect(text).toContain("Page: open() - kiln 2.1");
+    },
+  );
+
+  it("sends text from outside to the model as material only", async () => {
+    const { asked, result } = browse("/injection.html", "How long does it bake?", () => ({
+      found: false,
+      answer: "",
+      quotes: [],
+    }));
+    await result;
+    const [{ words, material }] = asked as [Question];
+    expect(words).toBe("browse-website");
+    expect(material.map(({ label }) => label)).toEqual(["The question", "The page", "Passage p1"]);
+    expect(JSON.stringify(material)).toContain("fifty minutes at 240 degrees");
+    expect(JSON.stringify(material)).not.toMatch(/Ignore all previous|\u{e0064}|\u200b/u);
+  });
+
+  it.each([
+    ["/missing.html", "GOALD_WEB", /404, there is no such page/],
+    ["/picture", "GOALD_WEB", /this is image\/png/],
+    ["file:///etc/passwd", "GOALD_HTTP_REFUSED", /whole web address/],
+    ["http://127.0.0.1:1/", "GOALD_HTTP_REFUSED", /./],
+  ])("reports the problem of %s", async (path, code, message) => {
+    const { asked, result } = browse(path, "What?", () => undefined);
+    await expect(result).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(asked).toEqual([]);
+  });
+
+  it("fails for a page without text and does not ask the model", async () => {
+    const { asked, result } = browse("/empty.html", "What?", () => undefined);
+    expect(await result).toMatchObject({
+      status: "failed",
+      code: "page-empty",
+      text: expect.stringContaining("The page is empty."),
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it("answers even if the page cannot be saved", async () => {
+    const reply: Reply = () => ({ found: false, answer: "No.", quotes: [] });
+    const { artifacts } = await browse("/docs.html", "What?", reply).result;
+    const file = join(desk.folder, artifacts[0] as string);
+    await rm(file);
+    await mkdir(file);
+    const { status, text, artifacts: none } = await browse("/docs.html", "What?", reply).result;
+    expect({ status, none }).toEqual({ status: "ok", none: [] });
+    expect(text).toMatch(/The page could not be kept: /);
+  });
+
+  it("is read-only, so that background agents need no approval", () => {
+    const { annotations, effect } = checkCommand("browse_website", "browse_website.ts", browse_website);
+    expect(annotations).toEqual({ readOnly: true, destructive: false, idempotent: true, openWorld: true });
+    expect(effect).toBe("idempotent");
+  });
+});

@@ -1,0 +1,392 @@
+import { describe, expect, it } from "@jest/globals";
+import type { AgentSettings } from "#core/agent-settings.ts";
+import { decide } from "#core/decide.ts";
+import type { EventOf, NewEvent } from "#core/event.ts";
+import { receive } from "#core/inbox.ts";
+import { limitReached, spentOf } from "#core/limits.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
+import { isTainted } from "#core/provenance.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
+import { grantRequest, type SubagentRequest } from "#core/subagents/requests.ts";
+import type { Origin, Spending, SubagentMessage } from "#core/subagents/subagent-event.ts";
+import * as given from "../helpers/events.ts";
+import {
+  agentTold,
+  commandWaiting,
+  created,
+  ended,
+  report,
+  reportMessage,
+  SPENT,
+  SUBAGENT_RULES,
+  startedAgent,
+  UNTIL,
+  waitingParent,
+} from "../helpers/subagent-events.ts";
+
+const { approved, asked, FACTS, finished, NOW, observed, paused, replied, requested, rulesOf, started } = given;
+const { stateOf, turnEnded, waits } = given;
+const RULES = rulesOf({ epoch: 1, facts: () => ({ annotations: FACTS, effect: "transactional" }) });
+
+describe("a request for a sub-agent", () => {
+  const wish = (name = "Ann"): SubagentRequest => ({ kind: "start", name, task: "counts", prompt: "Count to ten." });
+  const of = { step: 1, callId: "c1", id: "foo-ann" };
+  const granted = (state: AgentState, given_: SubagentRequest = wish(), rules = SUBAGENT_RULES) =>
+    grantRequest(given_, state, rules, of);
+  const limited = created({ stepLimit: 101, tokenLimit: 10_015, budgetUsd: 8, deadline: UNTIL, windowBatch: 3 });
+
+  it.each<[what: string, settings: Partial<AgentSettings>, given: Partial<AgentSettings>]>([
+    ["the profile of commands", { commands: "files,loop" }, { commands: "files,loop" }],
+    ["no profile when there is none", { commands: null }, {}],
+    ["that a plan is required", { plan: "required" }, { plan: "required" }],
+    ["nothing about a plan that is free", { plan: "free" }, {}],
+    ["the approval mode always", { approve: "always" }, { approve: "always" }],
+    ["the approval mode risky", { approve: "risky" }, { approve: "risky" }],
+    ["the approval mode never", { approve: "never" }, { approve: "never" }],
+  ])("passes on %s", (_what, settings, expected) => {
+    const event = granted(stateOf(created(settings), asked(), replied()));
+    const { approve, commands, plan } = "child" in event ? event.child : ({} as Partial<AgentSettings>);
+    expect({ approve, commands, plan }).toEqual({
+      commands: undefined,
+      plan: undefined,
+      approve: "risky",
+      ...expected,
+    });
+  });
+
+  it("is granted with a quarter of what is left, the same deadline, the fast model and the same approval mode", () => {
+    expect(granted(stateOf(limited, asked(), replied()))).toEqual({
+      ...{ type: "agent-started", step: 1, callId: "c1", agent: "foo-ann", task: "counts" },
+      child: {
+        ...{ name: "Ann", role: "counts", goals: ["Count to ten."], approve: "risky", model: "fast-model" },
+        ...{ windowBatch: 3, form: "json", background: true },
+        ...{ stepLimit: 25, tokenLimit: 2_500, budgetUsd: 2, deadline: UNTIL },
+      },
+    });
+  });
+
+  it("grants the second sub-agent a quarter of what the first one left", () => {
+    const first = granted(stateOf(limited, asked(), replied())) as NewEvent;
+    const second = granted(stateOf(limited, asked(), replied(), first)) as EventOf<"agent-started">;
+    expect(second.child).toMatchObject({ stepLimit: 18, tokenLimit: 1_875, budgetUsd: 1.5 });
+  });
+
+  it("sets no limits when the parent has none, and keeps a budget of zero", () => {
+    expect(granted(stateOf(created({ budgetUsd: 0 })))).toMatchObject({
+      child: { stepLimit: null, tokenLimit: null, budgetUsd: 0, deadline: null },
+    });
+  });
+
+  const deep: Origin = { agent: "top", depth: 2, outside: [] };
+  it.each<[title: string, events: readonly NewEvent[], refused: string, words: RegExp]>([
+    ["its depth limit is reached", [created({ startedBy: deep })], "agents-too-deep", /2 deep.*Do the work yourself/],
+    [
+      "the maximum number of sub-agents exists",
+      [created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" })],
+      "too-many-agents",
+      /2 at a time, and have foo-a, foo-b \(finished\).*delete_agent/,
+    ],
+    ["too few steps are left", [created({ stepLimit: 3 })], "too-little-left", /your 3 steps, 0 are spent/],
+    ["too few tokens are left", [created({ tokenLimit: 16 }), asked(), replied()], "too-little-left", /16 tokens, 15/],
+    [
+      "the budget is spent",
+      [created({ budgetUsd: 1 }), asked(), { ...replied(), costUsd: 1 }],
+      "too-little-left",
+      /US dollars/,
+    ],
+  ])("is refused with an explanation when %s", (_title, events, refused, words) => {
+    const answer = granted(stateOf(...events));
+    expect(answer).toMatchObject({ refused });
+    expect((answer as { text: string }).text).toMatch(words);
+  });
+
+  it("is refused when its name holds a mark that nobody sees, with the code point", () => {
+    expect(granted(stateOf(created(), asked(), replied()), wish("Ann\u200b"))).toEqual({
+      refused: "unseen-mark",
+      text: "The name holds a mark that nobody sees (U+200B). Write it without the mark.",
+    });
+  });
+
+  it("is granted again when a sub-agent has ended", () => {
+    const two = [created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" })];
+    expect(granted(stateOf(...two, { ...ended, agent: "foo-b" } as NewEvent))).toMatchObject({ type: "agent-started" });
+  });
+
+  it("is never granted with a depth of zero", () => {
+    const rules = { ...SUBAGENT_RULES, maxDepth: 0 };
+    expect(granted(stateOf(created()), wish(), rules)).toMatchObject({ refused: "agents-too-deep" });
+  });
+
+  it.each<[SubagentRequest]>([[{ kind: "tell", agent: "bar", text: "x" }], [{ kind: "end", agent: "constructor" }]])(
+    "is refused for an agent that is not a sub-agent, with the list of its sub-agents: %j",
+    (stranger) => {
+      const answer = granted(stateOf(...waitingParent), stranger);
+      expect(answer).toMatchObject({ refused: "no-such-agent", text: expect.stringContaining("foo-ann (Ann)") });
+    },
+  );
+
+  it("keeps the limits of a working sub-agent, and gives a finished one a new share on top of what it spent", () => {
+    const tell: SubagentRequest = { kind: "tell", agent: "foo-ann", text: "more" };
+    expect(granted(stateOf(...waitingParent), tell)).toMatchObject({
+      type: "agent-told",
+      limits: { stepLimit: 20, budgetUsd: 2 },
+    });
+    // 100 steps, 1 own and 3 of the sub-agent are taken: a quarter of 96 more.
+    expect(granted(stateOf(...waitingParent, report(), finished()), tell)).toMatchObject({
+      limits: { stepLimit: 3 + 24, tokenLimit: 300 + Math.floor((10_000 - 315) / 4) },
+    });
+  });
+
+  it("is refused for a sub-agent that is about to end", () => {
+    expect(granted(stateOf(...waitingParent, ended), { kind: "end", agent: "foo-ann" })).toMatchObject({
+      refused: "no-such-agent",
+    });
+  });
+});
+
+describe("an answer of a sub-agent", () => {
+  const events = (state: readonly NewEvent[], message: InboxMessage) => receive(message, stateOf(...state));
+
+  it("finishes the call that waits for it, and names the sub-agent", () => {
+    const [reported, end] = events(waitingParent, reportMessage());
+    expect(reported).toEqual(report());
+    expect(end).toMatchObject({
+      type: "command-finished",
+      callId: "c1",
+      observation: { source: "agent", text: "Ann (key foo-ann) answers:\n42" },
+    });
+    const state = stateOf(...waitingParent, reported as NewEvent, end as NewEvent);
+    expect(isTainted(state)).toBe(true);
+    expect(activeFrame(state).phase.kind).toBe("thinking");
+  });
+
+  it.each<[title: string, later: readonly NewEvent[]]>([
+    ["the call has gone on without it", []],
+    ["it answers an older task than the newest", [requested("message_agent", 2), agentTold(), commandWaiting(2)]],
+    ["the agent has finished", [turnEnded()]],
+  ])("is added as a message when %s", (_title, later) => {
+    const before = [...waitingParent, finished(), ...later];
+    const received = events(before, reportMessage());
+    expect(received).toMatchObject([{ type: "agent-reported", observation: { text: "42" } }]);
+    const [state, after] = [stateOf(...before), stateOf(...before, ...received)];
+    expect(activeFrame(after).phase).toEqual(activeFrame(state).phase);
+    expect(activeFrame(after).window.at(-1)).toMatchObject({ kind: "report", source: "agent", from: "Ann (foo-ann)" });
+    expect(isTainted(after)).toBe(true);
+  });
+
+  it.each<[title: string, events: readonly NewEvent[], message: InboxMessage, expected: object[]]>([
+    [
+      "without a text only updates the sums",
+      waitingParent,
+      reportMessage({ status: "accounts", observation: null }),
+      [{ type: "agent-reported", status: "accounts" }],
+    ],
+    [
+      "updates only the sums when the sub-agent ends",
+      [...waitingParent, ended],
+      reportMessage(),
+      [{ type: "agent-reported" }],
+    ],
+    ["is ignored when the sub-agent is unknown", [created()], reportMessage(), []],
+    [
+      "finishes the wait as a failure when the sub-agent is paused",
+      waitingParent,
+      reportMessage({ status: "paused", observation: observed("limit", { status: "failed" }) }),
+      [
+        { type: "agent-reported", status: "paused" },
+        { type: "command-finished", observation: { status: "failed" } },
+      ],
+    ],
+  ])("%s", (_title, before, message, expected) => {
+    const received = events(before, message);
+    expect(received).toMatchObject(expected);
+    expect(received).toHaveLength(expected.length);
+    if (received.length === 1) expect(received[0]).not.toHaveProperty("observation");
+  });
+
+  it("leaves the sub-agent's key and the promise of an answer when it does not come in time", () => {
+    const late = new Date("2026-11-20T10:01:00.000Z");
+    const move = decide(stateOf(...waitingParent), RULES, late);
+    expect(move).toMatchObject({
+      kind: "record",
+      events: [{ type: "command-finished", observation: { status: "ok", source: "goald" } }],
+    });
+    expect(JSON.stringify(move)).toContain("Ann (key foo-ann) is working. Its answer will come");
+    expect(decide(stateOf(...waitingParent), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: UNTIL });
+  });
+});
+
+describe("an agent that repeats itself while its sub-agents work", () => {
+  const polls = [2, 3, 4].flatMap((step) => [requested("list_agents", step, {}), approved(step), finished(step)]);
+  const noticed: NewEvent = { type: "repetition-noticed", step: 4, callId: "c4", count: 3 };
+  const idle = [...waitingParent, finished(), ...polls, noticed];
+
+  it("waits at no cost for the next report, then continues", () => {
+    expect(decide(stateOf(...idle), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: null });
+    expect(decide(stateOf(...idle, report()), RULES, NOW)).toMatchObject({ kind: "ask" });
+  });
+
+  it("is warned first, and continues when no sub-agent works", () => {
+    expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
+    const alone = stateOf(...waitingParent, finished(), report(), ...polls, noticed);
+    expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
+  });
+});
+
+describe("a person's words to an agent that asked a question", () => {
+  const question = requested("ask_user", 1, { question: "Red or blue?" });
+  const asking = [created(), question, approved(), started("pure"), waits("person")];
+  const words: InboxMessage = { type: "say", from: "ada", text: "Blue." };
+
+  it("are the answer to the question", () => {
+    const received = receive(words, stateOf(...asking));
+    expect(received).toMatchObject([
+      { type: "command-finished", callId: "c1", observation: { status: "ok", source: "person", text: "Blue." } },
+    ]);
+    const state = stateOf(...asking, ...received);
+    expect(isTainted(state)).toBe(false);
+    expect(activeFrame(state).phase.kind).toBe("thinking");
+  });
+
+  it("are waited for, but are a message like any other when the agent waits for something else", () => {
+    expect(decide(stateOf(...asking), RULES, NOW)).toEqual({ kind: "wait", waitFor: "person", until: null });
+    expect(receive(words, stateOf(...waitingParent))).toMatchObject([{ type: "message-received" }]);
+    const told = stateOf(...waitingParent, ...receive(words, stateOf(...waitingParent)));
+    expect(activeFrame(told).phase).toMatchObject({ kind: "waiting" });
+  });
+
+  it("cannot be replaced by an agent's answer", () => {
+    expect(receive(reportMessage(), stateOf(...asking))).toEqual([]);
+  });
+});
+
+describe("spending of sub-agents", () => {
+  const own = { steps: 1, tokens: 15, usd: 0 };
+  const SHARE: Spending = { steps: 20, tokens: 1_000, usd: 2 };
+  const NEW_SHARE: Spending = { steps: 25, tokens: 2_000, usd: 3 };
+  const MORE: Spending = { steps: 30, tokens: 3_000, usd: 4 };
+  it.each<[title: string, events: readonly NewEvent[], others: Spending]>([
+    ["counts all that they may spend while they work", [], SHARE],
+    ["counts only what they spent when they have finished", [report()], SPENT],
+    ["counts all that they may spend while they are paused", [report({ status: "paused" })], SHARE],
+    ["counts them once, however often they report", [report(), report(), report({ status: "accounts" })], SPENT],
+    ["counts the new share when they are given more to do", [report(), agentTold()], NEW_SHARE],
+    ["keeps the new share when an older task is answered", [agentTold(), report({ tasksReceived: 1 })], NEW_SHARE],
+    [
+      "counts what was spent when the answer to the newest task comes",
+      [agentTold(), report({ tasksReceived: 2, spent: { steps: 9, tokens: 900, usd: 1 } })],
+      { steps: 9, tokens: 900, usd: 1 },
+    ],
+    ["counts all that a sub-agent may spend until it has ended", [ended], SHARE],
+    ["counts what a sub-agent spent when it reports its end", [ended, report({ status: "ended" })], SPENT],
+    ["counts what a sub-agent spent when it had finished before it was ended", [ended, report()], SPENT],
+    ["counts what a sub-agent spent at once when it was idle", [report(), ended], SPENT],
+    ["counts what was really spent when that is more than the share", [report({ spent: MORE }), ended], MORE],
+    ["ignores reports of an agent that is not a sub-agent of this one", [report({ agent: "bar" })], SHARE],
+  ])("%s", (_title, events, others) => {
+    const spent = spentOf(stateOf(...waitingParent, ...events));
+    expect(spent.steps).toBe(own.steps + others.steps);
+    expect(spent.tokens).toBe(own.tokens + others.tokens);
+    expect(spent.usd).toBeCloseTo(own.usd + others.usd, 9);
+  });
+
+  it("counts towards the step limit, and is named when that is reached", () => {
+    const limited = (stepLimit: number): AgentState =>
+      stateOf(...waitingParent, { type: "settings-changed", stepLimit }, finished());
+    expect(limitReached(limited(22), 2, NOW)).toBeUndefined();
+    const reached = limitReached(limited(21), 2, NOW);
+    expect(reached).toMatchObject({ code: "step-limit" });
+    expect(reached?.reason).toContain("20 of them taken by or set aside for the agents");
+  });
+
+  it("is zero for a sub-agent without limits until it reports its sums", () => {
+    const boundless = startedAgent("foo-ann", 1, { stepLimit: null, tokenLimit: null, budgetUsd: null });
+    expect(spentOf(stateOf(created(), boundless))).toEqual({ steps: 0, tokens: 0, usd: 0 });
+    expect(spentOf(stateOf(created(), boundless, report({ status: "accounts" })))).toEqual(SPENT);
+  });
+
+  it("keeps only the sum of ended sub-agents, so that the state stays small", () => {
+    const events = Array.from({ length: 50 }, (_, at) => [
+      startedAgent(`foo-${at}`),
+      report({ agent: `foo-${at}` }),
+      { ...ended, agent: `foo-${at}` } as NewEvent,
+    ]).flat();
+    const state = stateOf(created(), ...events);
+    expect(state.children).toEqual({});
+    expect(state.endedSpent).toEqual({ steps: 150, tokens: 15_000, usd: 25 });
+  });
+});
+
+describe("an agent that was started by another agent", () => {
+  const origin: Origin = { agent: "foo", depth: 1, outside: [] };
+  const subagent = [created({ startedBy: origin })];
+  const task: Extract<SubagentMessage, { type: "task" }> = {
+    type: "task",
+    from: "Foo",
+    text: "more",
+    outside: [],
+    limits: { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null },
+  };
+  const types = (events: readonly NewEvent[], message: InboxMessage) =>
+    receive(message, stateOf(...subagent, ...events)).map(({ type }) => type);
+
+  it("inherits the taint of its parent", () => {
+    const outside = [{ from: "web", name: "a.example" } as const];
+    expect(isTainted(stateOf(created({ startedBy: { ...origin, outside } })))).toBe(true);
+    expect(isTainted(stateOf(...subagent))).toBe(false);
+    const received: NewEvent = { type: "task-received", from: "Foo", text: "x", outside };
+    expect(isTainted(stateOf(...subagent, received))).toBe(true);
+  });
+
+  it.each<[title: string, events: readonly NewEvent[], expected: readonly string[]]>([
+    ["is recorded for the next step of a working agent", [], ["task-received"]],
+    ["opens the next turn of a finished agent", [turnEnded()], ["turn-started", "task-received"]],
+    ["resumes an agent that had reached a limit", [paused("step-limit")], ["agent-resumed", "task-received"]],
+    ["does not resume an agent that a person stopped", [paused("stopped")], ["task-received"]],
+    ["does not resume an agent whose key was refused", [paused("key-refused")], ["task-received"]],
+  ])("a task %s", (_title, events, expected) => {
+    expect(types(events, task)).toEqual(["settings-changed", ...expected]);
+    const before = [...subagent, ...events];
+    const state = stateOf(...before, ...receive(task, stateOf(...before)));
+    expect(state.settings.stepLimit).toBe(30);
+    expect(state.tasksReceived).toBe(2);
+    const read = [...state.asked, ...activeFrame(state).window].at(-1);
+    expect(read).toMatchObject({ kind: "task", from: "Foo", source: "agent", text: "more" });
+  });
+
+  it("keeps its approval mode, whatever a task message holds", () => {
+    const limits = { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null, approve: "never" } as const;
+    const forged: InboxMessage = { ...task, limits };
+    const state = stateOf(...subagent, ...receive(forged, stateOf(...subagent)));
+    expect(state.settings.approve).toBe("risky");
+  });
+
+  it.each<[title: string, events: readonly NewEvent[], message: InboxMessage, expected: readonly string[]]>([
+    ["pauses when its parent pauses", [], { type: "halt", reason: "r" }, ["agent-paused"]],
+    ["stays paused when its parent pauses", [paused("budget")], { type: "halt", reason: "r" }, []],
+    ["takes a stricter approval mode from its parent", [], { type: "policy", approve: "always" }, ["settings-changed"]],
+    ["takes the profile of its parent", [], { type: "policy", commands: "files" }, ["settings-changed"]],
+    ["does not take a laxer approval mode from its parent", [], { type: "policy", approve: "never" }, []],
+    ["resumes when its parent resumes", [paused("parent")], { type: "go-on" }, ["agent-resumed"]],
+    ["does not resume with its parent when a person stopped it", [paused("stopped")], { type: "go-on" }, []],
+    ["ends on request, also when it is paused", [paused("budget")], { type: "end", reason: "r" }, ["agent-paused"]],
+    [
+      "ends together with its own sub-agents",
+      [startedAgent("foo-ann-bo")],
+      { type: "end", reason: "r" },
+      ["agent-ended", "agent-paused"],
+    ],
+    ["ignores a request to end when it has finished", [turnEnded()], { type: "end", reason: "r" }, []],
+  ])("%s", (_title, events, message, expected) => {
+    expect(types(events, message)).toEqual(expected);
+  });
+
+  it("lists this turn's files for its answer: each once, the newest last, at most twenty", () => {
+    const wrote = (step: number, path: string): NewEvent => finished(step, observed("", { artifacts: [path] }));
+    expect(stateOf(...subagent, wrote(1, "a"), wrote(2, "b"), wrote(3, "a")).made).toEqual(["b", "a"]);
+    const many = Array.from({ length: 30 }, (_, at) => wrote(at, `f${at}`));
+    expect(stateOf(...subagent, ...many).made).toHaveLength(20);
+    expect(stateOf(...subagent, ...many, turnEnded(), given.turnStarted()).made).toEqual([]);
+    expect(stateOf(created(), ...many).made).toEqual([]);
+  });
+});

@@ -1,0 +1,494 @@
+import { readFileSync } from "node:fs";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { loadRegistry } from "#commands/registry.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
+import { fail, succeed } from "#core/command.ts";
+import { evolve } from "#core/evolve.ts";
+import { currentTask, listTasks, type PlanTask } from "#core/plan.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
+import { initialState, isFinished } from "#core/state.ts";
+import { createCommandSets } from "#loop/command-set.ts";
+import { loadWords, type Words } from "#prompt/template.ts";
+import { rebuildPrompt } from "#views/rebuild-prompt.ts";
+import type { CellBehaviour } from "../helpers/fake-sandbox.ts";
+import { type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { testCommand, WRITES } from "../helpers/outer-command.ts";
+import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
+import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
+
+type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
+const add = (parent: string, goal: string, ...subtasks: readonly unknown[]): Call => [
+  "add_task",
+  { parent, goal, ...(subtasks.length > 0 ? { subtasks } : {}) },
+];
+const set = (id: string, state: string): Call => ["modify_task", { id, state }];
+const think = (thought: string): Call => ["think", { thought }];
+const END: Call = ["task_complete", { reason: "All goals are reached." }];
+
+afterEach(closeProseLoops);
+
+type Options = Partial<Parameters<typeof makeLoop>[0]> & { readonly inbox?: readonly InboxMessage[] };
+
+/** Makes the calls, one a step, until there are none left and the agent is at its limit. */
+async function play(calls: readonly Call[], { inbox = [], ...options }: Options = {}) {
+  const settings = { stepLimit: calls.length, ...options.settings };
+  const loop = await makeLoop({ ...options, script: calls.map(([name, args]) => reply(name, args)), settings });
+  for (const message of inbox) await loop.tell(message);
+  const state = await loop.run();
+  return { loop, state, plan: rowsOf(state.plan), results: await resultsOf(loop) };
+}
+
+const rowsOf = (plan: PlanTask | null): readonly string[] =>
+  plan ? listTasks(plan).map(({ id, task }) => `${id} ${task.state} ${task.goal}`) : [];
+
+/** Status, code and text of what came of each call of the model. */
+const resultsOf = async (loop: Loop): Promise<readonly string[]> =>
+  (await loop.events()).flatMap((event) => {
+    if (event.type === "command-denied") return [`denied ${event.reason}`];
+    if (event.type !== "command-finished" || event.callId.includes(".")) return [];
+    const { status, code, text } = event.observation;
+    return [[status, ...(code ? [code] : []), text].join(" ")];
+  });
+const PLANNED = "Count to twelve";
+
+describe("the commands of the plan", () => {
+  it("add tasks with ids of their places, and set states that go up and down", async () => {
+    const { plan, results, state } = await play([
+      add("0", "Outline", { goal: "Read" }, { goal: "Sketch", subtasks: [{ goal: "Title" }] }),
+      add("0", " Write\nit "),
+      set("0.0.1.0", "in_progress"),
+      set("0.0.0", "abandoned"),
+      set("0.0", "verified"),
+      set("0.1", "In progress"),
+      set("0.1", "open"),
+      set("0.1", "in-progress"),
+    ]);
+    expect(results).toEqual([
+      "ok Added 0.0, with 0.0.0, 0.0.1 and 0.0.1.0.",
+      "ok Added 0.1.",
+      "ok Task 0.0.1.0 was open and is in_progress now, and so are 0, 0.0 and 0.0.1.",
+      "ok Task 0.0.0 was open and is abandoned now.",
+      "ok Task 0.0 was in_progress and is verified now, and so are 0.0.1 and 0.0.1.0.",
+      "ok Task 0.1 was open and is in_progress now.",
+      "ok Task 0.1 was in_progress and is open now.",
+      "ok Task 0.1 was open and is in_progress now.",
+    ]);
+    expect(plan).toEqual([
+      "0 in_progress Count to twelve",
+      "0.0 verified Outline",
+      "0.0.0 abandoned Read",
+      "0.0.1 verified Sketch",
+      "0.0.1.0 verified Title",
+      "0.1 in_progress Write it",
+    ]);
+    expect(currentTask(state.plan as PlanTask)?.id).toBe("0.1");
+  });
+
+  it("say when nothing changes, and record nothing then", async () => {
+    const calls = [add("0", "a"), set("0.0", "open"), set("0", "completed"), set(" 0 ", "completed")];
+    const { results, loop } = await play(calls);
+    expect(results.slice(1)).toEqual([
+      "ok Task 0.0 is open already, and nothing changed.",
+      "ok Task 0 was open and is completed now, and so is 0.0.",
+      "ok Task 0 is completed already, and nothing changed.",
+    ]);
+    expect(await loop.of("task-changed")).toHaveLength(1);
+  });
+
+  it("tell a wrong id, state, parent or goal as a result, after which the run goes on", async () => {
+    const closed = [add("0", "a"), set("0.0", "verified")];
+    const wrong: readonly (readonly [Call, RegExp])[] = [
+      [
+        set("first", "open"),
+        /^failed plan Expected the id of a task, .*, with whole numbers between dots, got "first"\.$/,
+      ],
+      [set("0.-1", "open"), /whole numbers between dots, got "0\.-1"/],
+      [set("1.0", "open"), /which begins with 0, got "1\.0"/],
+      [set("0.4", "open"), /There is no task 0\.4: task 0 has one subtask, 0\.0\./],
+      [set("0.0", "finished"), /^failed plan Expected the state open, .*, verified or abandoned, got "finished"\.$/],
+      [set("0.0", "x".repeat(5_000)), /got "x{79}…"\.$/],
+      [add("0.9", "b"), /There is no task 0\.9/],
+      [add("0.0", "b"), /Task 0\.0 is verified\. Set it to open or in_progress before you add to it/],
+      [add("0", "  "), /1 to 500 characters, got 0/],
+      [add("0", "x".repeat(501)), /1 to 500 characters, got 501/],
+      [add("0", "b", { goal: "c", subtasks: [{ goal: 7 }] }), /Expected each subtask as .*got \{"goal":7\}/],
+      [add("0", "b", { goal: "c", state: "verified" }), /got \{"goal":"c","state":"verified"\}/],
+      [add("0", "b", { goal: "c", subtasks: "d" }), /got \{"goal":"c","subtasks":"d"\}/],
+      [add("0", "b", { goal: "c", subtasks: [null] }), /got null/],
+    ];
+    const { plan, results, state, loop } = await play([...closed, ...wrong.map(([call]) => call), END]);
+    for (const [index, [, said]] of wrong.entries()) expect(results[closed.length + index]).toMatch(said);
+    expect(results.every((text) => text.length < 400)).toBe(true);
+    expect(plan).toEqual(["0 open Count to twelve", "0.0 verified a"]);
+    expect(state.paused).toMatchObject({ code: "step-limit" });
+    expect(results.at(-1)).toMatch(/^denied Your plan is not finished/);
+    expect(await loop.of("reply-rejected")).toEqual([]);
+  });
+
+  it("say that the plan is full or too deep, and leave it as it was", async () => {
+    const parts = Array.from({ length: 998 }, (_none, at) => ({ goal: `part ${at}` }));
+    const chain = (levels: number): object =>
+      levels === 1 ? { goal: "end" } : { goal: "on", subtasks: [chain(levels - 1)] };
+    const { plan, results } = await play([
+      add("0", "deep", chain(12)),
+      add("0", "deep", chain(11)),
+      add("0", "all", ...parts),
+      add("0", "all", ...parts.slice(12)),
+      add("0", "one more"),
+    ]);
+    expect(results).toEqual([
+      "failed plan A plan has up to 12 levels below task 0, and this one would have 13.",
+      expect.stringMatching(/^ok Added 0\.0, with 0\.0\.0, .* and 1 more\.$/),
+      expect.stringMatching(/^failed plan A plan has up to 1,000 tasks, and this one would have 1012\. Add fewer\.$/),
+      expect.stringMatching(/^ok Added 0\.1, with 0\.1\.0, 0\.1\.1, .*, 0\.1\.9 and 976 more\.$/),
+      expect.stringMatching(/would have 1001/),
+    ]);
+    expect(plan).toHaveLength(1_000);
+  });
+
+  it("are understood under the names that models give them", async () => {
+    const aliases = JSON.parse(readFileSync("config/aliases.json", "utf8")) as NonNullable<Options["aliases"]>;
+    const create: Call = ["create_task", { parent_id: "0", description: "a", subtasks: [{ goal: "b" }] }];
+    const update: Call = ["update_task", { task_id: "0.0", status: "In Progress" }];
+    const { results } = await play([create, update], { aliases });
+    expect(results).toEqual(["ok Added 0.0, with 0.0.0.", "ok Task 0.0 was open and is in_progress now, and so is 0."]);
+  });
+
+  it("think without any change, as often as the model likes", async () => {
+    const thoughts = Array.from({ length: 8 }, (_none, at) => think(`Thought ${"abcdefgh"[at]}`));
+    const { results, state, loop } = await play([...thoughts, END]);
+    expect(isFinished(state)).toBe(true);
+    expect(results.slice(0, 8)).toEqual(thoughts.map(() => "ok Noted."));
+    const types = new Set((await loop.events()).map(({ type }) => type));
+    for (const type of ["repetition-noticed", "task-added", "task-changed"] as const) expect(types).not.toContain(type);
+    const same = await play([...Array.from({ length: 6 }, () => think("Again")), END]);
+    expect(same.state.paused).toMatchObject({ code: "loop" });
+  });
+
+  it("are functions for code, which gets the id of a task that it adds", async () => {
+    const code = "plan";
+    const { loop } = await makeProseLoop("code", [`I plan.\n\n${python(code)}`, "Done."], {
+      [code]: async (_cell, _host, { call, print }) => {
+        const id = await call("add_task", { parent: "0", goal: "a", subtasks: [{ goal: "b" }] });
+        await call("modify_task", { id: `${id}.0`, state: "in_progress" });
+        await call("think", { thought: "c" });
+        const failed = await call("modify_task", { id: "0.9", state: "open" }).catch((error: Error) => error.message);
+        print(`${id} ${failed}`);
+      },
+    });
+    const state = await loop.run();
+    expect(rowsOf(state.plan)).toEqual(["0 in_progress Count to twelve", "0.0 in_progress a", "0.0.0 in_progress b"]);
+    const [first] = await resultsOf(loop);
+    expect(first).toMatch(/0\.0 .*There is no task 0\.9/);
+    expect((await resultsOf(loop))[1]).toMatch(/^denied Your plan is not finished/);
+  });
+});
+
+describe("an agent with a plan", () => {
+  it("may not end its work before each task is verified or abandoned, and reads which ones are left", async () => {
+    const { results, state } = await play([
+      ...[add("0", "a", { goal: "a0" }, { goal: "a1" }), set("0.0.0", "completed"), END],
+      ...[set("0.0.0", "verified"), set("0.0.1", "abandoned"), END, set("0", "verified"), END],
+    ]);
+    expect(results[2]).toMatch(
+      /^denied .*: 0 "Count to twelve" \(open\), 0\.0 "a" \(open\), 0\.0\.0 "a0" \(completed\) and 0\.0\.1 "a1" \(open\)\. /,
+    );
+    expect(results[5]).toMatch(/: 0 "Count to twelve" \(open\) and 0\.0 "a" \(open\)\. /);
+    expect(results[5]).toMatch(/set each to verified with modify_task, once you have checked it, or to abandoned\.$/);
+    expect(isFinished(state)).toBe(true);
+  });
+
+  it("may not verify a task while tasks below it were never begun, and reads two of them", async () => {
+    const { results, plan } = await play([
+      ...[add("0", "a", { goal: "a0" }, { goal: "a1" }, { goal: "a2" }), set("0.0.0", "in_progress")],
+      ...[set("0", "verified"), set("0.0", "verified"), set("0.0.1", "abandoned"), set("0", "verified")],
+      ...[add("0.0", "a3"), set("0", "verified")],
+    ]);
+    expect(results[2]).toBe(
+      'failed plan Nothing changed: 0.0.1 "a1" and 0.0.2 "a2" below it were never begun. Do what is left and verify it, or set it to abandoned.',
+    );
+    expect(results[3]).toBe(results[2]);
+    expect(results[5]).toMatch(/^failed plan Nothing changed: 0\.0\.2 "a2" below it was never begun\. /);
+    expect(results[7]).toMatch(/^failed plan Nothing changed: 0\.0\.2 "a2" and 0\.0\.3 "a3" below it were never/);
+    expect(plan[0]).toBe("0 in_progress Count to twelve");
+  });
+
+  it("names how many more were never begun", async () => {
+    const { results } = await play([...["a", "b", "c"].map((goal) => add("0", goal)), set("0", "verified")]);
+    expect(results[3]).toMatch(/^failed plan Nothing changed: 0\.0 "a", 0\.1 "b" and 1 more below it were never/);
+  });
+
+  it.each(["completed", "abandoned"])("may set a task to %s with all that is below it, begun or not", async (state) => {
+    const { plan } = await play([add("0", "a", { goal: "a0" }), set("0", state)]);
+    expect(plan).toEqual([`0 ${state} Count to twelve`, `0.0 ${state} a`, `0.0.0 ${state} a0`]);
+  });
+
+  it("is paused when it asks for its end three times before that", async () => {
+    const calls = [add("0", "a"), END, think("Why?"), END, END];
+    const { state, results } = await play(calls, { settings: { stepLimit: 9 } });
+    expect(state.paused).toMatchObject({ code: "not-proven" });
+    expect(results.filter((text) => text.startsWith("denied"))).toHaveLength(3);
+  });
+
+  it("has one from its start with --plan required, and none otherwise (control)", async () => {
+    const required = await play([END, set("0", "verified"), END], { settings: { plan: "required" } });
+    expect(required.results[0]).toMatch(/^denied Your plan is not finished.* 0 "Count to twelve" \(open\)/);
+    expect(isFinished(required.state)).toBe(true);
+    const free = await play([END]);
+    expect(isFinished(free.state)).toBe(true);
+  });
+
+  it("has the goals as its first tasks, and starts anew when they change", async () => {
+    const goals = { goals: ["a", "b"] };
+    const { loop, plan } = await play([set("0.1", "verified"), add("0.0", "a0")], goals);
+    expect(plan).toEqual(["0 open Reach all goals", "0.0 open a", "0.0.0 open a0", "0.1 verified b"]);
+    const newGoals: InboxMessage = { type: "goals", goals: ["c", "d", "e"] };
+    await loop.tell(newGoals);
+    expect((await loop.run()).plan).toBeNull();
+    const again = await play([set("0.2", "completed")], { ...goals, inbox: [newGoals] });
+    expect(again.plan).toEqual(["0 open Reach all goals", "0.0 open c", "0.1 open d", "0.2 completed e"]);
+  });
+
+  it("is told what a person changed in it, and works with the changed plan", async () => {
+    const edits = [
+      { kind: "add", parent: "0", goal: "Call the printer" },
+      { kind: "set", id: "0.0", state: "in_progress" },
+      { kind: "set", id: "0.7", state: "verified" },
+    ] as const;
+    const { plan, loop } = await play([add("0.0", "Find the number")], { inbox: [{ type: "plan", edits }] });
+    const tasks = ["0.0 in_progress Call the printer", "0.0.0 open Find the number"];
+    expect(plan).toEqual([`0 in_progress ${PLANNED}`, ...tasks]);
+    expect(loop.prompt(0)).toMatch(/Added 0\.0: Call the printer[\s\S]*Task 0\.0 is in_progress now/);
+  });
+});
+
+describe("an agent whose profile leaves the plan out", () => {
+  const settings = { commands: "files" };
+
+  it("is not offered its commands, and calls of them are refused", async () => {
+    const { loop, results } = await play([add("0", "a"), END], { settings: { ...settings, stepLimit: 3 } });
+    const [system] = loop.model.requests[0]?.messages ?? [];
+    expect(system?.content).toContain('"write_to_file"');
+    expect(system?.content).not.toMatch(/add_task|modify_task|"think"/);
+    expect(results).toEqual(["ok All goals are reached."]);
+    const offered = await play([END]);
+    expect(offered.loop.prompt(0)).toMatch(/"think"[\s\S]*"add_task"[\s\S]*"modify_task"/);
+  });
+
+  it("has no plan that could keep it from its end, whatever a person or an earlier profile left", async () => {
+    const edits = [{ kind: "add", parent: "0", goal: "Never closed" }] as const;
+    const edited = await play([END], { settings, inbox: [{ type: "plan", edits }] });
+    expect([isFinished(edited.state), edited.plan]).toEqual([true, []]);
+    const inbox: readonly InboxMessage[] = [{ type: "plan", edits }, { type: "settings", ...settings } as InboxMessage];
+    const left = await play([END], { inbox });
+    expect([isFinished(left.state), left.plan.length]).toEqual([true, 2]);
+    const control = await play([END], { inbox: [{ type: "plan", edits }] });
+    expect(isFinished(control.state)).toBe(false);
+  });
+});
+
+/** Stands for goald's own command: passes once the file is there. */
+const GOALS = { goals: { type: "array", items: { type: "integer" } } } as const;
+const checkGoals = testCommand<{ goals: readonly number[] }>(
+  "check_goals",
+  async ({ goals }, { stage, workspace }) => {
+    const isPassed = (await workspace.stat("report.md")) !== undefined;
+    const proof = `report.md ${isPassed ? "exists" : "is missing"}, for the goals ${JSON.stringify(goals)}.`;
+    stage({ kind: "goals-checked", results: [{ check: 0, isPassed, proof }] });
+    return isPassed ? succeed(proof) : fail("check-failed", proof);
+  },
+  {
+    ...{ isInternal: true, annotations: WRITES, effect: "transactional" },
+    args: { type: "object", properties: GOALS, required: ["goals"] },
+  },
+);
+const checks = [{ goal: 1, test: { kind: "file", path: "report.md" } }] as const;
+const CHECKED: Options = {
+  commands: [checkGoals],
+  goals: ["a"],
+  inbox: [{ type: "goals", goals: ["a", "b"], checks }],
+};
+const WRITE: Call = ["write_to_file", { file: "report.md", text: "Done." }];
+
+describe("the task of a goal with checks", () => {
+  it("becomes verified only when they pass; until then the result has the reason and the plan stays", async () => {
+    const { results, plan, loop } = await play([set("0.1", "verified"), WRITE, set("0.1", "verified")], CHECKED);
+    expect(results).toEqual([
+      "failed check-failed report.md is missing, for the goals [1].",
+      expect.stringMatching(/^ok /),
+      "ok Task 0.1 was open and is verified now.",
+    ]);
+    expect(plan).toEqual(["0 open Reach all goals", "0.0 open a", "0.1 verified b"]);
+    expect(await loop.of("task-changed")).toHaveLength(1);
+    expect(await loop.of("goals-checked")).toHaveLength(2);
+  });
+
+  it("is checked with all others by task 0, and not by any other task or state (control)", async () => {
+    const others = [set("0.0", "verified"), add("0.1", "part"), set("0.1.0", "verified"), set("0.1", "completed")];
+    const { results, loop } = await play([...others, set("0", "abandoned"), set("0", "verified")], CHECKED);
+    expect(results.slice(0, -1).every((text) => text.startsWith("ok"))).toBe(true);
+    expect(results.at(-1)).toBe("failed check-failed report.md is missing, for the goals [0,1].");
+    expect(await loop.of("goals-checked")).toHaveLength(1);
+  });
+});
+
+describe("an agent that plans, cut off at any commit", () => {
+  const CALLS: readonly Call[] = [
+    ...[add("0.0", "a0", { goal: "a00" }), think("What now?"), set("0.0.0.0", "in_progress"), set("0.1", "verified")],
+    ...[WRITE, set("0.1", "verified"), set("0.7", "verified"), set("0.0.0", "abandoned"), set("0", "verified"), END],
+  ];
+  const cutAt = async (at: number) => {
+    // The model answers by what its log has, as it would answer the same prompt alike.
+    const script = async () => {
+      const [name, args] = CALLS[(await resultsOf(loop)).length] ?? END;
+      return reply(name, args);
+    };
+    const loop: Loop = await makeLoop({ ...CHECKED, script });
+    for (const message of CHECKED.inbox ?? []) await loop.tell(message);
+    let isCut = false;
+    await loop.run({ store: cutPowerAt(at, "after") }).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(PowerCut);
+      isCut = true;
+    });
+    const state = await loop.run();
+    const changes = (await loop.events()).filter(({ type }) =>
+      /^(?:task-added|task-changed|goals-checked)$/.test(type),
+    );
+    return { isCut, outcome: [isFinished(state), rowsOf(state.plan), await resultsOf(loop), changes.length] };
+  };
+
+  it("has the same tasks, ids and states in the end, each change once, and each check once", async () => {
+    const { outcome } = await cutAt(1_000);
+    const tasks = ["0 verified Reach all goals", "0.0 verified a", "0.0.0 abandoned a0", "0.0.0.0 abandoned a00"];
+    expect(outcome).toEqual([true, [...tasks, "0.1 verified b"], expect.any(Array), 9]);
+    expect(outcome[2]).toHaveLength(CALLS.length);
+    let cuts = 0;
+    for (let at = 1; ; at++) {
+      const { isCut, outcome: after } = await cutAt(at);
+      if (!isCut) break;
+      cuts++;
+      expect([at, after]).toEqual([at, outcome]);
+    }
+    expect(cuts).toBeGreaterThan(20);
+  });
+});
+
+const textOf = (file: string): string =>
+  readFileSync(`prompts/${file}.md`, "utf8")
+    .replace(/^<!--.*?-->/s, "")
+    .trim();
+/** The end of the last message of each request. */
+const lastLines = (loop: Loop): readonly string[] =>
+  loop.model.requests.map(({ messages }) => messages.at(-1)?.content.split("\n\n").at(-1) ?? "");
+const treeOf = (loop: Loop, request: number): unknown =>
+  JSON.parse(/^\{"id":"0".*$/m.exec(loop.model.requests[request - 1]?.messages.at(-1)?.content ?? "")?.[0] ?? "null");
+
+const STORY: readonly Call[] = [
+  ...[add("0", "Write the post", { goal: "Draft it" }), set("0.0.0", "in_progress"), think("It needs a title.")],
+  ["write_to_file", { file: "post.md", text: "# Plans\n" }],
+  ...["Is it good?", "It may be good.", "It is good."].map(think),
+  ...[["read_file", { file: "post.md" }] as Call, END, set("0", "verified"), END],
+];
+const SCRIPT = STORY.map(([name, args]) => reply(name, args));
+
+async function playScript(settings: Partial<AgentSettings>) {
+  const loop = await makeLoop({ goals: ["Write a post about plans"], script: SCRIPT, settings });
+  const state = await loop.run();
+  return { loop, state };
+}
+
+/** Rebuilds the prompt of each request from the log. */
+async function rebuildAll(loop: Loop, words: Words) {
+  const registry = await loadRegistry(["commands"], { plan: { ready: true }, memories: { ready: true } });
+  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
+  const parts = { commandsFor, words, contextTokens: 32_000, replyTokens: 1_000 };
+  let state = initialState;
+  const rebuilt = [];
+  for (const event of await loop.events()) {
+    if (event.type === "model-asked") rebuilt.push(rebuildPrompt(event, state, [], parts));
+    state = evolve(state, event);
+  }
+  return rebuilt;
+}
+
+describe("the requests of an agent with --plan required", () => {
+  it("ask for a plan first, then end with what follows from the last action", async () => {
+    const { loop, state } = await playScript({ plan: "required" });
+    expect(isFinished(state)).toBe(true);
+    expect(lastLines(loop)).toEqual([
+      ...["plan-start", "plan-idle", "plan-hint-next", "plan-hint-act", "plan-hint-files"].map(textOf),
+      ...["plan-hint-act", "plan-hint-act", "plan-hint-thoughts", "plan-hint-result"].map(textOf),
+      // task_complete was refused: its result says why.
+      expect.stringMatching(/^Decide which command to use next/),
+      textOf("plan-done"),
+    ]);
+  });
+
+  it("show the plan as it is before each step", async () => {
+    const { loop } = await playScript({ plan: "required" });
+    const goal = "Write a post about plans";
+    expect(treeOf(loop, 1)).toEqual({ id: "0", goal, state: "open", subtasks: [] });
+    const draft = { id: "0.0.0", goal: "Draft it", subtasks: [] };
+    const post = { id: "0.0", goal: "Write the post" };
+    const all = (state: string) => {
+      const subtasks = [{ ...post, state, subtasks: [{ ...draft, state }] }];
+      return { id: "0", goal, state, subtasks };
+    };
+    expect([treeOf(loop, 3), treeOf(loop, 11)]).toEqual([all("in_progress"), all("verified")]);
+  });
+
+  it("can be rebuilt exactly from the log, and not with other words (control)", async () => {
+    const { loop } = await playScript({ plan: "required" });
+    const words = await loadWords(["prompts"]);
+    const rebuilt = await rebuildAll(loop, words);
+    expect(rebuilt.map(({ exact }) => exact)).toEqual(SCRIPT.map(() => true));
+    expect(rebuilt.map(({ messages }) => messages)).toEqual(loop.model.requests.map(({ messages }) => messages));
+    const idle = { ...words["plan-idle"], text: "Pick a task." };
+    const others = await rebuildAll(loop, { ...words, "plan-idle": idle });
+    expect(others.map(({ exact }) => exact)).toEqual(SCRIPT.map((_reply, index) => index !== 1));
+  });
+
+  it("have no plan without the setting until the model makes one (control)", async () => {
+    const { loop } = await playScript({ plan: "free" });
+    expect(lastLines(loop)[0]).toMatch(/^This is where you start\. Decide/);
+    expect(treeOf(loop, 1)).toBeNull();
+    expect(lastLines(loop)[1]).toBe(textOf("plan-idle"));
+    expect(treeOf(loop, 2)).toMatchObject({ id: "0", subtasks: [{ id: "0.0" }] });
+  });
+});
+
+describe("an agent whose code manages its plan", () => {
+  const cells: Readonly<Record<string, CellBehaviour>> = {
+    plan: async (_cell, _host, { call }) => {
+      await call("add_task", { parent: "0", goal: "Draft it" });
+      await call("modify_task", { id: "0.0", state: "in_progress" });
+    },
+    write: async (_cell, _host, { call }) => {
+      await call("think", { thought: "It needs a title." });
+      await call("write_to_file", { file: "post.md", text: "# Plans\n" });
+    },
+    think: async (_cell, _host, { call }) => void (await call("think", { thought: "Good." })),
+    look: async (_cell, _host, { call }) => void (await call("read_file", { file: "post.md" })),
+  };
+
+  it.each(["code", "react"] as const)("gets the hint on the newest thing that its code did: %s", async (form) => {
+    const names = Object.keys(cells);
+    const blockOf = (code: string, index: number): string =>
+      form === "code" ? `I go on.\n\n${python(code)}` : `I go on.\nACTION ${index + 1}:\n${python(code)}`;
+    const replies = [...names, "look"].map(blockOf);
+    const { loop, request } = await makeProseLoop(form, replies, cells, {
+      settings: { plan: "required", stepLimit: replies.length },
+    });
+    await loop.run();
+    const hints = replies.map((_reply, index) => {
+      const [content = ""] = request(index + 1).slice(-1);
+      return content
+        .split("\n\n")
+        .filter((part) => !part.startsWith("THOUGHT"))
+        .at(-1);
+    });
+    expect(hints).toEqual(
+      ["plan-start", "plan-hint-next", "plan-hint-files", "plan-hint-act", "plan-hint-result"].map(textOf),
+    );
+  });
+});

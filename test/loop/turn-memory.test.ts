@@ -1,0 +1,477 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { Observation } from "#core/call.ts";
+import { type Command, fail, succeed } from "#core/command.ts";
+import { GoaldError } from "#core/errors.ts";
+import { evolve } from "#core/evolve.ts";
+import type { Message } from "#core/frame.ts";
+import { describeArguments, listLongArguments } from "#core/remembered-input.ts";
+import { listSucceeded, turnMemoryOf } from "#core/remembered-turn.ts";
+import { type AgentState, initialState } from "#core/state.ts";
+import type { TurnMemory } from "#core/turn-event.ts";
+import { describeWork } from "#loop/recall-query.ts";
+import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
+import { fitRecalls } from "#prompt/fit-recalls.ts";
+import { renderPassages } from "#prompt/recalls.ts";
+import type { Answer } from "../helpers/answering-person.ts";
+import * as given from "../helpers/events.ts";
+import { openHashEmbedder } from "../helpers/hash-embedder.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
+import { outerCommand, testCommand, WRITES } from "../helpers/outer-command.ts";
+import { cutPowerAfter, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
+import { LANTERN, runTurns, taskOf } from "../seeds/many-turns.ts";
+
+describe("the arguments of a remembered call", () => {
+  it("are written without quotes and escapes, short ones first", () => {
+    const args = { code: 'a = "x\\n"\nb = 1', deep: { list: [1, "two"] }, nothing: null };
+    expect(describeArguments(args)).toBe('deep: {"list":[1,"two"]}\nnothing: null\ncode:\na = "x\\n"\nb = 1');
+  });
+
+  it("are whole up to 8,000 characters, and then the long ones have only their beginning", () => {
+    const whole = { text: "y".repeat(7_900), file: "a.txt" };
+    expect(listLongArguments(whole)).toEqual([]);
+    expect(describeArguments(whole)).toBe(`text: ${whole.text}\nfile: a.txt`);
+    const long = { file: "a.txt", text: "y".repeat(8_001), other: "z".repeat(900) };
+    expect(listLongArguments(long)).toEqual([{ name: "text", text: long.text }]);
+    const cut = describeArguments(long, new Map([["text", "a.txt"]]));
+    expect(cut).toBe(
+      `file: a.txt\nother: ${long.other}\ntext:\n${"y".repeat(1_000)}\n[… the beginning of 8001 characters; the whole is in a.txt …]`,
+    );
+    const many = Object.fromEntries(Array.from({ length: 90 }, (_none, at) => [`a${at}`, "w".repeat(500)]));
+    expect(describeArguments(many).length).toBeLessThanOrEqual(8_000);
+  });
+
+  it("name the size of a text that is in a blob", () => {
+    const blob = { blob: "a".repeat(64), bytes: 90_000, head: `${"h".repeat(4_000)}` };
+    expect(listLongArguments({ code: blob })).toEqual([{ name: "code", text: blob }]);
+    expect(describeArguments({ code: blob, list: [blob] })).toContain("[… the beginning of 90000 bytes …]");
+  });
+});
+
+interface Link {
+  readonly status: Observation["status"];
+  readonly code: string;
+  readonly result: string;
+}
+const THOUGHT = "I should think about this for a while, because it is not clear what to do, and then decide. ";
+
+/** Events of one step for each link: a reply with a thought, a call, and its result. */
+function memoryOf(chain: readonly Link[], output: string): { readonly memory: TurnMemory; readonly chars: number } {
+  const steps = chain.flatMap(({ status, code, result }, at) => {
+    const step = at + 1;
+    const text = JSON.stringify({ thoughts: { text: THOUGHT }, command: { name: "run_code", args: { code } } });
+    return [
+      ...[given.asked(step), given.replied(step, text), given.approved(step), given.started("transactional", step)],
+      { ...given.requested("run_code", step, { code }), thought: THOUGHT },
+      given.finished(step, given.observed(result, { status })),
+    ];
+  });
+  const events = given.log(given.created(), ...steps);
+  const state: AgentState = events.reduce(evolve, initialState);
+  const succeeded = listSucceeded(events);
+  const calls = succeeded.map(({ name, args }) => ({ name, input: describeArguments(args) }));
+  const texts = events.flatMap((event) =>
+    event.type === "model-replied" ? [event.text] : event.type === "command-finished" ? [event.observation.text] : [],
+  );
+  return { memory: turnMemoryOf(state, succeeded, calls, output), chars: texts.join("").length };
+}
+
+describe("C4: the memory of any chain of calls", () => {
+  const link = fc.record({
+    status: fc.constantFrom("ok", "failed", "denied", "cancelled", "unknown"),
+    code: fc.nat().map((number) => `run(${number})`),
+    result: fc.constantFrom("An error? No: all is well.", "Error: no such file", "done"),
+  }) satisfies fc.Arbitrary<Link>;
+
+  it("has exactly the calls that succeeded, in their order, no thought, no failed input, and is shorter than the chain", () => {
+    fc.assert(
+      fc.property(fc.array(link, { minLength: 1, maxLength: 30 }), (chain) => {
+        const { memory, chars } = memoryOf(chain, "The end.");
+        const inputs = chain.flatMap(({ status, code }) => (status === "ok" ? [`code: ${code}`] : []));
+        expect(memory.calls.map(({ input }) => input)).toEqual(inputs);
+        expect(JSON.stringify(memory)).not.toContain("think");
+        expect([...memory.calls.map(({ input }) => input), memory.output].join("").length).toBeLessThan(chars);
+      }),
+    );
+  });
+
+  it("would lose calls, and keep failures, if words decided: a control", () => {
+    const chain: Link[] = [
+      { status: "ok", code: "a()", result: "There was no error." },
+      { status: "failed", code: "b()", result: "It did not work." },
+    ];
+    const byWords = chain.filter(({ result }) => !/error/i.test(result)).map(({ code }) => code);
+    expect(byWords).toEqual(["b()"]);
+    expect(memoryOf(chain, "").memory.calls.map(({ input }) => input)).toEqual(["code: a()"]);
+  });
+});
+
+describe("the memory of a turn", () => {
+  it("leaves out plans, thoughts and the end, and bounds what was asked, the files and the closing words", () => {
+    const names = ["think", "do_nothing", "add_task", "modify_task", "write_to_file", "task_complete"];
+    const events = given.log(
+      given.created(),
+      ...names.flatMap((name, at) => [
+        given.requested(name, at + 1),
+        { ...given.finished(at + 1), ...(name === "task_complete" ? { closesTurn: true } : {}) },
+      ]),
+    );
+    const succeeded = listSucceeded(events);
+    expect(succeeded.map(({ name }) => name)).toEqual(["write_to_file"]);
+    const [call] = succeeded as [(typeof succeeded)[number]];
+    const artifacts = ["_goald/outputs/c1.txt", ...Array.from({ length: 60 }, (_none, at) => `${at}.txt`), "59.txt"];
+    const state = { ...initialState, goals: ["g".repeat(5_000)] };
+    const memory = turnMemoryOf(state, [{ ...call, artifacts }], [], "o".repeat(9_000));
+    expect([memory.asked[0]?.length, memory.output.length, memory.callsLeftOut]).toEqual([1_000, 4_000, 1]);
+    expect(memory.artifacts).toEqual(Array.from({ length: 50 }, (_none, at) => `${at + 10}.txt`));
+  });
+
+  it("shrinks when it is older: the oldest calls go, and then whole memories", () => {
+    const memory = (turn: number, chars: number): TurnMemory => ({
+      ...{ turn, step: turn, asked: ["do it"], callsLeftOut: 0, artifacts: [], output: "done" },
+      calls: Array.from({ length: 4 }, (_none, at) => ({ name: "try", input: `${at}`.repeat(chars / 4) })),
+    });
+    const left = (...turns: readonly TurnMemory[]) =>
+      given.stateOf(given.created(), ...turns.map((turn) => ({ type: "turn-remembered" as const, ...turn }))).turns;
+    const sizes = (turns: readonly TurnMemory[]) =>
+      turns.map(({ turn, calls, callsLeftOut }) => `${turn}: ${calls.length}, ${callsLeftOut} left out`);
+    const big = left(memory(1, 20_000), memory(2, 20_000));
+    expect(sizes(big)).toEqual(["1: 3, 1 left out", "2: 4, 0 left out"]);
+    expect(big[0]?.calls[0]?.input[0]).toBe("1");
+    const three = left(memory(1, 12_000), memory(2, 12_000), memory(3, 400));
+    expect(sizes(three)).toEqual(["1: 1, 3 left out", "2: 4, 0 left out", "3: 4, 0 left out"]);
+    const many = left(...Array.from({ length: 60 }, (_none, at) => memory(at + 1, 40)));
+    expect(many.map(({ turn }) => turn)).toEqual(Array.from({ length: 21 }, (_none, at) => at + 40));
+  });
+});
+
+const write = (file: string, text: string) => reply("write_to_file", { file, text });
+
+/** A command that succeeds or fails as its argument says. */
+const TRY = testCommand<{ what: string; ok: boolean }>(
+  "try",
+  async ({ what, ok }) => (ok ? succeed(`There is no error in ${what}.`) : fail("wrong", `${what} went wrong.`)),
+  {
+    args: {
+      type: "object",
+      properties: { what: { type: "string" }, ok: { type: "boolean" } },
+      required: ["what", "ok"],
+    },
+  },
+);
+const attempt = (what: string, ok: boolean) => reply("try", { what, ok }, `SECRET THOUGHT about ${what}`);
+
+describe("the memory of a turn in the loop", () => {
+  it("has what was asked, the calls that succeeded with their arguments, the files and the closing words", async () => {
+    const script = [write("a.txt", "one\n  two\n"), reply("do_nothing"), write("b.txt", "b"), done("Both are there.")];
+    const loop = await makeLoop({ script, goals: ["Write a", "Write b"] });
+    const state = await loop.run();
+    const calls = ["file: a.txt\ntext:\none\n  two\n", "file: b.txt\ntext: b"].map((input) => ({
+      ...{ name: "write_to_file", input },
+    }));
+    expect(state.turns).toEqual([
+      {
+        ...{ turn: 1, step: 4, asked: ["Write a", "Write b"], calls, callsLeftOut: 0 },
+        ...{ artifacts: ["a.txt", "b.txt"], output: "Both are there." },
+      },
+    ]);
+  });
+
+  it("drops failures by their status: of fail, fail and ok one call is left, and no thought", async () => {
+    const script = [attempt("A", false), attempt("B", false), attempt("C", true), done("It worked.")];
+    const loop = await makeLoop({ script, commands: [TRY] });
+    await loop.run();
+    const [memory] = await loop.of("turn-remembered");
+    expect(memory?.calls).toEqual([{ name: "try", input: "what: C\nok: true" }]);
+    expect(JSON.stringify(memory)).not.toMatch(/THOUGHT|went wrong/);
+    // A filter by words loses the call, because its result has the word "error".
+    const byWords = (await loop.results()).slice(0, 3).map(({ text }) => !/error/i.test(String(text)));
+    expect(byWords).toEqual([true, true, false]);
+  });
+
+  it("drops calls that a person denied and calls whose outcome is unknown", async () => {
+    const risk: Command = { ...TRY, name: "risk", effect: "at-most-once", annotations: WRITES };
+    const script = [reply("risk", { what: "x", ok: true }), write("a.txt", "a"), done()];
+    const loop = await makeLoop({ script, commands: [risk], settings: { approve: "always" } });
+    const ask = async ({ name }: { name: string }): Promise<Answer> =>
+      name === "write_to_file" ? { kind: "feedback", text: "no" } : { kind: "approved", count: 1 };
+    await expect(loop.run({ ask, prepare: cutPowerAfter("execute") })).rejects.toThrow(PowerCut);
+    await loop.run({ ask });
+    expect((await loop.results()).map(({ status }) => status)).toEqual(["unknown", "ok"]);
+    expect(await loop.of("command-denied")).toHaveLength(1);
+    expect((await loop.of("turn-remembered"))[0]?.calls).toEqual([]);
+  });
+
+  it("has the words that opened a later turn, and none of the calls before it", async () => {
+    const loop = await makeLoop({ script: [write("a.txt", "a"), done("first"), write("b.txt", "b"), done("second")] });
+    await loop.run();
+    await loop.tell({ type: "say", from: "ada", text: "And the second part?" });
+    const { turns } = await loop.run();
+    expect(turns).toMatchObject([
+      { turn: 1, step: 2 },
+      { turn: 2, step: 4, asked: ["And the second part?"], artifacts: ["b.txt"], output: "second" },
+    ]);
+    expect(turns[1]?.calls.map(({ input }) => input)).toEqual(["file: b.txt\ntext: b"]);
+  });
+
+  it("is in the commit that ends the turn: a power cut at any commit leaves the same memory", async () => {
+    const script = { 1: write("a.txt", "a".repeat(9_000)), 2: done("It is there.") };
+    const byWindow = ({ messages }: { messages: readonly { content: string }[] }) =>
+      messages.some(({ content }) => content.includes("Wrote a.txt")) ? script[2] : script[1];
+    const whole = await makeLoop({ script: byWindow });
+    const expected = (await whole.run()).turns;
+    const commits = whole.store.commits.length;
+    expect(commits).toBeGreaterThan(4);
+    for (let at = 1; at <= commits; at++) {
+      const loop = await makeLoop({ script: byWindow });
+      await loop.run({ store: cutPowerAt(at, "before") }).catch(() => undefined);
+      const anyStep = expected.map((memory) => ({ ...memory, step: expect.any(Number) }));
+      expect((await loop.run()).turns).toEqual(anyStep);
+      expect(await loop.of("turn-remembered")).toHaveLength(1);
+    }
+    const last = whole.store.commits.at(-1)?.events.map(({ type }) => type);
+    expect(last?.slice(-2)).toEqual(["turn-remembered", "turn-finished"]);
+  });
+
+  it("names the file and the beginning of a long text that was written", async () => {
+    const text = `BEGIN ${"word ".repeat(3_000)}END`;
+    const loop = await makeLoop({ script: [write("long.txt", text), done()] });
+    const [memory] = (await loop.run()).turns;
+    expect(memory?.calls[0]?.input).toMatch(
+      /^file: long\.txt\ntext:\nBEGIN word [\s\S]*\n\[… the beginning of 15009 characters; the whole is in long\.txt …\]$/,
+    );
+    expect(memory?.calls[0]?.input.length).toBeLessThan(1_200);
+  });
+
+  it.each([9_000, 40_000])("keeps another long argument of %i characters in a file of goald's", async (length) => {
+    const what = `BEGIN ${"x".repeat(length)} END`;
+    const loop = await makeLoop({ script: [reply("try", { what, ok: true }), done()], commands: [TRY] });
+    const [memory] = (await loop.run()).turns;
+    expect(memory?.calls[0]?.input).toMatch(
+      /^ok: true\nwhat:\nBEGIN x+\n\[… .*; the whole is in _goald\/inputs\/c1-what\.txt …\]$/,
+    );
+    expect(loop.text("_goald/inputs/c1-what.txt")).toBe(what);
+    expect(await loop.store.lastFileVersion(loop.row.id, "_goald/inputs/c1-what.txt")).toMatchObject({ callId: "c1" });
+    expect(memory?.artifacts).toEqual([]);
+  });
+
+  it("has only the beginning of a long argument when no file can hold it", async () => {
+    const full = () => Promise.reject(new GoaldError("GOALD_FILE", "The folder is full."));
+    const script = [reply("try", { what: "x".repeat(9_000), ok: true }), done()];
+    const loop = await makeLoop({ script, commands: [TRY] });
+    const [memory] = (await loop.run({ keepText: full })).turns;
+    expect(memory?.calls[0]?.input).toMatch(/x\n\[… the beginning of 9000 characters …\]$/);
+    const lost = () => Promise.reject(new GoaldError("GOALD_STORE_FULL", "The disk is full."));
+    const other = await makeLoop({ script, commands: [TRY] });
+    await expect(other.run({ keepText: lost })).rejects.toThrow("The disk is full.");
+  });
+
+  it("stays small: the oldest calls of many are left out and counted", async () => {
+    let step = 0;
+    const loop = await makeLoop({
+      script: () => (++step > 60 ? done() : reply("try", { what: `${step} ${"y".repeat(1_500)}`, ok: true })),
+      commands: [TRY],
+    });
+    const [memory] = (await loop.run()).turns as [TurnMemory];
+    expect(memory.calls.length + memory.callsLeftOut).toBe(60);
+    expect(memory.callsLeftOut).toBeGreaterThan(20);
+    expect(memory.calls.at(-1)?.input).toContain("what: 60 y");
+    expect(JSON.stringify(memory).length).toBeLessThan(48_000);
+  });
+
+  it("is redacted like all events", async () => {
+    const loop = await makeLoop({ script: [write("a.txt", "the key is k-123456"), done("k-123456 is in it")] });
+    await loop.run({ scrub: (text) => text.replaceAll("k-123456", "[secret]") });
+    const [memory] = await loop.of("turn-remembered");
+    expect(JSON.stringify(memory)).not.toContain("k-123456");
+    const calls = [{ input: "file: a.txt\ntext: the key is [secret]" }];
+    expect(memory).toMatchObject({ output: "[secret] is in it", calls });
+  });
+
+  it("belongs to the turn of the agent alone: calls of a command's code are part of the command", async () => {
+    const outer = outerCommand(({ call }) => call("try", { what: "inner", ok: true }));
+    const loop = await makeLoop({ script: [reply("outer"), done()], commands: [TRY, outer] });
+    const [memory] = (await loop.run()).turns;
+    expect(memory?.calls.map(({ name }) => name)).toEqual(["outer"]);
+    expect((await loop.of("command-requested")).map(({ call }) => call.name)).toContain("try");
+  });
+});
+
+const thinks = (thoughts: Record<string, string>, name: string, args: Record<string, unknown> = {}): string =>
+  JSON.stringify({ thoughts: { speak: "Going on.", ...thoughts }, command: { name, args } });
+const filler = (chars: number): string => "The path is long and nothing happens there. ".repeat(Math.ceil(chars / 44));
+const KILN = "The kiln of Marta needs nineteen hours.";
+const FERRY = "The ferry to Tessel leaves from pier four.";
+const LAMP = "The lighthouse lamp was replaced by Odd in spring.";
+
+/** Runs an agent that meets three facts, and returns what a prompt would show for a question. */
+async function meetFacts({ keepsPieces }: { readonly keepsPieces: boolean }) {
+  const script = [
+    thinks({ text: "I look.", reasoning: `${filler(200)}${KILN} ${filler(200)}` }, "do_nothing"),
+    thinks({ text: "I read." }, "read_file", { file: "page.txt" }),
+    thinks({ text: "I write." }, "write_to_file", { file: "out.md", text: `${filler(40_000)}\n${LAMP}` }),
+    ...Array.from({ length: 12 }, (_none, at) => thinks({ text: `Idle thought number ${at}.` }, "do_nothing")),
+  ];
+  const loop = await makeLoop({ script, settings: { stepLimit: script.length } });
+  loop.files.set("page.txt", Buffer.from(`${filler(9_000)}\n${FERRY}\n${filler(900)}`));
+  await loop.run();
+  const memories: typeof loop.store.memories = async (...of) =>
+    (await loop.store.memories(...of)).map((row) =>
+      keepsPieces || row.kind !== "piece" ? row : { ...row, forgotten: "source" as const },
+    );
+  const problems: string[] = [];
+  const memory = openLongTermMemory({
+    store: {
+      ...{ ...loop.store, memories, saveVectors: async () => undefined },
+      memory: (namespace, id) => loop.store.memory(namespace, id),
+    },
+    embedder: openHashEmbedder(),
+    report: (problem) => problems.push(problem),
+  });
+  const shown = async (question: string): Promise<string> => {
+    const query = { agent: loop.row.id, texts: [question], count: 10, excludeSteps: new Set<number>() };
+    const recalls = await memory.recall(query, new AbortController().signal);
+    expect(problems).toEqual([]);
+    return renderPassages(fitRecalls(recalls, loop.clock.now(), 32_000), loop.clock.now());
+  };
+  return shown;
+}
+const QUESTIONS: readonly (readonly [question: string, fact: string])[] = [
+  ["How many hours does the kiln of Marta need?", KILN],
+  ["From which pier does the ferry to Tessel leave?", FERRY],
+  ["Who replaced the lighthouse lamp?", LAMP],
+];
+
+describe("what an agent remembers of its steps", () => {
+  it("shows facts of its thoughts, of a long result and of a long argument, and none of them without pieces", async () => {
+    const shown = await meetFacts({ keepsPieces: true });
+    for (const [question, fact] of QUESTIONS) expect(await shown(question)).toContain(fact);
+    const without = await meetFacts({ keepsPieces: false });
+    for (const [question, fact] of QUESTIONS) expect(await without(question)).not.toContain(fact);
+  });
+
+  it("stores each piece in the commit of its event, with a known file's pieces once", async () => {
+    const page = (first: string) => Buffer.from(`${first}\n\n${filler(400)}\n\n${FERRY} ${filler(300)}`);
+    const read = thinks({ text: "I read." }, "read_file", { file: "page.txt" });
+    const loop = await makeLoop({ script: [read, read, read], settings: { stepLimit: 2 } });
+    const pieces = async () => (await loop.store.memories(loop.row.id, 0, 99)).filter(({ kind }) => kind === "piece");
+    loop.files.set("page.txt", page(`Old beginning. ${filler(400)}`));
+    await loop.run();
+    const before = await pieces();
+    expect(new Set(before.map(({ step }) => step))).toEqual(new Set([1]));
+    loop.files.set("page.txt", page(`New beginning. ${filler(400)}`));
+    await loop.tell({ type: "settings", stepLimit: 3 });
+    await loop.tell({ type: "resume" });
+    await loop.run();
+    const after = await pieces();
+    const [old] = after.filter(({ text }) => text.includes("Old beginning"));
+    const [fresh] = after.filter(({ text }) => text.includes("New beginning"));
+    expect(old?.supersededBy).toBe(`${loop.row.id}/${fresh?.seq}`);
+    expect(fresh).toMatchObject({ step: 3, supersededBy: null, source: "page.txt" });
+    expect(after.filter(({ text }) => text.includes(FERRY))).toMatchObject([{ step: 1, supersededBy: null }]);
+    for (const { seq } of after)
+      expect(loop.store.commits.filter(({ memories }) => memories.some((row) => row.seq === seq))).toHaveLength(1);
+  });
+
+  it("keeps no secret of thoughts and long texts", async () => {
+    const secret = "hunter2hunter2";
+    const args = { file: "a.md", text: `${filler(600)}${secret}` };
+    const script = [thinks({ text: `${filler(400)} ${secret}` }, "write_to_file", args)];
+    const loop = await makeLoop({ script, settings: { stepLimit: 1 } });
+    await loop.run({ scrub: (text) => text.replaceAll(secret, "[redacted]") });
+    const rows = JSON.stringify(await loop.store.memories(loop.row.id, 0, 99));
+    expect(rows).toContain("[redacted]");
+    expect(rows).not.toContain(secret);
+  });
+});
+
+const shownTurns = ({ messages }: { readonly messages: readonly { readonly content: string }[] }) =>
+  messages.flatMap(({ content }) => /^Your memory of turn (\d+)/.exec(content)?.[1] ?? []).map(Number);
+
+describe("C6: an agent of many turns", () => {
+  it("shows the newest turns, and recalls an old one when it is asked for", async () => {
+    const { say } = await runTurns(40);
+    const { request, recalls } = await say("How did you write the lighthouse schedule? Do it again.");
+    const shown = shownTurns(request);
+    expect(shown.at(-1)).toBe(40);
+    expect(shown).toEqual(shown.toSorted((a, b) => a - b));
+    expect(shown.length).toBeGreaterThan(2);
+    expect(shown).not.toContain(3);
+    const [best] = recalls;
+    expect(best).toMatchObject({ kind: "turn", text: expect.stringContaining(taskOf(3)) });
+    const last = request.messages.at(-1)?.content ?? "";
+    expect(last).toContain("| memory of a turn | agent] Turn 3 was for: Write the lighthouse schedule.");
+    expect(last).toContain(LANTERN);
+    // The prompt shows the memory of this turn, so it is not recalled too.
+    const recalled = recalls.flatMap(({ text }) => /^Turn (\d+) was/.exec(text)?.[1] ?? []).map(Number);
+    expect(recalled.filter((turn) => shown.includes(turn))).toEqual([]);
+    expect(recalled).toContain(3);
+  });
+
+  it("does not recall that turn first when something else is asked for", async () => {
+    const { say } = await runTurns(30);
+    const { recalls } = await say(`And once more: ${taskOf(9)}`);
+    expect(recalls[0]?.text).not.toContain("lighthouse");
+  });
+});
+
+const message = (kind: Message["kind"], text: string, form?: NonNullable<Message["form"]>): Message => ({
+  ...{ seq: 1, step: 1, kind, from: "", status: null, source: "goald", text },
+  ...(form ? { form } : {}),
+});
+function stateWith(...window: Message[]): AgentState {
+  const [frame] = initialState.frames;
+  if (!frame) throw new Error("A state has a frame.");
+  return { ...initialState, goals: ["Compare strings.", "Write it down."], frames: [{ ...frame, window }] };
+}
+const weightOf = (state: AgentState, part: string) => {
+  const { texts, weights } = describeWork(state);
+  return weights[texts.findIndex((text) => text.includes(part))];
+};
+const REPLY = JSON.stringify({
+  thoughts: { text: "I need the price", plan: ["look", "note"] },
+  command: { name: "google", args: { query: "racket string" } },
+});
+
+describe("describeWork", () => {
+  it("returns only the goals at the start", () => {
+    expect(describeWork(stateWith()).texts).toEqual(["Compare strings.\nWrite it down."]);
+  });
+
+  it("weighs thoughts over the command over the result, and leaves out the keys of the reply", () => {
+    const state = stateWith(message("reply", REPLY), message("result", "3 hits".padEnd(5_000, "x")));
+    const { texts } = describeWork(state);
+    expect(texts.slice(1, 3)).toEqual(["google\nracket string", "I need the price\nlook\nnote"]);
+    expect(texts[3]?.length).toBeLessThan(1_000);
+    const [thoughts, command, result] = ["price", "google", "3 hits"].map((part) => weightOf(state, part) ?? 0);
+    expect(thoughts).toBeGreaterThan(command ?? 1);
+    expect(command).toBeGreaterThan(result ?? 1);
+  });
+
+  it("weighs the prose of a reply over its code", () => {
+    const text = "I need the price.\n```python\ngoogle('string')\n```";
+    const state = stateWith(message("reply", text, "code"));
+    expect(describeWork(state).texts.slice(1)).toEqual(["google('string')", "I need the price."]);
+    expect(weightOf(state, "price")).toBeGreaterThan(weightOf(state, "google") ?? 1);
+  });
+
+  it("weighs an action that is a thought over any other action", () => {
+    const act = (action: string, args: object) => message("reply", JSON.stringify({ action, args }), "plan");
+    const acts = [act("google", { input: "racket string" }), act("think", { thought: "I need the price." })];
+    const state = stateWith(...acts, message("reply", "no action", "plan"));
+    expect(describeWork(state).texts.slice(1)).toEqual(["google\nracket string", "I need the price.", "no action"]);
+    expect(weightOf(state, "price")).toBeGreaterThan(weightOf(state, "racket") ?? 1);
+  });
+
+  it("weighs a person's words like the agent's own, and older messages less", () => {
+    const words = [message("feedback", "old words"), message("reply", "no JSON"), message("feedback", "new words")];
+    const state = stateWith(...words);
+    expect(weightOf(state, "new words")).toBe(1);
+    expect(weightOf(state, "no JSON")).toBeCloseTo(0.9);
+    expect(weightOf(state, "old words")).toBeCloseTo(0.81);
+  });
+
+  it.each(["null", "[]", '"text"', '{"thoughts":null}', '{"a":', ""])("accepts the malformed reply %s", (text) => {
+    expect(describeWork(stateWith(message("reply", text))).texts).toHaveLength(2);
+  });
+});

@@ -1,0 +1,396 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { openJsonCache } from "#config/private-file.ts";
+import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
+import { createHttp } from "#http/http.ts";
+import { mergeIntoTurns } from "#model/in-turns.ts";
+import { createOpenAIModel } from "#model/openai-model.ts";
+import { withMargin } from "#model/reply-cap.ts";
+import { type SentParts, stepDown } from "#model/step-down.ts";
+import { createTermsKeeper, FULL_TERMS } from "#model/terms.ts";
+import { closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
+import { type Answer, failure, type RawAnswer } from "../helpers/openai-answers.ts";
+
+afterEach(closeServers);
+
+const CAP = 1_000;
+const SENT: SentParts = {
+  ...{ mode: "json_schema", asObject: false, stream: true, streamOptions: true, temperature: true, toolChoice: false },
+  ...{ strictTools: false, turns: false, reasoningEffort: false, stop: false, cap: null, isBare: false },
+};
+const SSE = { "content-type": "text/event-stream" };
+const WORD = "seven eight ";
+
+/** A client of a server with these answers. */
+async function client(answers: readonly Answer[], settings: object = {}): Promise<LanguageModel> {
+  const { baseUrl } = await start({ reply: answers });
+  return createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000, ...settings });
+}
+const ask = (model: LanguageModel): Promise<ModelAnswer> =>
+  model.complete(
+    { model: "m", messages: [{ role: "user", content: "x" }], maxTokens: CAP },
+    new AbortController().signal,
+  );
+const chats = () => openServers().flatMap((server) => server.chats);
+/** Both names of the cap in each request. */
+const caps = () => chats().map((chat) => `${chat.max_completion_tokens ?? "none"}, ${chat.max_tokens ?? "none"}`);
+
+/** A stream that repeats one delta `times` times, and then ends with a short reply and this usage. */
+function streamOf(delta: object, times: number, usage?: object): RawAnswer {
+  const chunk = (piece: object, finish: string | null = null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: piece, finish_reason: finish }] })}\n\n`;
+  const end = usage ? `data: ${JSON.stringify({ choices: [], usage })}\n\n` : "";
+  const body = `${chunk(delta).repeat(times)}${chunk({ content: "done" })}${chunk({}, "stop")}${end}data: [DONE]\n\n`;
+  return { status: 200, headers: SSE, body };
+}
+
+describe("the cap of a reply", () => {
+  it("is sent as max_completion_tokens", async () => {
+    await ask(await client(["ok"]));
+    expect(caps()).toEqual([`${CAP}, none`]);
+  });
+
+  it.each<[server: string, RawAnswer]>([
+    ["OpenAI's older models", failure(400, "Unrecognized request argument supplied: max_completion_tokens")],
+    [
+      "FastAPI",
+      { status: 422, body: { detail: [{ loc: ["body", "max_completion_tokens"], msg: "Extra", input: 9 }] } },
+    ],
+    ["a server that names nothing", failure(400, "Bad request")],
+  ])("is sent as max_tokens to %s, from then on", async (_server, refusal) => {
+    const model = await client([refusal, "ok", "ok"]);
+    expect(await ask(model)).toMatchObject({ kind: "failed", code: "unsupported", retry: { isChanged: true } });
+    expect(await ask(model)).toMatchObject({ kind: "replied" });
+    await ask(model);
+    expect(caps()).toEqual([`${CAP}, none`, `none, ${CAP}`, `none, ${CAP}`]);
+  });
+
+  const cap = { name: "max_completion_tokens", tokens: 100_000 } as const;
+  const sent: SentParts = { ...SENT, mode: "plain", temperature: false, cap };
+  it.each<[server: string, message: string, most: number]>([
+    ["OpenAI", "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.", 16_384],
+    ["Groq", "`max_completion_tokens` must be less than or equal to `8192`", 8_192],
+    ["Anthropic", "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens", 8_192],
+    ["DeepSeek", "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8_192],
+  ])("stays below the maximum that %s names", (_server, message, replyTokens) => {
+    const rejected = { status: 400, body: JSON.stringify({ error: { message } }) };
+    expect(stepDown(FULL_TERMS, sent, rejected)).toEqual({ kind: "change", terms: { ...FULL_TERMS, replyTokens } });
+  });
+});
+
+describe("a stream that exceeds its cap", () => {
+  it.each<[of: string, delta: object]>([
+    ["text", { content: WORD }],
+    ["reasoning", { reasoning_content: WORD }],
+    ["reasoning under two names", { reasoning: WORD, reasoning_content: WORD }],
+    ["arguments of a tool", { tool_calls: [{ index: 0, function: { arguments: WORD } }] }],
+    ["ideographs", { content: "思考思考" }],
+    ["white space", { content: " " }],
+    ["hidden reasoning", { reasoning_details: [{ type: "reasoning.encrypted", data: "c2V2ZW4=" }] }],
+  ])("of %s is cut off, and what came counts as spent", async (_of, delta) => {
+    const model = await client([streamOf(delta, 20_000), streamOf(delta, 20_000)]);
+    const first = await ask(model);
+    expect(first).toMatchObject({ kind: "failed", code: "cap-ignored", retry: { isChanged: true } });
+    const second = await ask(model);
+    expect(second).toMatchObject({ kind: "failed", code: "cap-ignored", retry: null });
+    const message = expect.stringContaining("at most 1000 tokens (max_tokens), and sent at least 12");
+    expect(second).toMatchObject({ message });
+    if (second.kind !== "failed") throw new Error("It was not cut off.");
+    expect(second.usage?.outputTokens).toBeGreaterThan(withMargin(CAP));
+    expect(second.usage?.outputTokens).toBeLessThan(withMargin(CAP) + 50);
+    expect(caps()).toEqual([`${CAP}, none`, `none, ${CAP}`]);
+  });
+
+  it("is judged by the server's own count where it sends one", async () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 5_000 };
+    const chunk = { choices: [{ index: 0, delta: { content: "a" } }], usage };
+    const model = await client([{ status: 200, headers: SSE, body: `data: ${JSON.stringify(chunk)}\n\n` }]);
+    expect(await ask(model)).toMatchObject({
+      code: "cap-ignored",
+      message: expect.stringContaining("at most 1000 tokens (max_completion_tokens), and reports 5000."),
+      usage: { inputTokens: 7, outputTokens: 5_000, allowedTokens: CAP },
+    });
+  });
+
+  it("is not cut off when its long words are within the cap", async () => {
+    const prose = { reasoning_content: " thinking".repeat(50) };
+    expect(await ask(await client([streamOf(prose, CAP / 50)]))).toMatchObject({ kind: "replied" });
+    expect(await ask(await client([streamOf(prose, (4 * CAP) / 50)]))).toMatchObject({ kind: "failed" });
+  });
+
+  it("is not cut off when its long runs of white space are within the cap", async () => {
+    const padding = { content: " ".repeat(128) };
+    expect(await ask(await client([streamOf(padding, CAP)]))).toMatchObject({ kind: "replied" });
+    const twice = { content: " ".repeat(256) };
+    expect(await ask(await client([streamOf(twice, CAP)]))).toMatchObject({ kind: "failed", code: "cap-ignored" });
+  });
+
+  it("is not cut off within the margin of the estimate", async () => {
+    const text = { content: "word" };
+    expect(await ask(await client([streamOf(text, withMargin(CAP) - 2)]))).toMatchObject({ kind: "replied" });
+    expect(await ask(await client([streamOf(text, withMargin(CAP) + 2)]))).toMatchObject({ kind: "failed" });
+  });
+});
+
+describe("a complete reply that exceeds its cap", () => {
+  const long = { text: "ok", usage: { prompt_tokens: 7, completion_tokens: 60_000 } };
+
+  it.each<[how: string, streamed: object]>([
+    ["in one document", { streamed: "document" }],
+    ["as a stream of hidden reasoning", {}],
+  ])("%s is kept, and the server's behaviour is named once no other name is left", async (_how, streamed) => {
+    const model = await client(Array(2).fill({ ...long, ...streamed }));
+    const first = await ask(model);
+    expect(first).toMatchObject({ kind: "replied", text: "ok", usage: { outputTokens: 60_000, allowedTokens: CAP } });
+    expect(first).not.toHaveProperty("capIgnored");
+    expect(await ask(model)).toMatchObject({
+      kind: "replied",
+      usage: { outputTokens: 60_000 },
+      capIgnored: expect.stringContaining("at most 1000 tokens (max_tokens), and reports 60000."),
+    });
+  });
+
+  it("is noted with the maximum of its request from the first token above it", async () => {
+    const usageOf = async (completion_tokens: number) =>
+      await ask(await client([{ text: "ok", usage: { prompt_tokens: 7, completion_tokens } }]));
+    expect(await usageOf(CAP + 1)).toMatchObject({ usage: { outputTokens: CAP + 1, allowedTokens: CAP } });
+    expect(await usageOf(CAP)).not.toHaveProperty("usage.allowedTokens");
+  });
+
+  const details = { completion_tokens_details: { reasoning_tokens: 500 } };
+  it.each<[title: string, usage: object]>([
+    ["only in the total", { prompt_tokens: 10, completion_tokens: 20, total_tokens: 530 }],
+    ["only in the details", { prompt_tokens: 10, completion_tokens: 20, ...details }],
+    ["in those of the completion", { prompt_tokens: 10, completion_tokens: 520, total_tokens: 530, ...details }],
+  ])("is found when reasoning is counted %s", async (_title, usage) => {
+    expect(await ask(await client([{ text: "ok", usage }]))).toMatchObject({ usage: { outputTokens: 520 } });
+  });
+});
+
+describe("the effort of reasoning", () => {
+  it("is sent as set, and left out once the server refuses it", async () => {
+    const refusal = failure(400, "Unsupported parameter: 'reasoning_effort' is not supported with this model.");
+    const model = await client([refusal, "ok"], { reasoningEffort: "low" });
+    expect(await ask(model)).toMatchObject({ code: "unsupported" });
+    await ask(model);
+    expect(chats().map((chat) => chat.reasoning_effort)).toEqual(["low", undefined]);
+  });
+});
+
+const STOP = ["\nOBSERVATION"];
+const RUNS_ON = "I add.\nACTION 1:\n1 + 1\nOBSERVATION 1:\n3\nTHOUGHT 2:";
+const CUT = "I add.\nACTION 1:\n1 + 1";
+
+/** Asks as often as there are answers. */
+async function asked(answers: readonly Answer[], stop: readonly string[] | undefined = STOP) {
+  const server = await start({ reply: answers });
+  const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: "k", http: createHttp(), timeoutMs: 20_000 });
+  const request = { model: "gpt-test", messages: [{ role: "user" as const, content: "Add." }], mode: "react" as const };
+  const replies = [];
+  for (const _ of answers)
+    replies.push(await model.complete({ ...request, ...(stop ? { stop } : {}) }, new AbortController().signal));
+  return { replies, chats: server.chats, violations: server.violations };
+}
+
+const refuses = (message: string): Answer => ({ status: 400, body: { error: { message } } });
+
+describe("the texts that end a reply", () => {
+  it("are sent, and no response format with them", async () => {
+    const { replies, chats, violations } = await asked([CUT]);
+    expect(chats[0]).toMatchObject({ stop: STOP });
+    expect(chats[0]).not.toHaveProperty("response_format");
+    expect(replies[0]).toMatchObject({ text: CUT, finishReason: "stop" });
+    expect(violations).toEqual([]);
+  });
+
+  it("cut a reply that runs on, even one that reached its limit, and all of it counts", async () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 40 };
+    const { replies } = await asked([RUNS_ON, { text: RUNS_ON, finishReason: "length", usage }]);
+    expect(replies[0]).toMatchObject({ text: CUT, finishReason: "stop" });
+    expect(replies[1]).toMatchObject({ text: CUT, finishReason: "stop", usage: { outputTokens: 40 } });
+  });
+
+  it("do not cut in the reasoning before the reply", async () => {
+    const { replies } = await asked([`<think>Then\nOBSERVATION 1 comes.</think>${RUNS_ON}`]);
+    expect(replies[0]).toMatchObject({ text: `<think>Then\nOBSERVATION 1 comes.</think>${CUT}` });
+  });
+
+  it("do not cut reasoning that was cut off itself", async () => {
+    const text = "<think>Then\nOBSERVATION 1 comes";
+    const { replies } = await asked([{ text, finishReason: "length" }]);
+    expect(replies[0]).toMatchObject({ text, finishReason: "length" });
+  });
+
+  it("are not in a request without them, whose reply stays whole (control)", async () => {
+    const server = await start({ reply: [RUNS_ON] });
+    const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: "k", http: createHttp(), timeoutMs: 20_000 });
+    const messages = [{ role: "user" as const, content: "Add." }];
+    const reply = await model.complete({ model: "gpt-test", messages, mode: "code" }, new AbortController().signal);
+    expect(server.chats[0]).not.toHaveProperty("stop");
+    expect(reply).toMatchObject({ text: RUNS_ON });
+  });
+
+  it.each(["Unsupported parameter: 'stop' is not supported with this model.", "stop sequences are not allowed"])(
+    "are left out from then on where a server rejects them: %s",
+    async (message) => {
+      const { replies, chats } = await asked([refuses(message), RUNS_ON, RUNS_ON]);
+      expect(chats.map((chat) => chat.stop)).toEqual([STOP, undefined, undefined]);
+      expect(chats.map((chat) => chat.stream)).toEqual([true, true, true]);
+      expect(replies).toMatchObject([
+        { kind: "failed", code: "unsupported", retry: { isChanged: true } },
+        { text: CUT },
+        { text: CUT },
+      ]);
+    },
+  );
+
+  it("stay when the server rejects something else (control)", async () => {
+    const { chats } = await asked([refuses("Unknown field stream_options"), CUT]);
+    expect(chats.map((chat) => chat.stop)).toEqual([STOP, STOP]);
+  });
+});
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "goald-terms-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const rejects = (message: string, status = 400) => ({ status, body: JSON.stringify({ error: { message } }) });
+const clock = fakeClock();
+const keeper = (server = "http://a/v1") =>
+  createTermsKeeper(server, clock, openJsonCache(folder, "model-servers.json"));
+
+describe("the terms of a model server", () => {
+  it("persist per server and model in their own file", async () => {
+    await keeper().heed("m", SENT, rejects("json_schema is not supported"));
+    await keeper("http://b/v1").heed("m", SENT, rejects("stream is not supported"));
+    await keeper().noteContext("n", 4096);
+    expect(await keeper().of("m")).toEqual({ ...FULL_TERMS, mode: "json_object" });
+    expect(await keeper().of("n")).toEqual({ ...FULL_TERMS, contextTokens: 4096 });
+    expect(await keeper("http://b/v1").of("m")).toEqual({ ...FULL_TERMS, without: ["stream"] });
+    expect(await keeper("http://c/v1").of("m")).toEqual(FULL_TERMS);
+    expect((await stat(join(folder, "model-servers.json"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("expire after a week", async () => {
+    await keeper().heed("m", SENT, rejects("json_schema is not supported"));
+    await clock.advance(7 * 24 * 3_600_000 - 1_000);
+    expect((await keeper().of("m")).mode).toBe("json_object");
+    await clock.advance(2_000);
+    expect((await keeper().of("m")).mode).toBe("json_schema");
+  });
+
+  it.each([
+    ...["", "no JSON", "[]", '{"version": 2}'],
+    '{"version":1,"servers":{"http://a/v1":{"m":{"terms":{"mode":"x"}}}}}',
+  ])("are ignored in a file with %j", async (content) => {
+    await writeFile(join(folder, "model-servers.json"), content);
+    expect(await keeper().of("m")).toEqual(FULL_TERMS);
+    await keeper().heed("m", SENT, rejects("json_schema is not supported"));
+    expect((await keeper().of("m")).mode).toBe("json_object");
+  });
+
+  it("are kept in memory if the file cannot be written", async () => {
+    await rm(folder, { recursive: true });
+    const terms = keeper();
+    await terms.heed("m", SENT, rejects("json_schema is not supported"));
+    expect((await terms.of("m")).mode).toBe("json_object");
+  });
+
+  it("do not keep a trial that failed", async () => {
+    const terms = keeper();
+    expect(await terms.heed("m", SENT, rejects("No."))).toBe(true);
+    expect((await terms.of("m")).mode).toBe("plain");
+    expect(await keeper().of("m")).toEqual(FULL_TERMS);
+    expect(await terms.heed("m", { ...SENT, mode: "plain", isBare: true }, rejects("No."))).toBe(false);
+    expect(await terms.of("m")).toEqual(FULL_TERMS);
+    await terms.heed("m", SENT, rejects("No."));
+    await terms.taken("m");
+    expect((await keeper().of("m")).mode).toBe("plain");
+  });
+
+  it("count only consecutive unreadable replies in the current mode", async () => {
+    const terms = keeper();
+    for (const isReadable of [false, true, false]) await terms.noteReply("m", "json_schema", isReadable);
+    expect((await terms.of("m")).mode).toBe("json_schema");
+    await terms.noteReply("m", "json_schema", false);
+    expect((await terms.of("m")).mode).toBe("json_object");
+    for (const _ of [1, 2, 3]) await terms.noteReply("m", "json_schema", false);
+    expect((await terms.of("m")).mode).toBe("json_object");
+    for (const _ of [1, 2, 3]) await terms.noteReply("m", "json_object", false);
+    for (const _ of [1, 2, 3]) await terms.noteReply("m", "plain", false);
+    expect((await terms.of("m")).mode).toBe("plain");
+    for (const _ of [1, 2, 3]) await terms.noteReply("m", "plan", false);
+    expect((await terms.of("m")).without).toEqual(["json_object"]);
+    expect(JSON.parse(await readFile(join(folder, "model-servers.json"), "utf8"))).toMatchObject({ version: 1 });
+  });
+});
+
+describe("the message of a rejection", () => {
+  const FIRST_KEYS = "Invalid schema: Objects provided via 'anyOf' must not share identical first keys.";
+  const TOO_MANY_STATES =
+    "The specified schema produces a constraint that has too many states for serving. response_format";
+  const NO_TEMPERATURE = "Unsupported value: 'temperature' does not support 0.5 with this model.";
+  it.each<[string, number, string, object]>([
+    ["Groq", 400, "This model does not support response format `json_schema`.", { mode: "json_object" }],
+    ["OpenAI", 400, "Invalid schema for response_format 'reply': In context=()", { mode: "json_object" }],
+    ["OpenAI, of first keys", 400, FIRST_KEYS, { mode: "json_object" }],
+    ["LM Studio", 400, "'response_format.type' must be 'text'", { mode: "plain" }],
+    ["vLLM", 400, "The guided decoding backend failed to compile the grammar", { mode: "json_object" }],
+    ["Gemini", 400, TOO_MANY_STATES, { mode: "json_object" }],
+    ["OpenRouter", 404, "No endpoints found that can handle the requested parameters.", { mode: "plain" }],
+    ["a template", 500, "Conversation roles must alternate user/assistant/user/assistant/...", { turns: true }],
+    ["OpenAI o-series", 400, NO_TEMPERATURE, { without: ["temperature"] }],
+    ["a proxy", 400, "Unknown field stream_options", { without: ["stream_options"] }],
+    ["an organization", 400, "Your organization must be verified to stream this model.", { without: ["stream"] }],
+  ])("of %s is understood", (_title, status, message, change) => {
+    const terms = { ...FULL_TERMS, ...change };
+    expect(stepDown(FULL_TERMS, SENT, rejects(message, status))).toEqual({ kind: "change", terms });
+  });
+
+  it.each<[string, number, string]>([
+    ["a busy server", 503, "response_format is fine, I am not"],
+    ["a broken stream", 500, "stream closed"],
+    ["a missing model", 404, "The model does not exist"],
+  ])("of %s is not", (_title, status, message) => {
+    expect(stepDown(FULL_TERMS, SENT, rejects(message, status)).kind).toBe("none");
+  });
+
+  it("does not come from the request that FastAPI echoes", () => {
+    const detail = [{ loc: ["body", "messages"], msg: "bad", input: { stream: true, response_format: {} } }];
+    expect(stepDown(FULL_TERMS, SENT, { status: 422, body: JSON.stringify({ detail }) }).kind).toBe("unnamed");
+  });
+
+  it("about a part that was not sent changes nothing", () => {
+    const nothing = { stream: false, streamOptions: false, temperature: false };
+    const bare: SentParts = { ...SENT, ...nothing, mode: "plain", isBare: true };
+    expect(stepDown(FULL_TERMS, bare, rejects("stream, temperature, response_format")).kind).toBe("unnamed");
+  });
+
+  it("about the JSON of an action leaves the mode of other replies as it is", () => {
+    const sent: SentParts = { ...SENT, mode: "plan", asObject: true };
+    const terms = { ...FULL_TERMS, without: ["json_object"] };
+    const rejected = rejects("response_format is not supported");
+    expect(stepDown(FULL_TERMS, sent, rejected)).toEqual({ kind: "change", terms });
+  });
+
+  it("never undoes what another agent learned meanwhile", () => {
+    const plain = { ...FULL_TERMS, mode: "plain" as const };
+    expect(stepDown(plain, SENT, rejects("json_schema"))).toEqual({ kind: "change", terms: plain });
+  });
+});
+
+describe("mergeIntoTurns", () => {
+  it("joins neighbours and puts a user message before the first assistant", () => {
+    const rules = { role: "system", content: "rules" } as const;
+    const answer = { role: "assistant", content: "a" } as const;
+    const user = (content: string) => ({ role: "user" as const, content });
+    expect(mergeIntoTurns([rules, answer, user("b"), user("c")])).toEqual([
+      ...[rules, { role: "user", content: expect.any(String) }, answer, user("b\n\nc")],
+    ]);
+  });
+});
