@@ -199,8 +199,6 @@ describe("an agent with helpers in goald test", () => {
     const folder = join(stage.goald.userHome, home, ".goald");
     expect(await readdir(folder)).not.toContain("wanted");
     running.kill("SIGINT");
-    await running.see("Again to stop at once.");
-    running.kill("SIGINT");
     const ended = endedWith(130, await running.ended);
     expect(ended.stderr).not.toContain("in the background");
     expect(await stage.leftBehind()).toEqual([]);
