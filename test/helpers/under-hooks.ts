@@ -18,10 +18,11 @@ export async function killUnder(
   if (!isReady) return daemon.ended;
   const call = goald.start(args);
   // A daemon that is not killed ends with exit code 0.
-  const ended = await Promise.race([daemon.ended, call.ended.then(() => daemon.kill("SIGTERM"))]);
+  await Promise.race([daemon.ended, call.ended]);
+  daemon.kill("SIGTERM");
   call.kill("SIGKILL");
   await call.ended;
-  return ended ?? daemon.ended;
+  return daemon.ended;
 }
 
 /** Runs the call to its end, which must be exit code 0, and ends the daemon. Returns the daemon's end. */
