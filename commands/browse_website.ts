@@ -9,7 +9,7 @@ import { type CommandContext, defineCommand, fail, succeed } from "#core/command
 import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
 import { slugWords } from "#core/text.ts";
-import { makeInert } from "#util/inert-markdown.ts";
+import { makeInert } from "#util/outside-text.ts";
 
 /** Passages for the model, in tokens. */
 const MATERIAL_TOKENS = 5_000;

@@ -10,8 +10,15 @@ import { hash } from "node:crypto";
 import { defineCommand, fail, type Probe, succeed, type Workspace } from "#core/command.ts";
 import { countNoun, joinNames } from "#core/text.ts";
 import { isBinary } from "#util/media-format.ts";
-import { findNearLines, nameDifference } from "#util/near-text.ts";
-import { countLineEnds, countLines, type LineSpan, numberLines, widenSpan } from "#util/number-lines.ts";
+import {
+  countLineEnds,
+  countLines,
+  findNearLines,
+  type LineSpan,
+  nameDifference,
+  numberLines,
+  widenSpan,
+} from "#util/near-text.ts";
 import { findText, replaceText, type TextEdit } from "#util/replace-text.ts";
 
 /** SHA-256 of the file. */

@@ -8,7 +8,7 @@
 import { hash } from "node:crypto";
 import { clearUnkept, defineCommand, type KeptFile, keepFile, succeed } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
-import { countLines } from "#util/number-lines.ts";
+import { countLines } from "#util/near-text.ts";
 
 export default defineCommand({
   name: "write_to_file",

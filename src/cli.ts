@@ -7,8 +7,7 @@ import type { Command, CommanderError } from "commander";
 import { callsFor } from "#cli/shared/own-calls.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
-import { inertJson } from "#util/unseen.ts";
+import { clean, inertJson } from "#util/outside-text.ts";
 import { allVerbs, asksForFirstVerbs, buildParser, type Call, hintFor, rewriteArgs, verbsIn } from "./cli/parser.ts";
 import { loadVerbs } from "./cli/registry.ts";
 

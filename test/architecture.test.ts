@@ -34,21 +34,21 @@ const ROOMS: readonly Room[] = [
     "\\.\\./(agent-settings|call|event|goal-check|memory-piece|plan|provenance|subagents/subagent-event)\\.ts",
   ),
   // An action is taken apart in the same way when it is read and when it is shown again.
-  room("src/prompt/*.ts", CORE, "#util/(clean|json|remember-by)\\.ts", "#reply/(split|plan)-action\\.ts", FILES),
-  room("src/reply/*.ts", CORE, "#util/(create-ajv|json|nearest-name|remember-by)\\.ts", "ajv", "jsonrepair", "node:vm"),
-  room("src/commands/*.ts", CORE, FILES, "node:module", "#util/(create-ajv|json)\\.ts"),
+  room("src/prompt/*.ts", CORE, "#util/(caches|json|outside-text)\\.ts", "#reply/(split|plan)-action\\.ts", FILES),
+  room("src/reply/*.ts", CORE, "#util/(caches|json|nearest-name|schema)\\.ts", "ajv", "jsonrepair", "node:vm"),
+  room("src/commands/*.ts", CORE, FILES, "node:module", "#util/(json|schema)\\.ts"),
   withTypes(
     room(
       "commands/*.ts",
       "#core/(command|errors|fact|goal-check|text|what-others-run)\\.ts",
-      "#util/(file-tree|inert-markdown|media-format|near-text|number-lines|replace-text)\\.ts",
+      "#util/(file-tree|media-format|near-text|outside-text|replace-text)\\.ts",
       "node:crypto",
     ),
     "#core/(call|services)\\.ts",
   ),
   // Long-term memory: recall calls lexical and vectors, which do not import each other.
   withTypes(
-    room("src/memory/lexical/*.ts", "#util/(best-of|newest|words)\\.ts"),
+    room("src/memory/lexical/*.ts", "#util/(best-of|caches|words)\\.ts"),
     "#core/ports/vectors\\.ts",
     "\\.\\./snapshots/columns\\.ts",
   ),

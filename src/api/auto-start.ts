@@ -7,8 +7,8 @@
 import type { Home } from "#config/home.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import { type HostInfo, isHostHeld } from "#store/host-lock.ts";
-import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import { clean } from "#util/outside-text.ts";
 import type { Client } from "./client.ts";
 import { PROTOCOL_VERSION } from "./control.ts";
 import { hasDaemonDied } from "./daemon-expected.ts";

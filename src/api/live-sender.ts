@@ -3,7 +3,7 @@
  *
  * Sends at most twenty times a second, only while the client is caught up and reading.
  */
-import { cutToWholeWords } from "#util/whole-words.ts";
+import { cutToWholeWords } from "#util/outside-text.ts";
 import type { Control, LiveReply } from "./control.ts";
 
 /** The client's connection. */

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
 
 /** The message that a daemon sends once, when it has started. */

@@ -22,10 +22,10 @@ import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
-import { findGit } from "#services/git/find-git.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
 import { sha256 } from "#store/chain.ts";
+import { findGit } from "#util/find-program.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
 
 import { cellsState, judgeByLevel, requireLevel, type SandboxLevel } from "./sandbox.ts";

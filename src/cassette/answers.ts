@@ -9,7 +9,7 @@ import type { AddressStatus } from "#core/goal-check.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { sha256 } from "#store/chain.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import type { Redact } from "#util/redact.ts";
 import { decodeError, encodeError } from "./body.ts";
 import { differenceOf } from "./difference.ts";

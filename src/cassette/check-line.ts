@@ -4,7 +4,7 @@
  * A recording may come from anybody. Numbers have limits, since a replay counts up to some of them.
  */
 import type { ValidateFunction } from "ajv";
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 import type { Line } from "./format.ts";
 
 /** A replay claims the agent once for each lease that the run did not have. */

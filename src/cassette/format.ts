@@ -11,7 +11,7 @@ import type { AgentSpec } from "#core/ports/agent.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import { sha256 } from "#store/chain.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import type { CellAskLine, CellEndLine } from "./cell-lines.ts";
 
 export const RECORDING_VERSION = 1;

@@ -12,7 +12,7 @@ import type { Outcome } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import type { Enter, Work } from "#loop/work.ts";
 import { sha256 } from "#store/chain.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import { type PlayedAnswers, playAnswers, type TapedPorts, tapePorts } from "./answers.ts";
 import { outcomeOf } from "./body.ts";
 import { apply } from "./folder.ts";

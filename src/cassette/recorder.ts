@@ -14,7 +14,7 @@ import type { Outcome } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import type { Enter, Work } from "#loop/work.ts";
 import { sha256 } from "#store/chain.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import { recordAnswers, type TapedPorts, tapePorts } from "./answers.ts";
 import { encodeBody } from "./body.ts";
 import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts";

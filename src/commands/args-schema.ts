@@ -7,7 +7,7 @@
  */
 
 import { decodePointer, findReferenced, isSchema } from "#core/json-schema.ts";
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 
 const MAX_BYTES = 64 * 1024;
 const MAX_DEPTH = 16;

@@ -5,7 +5,7 @@
  * take a quarter of the time of a short verb. A test compares this check with ajv's verdict and messages for every row.
  */
 import { clip } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { FoundSetting } from "./find-settings.ts";
 import type { ValueSchema } from "./setting-row.ts";
 import { SETTINGS, type SettingName } from "./settings.ts";

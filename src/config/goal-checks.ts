@@ -2,7 +2,7 @@
 import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
 import { depthOf } from "#core/json-depth.ts";
 import { countNoun } from "#core/text.ts";
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 
 /** The log keeps longer texts beside the event, and the fold of an event reads no other text. */
 export const MAX_CHECK_BYTES = 32 * 1024;

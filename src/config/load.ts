@@ -4,8 +4,8 @@
  * The first source that has a setting wins, and its origin is kept. All wrong values are reported at once.
  */
 import { GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
 import { nearestName } from "#util/nearest-name.ts";
+import { clean } from "#util/outside-text.ts";
 import { type CheckedSettings, checkSettings } from "./check-settings.ts";
 import type { Environment } from "./env-file.ts";
 import {

@@ -7,8 +7,8 @@
 import { readFileSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
 import { nearestName } from "#util/nearest-name.ts";
+import { clean } from "#util/outside-text.ts";
 import { AGENT_SETTINGS } from "./agent-settings.ts";
 import { insteadOf } from "./former-settings.ts";
 import { MODEL_SETTINGS } from "./model-settings.ts";

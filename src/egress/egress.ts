@@ -13,7 +13,7 @@ import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { type Leaving, MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS } from "#core/leaving.ts";
 import type { AgentState } from "#core/state.ts";
 import { oneLine, type Text } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import { type CommandFacts, isFetching, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
 import { addressKey, cutNumber, foldersOf, listAddresses, listNumbers, siteOf, WORD, wordsIn } from "./text-keys.ts";

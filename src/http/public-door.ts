@@ -8,7 +8,7 @@ import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "
 import type { LookupFunction, Socket } from "node:net";
 import { Agent, buildConnector, fetch } from "undici";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import { createSlots } from "#util/slots.ts";
+import { createSlots } from "#util/turns.ts";
 import { limitResponse } from "./bounded.ts";
 import { checkElsewhere } from "./elsewhere.ts";
 import { isNeverAllowed, parseLiteral } from "./public-address.ts";

@@ -13,7 +13,7 @@ import type { CommandContext } from "#core/command.ts";
 import type { CellFileChange, CellHost, CellReply } from "#core/ports/sandbox.ts";
 import { headOf } from "#core/text.ts";
 import { findAskedRow } from "#core/what-others-run.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
 import { openCellFiles } from "./cell-files.ts";
 import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";

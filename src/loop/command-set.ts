@@ -20,7 +20,7 @@ import { readActionThoughts } from "#reply/read-action.ts";
 import { createPlanReader } from "#reply/read-plan.ts";
 import { readSeveralCalls } from "#reply/several-calls.ts";
 import { NO_THOUGHTS } from "#reply/thoughts.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
 import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
 import { renderFound, renderOffer } from "./render-offer.ts";
 

@@ -1,7 +1,7 @@
 /** goal-verdict.ts -- what a test of a goal found: whether it passed, and a sentence as proof, of one line and bounded. */
 import { type CheckResult, MAX_PROOF_CHARS } from "#core/goal-check.ts";
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 
 export type Verdict = Omit<CheckResult, "check">;
 

@@ -15,7 +15,7 @@ import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
 import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { openCommand, stepOfCall } from "#core/state.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import type { Journal } from "./journal.ts";

@@ -13,7 +13,7 @@ import { headOf } from "#core/text.ts";
 import { parseShallowJson } from "#reply/json.ts";
 import { readWrittenAction, thoughtIn } from "#reply/plan-action.ts";
 import { splitAction } from "#reply/split-action.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
 
 interface Part {
   readonly text: string;

@@ -1,6 +1,6 @@
 /** asked.ts -- the server and model that a failure names, and the shape of a failure. */
 import type { ModelAnswer } from "#core/ports/model.ts";
-import type { Quote } from "#util/quote.ts";
+import type { Quote } from "#util/outside-errors.ts";
 
 export type ModelFailure = Extract<ModelAnswer, { kind: "failed" }>;
 

@@ -2,7 +2,7 @@
  * check-server.ts -- checks with one free `GET <base>/models` whether a server answers, accepts the key and offers
  * models.
  */
-import { quoteWithout } from "#util/quote.ts";
+import { quoteWithout } from "#util/outside-errors.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import { listNames, MAX_LIST_BYTES, readModelList } from "./model-list.ts";
 import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";

@@ -5,7 +5,7 @@
  * may help. The rules are in status-failure.ts and thrown-failure.ts; the first match counts. No message contains a
  * key: server text passes `quote`, and text about a rejected key is left out.
  */
-import { listCauses } from "#util/causes.ts";
+import { listCauses } from "#util/outside-errors.ts";
 import type { AskedServer, ModelFailure } from "./asked.ts";
 import type { StatusError } from "./model-server.ts";
 import { explainStatus } from "./status-failure.ts";

@@ -6,7 +6,7 @@
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
-import { createSlots } from "#util/slots.ts";
+import { createSlots } from "#util/turns.ts";
 
 interface GateLimits {
   /** Maximum calls at the same time. */

@@ -2,7 +2,7 @@
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { UseListener } from "#core/services.ts";
-import { quoteWithout } from "#util/quote.ts";
+import { quoteWithout } from "#util/outside-errors.ts";
 import { explainFailure } from "./failure.ts";
 import { formatBaseUrl, type ModelServer } from "./model-server.ts";
 

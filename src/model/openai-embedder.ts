@@ -11,7 +11,7 @@ import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
 import { parseJson } from "#util/json.ts";
-import { quoteWithout } from "#util/quote.ts";
+import { quoteWithout } from "#util/outside-errors.ts";
 import { type AskedServer, createFailure } from "./asked.ts";
 import { explainFailure } from "./failure.ts";
 import { createSender, formatBaseUrl, type ModelServer, type SendRequest } from "./model-server.ts";

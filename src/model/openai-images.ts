@@ -9,7 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { GeneratedImage, Images } from "#core/services.ts";
 import { isRecord } from "#util/json.ts";
 import { readImageFacts } from "#util/media-format.ts";
-import { type Quote, quoteWithout } from "#util/quote.ts";
+import { type Quote, quoteWithout } from "#util/outside-errors.ts";
 import { explainMediaError } from "./media-failure.ts";
 import { readMediaUsage } from "./media-usage.ts";
 import { type ConfiguredHttp, type ModelServer, parseBaseUrl } from "./model-server.ts";

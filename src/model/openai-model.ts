@@ -7,10 +7,9 @@
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelRequest, ReplySchema, Tool } from "#core/ports/model.ts";
-import { listCauses } from "#util/causes.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
-import { quoteWithout } from "#util/quote.ts";
+import { listCauses, quoteWithout } from "#util/outside-errors.ts";
 import { type AskedModel, type AskedServer, createFailure, type ModelFailure } from "./asked.ts";
 import { readChatReply } from "./chat-reply.ts";
 import { explainFailure, findStatusError } from "./failure.ts";

@@ -7,10 +7,10 @@
 
 import { GoaldError } from "#core/errors.ts";
 import type { Speech } from "#core/services.ts";
-import { clean } from "#util/clean.ts";
 import { isRecord } from "#util/json.ts";
 import { readAudioFormat } from "#util/media-format.ts";
-import { quoteWithout } from "#util/quote.ts";
+import { quoteWithout } from "#util/outside-errors.ts";
+import { clean } from "#util/outside-text.ts";
 import { explainMediaError } from "./media-failure.ts";
 import { readMediaUsage } from "./media-usage.ts";
 import type { ModelServer } from "./model-server.ts";

@@ -1,6 +1,6 @@
 /** status-failure.ts -- explains a response with an error status as a code and a sentence. */
 
-import { parseRetryAfter } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/web-headers.ts";
 import { type AskedServer, createFailure, forModel, type ModelFailure } from "./asked.ts";
 import { collectErrorWords, findErrorSentence, parseWaitMs } from "./error-words.ts";
 import type { StatusError } from "./model-server.ts";

@@ -1,5 +1,5 @@
 /** thrown-failure.ts -- explains a missing or incomplete answer as a code and a sentence. */
-import type { ChainError } from "#util/causes.ts";
+import type { ChainError } from "#util/outside-errors.ts";
 import { type AskedServer, createFailure, forModel, type ModelFailure } from "./asked.ts";
 
 interface ThrownRule {

@@ -4,7 +4,7 @@
  * The system message then has neutral words in their place. A person who sets the goals, or trusts all words, ends this.
  */
 import type { AgentState } from "#core/state.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { delimitText } from "./delimit.ts";
 import { describeMessageSource } from "./describe-source.ts";
 import { fillTemplate, type Words } from "./template.ts";

@@ -7,7 +7,7 @@
 import type { Frame, Message } from "#core/frame.ts";
 import { type AgentState, openCommand } from "#core/state.ts";
 import { SHORT_TERM_MESSAGES } from "#core/window.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { delimitText } from "./delimit.ts";
 import type { FormWords } from "./form-words.ts";
 import { renderMessage } from "./messages.ts";

@@ -8,7 +8,7 @@
  */
 
 import { currentTask, type PlanTask } from "#core/plan.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
 import { estimateTokens } from "./tokens.ts";
 import { countTasks, TreeView, WHOLE_GOAL, writeTwo } from "./tree-view.ts";
 

@@ -10,7 +10,7 @@ import type { Message } from "#core/frame.ts";
 import { currentTask, isClosed, type PlacedTask, type PlanTask, refuseTask } from "#core/plan.ts";
 import type { AgentState } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { delimitText } from "./delimit.ts";
 import { describeMessageSource } from "./describe-source.ts";
 import type { FormWords } from "./form-words.ts";

@@ -3,7 +3,7 @@ import { describeReadBefore } from "#core/describe-sources.ts";
 import { changingNumbers } from "#core/number-series.ts";
 import type { ClosedFact, Trust } from "#core/ports/memory-row.ts";
 import type { RecalledRow, TextRange } from "#core/ports/recall.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { formatName } from "./format-name.ts";
 import type { RecallPart, RowPart } from "./shown-recalls.ts";
 

@@ -3,7 +3,7 @@
 import type { FrameOrigin } from "#core/frame.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
 import { delimitText } from "./delimit.ts";
 import type { FormWords } from "./form-words.ts";
 import { formatName } from "./format-name.ts";

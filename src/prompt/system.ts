@@ -9,7 +9,7 @@ import { hasChecks } from "#core/evolve-plan.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";
 import { hasOutsideGoals, hasOutsideRole } from "./job.ts";
 import { goalsOf } from "./subtask.ts";

@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { PROMPT_FILES, type PromptFile } from "./prompt-files.ts";
 
 interface PromptTemplate {

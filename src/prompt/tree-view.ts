@@ -8,8 +8,8 @@
 
 import { currentTask, isClosed, type PlacedTask, type PlanTask, TASK_STATES, type TaskState } from "#core/plan.ts";
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
+import { clean } from "#util/outside-text.ts";
 import { estimateTokens } from "./tokens.ts";
 
 /** Longest goal of a task. */

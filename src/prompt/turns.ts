@@ -9,8 +9,8 @@
 import type { AgentState } from "#core/state.ts";
 import { clip } from "#core/text.ts";
 import type { RememberedCall, TurnMemory } from "#core/turn-event.ts";
-import { clean } from "#util/clean.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
+import { clean } from "#util/outside-text.ts";
 import { delimitText } from "./delimit.ts";
 import { describeMessageSource } from "./describe-source.ts";
 import { formatName } from "./format-name.ts";

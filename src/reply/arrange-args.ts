@@ -8,8 +8,8 @@
 
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { followReference, isSchema, typesOf } from "#core/json-schema.ts";
+import { rememberBy } from "#util/caches.ts";
 import { isRecord } from "#util/json.ts";
-import { rememberBy } from "#util/remember-by.ts";
 import { type Aliases, findArgumentName } from "./aliases.ts";
 import { findConflictingKey, isSameJson, parseShallowJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";

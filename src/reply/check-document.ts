@@ -6,7 +6,7 @@
 import type { ValidateFunction } from "ajv";
 import { toError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 import { createBoundedPattern } from "./bounded-pattern.ts";
 import { AJV_OPTIONS } from "./check-call.ts";
 import { hasEndlessReference } from "./check-result.ts";

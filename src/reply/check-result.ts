@@ -7,8 +7,8 @@
 
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { findReferenced, followReference, isSchema, typesOf } from "#core/json-schema.ts";
-import { createAjv } from "#util/create-ajv.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
+import { createAjv } from "#util/schema.ts";
 import { AJV_OPTIONS } from "./check-call.ts";
 import { describeSchemaError, quoteText } from "./problems.ts";
 

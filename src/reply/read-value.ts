@@ -4,8 +4,8 @@
  * For answers that run nothing. Like `createReplyReader` it skips reasoning, mends spelling and guesses nothing.
  */
 
-import { createAjv } from "#util/create-ajv.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
+import { createAjv } from "#util/schema.ts";
 import { dropReasoning, findLeadingReasoningEnd, splitReply, unwrapReply } from "./find-objects.ts";
 import { findConflictingKey, isSameJson } from "./json.ts";
 import { type ParsedObject, parseClearly } from "./mend-object.ts";

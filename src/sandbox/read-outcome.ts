@@ -7,7 +7,7 @@
 import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
 import type { CellOutcome, CellProblem, LostName, NamespaceChange, SavedNamespace } from "#core/ports/sandbox.ts";
 import { clip, oneLine, wellFormed } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { isFields, isText } from "./guest-message.ts";
 import { MAX_OUTPUT_CHARS, MAX_SAVED_BYTES, MAX_VALUE_CHARS, MAX_VALUE_JSON_CHARS } from "./protocol.ts";
 

@@ -11,7 +11,7 @@ import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import { folderOf } from "#core/subagents/folder.ts";
 import { wellFormed } from "#core/text.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import type { NoteHead } from "./anchor.ts";
 import { chainLink, chainStart } from "./chain.ts";
 import { prepare } from "./connection.ts";

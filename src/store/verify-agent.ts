@@ -14,7 +14,7 @@ import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
 import { folderOf } from "#core/subagents/folder.ts";
 import { isBlobRef } from "#core/text.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import { chainLink, chainStart, snapshotSha } from "./chain.ts";
 import { digestOf } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";

@@ -2,6 +2,8 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
+export const findGit = (path: string | undefined): string | undefined => findProgram("git", path);
+
 /** Returns undefined if there is none. Skips relative folders: anybody could have put a program there. */
 export function findProgram(name: string, path: string | undefined): string | undefined {
   const file = process.platform === "win32" ? `${name}.exe` : name;

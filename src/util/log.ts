@@ -21,7 +21,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Level, LogFn, Logger } from "pino";
 import { toError } from "#core/errors.ts";
-import { clean } from "./clean.ts";
+import { clean } from "./outside-text.ts";
 import type { Redact } from "./redact.ts";
 
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;

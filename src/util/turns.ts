@@ -1,4 +1,4 @@
-/** turns.ts -- splits long work in one thread into slices, so that sockets, timers and other work run in between. */
+/** turns.ts -- slices of long work in one thread, work in the order of its keys, and a limit of work at a time. */
 
 /** The longest time that a slice blocks the thread. */
 const TURN_MS = 5;
@@ -14,5 +14,80 @@ export function createTurns(): () => Promise<void> | undefined {
         resolve();
       });
     });
+  };
+}
+
+// Runs asynchronous work one at a time per key, in the order of the calls.
+
+export class KeyedQueue {
+  readonly #last = new Map<string, Promise<void>>();
+
+  /** Settles as `work` does. A failure does not stop the work that is queued behind it. */
+  run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.#last.get(key) ?? Promise.resolve()).then(work);
+    const settled = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#last.set(key, settled);
+    void settled.then(() => {
+      if (this.#last.get(key) === settled) this.#last.delete(key);
+    });
+    return result;
+  }
+}
+
+// Limits how many pieces of work run at a time, and queues the others in order.
+
+export interface Slots {
+  /** Runs `work` in the next free slot. Rejects with the signal's reason when it is aborted while waiting. */
+  hold<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  readonly active: number;
+  readonly queued: number;
+}
+
+export function createSlots(limit: number): Slots {
+  const queue = new Set<() => void>();
+  let active = 0;
+
+  function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (): void => {
+      if (queue.delete(start)) reject(signal?.reason);
+    };
+    const start = (): void => {
+      queue.delete(start);
+      signal?.removeEventListener("abort", leave);
+      resolve();
+    };
+    queue.add(start);
+    signal?.addEventListener("abort", leave, { once: true });
+    return promise;
+  }
+
+  /** Passes the slot directly to the next in the queue, so that no later call can take it first. */
+  function release(): void {
+    const [next] = queue;
+    if (next) next();
+    else active -= 1;
+  }
+
+  return {
+    hold: async (work, signal) => {
+      signal?.throwIfAborted();
+      if (active >= limit) await waitForSlot(signal);
+      else active += 1;
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    },
+    get active() {
+      return active;
+    },
+    get queued() {
+      return queue.size;
+    },
   };
 }

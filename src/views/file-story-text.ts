@@ -2,7 +2,7 @@
 import { SAVES_FILES } from "#core/cells.ts";
 import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { oneLine } from "#core/text.ts";
-import { escapeUnseenInJson } from "#util/unseen.ts";
+import { escapeUnseenInJson } from "#util/outside-text.ts";
 import type { FileStory } from "./file-story.ts";
 import type { Source } from "./sources.ts";
 

@@ -10,7 +10,7 @@ import type { MemoryChange, MemoryRow, Trust } from "#core/ports/memory-row.ts";
 import { webSource } from "#core/provenance.ts";
 import { oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 
 export interface IngestSource {
   /** Absolute path or address. The same text from another source is another piece. */

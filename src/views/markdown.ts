@@ -5,7 +5,7 @@
  * All functions return one line, except `quote`, which marks each line, and `fitLines`.
  */
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 
 /** Prose in one line. */
 export const inline = (text: string, maxChars: number): string => escapeLine(oneLine(clean(text), maxChars));

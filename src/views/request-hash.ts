@@ -2,7 +2,7 @@
 
 import { hash } from "node:crypto";
 import type { PromptMessage } from "#core/ports/model.ts";
-import { rememberBy } from "#util/remember-by.ts";
+import { rememberBy } from "#util/caches.ts";
 
 /** SHA-256 of the JSON of model and messages, in hex. Caches each message's JSON: most messages recur in the next request. */
 export function hashRequest(model: string, messages: readonly PromptMessage[]): string {

@@ -8,7 +8,7 @@ import type { CommandCall, Observation } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { sourcesOf } from "#core/provenance.ts";
 import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { OutsideSourceView } from "./parts.ts";
 

@@ -9,8 +9,8 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import { subagentFolderOf } from "#core/subagents/folder.ts";
+import { keepNewest } from "#util/caches.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
-import { keepNewest } from "#util/newest.ts";
 import { quotePath } from "./path-rules.ts";
 
 export interface FolderLimits {

@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { constants as flags, renameSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { basename } from "node:path";
-import { keepNewest } from "#util/newest.ts";
+import { keepNewest } from "#util/caches.ts";
 import { OpenFile } from "./open-file.ts";
 import { isTemporary, temporaryName } from "./path-rules.ts";
 import { refuseNewRepository } from "./refuse-repository.ts";

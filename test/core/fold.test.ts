@@ -17,7 +17,7 @@ import { checkStoredEvent } from "#core/stored-event.ts";
 import { HEAD_CHARS } from "#core/text.ts";
 import { outcomeUnknown } from "#core/unknown-outcome.ts";
 import { SHORT_TERM_MESSAGES, SHOWN_ACTIONS, shownWindow } from "#core/window.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import * as given from "../helpers/events.ts";
 
 const { created, asked, replied, rejected, requested, approved, started, finished, observed, modelFailed, log } = given;

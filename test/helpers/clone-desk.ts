@@ -7,7 +7,7 @@ import { findCage } from "#cage/find-cage.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
-import { findGit } from "#services/git/find-git.ts";
+import { findGit } from "#util/find-program.ts";
 import cloneRepository from "../../commands/clone_repository.ts";
 import { call, contextOf, type Desk, makeDesk } from "../commands/context.ts";
 import { type GitServer, startGitServer } from "./git-server.ts";

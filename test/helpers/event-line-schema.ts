@@ -6,7 +6,7 @@
  */
 import type { ValidateFunction } from "ajv";
 import { TASK_STATES } from "#core/plan.ts";
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 import { bool, closed, count, type Properties, positive, string, strings, time } from "./schema-parts.ts";
 
 const timeOrNull = { anyOf: [time, { type: "null" }] } as const;

@@ -19,7 +19,7 @@ import type {
   SandboxFinding,
   SavedNamespace,
 } from "#core/ports/sandbox.ts";
-import { createSlots, type Slots } from "#util/slots.ts";
+import { createSlots, type Slots } from "#util/turns.ts";
 
 /** What a cell does: `host` is the cell's host; `names` holds the values of the namespace. */
 export type CellBehaviour = (cell: Cell, host: CellHost, scope: FakeScope) => Promise<FakeEnd> | FakeEnd;

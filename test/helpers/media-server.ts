@@ -2,7 +2,7 @@
  * media-server.ts -- OpenAI's images and transcriptions on loopback, with strict checks; and pictures and recordings to send.
  */
 import { deflateSync } from "node:zlib";
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 import { type Answer, failure, unauthorized } from "./openai-answers.ts";
 import { type ServiceRequest, type ServiceServer, startServiceServer } from "./service-server.ts";
 

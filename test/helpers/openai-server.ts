@@ -6,8 +6,8 @@
  * A reply function receives the request, so that a test's model can decide by the prompt alone.
  */
 import type { IncomingMessage } from "node:http";
-import { createAjv } from "#util/create-ajv.ts";
 import { parseJson } from "#util/json.ts";
+import { createAjv } from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
 import {
   type Answer,

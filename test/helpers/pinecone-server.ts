@@ -6,8 +6,8 @@
  * query returns the last visible number. It computes real cosines, so that a wrong neighbour is a wrong answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createAjv } from "#util/create-ajv.ts";
 import { parseJson } from "#util/json.ts";
+import { createAjv } from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
 
 interface StoredRecord {

@@ -3,7 +3,7 @@
  *
  * Each server checks requests by its own schema, has one key, and answers in its own format with the given hits.
  */
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 import type { Answer, RawAnswer } from "./openai-answers.ts";
 import { type ServiceRequest, type ServiceServer, startServiceServer } from "./service-server.ts";
 

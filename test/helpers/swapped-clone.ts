@@ -16,7 +16,7 @@ import { isGoaldError } from "#core/errors.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories } from "#services/git/clone.ts";
-import { findGit } from "#services/git/find-git.ts";
+import { findGit } from "#util/find-program.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import clone_repository from "../../commands/clone_repository.ts";
 import { call, contextOf } from "../commands/context.ts";

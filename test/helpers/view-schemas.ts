@@ -4,7 +4,7 @@
  * Each has a closed schema, so that a new, missing or changed field fails a test: it changes the interface.
  */
 import type { ValidateFunction } from "ajv";
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 import { bool, closed, count, positive, string, strings, time } from "./schema-parts.ts";
 
 const number = { type: "number", minimum: 0 } as const;

@@ -5,7 +5,7 @@
  * every value as its description says. A reply that the requested schema would not allow is an error: a grammar would
  * have forced the model away from its instructions.
  */
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 import type { Answer, ChatRequest } from "./openai-answers.ts";
 
 type Values = Readonly<Record<string, unknown>>;

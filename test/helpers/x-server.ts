@@ -3,7 +3,7 @@
  * and the shared secrets, and rejects repeated posts and nonces.
  */
 import { createHmac } from "node:crypto";
-import { createAjv } from "#util/create-ajv.ts";
+import { createAjv } from "#util/schema.ts";
 import type { Answer } from "./openai-answers.ts";
 import { type ServiceRequest, type ServiceServer, startServiceServer } from "./service-server.ts";
 

@@ -9,7 +9,7 @@ import type { GoaldError } from "#core/errors.ts";
 import type { Cloned } from "#core/services.ts";
 import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
-import { findGit } from "#services/git/find-git.ts";
+import { findGit } from "#util/find-program.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../helpers/git-server.ts";
 

@@ -5,7 +5,7 @@ import { checkElsewhere } from "#http/elsewhere.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { explainGit } from "#services/git/git-errors.ts";
 import { readRepositoryUrl } from "#services/git/repository-url.ts";
-import { quoteWithout } from "#util/quote.ts";
+import { quoteWithout } from "#util/outside-errors.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { refusalOf } from "../helpers/refusal.ts";
 import { ADVERTISEMENT, messageOf, processesIn, redirectingTo, sending, useCloning } from "./cloning.ts";

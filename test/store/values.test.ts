@@ -7,7 +7,7 @@ import { storeError } from "#store/failure.ts";
 import { highestEpoch } from "#store/fork.ts";
 import { isoTime } from "#store/rows.ts";
 import { freeSlug, slugOf } from "#store/slug.ts";
-import { canonicalJson } from "#util/canonical-json.ts";
+import { canonicalJson } from "#util/json.ts";
 import { said, stamped } from "../contracts/store-builders.ts";
 import { asked } from "../helpers/events.ts";
 

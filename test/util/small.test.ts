@@ -3,13 +3,11 @@ import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals
 import fc from "fast-check";
 import type { Clock } from "#core/ports/clock.ts";
 import { BestOf } from "#util/best-of.ts";
+import { keepNewest, rememberBy } from "#util/caches.ts";
 import { systemClock } from "#util/clock.ts";
-import { KeyedQueue } from "#util/keyed-queue.ts";
 import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
-import { keepNewest } from "#util/newest.ts";
-import { rememberBy } from "#util/remember-by.ts";
-import { parseRetryAfter } from "#util/retry-after.ts";
-import { createSlots } from "#util/slots.ts";
+import { createSlots, KeyedQueue } from "#util/turns.ts";
+import { parseRetryAfter } from "#util/web-headers.ts";
 import { makeRoomFor } from "#util/young-space.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { jpeg, png, wav, webp } from "../helpers/media-server.ts";

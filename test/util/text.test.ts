@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type Chunk, type ChunkOptions, chunkText } from "#util/chunk-text.ts";
-import { clean } from "#util/clean.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
-import { makeInert } from "#util/inert-markdown.ts";
+import { clean, makeInert } from "#util/outside-text.ts";
 import { findText, replaceText } from "#util/replace-text.ts";
 import { growthOverEightfold } from "../helpers/growth.ts";
 

@@ -12,7 +12,7 @@ import { callIdOfStep } from "#core/call-ids.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { approvalOf, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { nameCall } from "#views/next-step.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
 import { describeApproval, describeRest, MAX_QUESTION_LINES } from "./describe-approval.ts";

@@ -1,6 +1,6 @@
 /** ask-person.ts -- asks the person at the terminal to approve the shown command, or to answer a question. */
 import { APPROVAL_QUESTION, readApproval } from "#cli/terminal/questions.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { CliContext } from "./context.ts";
 
 export type PersonSaid =

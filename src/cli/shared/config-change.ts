@@ -20,7 +20,7 @@ import { type ReadSettings, readSettings } from "#config/load.ts";
 import { findSetting, SETTINGS, type Setting } from "#config/settings.ts";
 import { removeFromSettingsFile, setInSettingsFile, settingsPath } from "#config/settings-file.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { originInWords, reportOn } from "./config-report.ts";
 import { type CliContext, formatCall } from "./context.ts";
 

@@ -7,7 +7,7 @@ import { quoteValue, shortenForDisplay } from "#config/check-settings.ts";
 import type { FoundSetting, SettingOrigin } from "#config/find-settings.ts";
 import type { ReadSettings } from "#config/load.ts";
 import { SETTINGS, type Setting, valueAt } from "#config/settings.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { createRedactor, type Redact } from "#util/redact.ts";
 
 export interface SettingReport {

@@ -13,7 +13,7 @@ import { saveToEnvFile } from "#config/env-file.ts";
 import { loadSettings } from "#config/load.ts";
 import { hasServer } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { type CliContext, formatCall, type GlobalOptions, redactorsFor } from "./context.ts";
 import { findDaemon, reachDaemon } from "./reach.ts";
 

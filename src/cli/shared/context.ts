@@ -11,9 +11,8 @@ import { loadSettings, type SettingFlags } from "#config/load.ts";
 import { requireOwned } from "#config/owners.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean, inertJson } from "#util/outside-text.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
-import { inertJson } from "#util/unseen.ts";
 import { CHECKOUT } from "../../shipped.ts";
 import { callsFor, ownName, quoteForShell } from "./own-calls.ts";
 

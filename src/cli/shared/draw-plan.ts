@@ -5,7 +5,7 @@
  */
 import { isClosed, TASK_STATES, type TaskState } from "#core/plan.ts";
 import { countNoun, oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { TaskView } from "#views/plan-view.ts";
 
 export interface DrawnPlan {

@@ -10,7 +10,7 @@ import { correctFact } from "#core/fact.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory-row.ts";
 import { countNoun, joinNames } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { MemoryView } from "#views/memory-view.ts";
 import { changeMemory, openChanger } from "./change-memory.ts";
 import { type CliContext, openContext } from "./context.ts";

@@ -6,7 +6,7 @@ import { COMMAND_NAME } from "#commands/validate.ts";
 import { createFile } from "#config/make-home.ts";
 import { openFolder } from "#config/open-home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { formatCall, type GlobalOptions, openContext } from "./context.ts";
 import { quoteForShell } from "./own-calls.ts";

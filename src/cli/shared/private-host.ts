@@ -3,8 +3,8 @@ import { type Client, connectHost } from "#api/client.ts";
 import { type Host, openHost } from "#app/host.ts";
 import type { HostParts } from "#app/host-parts.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
-import { clean } from "#util/clean.ts";
 import { type Log, openLog } from "#util/log.ts";
+import { clean } from "#util/outside-text.ts";
 import type { CliContext } from "./context.ts";
 
 export interface PrivateHost extends AsyncDisposable {

@@ -3,7 +3,7 @@ import type { Client } from "#api/client.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/state.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { AskPerson, AskWords, PersonSaid } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { describeMore, describeRest } from "./describe-approval.ts";

@@ -2,7 +2,7 @@
 import { renderTable } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { MEMORY_HEAD, MEMORY_KINDS, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
 import { openContext } from "./context.ts";
 import { type MemoryOptions, titleOf } from "./memory-space.ts";

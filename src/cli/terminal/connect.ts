@@ -6,7 +6,7 @@
 import { saveToEnvFile } from "#config/env-file.ts";
 import { isPlaceholder } from "#config/find-settings.ts";
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { LineInput } from "./line-input.ts";
 import { askYesNo } from "./questions.ts";
 

@@ -6,8 +6,7 @@
  */
 import type { CommandCall } from "#core/call.ts";
 import { countNoun, isBlobRef } from "#core/text.ts";
-import { numberCode } from "#util/number-code.ts";
-import { escapeUnseenInJson, showUnseen } from "#util/unseen.ts";
+import { escapeUnseenInJson, numberCode, showUnseen } from "#util/outside-text.ts";
 
 /** A call whose JSON is longer gets one argument per line. */
 const MAX_LINE_CHARS = 200;

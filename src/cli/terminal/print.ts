@@ -5,8 +5,7 @@
  * may clean its texts before, so that they fit a line or a table.
  */
 import { stripVTControlCharacters } from "node:util";
-import { clean } from "#util/clean.ts";
-import { showUnseen } from "#util/unseen.ts";
+import { clean, showUnseen } from "#util/outside-text.ts";
 
 export const printable = (text: string): string => showUnseen(clean(text));
 

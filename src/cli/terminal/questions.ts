@@ -8,7 +8,7 @@
  *
  * An answer that a question cannot use is asked for again. Nothing is approved, removed or kept by a guess.
  */
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { LineInput } from "./line-input.ts";
 
 /** Where a question is asked and its explanations are printed. */

@@ -4,7 +4,7 @@
  * AutoGPT's dialogue in our words. Nothing is created here.
  */
 import { type AgentDraft, checkGoal, checkName, checkRole, DEFAULT_AGENT, MAX_GOALS } from "#config/agent-spec.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { LineInput } from "./line-input.ts";
 import { askText, askYesNo, type QuestionScreen } from "./questions.ts";
 

@@ -6,8 +6,7 @@
  * another text than the one that stands there, no more of the thought is shown; the whole follows with its event.
  */
 import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
-import { clean } from "#util/clean.ts";
-import { cutToWholeWords } from "#util/whole-words.ts";
+import { clean, cutToWholeWords } from "#util/outside-text.ts";
 
 export interface ShowLiveParts {
   write(text: string): void;

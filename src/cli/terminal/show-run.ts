@@ -10,7 +10,7 @@ import { describeResult, type GoalCheck } from "#core/goal-check.ts";
 import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import type { ThoughtName } from "#reply/thoughts.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { describeCall } from "./describe-call.ts";
 import { shortSpan } from "./print.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";

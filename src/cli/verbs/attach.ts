@@ -4,7 +4,7 @@
  */
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { AGENT, positiveInteger, value } from "../option.ts";
 import { formatCall, type GlobalOptions } from "../shared/context.ts";
 import { followAgent } from "../shared/follow-agent.ts";

@@ -2,7 +2,7 @@
 import { backUpHome } from "#app/back-up.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { flag } from "../option.ts";
 import { formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { quoteForShell } from "../shared/own-calls.ts";

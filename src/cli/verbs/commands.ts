@@ -6,7 +6,7 @@ import { renderTable } from "#cli/terminal/print.ts";
 import { AFTER_CRASH } from "#commands/describe.ts";
 import { type CommandLine, describeCommand, listCommands, listMethods, type MethodLine } from "#commands/list.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { flag } from "../option.ts";
 import { type GlobalOptions, openContext } from "../shared/context.ts";

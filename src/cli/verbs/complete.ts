@@ -1,7 +1,7 @@
 /** complete.ts -- `goald complete`: prints what may stand at the cursor of a command line, for shells. Starts no daemon, never fails. */
 import { printLine } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { defineVerb, type LoadVerbs, type Verb, type VerbOption } from "../verb.ts";
 import { SUMMARIES, VERB_NAMES } from "../verb-list.ts";
 

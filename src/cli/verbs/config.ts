@@ -9,7 +9,7 @@ import { readSettings, wrongSettings } from "#config/load.ts";
 import { findSetting } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { flag } from "../option.ts";
 import { originInWords, reportOn, reportsOf, type SettingReport } from "../shared/config-report.ts";
 import { type CliContext, findContext, type GlobalOptions } from "../shared/context.ts";

@@ -6,8 +6,7 @@
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
-import { showUnseen } from "#util/unseen.ts";
+import { clean, showUnseen } from "#util/outside-text.ts";
 import type { DiffView } from "#views/agent-diff.ts";
 import type { FileDiff } from "#views/file-diff.ts";
 import { AGENT, flag, step } from "../option.ts";

@@ -2,8 +2,7 @@
 import { createEventLines, type EventLine } from "#cli/terminal/event-line.ts";
 import { EXIT } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
-import { escapeUnseenInJson } from "#util/unseen.ts";
+import { clean, escapeUnseenInJson } from "#util/outside-text.ts";
 import { AGENT, positiveInteger, value } from "../option.ts";
 import type { GlobalOptions } from "../shared/context.ts";
 import { allEvents, reading } from "../shared/reading.ts";

@@ -9,7 +9,7 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { GoalsView } from "#views/load-agent.ts";
 import { AGENT, positiveInteger, texts } from "../option.ts";
 import { checkOption, readCheckOptions, withoutSecrets } from "../shared/check-option.ts";

@@ -9,7 +9,7 @@ import { openPages } from "#app/services.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import {
   type IngestPlan,
   type IngestSource,

@@ -7,7 +7,7 @@ import { printNote } from "#cli/terminal/print.ts";
 import { type Home, isTrusted, recordTrust, trustRecordOf } from "#config/home.ts";
 import { findUnignored, holdsHomeFiles, isBelowWorkspace, makeHome } from "#config/make-home.ts";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { findContext, formatCall, type GlobalOptions } from "../shared/context.ts";
 import { defineVerb } from "../verb.ts";

@@ -7,8 +7,8 @@
 import { join } from "node:path";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import { clean } from "#util/outside-text.ts";
 import { describeLogLine, type LevelName, type LogFilter, matchesFilter, readLogLine } from "#views/log-line.ts";
 import { flag, positiveInteger, step, text, value } from "../option.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";

@@ -10,7 +10,7 @@ import { type PlanEdit, TASK_STATES } from "#core/plan.ts";
 import type { TaskChange } from "#core/plan-edit.ts";
 import { type AgentState, isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { type PlanView, planEdits } from "#views/plan-view.ts";
 import { AGENT, flag, text, texts } from "../option.ts";
 import { type CliContext, callsHere, formatCall, type GlobalOptions } from "../shared/context.ts";

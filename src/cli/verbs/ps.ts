@@ -8,8 +8,8 @@ import { fitLine, printNote, redrawScreen, renderTable, shortSpan } from "#cli/t
 import { describeSource } from "#core/describe-sources.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun, oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import { clean } from "#util/outside-text.ts";
 import { type AgentView, FAILING, isOver } from "#views/agent-view.ts";
 import { dollars } from "#views/limits-left.ts";
 import { flag } from "../option.ts";

@@ -1,7 +1,7 @@
 /** reload.ts -- `goald reload`: makes the daemon read its settings, commands and prompts again. */
 import { findHost } from "#api/auto-start.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
 import { findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
 import { defineVerb } from "../verb.ts";

@@ -10,7 +10,7 @@ import { resolve } from "node:path";
 import { readCassette } from "#cassette/read-cassette.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { type PlayedCassette, playCassette, requireState, withoutOwnSecrets } from "../shared/play-cassette.ts";
 import { makeTemporaryHome } from "../shared/temporary-home.ts";

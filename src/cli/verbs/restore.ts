@@ -1,7 +1,7 @@
 /** restore.ts -- `goald restore`: restores an agent's files to their versions after a step (host/restore-files.ts). */
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
 import { AGENT, flag, step } from "../option.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "../shared/context.ts";

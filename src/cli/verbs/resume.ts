@@ -1,7 +1,7 @@
 /** resume.ts -- `goald resume`: continues an agent from the end of its log, after a pause, a limit or a crash. */
 import { EXIT } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { flag } from "../option.ts";
 import { type CliContext, formatCall, openContext } from "../shared/context.ts";
 import { type Found, findNamedOrLast } from "../shared/find.ts";

@@ -4,7 +4,7 @@
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { AGENT, flag } from "../option.ts";
 import { formatCall, type GlobalOptions } from "../shared/context.ts";
 import { folderOf } from "../shared/reading.ts";

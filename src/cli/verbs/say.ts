@@ -3,7 +3,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { AGENT } from "../option.ts";
 import { callsHere, type GlobalOptions } from "../shared/context.ts";
 import { readInput } from "../shared/read-input.ts";

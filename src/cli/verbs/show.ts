@@ -9,7 +9,7 @@ import type { Home } from "#config/home.ts";
 import { describeReceived } from "#core/describe-sources.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/limits-left.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";

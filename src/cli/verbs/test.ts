@@ -7,7 +7,7 @@ import { readAgentFile } from "#config/agent-file.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { countChecks, describeCheckView, describeCounts } from "#views/agent-details.ts";
 import { dollars } from "#views/limits-left.ts";
 import { flag, texts } from "../option.ts";

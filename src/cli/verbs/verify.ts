@@ -3,7 +3,7 @@
 import { acceptLossOf } from "#app/own-store.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import { flag } from "../option.ts";
 import type { GlobalOptions } from "../shared/context.ts";
 import { reading } from "../shared/reading.ts";

@@ -12,7 +12,7 @@
 import type { MethodIndex, MethodQuery, MethodText } from "#core/ports/methods.ts";
 import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
 import { clip } from "#core/text.ts";
-import { KeyedQueue } from "#util/keyed-queue.ts";
+import { KeyedQueue } from "#util/turns.ts";
 import { wordsOf } from "#util/words.ts";
 import { LexicalIndex } from "../lexical/lexical-index.ts";
 import { LEXICAL_SETTINGS } from "../lexical/lexical-settings.ts";

@@ -6,7 +6,7 @@
  */
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
-import { keepNewest } from "#util/newest.ts";
+import { keepNewest } from "#util/caches.ts";
 import { roundVector } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";
 import { type CachedSearch, type EmbeddedText, insertSorted, withoutExcluded } from "./embedded-text.ts";

@@ -16,7 +16,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { LongTermMemory, Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
-import { KeyedQueue } from "#util/keyed-queue.ts";
+import { KeyedQueue } from "#util/turns.ts";
 import type { IndexSnapshots } from "../snapshots/index-snapshots.ts";
 import { exactIndexes } from "../vectors/exact-index.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";

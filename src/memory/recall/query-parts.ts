@@ -7,7 +7,7 @@
  */
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { clip } from "#core/text.ts";
-import { keepNewest } from "#util/newest.ts";
+import { keepNewest } from "#util/caches.ts";
 import { wordsOf } from "#util/words.ts";
 import { createWordSet } from "../lexical/word-set.ts";
 

@@ -2,7 +2,7 @@
 
 import { GoaldError } from "#core/errors.ts";
 import { isRecord } from "#util/json.ts";
-import type { Quote } from "#util/quote.ts";
+import type { Quote } from "#util/outside-errors.ts";
 import { PineconeError } from "./pinecone-errors.ts";
 
 export interface IndexFacts {

@@ -8,7 +8,7 @@
 
 import type { Pinecone } from "@pinecone-database/pinecone";
 import { parseJson } from "#util/json.ts";
-import { type Quote, quoteWithout } from "#util/quote.ts";
+import { type Quote, quoteWithout } from "#util/outside-errors.ts";
 import {
   type IndexFacts,
   originOf,

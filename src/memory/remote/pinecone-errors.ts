@@ -1,8 +1,7 @@
 /** pinecone-errors.ts -- failures of Pinecone as errors that say what a person can do, without the key. */
 import { GoaldError } from "#core/errors.ts";
-import { listCauses } from "#util/causes.ts";
-import type { Quote } from "#util/quote.ts";
-import { parseRetryAfter } from "#util/retry-after.ts";
+import { listCauses, type Quote } from "#util/outside-errors.ts";
+import { parseRetryAfter } from "#util/web-headers.ts";
 
 export class PineconeError extends GoaldError {
   /** A retry in a minute would fail the same way. */

@@ -9,7 +9,7 @@ import type { Cage, CageLevel } from "#cage/cage.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Cloned, Repositories } from "#core/services.ts";
 import type { Tunnel, TunnelTarget } from "#http/tunnel.ts";
-import { type Quote, quoteWithout } from "#util/quote.ts";
+import { type Quote, quoteWithout } from "#util/outside-errors.ts";
 import {
   cloneTookTooLong,
   explainGit,

@@ -1,6 +1,6 @@
 /** git-errors.ts -- explains why a clone failed, and what to do about it. */
 import { GoaldError } from "#core/errors.ts";
-import type { Quote } from "#util/quote.ts";
+import type { Quote } from "#util/outside-errors.ts";
 import type { GitEnd } from "./git-process.ts";
 import type { RepositoryUrl } from "./repository-url.ts";
 

@@ -7,7 +7,7 @@
 import type { Cage } from "#cage/cage.ts";
 import { findCage } from "#cage/find-cage.ts";
 import { GoaldError } from "#core/errors.ts";
-import { createSlots } from "#util/slots.ts";
+import { createSlots } from "#util/turns.ts";
 import { pageKindOf, readContentType } from "./content-type.ts";
 import type { PageJob } from "./read-bytes.ts";
 import type { Readable } from "./readable.ts";

@@ -1,5 +1,5 @@
 /** readable.ts -- the result of reading a page of any kind. */
-import { clean } from "#util/clean.ts";
+import { clean } from "#util/outside-text.ts";
 import type { Link } from "./links.ts";
 
 export interface Readable {

@@ -5,7 +5,7 @@
  * everything for five minutes. Reads the first 500 KiB, as the RFC asks, and ignores the rules for other programs.
  */
 import type { Clock } from "#core/ports/clock.ts";
-import { keepNewest } from "#util/newest.ts";
+import { keepNewest } from "#util/caches.ts";
 
 export interface RobotsRules {
   isAllowed(url: URL): boolean;

@@ -9,9 +9,9 @@ import type { Clock } from "#core/ports/clock.ts";
 import { type OutsideSource, webSource } from "#core/provenance.ts";
 import type { SearchAnswer, SearchResult, WebSearch } from "#core/services.ts";
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
-import { keepNewest } from "#util/newest.ts";
-import { parseRetryAfter } from "#util/retry-after.ts";
+import { keepNewest } from "#util/caches.ts";
+import { clean } from "#util/outside-text.ts";
+import { parseRetryAfter } from "#util/web-headers.ts";
 import { explainReason } from "./trouble.ts";
 
 export interface WebSearchParts {

@@ -1,8 +1,8 @@
 /** trouble.ts -- explains why a request to the web failed, in words that a model or a person can act on. */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
-import { listCauses } from "#util/causes.ts";
-import { clean } from "#util/clean.ts";
+import { listCauses } from "#util/outside-errors.ts";
+import { clean } from "#util/outside-text.ts";
 
 /** Returns a GoaldError unchanged and any other error as GOALD_WEB. `origin`: the server. */
 export function explainWebError(origin: string, thrown: unknown): GoaldError {

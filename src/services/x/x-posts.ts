@@ -9,9 +9,8 @@ import { randomBytes } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Posts } from "#core/services.ts";
-import { listCauses } from "#util/causes.ts";
 import { isRecord, parseJson } from "#util/json.ts";
-import { type Quote, quoteWithout } from "#util/quote.ts";
+import { listCauses, type Quote, quoteWithout } from "#util/outside-errors.ts";
 import { type OAuthKeys, signRequest } from "./oauth.ts";
 
 export interface XPostsParts {

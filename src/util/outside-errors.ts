@@ -1,11 +1,12 @@
 /**
- * quote.ts -- quotes text of servers in our messages: short, printable, and without the API key.
+ * outside-errors.ts -- quotes text of servers in our messages: short, printable, and without the API key.
  *
  * Servers repeat keys, whole or masked, in their errors, and our messages end up in logs and events. Text is cleaned
  * before the search for keys and cut after it, so that neither hidden characters nor a cut can disguise a key.
  */
+import { toError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
-import { clean } from "./clean.ts";
+import { clean } from "./outside-text.ts";
 import { createRedactor } from "./redact.ts";
 
 /** Returns one printable line of at most `limit` characters. */
@@ -36,4 +37,19 @@ const printable = (text: string): string => clean(text).replace(ZERO_WIDTH, "").
 function asText(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return text.slice(0, READ_CHARS);
+}
+
+// Lists an error and its causes. Network errors have the useful one two or three levels deep.
+
+export type ChainError = Error & { readonly code?: unknown; readonly hint?: string };
+
+/** Outermost first, at most eight. Of an AggregateError (one error per address tried) only the first is followed. */
+export function listCauses(thrown: unknown): readonly ChainError[] {
+  const chain: ChainError[] = [];
+  for (let next = thrown; next !== undefined && next !== null && chain.length < 8; ) {
+    const error: ChainError = toError(next);
+    chain.push(error);
+    next = error.cause ?? (error as { errors?: readonly unknown[] }).errors?.[0];
+  }
+  return chain;
 }

@@ -1,4 +1,4 @@
-/** retry-after.ts -- parses the Retry-After header (RFC 9110, 10.2.3) and OpenAI's `retry-after-ms`. */
+/** web-headers.ts -- reads a wait from a header of the web, and completes an address without a scheme. */
 
 /**
  * Returns milliseconds, never negative; null without a readable header. A date is compared with the response's own Date
@@ -12,3 +12,9 @@ export function parseRetryAfter(headers: Headers): number | null {
   const waitMs = Date.parse(asked) - Date.parse(headers.get("date") ?? "");
   return Number.isFinite(waitMs) ? Math.max(0, waitMs) : null;
 }
+
+// Completes an address as models and people type it. The HTTP client decides whether it is allowed.
+
+/** Adds https:// to `example.com/page`. Returns any other text unchanged. */
+export const completeAddress = (text: string): string =>
+  /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?::\d{1,5})?(?:[/?#]|$)/u.test(text) ? `https://${text}` : text;

@@ -1,4 +1,15 @@
-/** remember-by.ts -- computes a value once for each object, such as a message that the state keeps between steps. */
+/** caches.ts -- small caches: the newest entries of a map, and a result kept for each object. */
+
+/** Sets the entry as the newest one, and deletes the oldest when the map has more than `most`. */
+export function keepNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  const [oldest] = map.keys();
+  map.delete(oldest as Key);
+}
+
+// Computes a value once for each object, such as a message that the state keeps between steps.
 
 /**
  * Returns `make` with a cache: the same key object and the same inputs give the same value. Keeps one value for each key, that of
