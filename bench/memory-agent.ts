@@ -9,7 +9,7 @@
  * numbers of rows.
  */
 import { parseArgs } from "node:util";
-import { formatFact, identifyFact } from "#core/fact.ts";
+import { formatFact, identifyFact } from "#core/memory.ts";
 import { measureCorrected } from "./memory-agent/corrected.ts";
 import { measurePlaces } from "./memory-agent/loop-facts.ts";
 import { measureScale } from "./memory-agent/scale.ts";

@@ -6,8 +6,8 @@
  */
 
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
+import { judgeTree } from "#core/guarded-files.ts";
 import { joinNames } from "#core/text.ts";
-import { judgeTree } from "#core/what-others-run.ts";
 
 /** Files named per kind. */
 const MAX_NAMED = 5;

@@ -2,7 +2,7 @@
  * correct_memory -- replaces a memory that the agent left itself. The old row is never recalled again and stays for people.
  */
 import { defineCommand, fail, succeed } from "#core/command.ts";
-import { correctFact, FACT_IMPORTANCE } from "#core/fact.ts";
+import { correctFact, FACT_IMPORTANCE } from "#core/memory.ts";
 
 const NOTE_IMPORTANCE = 0.6;
 

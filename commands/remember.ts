@@ -4,7 +4,7 @@
  * A later fact about the same thing closes this one in the store: from then on it is recalled as what was so until that step.
  */
 import { defineCommand, fail, succeed } from "#core/command.ts";
-import { FACT_IMPORTANCE, formatFact, isSameValue, parseFact } from "#core/fact.ts";
+import { FACT_IMPORTANCE, formatFact, isSameValue, parseFact } from "#core/memory.ts";
 
 export default defineCommand({
   name: "remember",

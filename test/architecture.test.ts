@@ -25,14 +25,10 @@ const UTIL = "#util/.+";
 const FILES = "node:fs|node:fs/promises|node:path|node:url|node:os";
 
 const ROOMS: readonly Room[] = [
-  room("src/core/*.ts", PORTS, "\\./subagents/[\\w-]+\\.ts"),
-  room("src/core/subagents/*.ts", "\\.\\./[\\w-]+\\.ts", "\\.\\./ports/[\\w-]+\\.ts"),
+  room("src/core/*.ts", PORTS),
   // The outside world, one narrow interface per thing: types and their contracts, no code. Each has one fake in
   // test/helpers, which passes the same suite of test/contracts as the real thing.
-  room(
-    "src/core/ports/*.ts",
-    "\\.\\./(agent-settings|call|event|goal-check|memory-piece|plan|provenance|subagents/subagent-event)\\.ts",
-  ),
+  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|goal-check|memory|plan|provenance|subagent)\\.ts"),
   // An action is taken apart in the same way when it is read and when it is shown again.
   room("src/prompt/*.ts", CORE, "#util/(caches|json|outside-text)\\.ts", "#reply/(split|plan)-action\\.ts", FILES),
   room("src/reply/*.ts", CORE, "#util/(caches|json|nearest-name|schema)\\.ts", "ajv", "jsonrepair", "node:vm"),
@@ -40,7 +36,7 @@ const ROOMS: readonly Room[] = [
   withTypes(
     room(
       "commands/*.ts",
-      "#core/(command|errors|fact|goal-check|text|what-others-run)\\.ts",
+      "#core/(command|errors|goal-check|guarded-files|memory|text)\\.ts",
       "#util/(file-tree|media-format|near-text|outside-text|replace-text)\\.ts",
       "node:crypto",
     ),
@@ -49,7 +45,7 @@ const ROOMS: readonly Room[] = [
   // Long-term memory: recall calls lexical and vectors, which do not import each other.
   withTypes(
     room("src/memory/lexical/*.ts", "#util/(best-of|caches|words)\\.ts"),
-    "#core/ports/vectors\\.ts",
+    "#core/ports/memory\\.ts",
     "\\.\\./snapshots/columns\\.ts",
   ),
   room("src/memory/snapshots/*.ts", CORE, UTIL, FILES, "\\.\\./lexical/lexical-settings\\.ts", "node:crypto"),

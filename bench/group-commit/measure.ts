@@ -9,8 +9,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { Commit, Store } from "#core/ports/store.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 

@@ -4,7 +4,7 @@
  * The wrong fact is the result of a file that an agent read again and again, each time with another thought. FTS5 has the same
  * rows without the one that was corrected.
  */
-import type { MemoryChange } from "#core/ports/memory-row.ts";
+import type { MemoryChange } from "#core/ports/memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "../../test/contracts/store-builders.ts";
 import { openHashEmbedder } from "../../test/helpers/hash-embedder.ts";

@@ -1,6 +1,6 @@
 /** shown.ts -- what a prompt would show of a memory: goald's recalls as rendered rows, or the ten best texts of FTS5. */
-import { FACT_IMPORTANCE } from "#core/fact.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import { FACT_IMPORTANCE } from "#core/memory.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { renderPassages } from "#prompt/recalls.ts";
 import { openRows, toRow } from "../memory-quality/own.ts";

@@ -1,6 +1,5 @@
 /** own.ts -- goald's memory as systems of the bench: the complete recall, words alone, vectors alone. */
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder, MemoryRow } from "#core/ports/memory.ts";
 import { LexicalIndex } from "#memory/lexical/lexical-index.ts";
 import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical/lexical-settings.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";

@@ -1,8 +1,8 @@
 /** fill.ts -- writes a store with one agent whose memory has many rows of about 400 characters, and the texts that ask for them. */
 import { join } from "node:path";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
-import type { AgentSpec } from "#core/ports/agent.ts";
-import type { NewMemory } from "#core/ports/memory-row.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
+import type { AgentSpec } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { randomNumbers } from "../../test/helpers/random-vectors.ts";
 import { type Doc, readLines } from "../memory-quality/data.ts";

@@ -8,9 +8,8 @@ import { hash } from "node:crypto";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { EVENT_VERSION } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { NewMemory } from "#core/ports/memory-row.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
+import type { Commit, Store } from "#core/ports/store.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 

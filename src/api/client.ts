@@ -4,7 +4,7 @@
  * Every method throws what the host threw, or GOALD_DAEMON when no reply came. Without a reply it is unknown whether
  * the host acted, so only requests with a key may be repeated.
  */
-import type { MemoryChanged } from "#core/ports/memory-row.ts";
+import type { MemoryChanged } from "#core/ports/memory.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { MemoryPlace } from "#views/load-memory.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";

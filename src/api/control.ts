@@ -7,7 +7,7 @@
  */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
-import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryChanged } from "#core/ports/memory.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { RestorePlan, RestoreRequest } from "#views/restore-plan.ts";
 import type { PlanEdited, PlanEdits } from "./plan-schemas.ts";

@@ -1,5 +1,5 @@
 /** memory-schemas.ts -- the memory changes that a request may ask for and their results, as JSON Schema. */
-import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory-row.ts";
+import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory.ts";
 import { anyOf, closed, described, flag, listOf, oneOf, open, type Schema, text } from "#util/schema.ts";
 import { MEMORY_KINDS, TRUSTS } from "#views/memory-view.ts";
 import { GivenSources } from "#views/parts.ts";

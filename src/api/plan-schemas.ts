@@ -1,6 +1,5 @@
 /** plan-schemas.ts -- the argument and the result of `Control.editPlan`, as JSON Schema with TypeScript types. */
-import { MAX_TASK_CHARS, type PlanEdit, TASK_STATES } from "#core/plan.ts";
-import type { TaskChange } from "#core/plan-edit.ts";
+import { MAX_TASK_CHARS, type PlanEdit, TASK_STATES, type TaskChange } from "#core/plan.ts";
 import {
   anyOf,
   closed,

@@ -6,7 +6,7 @@
  */
 import { type AgentSettings, REPLY_FORMS } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
-import { MAX_WINDOW_BATCH } from "#core/window.ts";
+import { MAX_WINDOW_BATCH } from "#core/frames.ts";
 import {
   amount,
   closed,

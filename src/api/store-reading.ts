@@ -5,10 +5,9 @@
  */
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Recall } from "#core/ports/recall.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { Recall } from "#core/ports/memory.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { createTurns } from "#util/turns.ts";
 import { loadDetails } from "#views/agent-details.ts";

@@ -1,9 +1,8 @@
 /** checks.ts -- the checks of what a person asks for an agent. */
 import type { Registry } from "#commands/registry.ts";
 import { validateAgent } from "#config/agent-spec.ts";
-import type { AgentSettings, ReplyForm } from "#core/agent-settings.ts";
-import { isActionForm, RUN_CODE } from "#core/cells.ts";
-import { checkProfile, offersPlan } from "#core/command-profile.ts";
+import { type AgentSettings, checkProfile, offersPlan, type ReplyForm } from "#core/agent-settings.ts";
+import { isActionForm, RUN_CODE } from "#core/command-names.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { HostControlParts } from "#host/host-control.ts";
 

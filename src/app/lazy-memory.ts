@@ -7,9 +7,7 @@
 import { openJsonCache } from "#config/private-file.ts";
 import { hasServer } from "#config/settings.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
-import type { MethodIndex } from "#core/ports/methods.ts";
-import type { RecallQuery } from "#core/ports/recall.ts";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder, MethodIndex, RecallQuery } from "#core/ports/memory.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { MemoryParts } from "./memory.ts";
 

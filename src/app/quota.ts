@@ -3,8 +3,7 @@
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { AgentRow, Store } from "#core/ports/store.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
 import { createFolderQuota, type FolderQuota } from "#workspace/folder-quota.ts";
 

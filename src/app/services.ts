@@ -11,7 +11,7 @@ import { splitServerKey } from "#config/setting-row.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { MethodIndex } from "#core/ports/methods.ts";
+import type { MethodIndex } from "#core/ports/memory.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";

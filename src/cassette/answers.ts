@@ -6,8 +6,8 @@
  * a replay gives it only for the same request.
  */
 import type { AddressStatus } from "#core/goal-check.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
-import type { Embedder } from "#core/ports/vectors.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import type { Redact } from "#util/redact.ts";

@@ -1,8 +1,8 @@
 /** folder.ts -- reads an agent's folder for a recording, finds changes by others, and restores recorded files. */
 
 import { GoaldError } from "#core/errors.ts";
+import { isOfVersionControl } from "#core/guarded-files.ts";
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
-import { isOfVersionControl } from "#core/what-others-run.ts";
 import { sha256 } from "#store/chain.ts";
 import type { Redact } from "#util/redact.ts";
 import { decodeBody, encodeBody } from "./body.ts";

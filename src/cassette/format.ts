@@ -6,10 +6,8 @@
  * gives it only for a request with the same hash. All texts were redacted before they were written.
  */
 import type { GivenSettings } from "#core/agent-settings.ts";
-import type { PauseCode } from "#core/pause-code.ts";
-import type { AgentSpec } from "#core/ports/agent.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
-import type { InboxRow } from "#core/ports/inbox.ts";
+import type { PauseCode } from "#core/event.ts";
+import type { AgentSpec, FileChange, InboxRow } from "#core/ports/store.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import type { CellAskLine, CellEndLine } from "./cell-lines.ts";

@@ -1,8 +1,7 @@
 /** parts.ts -- what the recorder and the player need from outside. */
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { AgentRow, InboxMessage } from "#core/ports/store.ts";
 import type { Folder } from "./folder.ts";
 import type { Line, Session, SessionLine } from "./format.ts";
 

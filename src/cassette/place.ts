@@ -1,5 +1,5 @@
 /** place.ts -- the step and attempt in which something happens during a run. */
-import type { Move } from "#core/move.ts";
+import type { Move } from "#core/decide.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Outcome } from "#loop/journal.ts";
 

@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, existsSync, fchmodSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
+import type { AgentRow } from "#core/ports/store.ts";
 import { type Header, headOf, type Line, ofType, RECORDING_VERSION, type Session } from "./format.ts";
 import { readSessions } from "./read-cassette.ts";
 

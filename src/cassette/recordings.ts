@@ -6,8 +6,8 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { toError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import type { AgentRow } from "#core/ports/store.ts";
 import { Recorder } from "./recorder.ts";
 import { continueRecordingFile, createRecordingFile, type RecordingFile } from "./recording-file.ts";
 

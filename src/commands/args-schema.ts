@@ -6,7 +6,7 @@
  * of texts or of objects with such members: no shipped command needs ajv at start.
  */
 
-import { decodePointer, findReferenced, isSchema } from "#core/json-schema.ts";
+import { decodePointer, findReferenced, isSchema } from "#core/command.ts";
 import { createAjv } from "#util/schema.ts";
 
 const MAX_BYTES = 64 * 1024;

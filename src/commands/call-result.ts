@@ -3,10 +3,9 @@
  */
 
 import type { Annotations, Observation } from "#core/call.ts";
-import { isCellCommand } from "#core/cells.ts";
-import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts";
+import { type CommandWrite, depthOf, fail, MAX_JSON_DEPTH, succeed, type Waiting } from "#core/command.ts";
+import { isCellCommand } from "#core/command-names.ts";
 import { GoaldError } from "#core/errors.ts";
-import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
 import { findNamespaceProblem } from "./check-namespace.ts";
 import { findPlanProblem } from "./check-plan-write.ts";
 

@@ -4,8 +4,7 @@
  * A type helps the model to write a call. The arguments of the call are checked against the schema itself, so what a
  * type cannot say is left out.
  */
-import type { JsonSchema, JsonType } from "#core/command.ts";
-import { followReference, typesOf } from "#core/json-schema.ts";
+import { followReference, type JsonSchema, type JsonType, typesOf } from "#core/command.ts";
 
 const MAX_LEVELS = 4;
 const MAX_CHOICES = 12;

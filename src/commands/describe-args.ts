@@ -4,8 +4,7 @@
  * A description in angle brackets stands for each value: text in quotes, numbers without, lists and objects in
  * brackets. A schema that would take too much room is rendered again with fewer levels.
  */
-import type { ArgsSchema, JsonSchema } from "#core/command.ts";
-import { followReference, typesOf } from "#core/json-schema.ts";
+import { type ArgsSchema, followReference, type JsonSchema, typesOf } from "#core/command.ts";
 import { oneLine } from "#core/text.ts";
 
 const MAX_DESCRIPTION_CHARS = 200;

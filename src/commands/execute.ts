@@ -6,12 +6,12 @@
  */
 
 import type { ReplyForm } from "#core/agent-settings.ts";
-import { listAsked } from "#core/asked-files.ts";
 import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";
 import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { isNestedCall } from "#core/frames.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
+import { listAsked } from "#core/guarded-files.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource, sourcesOf, withSources } from "#core/provenance.ts";
 import type { ServiceName, Services } from "#core/services.ts";

@@ -1,6 +1,7 @@
 /** guard-workspace.ts -- limits what the parts of a command may change: only `run` changes files, and only within its time. */
-import { type AskedFile, findUnasked } from "#core/asked-files.ts";
+
 import { GoaldError } from "#core/errors.ts";
+import { type AskedFile, findUnasked } from "#core/guarded-files.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 
 export type CommandPart = "prepare" | "run" | "probe";

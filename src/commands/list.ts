@@ -1,8 +1,8 @@
 /** list.ts -- lists the commands of a home for people and programs: state, arguments, effect, risk, origin. */
 import { dirname } from "node:path";
+import type { CommandGroup } from "#core/agent-settings.ts";
 import type { Effect } from "#core/call.ts";
-import type { CommandGroup } from "#core/command-profile.ts";
-import { followReference, typesOf } from "#core/json-schema.ts";
+import { followReference, typesOf } from "#core/command.ts";
 import type { ServiceName } from "#core/services.ts";
 import { describeRisk } from "./describe.ts";
 import type { PythonModule } from "./python-modules.ts";

@@ -5,8 +5,7 @@
  * `from` the parameter `from_`.
  */
 import type { CommandCall } from "#core/call.ts";
-import type { ArgsSchema, JsonSchema } from "#core/command.ts";
-import { followReference, typesOf } from "#core/json-schema.ts";
+import { type ArgsSchema, followReference, type JsonSchema, typesOf } from "#core/command.ts";
 import type { CellFunction } from "#core/ports/sandbox.ts";
 import { oneLine } from "#core/text.ts";
 import { allowsNull, renderType } from "./code-types.ts";

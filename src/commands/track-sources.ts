@@ -7,7 +7,7 @@
 
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource } from "#core/provenance.ts";
-import { subagentFolderOf } from "#core/subagents/folder.ts";
+import { subagentFolderOf } from "#core/subagent.ts";
 
 /** Looks up the sources of files in the history. */
 export interface FileSources {

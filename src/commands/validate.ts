@@ -5,11 +5,10 @@
  * name. Missing facts for the policy get the worst value.
  */
 
+import { COMMAND_GROUPS, type CommandGroup } from "#core/agent-settings.ts";
 import type { Annotations, Effect } from "#core/call.ts";
-import { SAVES_FILES } from "#core/cells.ts";
 import type { ArgsSchema, Command } from "#core/command.ts";
-import { TASK_COMPLETE } from "#core/command-names.ts";
-import { COMMAND_GROUPS, type CommandGroup } from "#core/command-profile.ts";
+import { SAVES_FILES, TASK_COMPLETE } from "#core/command-names.ts";
 import { GoaldError } from "#core/errors.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";

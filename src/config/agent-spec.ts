@@ -1,7 +1,7 @@
 /** agent-spec.ts -- validates the name, role, goals and checks of an agent, from flags, a file or answers. */
 import { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
-import { findUnseenMark } from "#core/unseen-marks.ts";
+import { findUnseenMark } from "#core/text.ts";
 import { checkText, countCharacters, DIRECTION_MARKS, findCheckProblems, withGoals } from "./goal-checks.ts";
 
 export interface AgentDraft {

@@ -1,6 +1,7 @@
 /** goal-checks.ts -- validates the checks of goals, from options, an agent file or the API. */
+
+import { depthOf } from "#core/command.ts";
 import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
-import { depthOf } from "#core/json-depth.ts";
 import { countNoun } from "#core/text.ts";
 import { createAjv } from "#util/schema.ts";
 

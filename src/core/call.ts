@@ -1,5 +1,8 @@
 /** call.ts -- one call of a command: what was asked for, what it may do outside, and what came of it. */
-import type { OutsideSource } from "./provenance.ts";
+import type { NewEvent, OutputMode } from "./event.ts";
+import type { Leaving } from "./policy.ts";
+import { expectedSources, type OutsideSource, withSources } from "./provenance.ts";
+import { type Deed, type EndedRun, type Frame, INTERRUPTED, type NestedResult } from "./state.ts";
 import type { Text } from "./text.ts";
 
 /** One command that the model asked for. */
@@ -66,3 +69,145 @@ const MILDEST_FIRST: readonly Effect[] = ["pure", "idempotent", "transactional",
 /** The effect that recovery must respect when the log and the command disagree. */
 export const stricterEffect = (a: Effect, b: Effect): Effect =>
   MILDEST_FIRST.indexOf(a) >= MILDEST_FIRST.indexOf(b) ? a : b;
+
+// A call that has begun and not ended, as the state keeps it, and what such calls reserve.
+
+/** A call that has begun and not ended. An intent whose epoch is older than the lease's was interrupted. */
+export type OpenCall =
+  | {
+      readonly kind: "model";
+      readonly callId: string;
+      readonly frame: number;
+      readonly step: number;
+      readonly attempt: number;
+      readonly epoch: number;
+      readonly model: string;
+      readonly mode: OutputMode;
+      /** Possible charges that no other field counts; 0 once a failure is recorded. */
+      readonly reservedTokens: number;
+      readonly reservedUsd: number | null;
+      /** The attempt has failed, and is counted. */
+      readonly isSettled?: true;
+    }
+  | {
+      readonly kind: "command";
+      readonly callId: string;
+      readonly frame: number;
+      readonly step: number;
+      readonly call: CommandCall;
+      readonly thought: string;
+      readonly leaving?: Leaving;
+      /** Set when a person was asked about the file whose code the call runs. */
+      readonly script?: ScriptHash;
+      /** Results of nested work that has ended, in order of their ordinals; absent: none. */
+      readonly results?: readonly NestedResult[];
+      /** The last sub-tasks of this call that have ended, oldest first; absent: none. */
+      readonly runs?: readonly EndedRun[];
+      /** Cells in its sub-tasks that failed because nested work would have been too deep; absent: none. */
+      readonly tooDeep?: number;
+      /** The newest deed of its nested calls. */
+      readonly did?: Deed;
+      /** Absent until command-started, which has the number `seq`. */
+      readonly intent?: {
+        readonly seq: number;
+        readonly attempt: number;
+        readonly epoch: number;
+        readonly at: string;
+        readonly effect: Effect;
+        readonly annotations: Annotations;
+        readonly prepared: unknown;
+        /** Sources of the outside words that `prepare` read; absent: none. */
+        readonly outside?: readonly OutsideSource[];
+        /** Newest epoch that found the call interrupted, so that one death counts once. */
+        readonly seenInterruptedAt?: number;
+        /** The most that the call may spend on models. */
+        readonly reserved?: { readonly tokens: number; readonly usd: number | null };
+      };
+    };
+
+/** The most that these calls may still cost. A model without a known price counts as free. */
+export function reservedBy(calls: readonly OpenCall[]): { readonly tokens: number; readonly usd: number } {
+  const reserved = calls.map((call) =>
+    call.kind === "model" ? { tokens: call.reservedTokens, usd: call.reservedUsd } : call.intent?.reserved,
+  );
+  return {
+    tokens: reserved.reduce((sum, each) => sum + (each?.tokens ?? 0), 0),
+    usd: reserved.reduce((sum, each) => sum + (each?.usd ?? 0), 0),
+  };
+}
+
+// Ids of calls. They come from the step number, and from the path in a nested frame, so that they need no randomness.
+// Pure.
+
+export const modelCallId = ({ path, asked }: Frame, step: number): string =>
+  path === "" ? `m${step}` : `${path}.m${asked + 1}`;
+/** The first call of a reply in a step of the agent itself. */
+export const callIdOfStep = (step: number): string => `c${step}`;
+/** `index`: place of the call among those of its reply, from 0. */
+export const commandCallId = ({ path, asked }: Frame, step: number, index = 0): string =>
+  (path === "" ? callIdOfStep(step) : `${path}.c${asked}`) + (index === 0 ? "" : `-${index + 1}`);
+
+// The code of a file that a call runs, as a person sees it before answering. Pure.
+
+export interface ScriptHash {
+  /** SHA-256 of the file's bytes; null when it could not be read. */
+  readonly sha256: string | null;
+}
+
+/** A file when the question was asked. The call runs only this content. */
+export interface AskedScript extends ScriptHash {
+  readonly file: string;
+  /** The whole content; empty when it could not be read. */
+  readonly code: Text;
+}
+
+const RUNS_FILE = "execute_python_file";
+
+/** The file whose code the call runs; undefined for another call. */
+export function scriptOf({ name, args }: CommandCall): string | undefined {
+  const { file } = args;
+  return name === RUNS_FILE && typeof file === "string" ? file : undefined;
+}
+
+// What the model reads about a call whose outcome nobody can know. Pure.
+
+type OpenCommand = Extract<OpenCall, { kind: "command" }>;
+
+interface UnknownOutcome {
+  /** Why the probe failed, as a sentence. */
+  readonly problem?: string | undefined;
+  /** Default: sources that follow from the log. */
+  readonly outside?: readonly OutsideSource[];
+}
+
+/** The observation for an interrupted call whose outcome cannot be known. */
+export function outcomeUnknown(
+  callId: string,
+  open: OpenCommand,
+  { problem, outside = sourcesOfInterrupted(open) }: UnknownOutcome = {},
+): NewEvent {
+  const { call, step, intent } = open;
+  const text =
+    `The outcome of ${call.name} is unknown: it was started at ${intent?.at ?? "an unknown time"} and goald stopped before it saw the end. ` +
+    `It may or may not have happened. ${problem === undefined ? "" : `Its probe failed: ${problem} `}Look before you repeat it.`;
+  return finish(callId, step, text, outside);
+}
+
+/** The observation for a command that ran again after a crash and did not ask for the same nested work as before. */
+export function differed(callId: string, open: OpenCommand): NewEvent {
+  const { call, step } = open;
+  const text =
+    `The outcome of ${call.name} is unknown: it was interrupted, and when it ran again it took another way than before. ` +
+    "What it had done by then is not repeated. Look before you repeat it.";
+  return finish(callId, step, text, sourcesOfInterrupted(open));
+}
+
+/** Sources that the interrupted call may have received, as far as the log tells. */
+export function sourcesOfInterrupted({ call, intent }: OpenCommand): readonly OutsideSource[] {
+  return intent ? [...(intent.outside ?? []), ...expectedSources(intent.annotations, call.args)] : [];
+}
+
+function finish(callId: string, step: number, text: string, outside: readonly OutsideSource[]): NewEvent {
+  const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
+  return { type: "command-finished", step, callId, observation: withSources(observation, outside), durationMs: 0 };
+}

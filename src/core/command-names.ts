@@ -1,4 +1,9 @@
 /** command-names.ts -- the commands that other parts than their own file know by name. */
+import type { ReplyForm } from "./agent-settings.ts";
+import type { CommandCall } from "./call.ts";
+import type { OutputMode } from "./event.ts";
+import type { ActionForm } from "./state.ts";
+import { joinNames } from "./text.ts";
 
 /** Ends the work. */
 export const TASK_COMPLETE = "task_complete";
@@ -13,3 +18,39 @@ export const MEMORY_COMMANDS: readonly string[] = ["remember", "correct_memory",
 
 /** Commands that change nothing but the agent's own thoughts and plan. */
 export const PASSIVE_COMMANDS: ReadonlySet<string> = new Set([THINK, DO_NOTHING, ...PLAN_COMMANDS]);
+
+/** The command that the code of a reply calls. */
+export const RUN_CODE = "run_code";
+/** Commands that run code in a namespace. */
+const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
+export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
+
+/** Advice for people. */
+export const INSTALL_SANDBOX = "Install the package of the sandbox: npm install pyodide.";
+
+/** The internal command by which a cell saves files. For people, the cell itself wrote them. */
+export const SAVES_FILES = "save_files";
+
+/** The files that such a call saves, for people; undefined for another call. */
+export function describeSaved({ name, args }: CommandCall): string | undefined {
+  if (name !== SAVES_FILES || !Array.isArray(args.files)) return undefined;
+  const paths = args.files.map((file) => String(Object(file).path));
+  return joinNames(paths, MAX_NAMED);
+}
+const MAX_NAMED = 5;
+
+/** Observation codes: a cell that failed in another way than at an import, and a result of a run that does not match its schema. */
+export const CELL_FAILED = "cell-failed";
+/** A cell that failed at an import: the machine lacks the package, so the failure does not count. */
+export const IMPORT_FAILED = "import-failed";
+/** A cell that a refused command ended. It does not count either. */
+export const CELL_DENIED = "cell-denied";
+export const BAD_RESULT = "bad-result";
+/** Nested work that would be too deep, and a cell that failed because of it. */
+export const TOO_DEEP = "too-deep";
+
+/** A model whose cells fail this often in a row does not mend them. */
+export const MAX_FAILED_CELLS = 3;
+
+/** The forms in which a reply is text with a piece of code. */
+export const isActionForm = (form: ReplyForm | OutputMode): form is ActionForm => form === "react" || form === "code";

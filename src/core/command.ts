@@ -1,25 +1,21 @@
 /**
- * command.ts -- a command: words for the model, a schema for its arguments, facts
- * for the policy, and the functions that do the work.
+ * command.ts -- a command: words for the model, a schema for its arguments, facts for the policy, and the functions
+ * that do the work.
  *
- * Each file in commands/ is one command of the same name and default-exports
- * `defineCommand({...})`. The policy reads `annotations`, crash recovery reads
- * `effect`; a command never decides about itself.
+ * Each file in commands/ is one command of the same name and default-exports `defineCommand({...})`. The policy reads
+ * `annotations`, crash recovery reads `effect`; a command never decides about itself.
  */
-import type { ReplyForm } from "./agent-settings.ts";
-import type { WrittenArgs } from "./asked-files.ts";
-import type { ScriptHash } from "./asked-script.ts";
-import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
-import type { CommandGroup } from "./command-profile.ts";
+import type { CommandGroup, ReplyForm } from "./agent-settings.ts";
+import type { Annotations, Effect, Observation, ScriptHash, WaitFor } from "./call.ts";
 import { isGoaldError } from "./errors.ts";
 import type { EventOf } from "./event.ts";
 import type { CheckResult, GoalCheck } from "./goal-check.ts";
+import type { WrittenArgs } from "./guarded-files.ts";
 import type { NewTask, TaskState } from "./plan.ts";
-import type { StagedWrite } from "./ports/commit.ts";
-import type { InboxMessage } from "./ports/inbox.ts";
+import type { InboxMessage, StagedWrite } from "./ports/store.ts";
 import type { Workspace } from "./ports/workspace.ts";
 import type { ServiceName, Services } from "./services.ts";
-import type { SubagentRequest } from "./subagents/requests.ts";
+import type { SubagentRequest } from "./subagent-requests.ts";
 
 export type { Workspace };
 
@@ -156,7 +152,7 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly args: S;
   readonly annotations: Annotations;
   /**
-   * Arguments whose text goes to somebody else, which the policy judges after the agent has read text from outside (leaving.ts).
+   * Arguments whose text goes to somebody else, which the policy judges after the agent has read text from outside (policy.ts).
    * Default: all of an open-world command, none of any other.
    */
   readonly sends?: readonly string[];
@@ -248,3 +244,61 @@ export async function clearUnkept(
 
 /** The answer comes later: through the inbox, or at `until`. */
 export const wait = (waitFor: WaitFor, until: string | null): Waiting => ({ status: "waiting", waitFor, until });
+
+// Reads the parts of a JSON Schema that goald acts on itself. Pure.
+
+const MAX_REFERENCES = 16;
+
+/** Follows local references such as `#/$defs/point`. Returns an empty schema for one that leads nowhere. */
+export function followReference(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  let followed = schema;
+  for (let count = 0; typeof followed.$ref === "string"; count++) {
+    const next = count < MAX_REFERENCES ? findReferenced(followed.$ref, root) : undefined;
+    if (!next) return {};
+    // Keywords beside a reference apply too; a description there is the more specific one.
+    const { $ref: _, ...beside } = followed;
+    followed = { ...next, ...beside };
+  }
+  return followed;
+}
+
+/** Returns the schema that a local reference names; undefined for another reference. */
+export function findReferenced(reference: string, root: JsonSchema): JsonSchema | undefined {
+  if (reference === "#") return root;
+  if (!reference.startsWith("#/")) return undefined;
+  let value: unknown = root;
+  for (const part of reference.slice(2).split("/")) {
+    const key = decodePointer(part);
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  return isSchema(value) ? value : undefined;
+}
+
+/** Decodes one part of a JSON Pointer. */
+export function decodePointer(part: string): string {
+  const plain = part.replaceAll("~1", "/").replaceAll("~0", "~");
+  try {
+    return decodeURIComponent(plain);
+  } catch {
+    return plain;
+  }
+}
+
+export const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The types that a schema names; none when any type is allowed. */
+export const typesOf = ({ type }: JsonSchema): readonly JsonType[] =>
+  type === undefined ? [] : typeof type === "string" ? [type] : type;
+
+// Bounds how deep JSON is nested, because folding, showing and hashing it recurse.
+
+/** Replies, arguments and prepared values nest at most this many levels; a reply of our format needs fewer than ten. */
+export const MAX_JSON_DEPTH = 64;
+
+/** Number of levels of a JSON value: 0 for a text or a number. Stops counting above the limit. */
+export function depthOf(value: unknown, above = 0): number {
+  if (typeof value !== "object" || value === null || above > MAX_JSON_DEPTH) return above;
+  return Object.values(value).reduce((deepest: number, item) => Math.max(deepest, depthOf(item, above + 1)), above + 1);
+}

@@ -3,25 +3,36 @@
  *
  *   state --decide--> move --perform (edge)--> events --evolve--> state
  *
- * Every decision is made here, without side effects; all waiting happens at the edge. A `record` move
- * needs nothing from outside: its events fold at once and become durable with the next intent.
+ * Every decision is made here, without side effects; all waiting happens at the edge. A `record` move needs nothing
+ * from outside: its events fold at once and become durable with the next intent.
  */
-import { askApproval, awaitApproval } from "./approvals.ts";
-import { type Effect, stricterEffect } from "./call.ts";
-import { modelCallId } from "./call-ids.ts";
-import { cellTrouble, depthTrouble, isActionForm } from "./cells.ts";
-import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
-import { giveUp, giveUpReading, pop, requestCompletion } from "./end-frame.ts";
-import { MAX_DEATHS } from "./evolve-deaths.ts";
-import type { Frame, Phase } from "./frame.ts";
-import { MAX_RUN_STEPS } from "./frames.ts";
-import { limitReached } from "./limits.ts";
-import { circleOf, isIdle, noticeDue } from "./loops.ts";
-import { lostCall, type Move, pause, record } from "./move.ts";
+import {
+  commandCallId,
+  type Effect,
+  modelCallId,
+  type Observation,
+  type OpenCall,
+  outcomeUnknown,
+  stricterEffect,
+  type WaitFor,
+} from "./call.ts";
+import { BAD_RESULT, isActionForm, TASK_COMPLETE } from "./command-names.ts";
+import type { EventOf, NewEvent, PauseCode } from "./event.ts";
+import { cellTrouble, depthTrouble, MAX_DEATHS } from "./evolve-step.ts";
+import { isFurtherCall, isNestedCall, MAX_RUN_STEPS } from "./frames.ts";
+import { circleOf, isIdle, MAX_REFUSALS, noticeDue, notProven, refuseCompletion } from "./guards.ts";
+import { deadlinePassed, earlier, limitReached } from "./limits.ts";
 import { type JudgedCommand, judge } from "./policy.ts";
-import { type AgentState, activeFrame, formOfFrame, openCommand, openQuestion } from "./state.ts";
-import { outcomeUnknown } from "./unknown-outcome.ts";
-import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
+import {
+  type AgentState,
+  activeFrame,
+  type Frame,
+  formOfFrame,
+  openCommand,
+  openQuestion,
+  type Phase,
+} from "./state.ts";
+import { clip, type Text } from "./text.ts";
 
 /** The command's current declaration in the catalogue. */
 export interface CommandFacts extends JudgedCommand {
@@ -236,3 +247,124 @@ const stillUnderWay = (callId: string): Move =>
   );
 
 const attemptOf = (state: AgentState, callId: string): number => openQuestion(state, callId)?.attempt ?? 0;
+
+// The question whether a command may run: how it is asked, and when it expires. Pure.
+
+/** Long enough for the lists that a policy makes. */
+const MAX_REASON_CHARS = 4_000;
+
+/** `expiresMs`: absent for a question that stays open. */
+function askApproval(
+  { step, callId }: Pick<OpenCall, "step" | "callId">,
+  reason: string,
+  expiresMs: number | undefined,
+  now: Date,
+): EventOf<"approval-asked"> {
+  const asked = { type: "approval-asked", step, callId, reason: clip(reason, MAX_REASON_CHARS) } as const;
+  return expiresMs === undefined ? asked : { ...asked, until: new Date(now.getTime() + expiresMs).toISOString() };
+}
+
+/** Waits for a person. A question that has expired counts as denied. */
+function awaitApproval(
+  state: AgentState,
+  { step, callId }: Pick<OpenCall, "step" | "callId">,
+  { until, reason }: Extract<Phase, { kind: "awaiting-approval" }>,
+  now: Date,
+): Move {
+  if (until === null || isBefore(now, until)) return wait(state, "approval", until, now);
+  const words = `Nobody approved it by ${until}. ${reason}`;
+  return record({ type: "command-denied", step, callId, by: "policy", reason: words });
+}
+
+// The moves that end a frame: its result is there, it gives up, or its code asked to end the work. Pure.
+
+function pop(frame: Frame, { resultSeq, problem }: Omit<Extract<Phase, { kind: "ended" }>, "kind">): Move {
+  const { id, path, origin } = frame;
+  if (!origin) return { kind: "rest" };
+  const { step, ordinal, hash } = origin;
+  const ended = { resultSeq, ...(problem ? { problem } : {}) };
+  return record({ type: "frame-popped", frame: id, step, callId: path, ordinal, hash, ...ended });
+}
+
+/** Ends a run without a result: its command reads the problem and decides. The agent itself is paused instead. */
+const giveUp = (frame: Frame, code: PauseCode | typeof BAD_RESULT, reason: string): Move =>
+  frame.kind === "run"
+    ? pop(frame, { resultSeq: null, problem: { code, text: reason } })
+    : pause(code === BAD_RESULT ? "bad-replies" : code, reason);
+
+/** Gives up after unreadable replies. The reason says what a person can do about replies of nothing but reasoning. */
+function giveUpReading(frame: Frame, isProse: boolean): Move {
+  const { badReplies, window } = frame;
+  const unread = `${badReplies} replies in a row could not be read as one command${isProse ? "" : " in JSON"}.`;
+  const problems = window.filter(({ kind }) => kind === "problem").slice(-badReplies);
+  const tokens = problems.reduce((sum, { reasoningTokens = 0 }) => sum + reasoningTokens, 0);
+  const reasoning =
+    ` Reasoning took ${tokens} tokens of replies that were cut off before an answer began. Allow longer replies with ` +
+    "the setting models.replyTokens (GOALD_MODELS_REPLY_TOKENS) or less reasoning with models.reasoningEffort: then goald resume <agent>";
+  return giveUp(frame, "bad-replies", tokens === 0 ? unread : unread + reasoning);
+}
+
+/** The code of a cell asked to end the work: this stands in for the model's own request. */
+const requestCompletion = (frame: Frame, step: number, reason: string): Move => {
+  const call = { name: TASK_COMPLETE, args: { reason } };
+  const callId = commandCallId(frame, step, 1);
+  return record({ type: "command-requested", step, callId, call, thought: reason, repaired: false });
+};
+
+// How long an agent waits, and what a call that waited in vain returns. Pure.
+
+function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting" }>, now: Date): Move {
+  const { callId, waitFor, until } = phase;
+  const open = openCommand(state, callId);
+  if (!open) return lostCall(callId);
+  if (until === null || isBefore(now, until)) return wait(state, waitFor, until, now);
+  const observation = { ...endOfWait(state, callId, waitFor, until), source: "goald", artifacts: [] } as const;
+  return record({ type: "command-finished", step: open.step, callId, observation, durationMs: 0 });
+}
+
+function endOfWait(
+  state: AgentState,
+  callId: string,
+  waitFor: WaitFor,
+  until: string,
+): Pick<Observation, "status" | "text" | "value"> {
+  if (waitFor === "time") return { status: "ok", text: `Waited until ${until}.` };
+  const [key, child] = Object.entries(state.children).find(([, each]) => each.callId === callId) ?? [];
+  if (waitFor !== "agent" || !child) return { status: "failed", text: `No answer came by ${until}.` };
+  const text =
+    `${child.name} (key ${key}) is working. Its answer will come to you as a message, as soon as there is one. ` +
+    "Go on with something else meanwhile.";
+  return { status: "ok", text, ...(isNestedCall(callId) ? { value: { key, answer: null } } : {}) };
+}
+
+/** Waits no longer than the agent's deadline. */
+function wait(state: AgentState, waitFor: WaitFor, until: string | null, now: Date): Move {
+  const late = deadlinePassed(state, now);
+  if (late) return pause(late.code, late.reason);
+  return { kind: "wait", waitFor, until: earlier(until, state.settings.deadline) };
+}
+
+/** Compares times, not strings: `until` may come from a command. */
+const isBefore = (now: Date, time: string): boolean => now.getTime() < Date.parse(time);
+
+// What an agent can do next.
+
+export type Move =
+  | { readonly kind: "record"; readonly events: readonly NewEvent[] }
+  | { readonly kind: "ask"; readonly callId: string; readonly step: number; readonly attempt: number }
+  | { readonly kind: "read"; readonly step: number; readonly reply: Text; readonly finishReason: string }
+  | { readonly kind: "execute"; readonly callId: string; readonly attempt: number; readonly effect: Effect }
+  | { readonly kind: "probe"; readonly callId: string; readonly effect: Effect }
+  | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
+  | { readonly kind: "rest" };
+
+/** The last call has ended, and the next one has not begun. */
+export const isBetweenCalls = (move: Move): boolean =>
+  move.kind === "ask" || (move.kind === "execute" && move.attempt === 1 && isFurtherCall(move.callId));
+
+/** A phase can name a call that is not open only in a damaged log. Pausing avoids an endless loop. */
+const lostCall = (callId: string): Move =>
+  pause("crash-loop", `The log names a call ${callId} that is not open. Run \`goald verify\`.`);
+
+const pause = (code: PauseCode, reason: string): Move => record({ type: "agent-paused", code, reason });
+const record = (...events: NewEvent[]): Move => ({ kind: "record", events });

@@ -1,26 +1,23 @@
 /**
  * event.ts -- everything that can happen to an agent, as data.
  *
- * The event log is the truth about an agent: its state is a fold over its events, and a process that was killed continues
- * exactly where the log ends. Events are named noun-verb in the past tense, carry plain JSON, and never change once
- * written. A new need gets a new type or a new version.
+ * The event log is the truth about an agent: its state is a fold over its events, and a process that was killed
+ * continues exactly where the log ends. Events are named noun-verb in the past tense, carry plain JSON, and never
+ * change once written. A new need gets a new type or a new version.
  *
  * docs/design.md explains the terms: turn, step, call, observation, effect, intent, frame, lease, epoch.
  */
-import type { AgentSettings, GivenSettings } from "./agent-settings.ts";
-import type { AskedScript } from "./asked-script.ts";
-import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
-import type { FilesRestored } from "./files-restored.ts";
-import type { GoalCheck } from "./goal-check.ts";
-import type { Leaving } from "./leaving.ts";
-import type { NestedEvent } from "./nested-event.ts";
-import type { PauseCode } from "./pause-code.ts";
-import type { PlanEvent } from "./plan-event.ts";
-import type { ShownRecall } from "./ports/recall.ts";
+import type { AgentSettings, GivenSettings, ReplyForm } from "./agent-settings.ts";
+import type { Annotations, AskedScript, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
+import type { FilesRestored } from "./evolve.ts";
+import type { CheckResult, GoalCheck } from "./goal-check.ts";
+import type { NewTask, TaskState } from "./plan.ts";
+import type { Leaving } from "./policy.ts";
+import type { ShownRecall } from "./ports/memory.ts";
+import type { LostName, NamespaceChange } from "./ports/sandbox.ts";
 import type { OutsideSource, TrustedWords } from "./provenance.ts";
-import type { Origin, SubagentEvent } from "./subagents/subagent-event.ts";
+import type { Origin, SubagentEvent } from "./subagent.ts";
 import type { Text } from "./text.ts";
-import type { TurnEvent } from "./turn-event.ts";
 
 /** The version that this code reads and writes. */
 export const EVENT_VERSION = 1;
@@ -55,7 +52,7 @@ export interface Fallback {
 }
 
 /** Fields of every event that belongs to a call. */
-export interface OfCall {
+interface OfCall {
   readonly step: number;
   readonly callId: string;
 }
@@ -233,3 +230,136 @@ export type RecordedEvent = EventBody & {
 };
 
 export type EventOf<T extends EventBody["type"]> = Extract<EventBody, { readonly type: T }>;
+
+// Events of nested work: the stack of frames (frames.ts), and the namespaces of cells (evolve-step.ts).
+
+/** `frame` is the frame that is pushed or popped. */
+type NestedEvent =
+  | ({
+      readonly type: "frame-pushed";
+      readonly kind: "call" | "run";
+      /** Position among the nested work of the command, from 1. */
+      readonly ordinal: number;
+      /** SHA-256 of what was asked for. A repeated run of the command must ask for the same at the same position. */
+      readonly hash: string;
+      /** Set for a run: the task in words, and the JSON Schema of its result. */
+      readonly task?: Text;
+      readonly returns?: Readonly<Record<string, unknown>>;
+      /** How the model answers in this run; absent: as in the frame below. */
+      readonly form?: ReplyForm;
+      /** Sources of the outside words that the command had received when it asked. */
+      readonly outside?: readonly OutsideSource[];
+    } & OfCall)
+  | ({
+      readonly type: "frame-popped";
+      readonly ordinal: number;
+      readonly hash: string;
+      /** Number of the event that holds the result; null for a run without one. */
+      readonly resultSeq: number | null;
+      /** Why the run has no result. */
+      readonly problem?: { readonly code: string; readonly text: string };
+    } & OfCall)
+  /** A cell has ended. Committed with its result. */
+  | ({
+      readonly type: "namespace-saved";
+      readonly version: string;
+      /** Each source and each value is stored on its own, so that an unchanged long one is stored once. */
+      readonly definitions: readonly (readonly [name: string, source: string])[];
+      readonly values: Readonly<Record<string, string>>;
+      readonly lost: readonly LostName[];
+      /** Of a cell that ran inside another one: what it changed. */
+      readonly change?: NamespaceChange;
+      /** Sources of all outside words that the namespace has received; absent: none. */
+      readonly outside?: readonly OutsideSource[];
+    } & OfCall)
+  /** A search for methods found these, best first. */
+  | ({ readonly type: "methods-found"; readonly names: readonly string[] } & OfCall);
+
+// What happens to an agent's plan, and the checks of its goals.
+
+type ChangedBy = { readonly by: "agent"; readonly step: number; readonly callId: string } | { readonly by: "person" };
+
+type PlanEvent =
+  | ({
+      readonly type: "task-added";
+      /** Id of the task that it was added to. */
+      readonly parent: string;
+      readonly task: NewTask;
+    } & ChangedBy)
+  | ({
+      readonly type: "task-changed";
+      readonly id: string;
+      readonly state: TaskState;
+    } & ChangedBy)
+  /** Checks of goals ran, because the agent reported them as reached. */
+  | {
+      readonly type: "goals-checked";
+      readonly step: number;
+      readonly callId: string;
+      readonly results: readonly CheckResult[];
+    };
+
+// The beginning and the end of a turn, and what is remembered of it.
+
+/** A command that succeeded in a turn. */
+export interface RememberedCall {
+  readonly name: string;
+  /** The arguments, bounded; a longer one is named by its file and its beginning. */
+  readonly input: string;
+}
+
+/** The compact memory of a finished turn: what was asked, what succeeded, and what came of it. It has no thoughts and no failures. */
+export interface TurnMemory {
+  readonly turn: number;
+  /** The turn's last step. */
+  readonly step: number;
+  /** The words or goals that the turn was for. */
+  readonly asked: readonly string[];
+  /** In order. */
+  readonly calls: readonly RememberedCall[];
+  /** Number of earlier calls that were left out, because there were too many. A very long turn had more. */
+  readonly callsLeftOut: number;
+  /** Paths of files that the turn's commands created or changed. */
+  readonly artifacts: readonly string[];
+  /** The agent's closing words. */
+  readonly output: string;
+  /** Sources of the outside words that the agent had received; absent: none. */
+  readonly outside?: readonly OutsideSource[];
+}
+
+type TurnEvent =
+  /** New goals or a person's words arrived after the last turn was finished. */
+  | { readonly type: "turn-started"; readonly turn: number }
+  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string }
+  /** Recorded right before the turn is finished. */
+  | ({ readonly type: "turn-remembered" } & TurnMemory);
+
+// Why an agent is paused.
+
+export type PauseCode =
+  | "person"
+  | "stopped"
+  | "killed"
+  /** The parent agent was stopped. */
+  | "parent"
+  /** The parent agent ended it. */
+  | "ended"
+  | "step-limit"
+  | "token-limit"
+  | "budget"
+  | "time-limit"
+  | "loop"
+  | "bad-replies"
+  | "key-refused"
+  | "model-refused"
+  | "model-unreachable"
+  | "prompt-too-long"
+  /** The server sent more than the maximum of a reply. */
+  | "cap-ignored"
+  /** The agent reported unfinished work as finished several times. */
+  | "not-proven"
+  /** Several cells of code in a row failed. */
+  | "failing-cells"
+  /** A memory or a long text that the agent needs was changed. An agent whose log was changed cannot be paused. */
+  | "damaged"
+  | "crash-loop";

@@ -1,34 +1,49 @@
 /**
  * evolve.ts -- the fold of one event into the state: `events.reduce(evolve, initialState)`.
  *
- * Total and pure: every event gives a state for every state. It never throws, reads no
- * clock and makes no id.
+ * Total and pure: every event gives a state for every state. It never throws, reads no clock and makes no id.
  */
-
 import type { AgentSettings } from "./agent-settings.ts";
-import { methodsFound, namespaceSaved, trustNamespace } from "./cells.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
-import { commandDenied, commandFinished, commandStarted } from "./evolve-calls.ts";
-import { callCleared, callCutOff, callInterrupted, callIsolated, NO_DEATHS } from "./evolve-deaths.ts";
-import { goalsChecked, taskAdded, taskChanged } from "./evolve-plan.ts";
-import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
-import { turnRemembered, turnStarted, withWords } from "./evolve-turn.ts";
-import { filesRestored } from "./files-restored.ts";
-import { type At, inEveryFrame, inFrame, inPhase, putCall, thinking, withMessage, withMessageForAll } from "./fold.ts";
-import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
-import { runsChecks, withApproval } from "./goal-check.ts";
-import { countRequest, noticeText } from "./loops.ts";
-import { receive } from "./provenance.ts";
-import { spendAll, spendIf } from "./spending.ts";
-import { type AgentState, activeFrame, initialState, openCommand } from "./state.ts";
 import {
-  agentEnded,
-  agentReported,
-  agentStarted,
-  agentTold,
-  startedFrom,
-  taskReceived,
-} from "./subagents/evolve-subagents.ts";
+  answeredBy,
+  callCleared,
+  callCutOff,
+  callInterrupted,
+  callIsolated,
+  closeQuestion,
+  commandDenied,
+  commandFinished,
+  commandStarted,
+  methodsFound,
+  modelAsked,
+  modelFailed,
+  modelReplied,
+  NO_DEATHS,
+  namespaceSaved,
+  trustNamespace,
+} from "./evolve-step.ts";
+import { goalsChecked, taskAdded, taskChanged, turnRemembered, turnStarted, withWords } from "./evolve-turn.ts";
+import {
+  type At,
+  inEveryFrame,
+  inFrame,
+  inPhase,
+  isFurtherCall,
+  popFrame,
+  pushFrame,
+  putCall,
+  thinking,
+  unwindTo,
+  withMessage,
+  withMessageForAll,
+} from "./frames.ts";
+import { runsChecks, withApproval } from "./goal-check.ts";
+import { countRequest, noticeText } from "./guards.ts";
+import { spendAll, spendIf } from "./limits.ts";
+import { receive } from "./provenance.ts";
+import { type AgentState, activeFrame, initialState, openCommand } from "./state.ts";
+import { agentEnded, agentReported, agentStarted, agentTold, startedFrom, taskReceived } from "./subagent-messages.ts";
 
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
   switch (event.type) {
@@ -212,4 +227,38 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
 function withScript(state: AgentState, { callId, script }: EventOf<"approval-asked">): AgentState {
   const open = openCommand(state, callId);
   return open && script ? putCall(state, { ...open, script: { sha256: script.sha256 } }) : state;
+}
+
+// A restoration of files by a person: its record in the log, and how the agent reads of it. Pure.
+
+/** A person restored files of the agent. */
+export interface FilesRestored {
+  readonly type: "files-restored";
+  /** The files are as they were after this step. */
+  readonly toStep: number;
+  /** The first ones, up to MAX_CHANGES. */
+  readonly changes: readonly { readonly path: string; readonly change: "written" | "removed" }[];
+  /** Number of further changes. */
+  readonly more: number;
+}
+
+export const MAX_CHANGES = 100;
+
+/** The plan, the turn and memories stay as they are; approvals that a person gave ahead end. */
+function filesRestored(state: AgentState, event: FilesRestored & At): AgentState {
+  const text = describeRestored(event);
+  const message = { kind: "feedback", from: "goald", status: null, source: "goald", step: state.step, text } as const;
+  return withMessageForAll({ ...state, grantedApprovals: 0, refusals: 0 }, event, message);
+}
+
+const SAYS = { written: "Rewritten", removed: "Removed" } as const;
+
+export function describeRestored({ toStep, changes, more }: Omit<FilesRestored, "type">): string {
+  const head = `A person put files in your folder back as they were after step ${toStep}.`;
+  const lists = Object.entries(SAYS).flatMap(([change, word]) => {
+    const paths = changes.filter((entry) => entry.change === change).map(({ path }) => path);
+    return paths.length === 0 ? [] : [`${word}: ${paths.join(", ")}.`];
+  });
+  const others = more === 0 ? [] : [`And ${more} more.`];
+  return [head, ...lists, ...others, "Your plan is unchanged. Look at these files before you rely on them."].join(" ");
 }

@@ -1,22 +1,28 @@
 /**
  * frames.ts -- the stack of nested work: which frame owns a call, what pushes and pops frames. Pure.
  *
- * A running command can ask for other calls (frame of kind `call`) and for sub-tasks that the model works on (kind `run`).
- * Each pushes a frame and waits until it is popped, so the frames are a stack and one thing happens at a time. A nested
- * frame has its own phase, messages and failures: the frame below sees only the result. Ids are paths: command c7 asks for
- * c7.1, c7.2 …; the run c7.2 asks the model as c7.2.m1 and requests the command c7.2.c1. Further calls of one reply to c7 or
- * c7.2.c1 are c7-2, c7-3 … or c7.2.c1-2 …: they belong to the same frame and wait in its queue.
+ * A running command can ask for other calls (frame of kind `call`) and for sub-tasks that the model works on (kind
+ * `run`). Each pushes a frame and waits until it is popped, so the frames are a stack and one thing happens at a time.
+ * A nested frame has its own phase, messages and failures: the frame below sees only the result. Ids are paths: command
+ * c7 asks for c7.1, c7.2 …; the run c7.2 asks the model as c7.2.m1 and requests the command c7.2.c1. Further calls of
+ * one reply to c7 or c7.2.c1 are c7-2, c7-3 … or c7.2.c1-2 …: they belong to the same frame and wait in its queue.
  *
  * After a crash the command at the bottom runs again if its effect allows it. Work that it had asked for before is
- * recognised by position and hash: an ended one returns its recorded result, and an unfinished one continues in its frame.
+ * recognised by position and hash: an ended one returns its recorded result, and an unfinished one continues in its
+ * frame.
  */
-
+import { type OpenCall, reservedBy } from "./call.ts";
 import type { EventOf } from "./event.ts";
-import type { At } from "./fold.ts";
-import { createFrame, type EndedRun, type Frame, type FrameOrigin } from "./frame.ts";
-import type { OpenCall } from "./open-call.ts";
-import { reservedBy } from "./open-call.ts";
-import type { AgentState } from "./state.ts";
+import {
+  type AgentState,
+  createFrame,
+  type EndedRun,
+  type Frame,
+  type FrameOrigin,
+  formOfFrame,
+  type Message,
+  type Phase,
+} from "./state.ts";
 import { clip, headOf } from "./text.ts";
 
 /** Maximum number of frames, the agent's included: a run that always starts a run ends here. */
@@ -113,3 +119,97 @@ function cutFrames(state: AgentState, isCut: (id: number) => boolean): AgentStat
     open: state.open.filter(({ frame }) => !isCut(frame)),
   };
 }
+
+// Building blocks for folding events into the state. Pure.
+
+/** Position and time of an event. */
+export type At = { readonly seq: number; readonly frame: number; readonly at: string };
+
+/** Replaces the open call of the same id, or adds the call at the end. */
+export function putCall(state: AgentState, call: OpenCall): AgentState {
+  const place = state.open.findIndex(({ callId }) => callId === call.callId);
+  return { ...state, open: place < 0 ? [...state.open, call] : state.open.with(place, call) };
+}
+
+export const closeCall = (state: AgentState, callId: string): AgentState => ({
+  ...state,
+  open: state.open.filter((call) => call.callId !== callId),
+});
+
+export const thinking = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
+  inPhase(withMessage(state, at, message), at, { kind: "thinking" });
+
+/** Adds a message to the frame of the event. */
+export const withMessage = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
+  inFrame(state, at.frame, (frame) => addMessage(frame, { seq: at.seq, ...message }, state));
+
+/** Adds a message from outside to every frame, so that the innermost one reads it and the agent remembers it. */
+export const withMessageForAll = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
+  inEveryFrame(state, (frame) => ({
+    ...addMessage(frame, { seq: at.seq, ...message }, state),
+    repetition: null,
+  }));
+
+const addMessage = (frame: Frame, message: Message, state: AgentState): Frame =>
+  frame.kind === "call" ? frame : { ...frame, window: withNewest(frame, message, state) };
+
+/** The call of the phase has ended: the frame judges the next call of the reply, or thinks. */
+export const afterCall = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
+  inFrame(withMessage(state, at, message), at.frame, (frame) => {
+    const [callId, ...queue] = frame.queue;
+    return { ...frame, queue, phase: callId === undefined ? { kind: "thinking" } : { kind: "judging", callId } };
+  });
+
+export const inPhase = (state: AgentState, at: Pick<At, "frame">, phase: Phase): AgentState =>
+  inFrame(state, at.frame, (frame) => ({ ...frame, phase }));
+
+export function inFrame(state: AgentState, id: number, change: (frame: Frame) => Frame): AgentState {
+  return inEveryFrame(state, (frame) => (frame.id === id ? change(frame) : frame));
+}
+
+export function inEveryFrame(state: AgentState, change: (frame: Frame) => Frame): AgentState {
+  const [root, ...rest] = state.frames;
+  return { ...state, frames: [change(root), ...rest.map(change)] };
+}
+
+// Short-term memory: the messages of a frame that the prompt shows. Pure.
+//
+// A window has nine messages, or in the form `plan` the last ten actions with their observations. Older ones are in
+// long-term memory.
+
+export const SHORT_TERM_MESSAGES = 9;
+
+/** Upper bound of `windowBatch`, which keeps the state small. */
+export const MAX_WINDOW_BATCH = 40;
+
+/** Actions that the form `plan` shows, each with what came of it. */
+export const SHOWN_ACTIONS = 10;
+
+/** Most messages of a window in any form: people may write many between two actions. */
+const MAX_MESSAGES = SHORT_TERM_MESSAGES + MAX_WINDOW_BATCH;
+
+/** Adds a message. With a batch, the extra messages go all at once, which keeps the prompt's prefix cacheable. */
+function withNewest(frame: Frame, message: Message, state: AgentState): readonly Message[] {
+  const window = [...frame.window, message];
+  const batch = Math.min(MAX_WINDOW_BATCH, state.settings.windowBatch);
+  if (formOfFrame(state, frame) === "plan") {
+    const isLong = countActions(window) > SHOWN_ACTIONS + batch || window.length > MAX_MESSAGES;
+    return isLong ? lastActions(window) : window;
+  }
+  return window.length > SHORT_TERM_MESSAGES + batch ? window.slice(-SHORT_TERM_MESSAGES) : window;
+}
+
+/** The messages of a frame that are shown. Its form may have changed since the newest one came. */
+export function shownWindow(state: AgentState, frame: Frame): readonly Message[] {
+  const batch = Math.min(MAX_WINDOW_BATCH, state.settings.windowBatch);
+  return formOfFrame(state, frame) === "plan" ? frame.window : frame.window.slice(-SHORT_TERM_MESSAGES - batch);
+}
+
+/** The last ten actions, and what came after the first of them. */
+function lastActions(window: readonly Message[]): readonly Message[] {
+  const places = window.flatMap(({ kind }, place) => (kind === "reply" ? [place] : []));
+  const first = places.at(-SHOWN_ACTIONS) ?? 0;
+  return window.slice(Math.max(first, window.length - MAX_MESSAGES));
+}
+
+const countActions = (window: readonly Message[]): number => window.filter(({ kind }) => kind === "reply").length;

@@ -8,15 +8,14 @@
  * Words and goals are work: a finished agent starts its next turn with them. A paused agent
  * receives them and stays paused.
  */
-import { offersPlan } from "./command-profile.ts";
+import { offersPlan } from "./agent-settings.ts";
 import type { NewEvent } from "./event.ts";
-import { startPlan } from "./evolve-plan.ts";
+import { startPlan } from "./evolve-turn.ts";
 import { frameAt, isFurtherCall } from "./frames.ts";
-import type { PlanEdit } from "./plan.ts";
-import { applyFitting } from "./plan-edit.ts";
-import type { InboxMessage } from "./ports/inbox.ts";
+import { applyFitting, type PlanEdit } from "./plan.ts";
+import type { InboxMessage } from "./ports/store.ts";
 import { type AgentState, activeFrame, callForPerson, isFinished, openCommand } from "./state.ts";
-import { nextTurn, receiveFromAgent } from "./subagents/incoming.ts";
+import { nextTurn, receiveFromAgent } from "./subagent-messages.ts";
 
 /** True in phases in which a message may change what the agent does next. */
 export function listens(state: AgentState): boolean {

@@ -1,16 +1,15 @@
 /**
  * limits.ts -- the limits on an agent's steps, tokens, money and time.
  *
- * Each limit holds over the agent's whole life, crashes included. Reservations of calls whose
- * end was not seen count as spent. `limitReached` is checked before a model call is prepared,
- * `limitExceededBy` once the size of the request is known and before it is sent. Each
- * reason says what was allowed, what is spent, and how to continue.
+ * Each limit holds over the agent's whole life, crashes included. Reservations of calls whose end was not seen count as
+ * spent. `limitReached` is checked before a model call is prepared, `limitExceededBy` once the size of the request is
+ * known and before it is sent. Each reason says what was allowed, what is spent, and how to continue.
  */
-import type { Usage } from "./event.ts";
-import { reservedBy } from "./open-call.ts";
-import type { PauseCode } from "./pause-code.ts";
-import type { AgentState } from "./state.ts";
-import type { Spending } from "./subagents/subagent-event.ts";
+import { reservedBy } from "./call.ts";
+import type { ModelSpending, PauseCode, Usage } from "./event.ts";
+import { putCall } from "./frames.ts";
+import { type AgentState, openCommand } from "./state.ts";
+import type { Spending } from "./subagent.ts";
 import { countNoun } from "./text.ts";
 
 /** A reply with less room is useless. Reasoning tokens count. */
@@ -171,3 +170,51 @@ const goOn = (flag: string): string => `Allow more and go on: goald resume <agen
 
 /** Shows four decimals, because a step of a small model costs a few hundredths of a cent. */
 const dollars = (usd: number): string => `${Number(usd.toFixed(4))} US dollars`;
+
+// Folds spending into the state: replies, commands that call models, lost reservations. Pure.
+
+export function spend(state: AgentState, { usage, costUsd, modelCalls }: ModelSpending): AgentState {
+  return {
+    ...state,
+    usage: {
+      modelCalls: state.usage.modelCalls + modelCalls,
+      ...bothUsed(state.usage, usage),
+    },
+    costUsd: state.costUsd + (costUsd ?? 0),
+    ...(usage.allowedTokens === undefined ? {} : { excess: usage }),
+  };
+}
+
+export const spendIf = (state: AgentState, spent: ModelSpending | undefined): AgentState =>
+  spent ? spend(state, spent) : state;
+
+export const countDownload = (
+  state: AgentState,
+  { downloadedBytes = 0 }: { readonly downloadedBytes?: number },
+): AgentState => ({
+  ...state,
+  downloadedBytes: state.downloadedBytes + downloadedBytes,
+});
+
+export const bothUsed = (one: Usage, other: Usage): Usage => ({
+  inputTokens: one.inputTokens + other.inputTokens,
+  outputTokens: one.outputTokens + other.outputTokens,
+  cachedTokens: one.cachedTokens + other.cachedTokens,
+  estimated: one.estimated || other.estimated,
+});
+
+/** Counts the reservation of an interrupted attempt as lost: it may have been charged. */
+export function loseReserved(state: AgentState, callId: string): AgentState {
+  const reserved = openCommand(state, callId)?.intent?.reserved;
+  if (!reserved) return state;
+  const { tokens, usd } = state.lost;
+  return { ...state, lost: { tokens: tokens + reserved.tokens, usd: usd + (reserved.usd ?? 0) } };
+}
+
+/** Releases the reservation of a call that continues without spending. */
+export function spendAll(state: AgentState, callId: string, spent: ModelSpending): AgentState {
+  const open = openCommand(state, callId);
+  if (!open?.intent) return spend(state, spent);
+  const { reserved: _, ...intent } = open.intent;
+  return spend(putCall(state, { ...open, intent }), spent);
+}

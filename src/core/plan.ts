@@ -1,10 +1,57 @@
 /**
  * plan.ts -- the plan of an agent: a tree of tasks with states. Pure.
  *
- * Task 0 is the work of the turn; with several goals its first subtasks are the goals. A task's id is its place in the tree,
- * such as 0.1.2, so ids never change: a task is abandoned, never removed. The cascades are those of OpenDevin's planner.
+ * Task 0 is the work of the turn; with several goals its first subtasks are the goals. A task's id is its place in the
+ * tree, such as 0.1.2, so ids never change: a task is abandoned, never removed. The cascades are those of OpenDevin's
+ * planner.
  */
 import { oneLine } from "./text.ts";
+
+// A person's changes of a plan: whether they fit it, and the plan after them. Pure.
+
+/** A task that differs between two plans. */
+export interface TaskChange {
+  readonly id: string;
+  readonly goal: string;
+  /** Null for a new task. */
+  readonly from: TaskState | null;
+  readonly to: TaskState;
+}
+
+/** A sentence that says why the change does not fit the plan; undefined when it does. */
+export function refuseEdit(plan: PlanTask, edit: PlanEdit): string | undefined {
+  if (edit.kind === "add") return refuseTask(plan, edit.parent, { goal: edit.goal });
+  const found = findTask(plan, edit.id);
+  return "problem" in found ? found.problem : undefined;
+}
+
+/** The plan stays as it is when the change does not fit it. */
+export const applyEdit = (plan: PlanTask, edit: PlanEdit): PlanTask =>
+  edit.kind === "add" ? addTask(plan, edit.parent, { goal: edit.goal }) : setTask(plan, edit.id, edit.state);
+
+/** Makes the edits in their order and leaves out those that do not fit the plan as it then is. `made`: the others. */
+export function applyFitting(
+  plan: PlanTask,
+  edits: readonly PlanEdit[],
+): { readonly plan: PlanTask; readonly made: readonly PlanEdit[] } {
+  const made: PlanEdit[] = [];
+  let edited = plan;
+  for (const edit of edits) {
+    if (refuseEdit(edited, edit) !== undefined) continue;
+    edited = applyEdit(edited, edit);
+    made.push(edit);
+  }
+  return { plan: edited, made };
+}
+
+/** The tasks of `after` that `before` does not have, or has in another state. */
+export function compareTasks(before: PlanTask, after: PlanTask): readonly TaskChange[] {
+  const states = new Map(listTasks(before).map(({ id, task }) => [id, task.state]));
+  return listTasks(after).flatMap(({ id, task: { goal, state } }) => {
+    const from = states.get(id) ?? null;
+    return from === state ? [] : [{ id, goal, from, to: state }];
+  });
+}
 
 export const TASK_STATES = ["open", "in_progress", "completed", "verified", "abandoned"] as const;
 export type TaskState = (typeof TASK_STATES)[number];
@@ -31,11 +78,11 @@ export interface PlanBook {
   /** The ids that the task and all below it get, each before its subtasks. Throws GOALD_PLAN when it cannot be added. */
   checkAddition(parent: string, task: NewTask): readonly string[];
   /** Throws GOALD_PLAN for a wrong id, and for a text that is no state. */
-  checkChange(id: string, state: string): TaskChange;
+  checkChange(id: string, state: string): StateChange;
 }
 
 /** A change of a task's state, before it is made. */
-export interface TaskChange {
+export interface StateChange {
   readonly state: TaskState;
   /** The task's state before. */
   readonly from: TaskState;

@@ -1,10 +1,110 @@
 /**
  * provenance.ts -- records the outside sources of a text. Observations, files, memories and tasks carry them.
  *
- * Outside is the web and other agents. An agent that received outside words is tainted until a person trusts them: whatever it
- * writes from then on carries their sources.
+ * Outside is the web and other agents. An agent that received outside words is tainted until a person trusts them:
+ * whatever it writes from then on carries their sources.
  */
 import type { Annotations, Observation } from "./call.ts";
+import { ifNotFound } from "./errors.ts";
+import type { RecalledRow } from "./ports/memory.ts";
+import { holdsContent, type LastFileVersion, type Store } from "./ports/store.ts";
+import { splitSubagentPath } from "./subagent.ts";
+import { joinNames } from "./text.ts";
+
+// Names outside sources in words, for approvals and views. Pure.
+
+/** "evil.example", "agent mole", "an unknown page". */
+export function describeSource({ from, name }: OutsideSource): string {
+  if (name === MORE_SOURCES) return "others";
+  if (from === "web") return name || "an unknown page";
+  return name === "" ? "another agent" : `agent ${name}`;
+}
+
+/** "evil.example, agent mole and 3 more". */
+export function listSources(sources: readonly OutsideSource[], max = 3): string {
+  return joinNames(sources.map(describeSource), max);
+}
+
+/** Completes whose words a row of memory has: what the agent had read before. Empty: nothing from outside. */
+export function describeReadBefore({ trust, outside = [] }: Pick<RecalledRow, "trust" | "outside">): string {
+  if (trust !== "agent" || outside.length === 0) return "";
+  return `, after ${outside.some(({ from }) => from === "web") ? "the web" : "another agent"}`;
+}
+
+/** "evil.example (step 2, 2026-11-20T10:31Z) and 3 more"; the oldest first, so it also says since when. */
+export function describeReceived(received: readonly Received[], max = 1): string {
+  const named = received.map((source) => `${describeSource(source)} (${describeMoment(source)})`);
+  return joinNames(named, max);
+}
+
+/** Minutes are exact enough to find the event. */
+const describeMoment = ({ step, at }: Received): string => `step ${step}, ${at.slice(0, 16)}Z`;
+
+// Looks up in an agent's history the sources of the words in its files.
+//
+// The newest row counts: the file's own last version, or the row of a folder above it that was placed as a whole or
+// that a person trusts. A file below agents/<id>/ holds the words of that sub-agent, and what its own history says of
+// the file.
+
+/** The newest change of a path. `at`: null until it is committed. */
+export type LastChange = Pick<LastFileVersion, "operation" | "bytes" | "sha256" | "outside" | "seq" | "callId"> & {
+  readonly at: string | null;
+};
+
+type FileHistory = Pick<Store, "lastFileVersion">;
+
+/** The outside sources of a file's words, as its history records them. */
+export interface FileWords {
+  readonly outside: readonly OutsideSource[];
+  /** ISO time of the newest row; "" without one. */
+  readonly at: string;
+}
+
+/** Later than any ISO time: a row that is not committed yet. */
+const NOT_COMMITTED = "~";
+
+type LookUp = (path: string) => Promise<LastChange | undefined>;
+
+/** Looks up the committed sources of a file's words. `trustedSeq`: the event up to which a person trusts all of them. */
+export const sourcesOfFile = async (
+  { agent, trustedSeq }: { readonly agent: string; readonly trustedSeq: number },
+  path: string,
+  history: FileHistory,
+): Promise<readonly OutsideSource[]> => (await wordsOf(path, lookUpIn(agent, history), trustedSeq, history)).outside;
+
+/** `lookUp` finds changes of this agent that are not committed yet, too. */
+export async function wordsOf(
+  path: string,
+  lookUp: LookUp,
+  trustedSeq: number,
+  history: FileHistory,
+): Promise<FileWords> {
+  const newest = await findNewest(path, lookUp);
+  const outside = newest && newest.seq > trustedSeq ? (newest.outside ?? []) : [];
+  const own = { outside, at: newest ? (newest.at ?? NOT_COMMITTED) : "" };
+  const { child, inner } = splitSubagentPath(path) ?? {};
+  if (!child || !inner) return own;
+  const theirs = await wordsOf(inner, lookUpIn(child, history), 0, history);
+  if (newest?.operation === "trust" && own.at >= theirs.at) return own;
+  const sources: readonly OutsideSource[] = [{ from: "agent", name: child }, ...theirs.outside];
+  return { outside: addSources(own.outside, sources), at: own.at > theirs.at ? own.at : theirs.at };
+}
+
+/** The newest of a file's own last version and the rows of the folders above it. */
+export async function findNewest(path: string, lookUp: LookUp): Promise<LastChange | undefined> {
+  let newest = await lookUp(path);
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+    const above = await lookUp(path.slice(0, end));
+    if (above && !holdsContent(above) && above.seq > (newest?.seq ?? 0)) newest = above;
+  }
+  return newest;
+}
+
+/** The history of a sub-agent that was removed is gone. */
+const lookUpIn =
+  (agent: string, history: FileHistory): LookUp =>
+  (path) =>
+    history.lastFileVersion(agent, path).catch(ifNotFound(undefined));
 
 /** A source of outside words: a web host or another agent. */
 export interface OutsideSource {

@@ -5,12 +5,11 @@
  * called belongs to the command that ran it. Thoughts and failures are left out, so that the next turn copies what worked.
  */
 import { MEMORY_COMMANDS, PASSIVE_COMMANDS } from "./command-names.ts";
-import type { RecordedEvent } from "./event.ts";
+import type { RecordedEvent, RememberedCall, TurnMemory } from "./event.ts";
 import { isOpenedByWords } from "./evolve-turn.ts";
 import { outsideOf } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
 import { clip, headOf } from "./text.ts";
-import type { RememberedCall, TurnMemory } from "./turn-event.ts";
 
 /** Characters of all calls together. The oldest ones are left out. */
 export const MAX_MEMORY_CHARS = 40_000;

@@ -9,9 +9,9 @@ import type { Observation } from "./call.ts";
 import type { CommandContext } from "./command.ts";
 import type { Usage } from "./event.ts";
 import type { AddressStatus, GoalTests } from "./goal-check.ts";
-import type { MemoryBook } from "./own-memory.ts";
+import type { MemoryBook } from "./memory.ts";
 import type { PlanBook } from "./plan.ts";
-import type { MethodSearch } from "./ports/methods.ts";
+import type { MethodSearch } from "./ports/memory.ts";
 import type { OutsideSource } from "./provenance.ts";
 
 // ---------------------------------------------------------------- web

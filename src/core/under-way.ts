@@ -1,6 +1,6 @@
 /** under-way.ts -- which commands this process is in the middle of while the agent waits inside one of them. Pure. */
 import type { Effect } from "./call.ts";
-import { isCellCommand } from "./cells.ts";
+import { isCellCommand } from "./command-names.ts";
 import { type AgentState, openCommand } from "./state.ts";
 
 /** Effects of commands that run again after an interruption, and then get the recorded results of their nested work. */

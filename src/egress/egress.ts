@@ -10,7 +10,7 @@
 
 import type { CommandCall } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
-import { type Leaving, MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS } from "#core/leaving.ts";
+import { type Leaving, MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS } from "#core/policy.ts";
 import type { AgentState } from "#core/state.ts";
 import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";

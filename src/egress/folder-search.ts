@@ -4,7 +4,7 @@
  * Reads all files up to a limit. Files of sub-agents are not searched for addresses, because the sub-agents wrote them.
  */
 import type { Workspace } from "#core/ports/workspace.ts";
-import { AGENTS_FOLDER } from "#core/subagents/folder.ts";
+import { AGENTS_FOLDER } from "#core/subagent.ts";
 import type { EgressFolder } from "./egress.ts";
 import { addressKey, listAddresses, listNumbers } from "./text-keys.ts";
 

@@ -5,7 +5,7 @@
  * earlier run. A failed run is retried; an agent that keeps failing is paused.
  */
 import { isGoaldError, toError } from "#core/errors.ts";
-import type { PauseCode } from "#core/pause-code.ts";
+import type { PauseCode } from "#core/event.ts";
 import type { AgentState } from "#core/state.ts";
 import { pauseAgent } from "#loop/pause-agent.ts";
 import { run } from "#loop/run.ts";

@@ -1,8 +1,7 @@
 /** edit-plan.ts -- a person's changes of an agent's plan. */
 import type { Control } from "#api/control.ts";
 import type { ControlResult } from "#api/schemas.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { InboxMessage, Store } from "#core/ports/store.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import type { Found } from "./host-views.ts";
 

@@ -10,13 +10,11 @@ import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
-import type { ChildAccount } from "#core/subagents/subagent-event.ts";
+import type { ChildAccount } from "#core/subagent.ts";
 import { requireTaken, restoreVersion } from "#views/restore-version.ts";
 import type { DescribedAgent } from "./host-views.ts";
 

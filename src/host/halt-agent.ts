@@ -1,8 +1,7 @@
 /** halt-agent.ts -- pauses, stops or kills an agent for a person. Its sub-agents stop with it. */
 import type { Control } from "#api/control.ts";
 import type { ControlResult } from "#api/schemas.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { AgentRow, InboxMessage } from "#core/ports/store.ts";
 import { type AgentState, isOver } from "#core/state.ts";
 import type { Found, HostViewParts } from "./host-views.ts";
 import { withOthers } from "./subagent-effects.ts";

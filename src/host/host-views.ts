@@ -1,10 +1,8 @@
 /** host-views.ts -- views of agents from their logs and from the runners of this process. */
 import { toError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
-import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { AgentRow, AgentSpec, InboxMessage, Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Redact } from "#util/redact.ts";
 import { createTurns } from "#util/turns.ts";

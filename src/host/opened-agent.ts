@@ -1,9 +1,8 @@
 /** opened-agent.ts -- the parts of one agent for the main loop, claimed for one run. */
 import type { WaitFor } from "#core/call.ts";
-import type { RecordedEvent } from "#core/event.ts";
-import type { PauseCode } from "#core/pause-code.ts";
-import type { Lease } from "#core/ports/agent.ts";
+import type { PauseCode, RecordedEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import type { Lease } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import type { IsolationQueue } from "./isolation-queue.ts";

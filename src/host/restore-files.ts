@@ -8,13 +8,10 @@
 import { hash } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
-import { type FilesRestored, MAX_CHANGES } from "#core/files-restored.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
+import { type FilesRestored, MAX_CHANGES } from "#core/evolve.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { CommittedFile } from "#core/ports/commit.ts";
-import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
-import type { NewMemory } from "#core/ports/memory-row.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
+import type { AgentRow, CommittedFile, FileChange, FileVersion, Store } from "#core/ports/store.ts";
 import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import { outsideOf } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";

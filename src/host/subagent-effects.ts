@@ -1,9 +1,8 @@
 /** subagent-effects.ts -- applies a person's action on an agent to its sub-agents and its parent. */
 import { GoaldError } from "#core/errors.ts";
 import { spentOf } from "#core/limits.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { AgentRow, Store } from "#core/ports/store.ts";
 import { type AgentState, isOver } from "#core/state.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
 import type { Supervisor } from "./supervisor.ts";

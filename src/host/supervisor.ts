@@ -5,7 +5,7 @@
  * does not affect the others.
  */
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import type { PauseCode } from "#core/pause-code.ts";
+import type { PauseCode } from "#core/event.ts";
 import type { Store } from "#core/ports/store.ts";
 import { isOver } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";

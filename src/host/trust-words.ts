@@ -2,10 +2,8 @@
 import type { Control } from "#api/control.ts";
 import type { TrustedEntry } from "#api/trust-schemas.ts";
 import { GoaldError } from "#core/errors.ts";
-import { sourcesOfFile } from "#core/file-words.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { Store } from "#core/ports/store.ts";
-import { plainSources } from "#core/provenance.ts";
+import type { InboxMessage, Store } from "#core/ports/store.ts";
+import { plainSources, sourcesOfFile } from "#core/provenance.ts";
 import { describesPath, tidyPath } from "#views/trusted-words.ts";
 import type { Found } from "./host-views.ts";
 

@@ -4,8 +4,7 @@
  * The report is written after each turn, pause, limit, stop or kill, and at the first start after a crash. An unchanged
  * report is not written again. The file has no history, because goald owns it.
  */
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { viewAgent } from "#views/agent-view.ts";
 import { renderReport } from "#views/report.ts";

@@ -6,14 +6,13 @@
  */
 
 import type { Observation } from "#core/call.ts";
-import { CELL_FAILED, RUN_CODE } from "#core/cells.ts";
+import { CELL_FAILED, RUN_CODE } from "#core/command-names.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { describeRestored } from "#core/files-restored.ts";
-import type { Frame, Message } from "#core/frame.ts";
+import { describeRestored } from "#core/evolve.ts";
 import { frameOfCall } from "#core/frames.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { FoundMethod } from "#core/ports/methods.ts";
-import { openCommand } from "#core/state.ts";
+import type { FoundMethod } from "#core/ports/memory.ts";
+import { type Frame, type Message, openCommand } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { findUses, isInText } from "#reply/find-uses.ts";
 import { splitAction } from "#reply/split-action.ts";

@@ -7,10 +7,9 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
-import { costOf, LEAST_REPLY_TOKENS, mayHaveBeenCharged, type Price } from "#core/limits.ts";
+import { bothUsed, costOf, LEAST_REPLY_TOKENS, mayHaveBeenCharged, type Price } from "#core/limits.ts";
 import type { ModelAnswer, ModelTerms, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
-import { bothUsed } from "#core/spending.ts";
 import type { AgentState } from "#core/state.ts";
 import { delimitText } from "#prompt/delimit.ts";
 import { formatName } from "#prompt/format-name.ts";

@@ -11,8 +11,7 @@
  * No command is affected: a model call is open only while no command runs.
  */
 import { MAX_TRIES } from "#core/decide.ts";
-import type { EventOf, ModelSpending, NewEvent } from "#core/event.ts";
-import type { PauseCode } from "#core/pause-code.ts";
+import type { EventOf, ModelSpending, NewEvent, PauseCode } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 

@@ -1,8 +1,7 @@
 /** allowance.ts -- how much one command call may spend on models, and the sum of its spending. Pure. */
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending } from "#core/event.ts";
-import { spentOf } from "#core/limits.ts";
-import { bothUsed } from "#core/spending.ts";
+import { bothUsed, spentOf } from "#core/limits.ts";
 import type { AgentState } from "#core/state.ts";
 
 /** Maximum cost; `usd` is null when no price is known. */

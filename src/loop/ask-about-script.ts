@@ -1,6 +1,6 @@
 /** ask-about-script.ts -- adds to a question the content of the file whose code the call would run. */
 import { createHash } from "node:crypto";
-import { type AskedScript, scriptOf } from "#core/asked-script.ts";
+import { type AskedScript, scriptOf } from "#core/call.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
 import type { Workspace } from "#core/ports/workspace.ts";

@@ -5,13 +5,12 @@
  * leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that limits
  * survive a crash. A server that ignores the maximum pauses the agent.
  */
-import { commandCallId } from "#core/call-ids.ts";
+import { commandCallId } from "#core/call.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
+import type { Move } from "#core/decide.ts";
 import type { ModelSpending, NewEvent } from "#core/event.ts";
-import { LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy } from "#core/limits.ts";
-import type { Move } from "#core/move.ts";
+import { LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy, spendIf } from "#core/limits.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
-import { spendIf } from "#core/spending.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { lastThought } from "#reply/reply-thoughts.ts";
@@ -37,7 +36,7 @@ export interface AskParts extends Room, ComposeParts, MethodParts, Pricing {
   readonly roomOf?: (model: string) => Room;
   /** Receives the reply's text as it arrives, for display only. */
   readonly onText?: (piece: string) => void;
-  /** Returns the text that each call would send out (leaving.ts). Absent: no call is judged by its text. */
+  /** Returns the text that each call would send out (policy.ts). Absent: no call is judged by its text. */
   readonly describeLeaving?: DescribeLeaving;
   /** Random number from 0 to 1 for retry delays. Default: Math.random. */
   random?(): number;

@@ -2,8 +2,8 @@
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
-import { isCellCommand } from "#core/cells.ts";
-import type { FoundMethod, MethodText } from "#core/ports/methods.ts";
+import { isCellCommand } from "#core/command-names.ts";
+import type { FoundMethod, MethodText } from "#core/ports/memory.ts";
 
 export const METHOD_SEARCH = "method_search";
 

@@ -7,12 +7,11 @@
 
 import { createHash } from "node:crypto";
 import type { ReplyForm } from "#core/agent-settings.ts";
-import { listAsked } from "#core/asked-files.ts";
 import type { Observation } from "#core/call.ts";
 import type { CommandContext } from "#core/command.ts";
+import { findAskedRow, listAsked } from "#core/guarded-files.ts";
 import type { CellFileChange, CellHost, CellReply } from "#core/ports/sandbox.ts";
 import { headOf } from "#core/text.ts";
-import { findAskedRow } from "#core/what-others-run.ts";
 import { rememberBy } from "#util/caches.ts";
 import { openCellFiles } from "./cell-files.ts";
 import type { CellParts } from "./cells.ts";

@@ -2,14 +2,13 @@
 
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { offersCommand } from "#core/agent-settings.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { BAD_RESULT, isActionForm, RUN_CODE } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
-import { offersCommand } from "#core/command-profile.ts";
+import { BAD_RESULT, isActionForm, RUN_CODE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
-import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
-import { type AgentState, activeFrame, formOfFrame } from "#core/state.ts";
+import { type AgentState, activeFrame, type FrameOrigin, formOfFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";

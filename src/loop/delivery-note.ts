@@ -2,8 +2,7 @@
 
 import { opensTurn } from "#core/inbox.ts";
 import { limitReached } from "#core/limits.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { AgentRow, InboxMessage } from "#core/ports/store.ts";
 import { type AgentState, isFinished, questionOf } from "#core/state.ts";
 
 interface Delivery {

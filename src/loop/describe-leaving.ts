@@ -1,6 +1,6 @@
 /** describe-leaving.ts -- the interface through which the loop asks `src/egress` what calls would send out. */
 import type { CommandCall } from "#core/call.ts";
-import type { Leaving } from "#core/leaving.ts";
+import type { Leaving } from "#core/policy.ts";
 import type { Journal } from "./journal.ts";
 
 /** Returns one entry for each call when it is requested; undefined when the call is within the rule. */

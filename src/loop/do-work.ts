@@ -1,5 +1,5 @@
 /** do-work.ts -- does the work of one move: prepare, intent, commit, act, record. */
-import type { StagedWrite } from "#core/ports/commit.ts";
+import type { StagedWrite } from "#core/ports/store.ts";
 import { type AgentState, openCommand } from "#core/state.ts";
 import { isolateCall } from "./isolate-call.ts";
 import type { Outcome } from "./journal.ts";

@@ -2,12 +2,9 @@
 
 import type { FileSources } from "#commands/track-sources.ts";
 import { ifNotFound } from "#core/errors.ts";
-import { type FileWords, wordsOf } from "#core/file-words.ts";
-import type { CommittedFile, StagedWrite } from "#core/ports/commit.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
-import type { Store } from "#core/ports/store.ts";
-import { addSources, type OutsideSource, outsideOf, withSources } from "#core/provenance.ts";
-import { splitSubagentPath } from "#core/subagents/folder.ts";
+import type { CommittedFile, FileChange, StagedWrite, Store } from "#core/ports/store.ts";
+import { addSources, type FileWords, type OutsideSource, outsideOf, withSources, wordsOf } from "#core/provenance.ts";
+import { splitSubagentPath } from "#core/subagent.ts";
 import type { Journal } from "./journal.ts";
 
 export type FileHistory = Pick<Store, "lastFileVersion" | "outsideBelow">;

@@ -4,8 +4,9 @@
  * It has a namespace of its own, which is empty before and gone after it, and reads the agent's files. It calls no command,
  * changes no file and reaches no network. It passes when it ends without an error and with exit code 0.
  */
-import { INSTALL_SANDBOX } from "#core/cells.ts";
+
 import type { CommandContext } from "#core/command.ts";
+import { INSTALL_SANDBOX } from "#core/command-names.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Cell, CellHost, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
 import { oneLine } from "#core/text.ts";

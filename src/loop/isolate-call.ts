@@ -5,7 +5,7 @@
  * goes on beside them. The time doubles with each death, and so reaches a command that kills late.
  */
 
-import type { OpenCall } from "#core/open-call.ts";
+import type { OpenCall } from "#core/call.ts";
 import { stepOfCall } from "#core/state.ts";
 import type { Journal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";

@@ -6,10 +6,9 @@
  * 100 calls or, unless the agent is recorded, one second. Nothing is shown before, and what the code does with the result
  * needs an intent of its own.
  */
-import type { Rules } from "#core/decide.ts";
+import type { Move, Rules } from "#core/decide.ts";
 import { isNestedCall } from "#core/frames.ts";
-import type { Move } from "#core/move.ts";
-import type { Lease } from "#core/ports/agent.ts";
+import type { Lease } from "#core/ports/store.ts";
 import { openCommand } from "#core/state.ts";
 import { type Journal, type Outcome, openJournal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";

@@ -5,9 +5,8 @@
  * In the forms json and tools the prompt lists most commands, so a search finds the others. In react and code form it finds all.
  */
 import { describeFunction } from "#commands/stubs.ts";
-import { isActionForm, isCellCommand } from "#core/cells.ts";
-import type { MethodIndex, MethodSearch } from "#core/ports/methods.ts";
-import type { CountTokens } from "#core/ports/vectors.ts";
+import { isActionForm, isCellCommand } from "#core/command-names.ts";
+import type { CountTokens, MethodIndex, MethodSearch } from "#core/ports/memory.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
 import type { ParsedReply } from "#reply/parsed-reply.ts";
 import type { CommandsFor } from "./command-set.ts";

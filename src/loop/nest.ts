@@ -7,14 +7,13 @@
 import { createHash } from "node:crypto";
 import type { NestedWork } from "#commands/execute.ts";
 import type { Observation } from "#core/call.ts";
-import { TOO_DEEP } from "#core/cells.ts";
 import { fail } from "#core/command.ts";
+import { TOO_DEEP } from "#core/command-names.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
-import type { NestedResult } from "#core/frame.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
 import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
-import { openCommand, stepOfCall } from "#core/state.ts";
+import { type NestedResult, openCommand, stepOfCall } from "#core/state.ts";
 import { canonicalJson } from "#util/json.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";

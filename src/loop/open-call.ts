@@ -1,13 +1,13 @@
 /** open-call.ts -- what the parts of one call share: its command, arguments, folder and services. */
 import type { CallFrame } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { sourcesOfInterrupted } from "#core/call.ts";
 import { fail } from "#core/command.ts";
-import { hasChecks } from "#core/evolve-plan.ts";
+import { hasChecks } from "#core/evolve-turn.ts";
 import type { GoalTests } from "#core/goal-check.ts";
 import { withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
-import { sourcesOfInterrupted } from "#core/unknown-outcome.ts";
 import { openCells } from "./cells.ts";
 import { openFileSources } from "./file-sources.ts";
 import type { Journal, Outcome } from "./journal.ts";

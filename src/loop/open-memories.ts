@@ -1,12 +1,17 @@
 /** open-memories.ts -- what commands see of the agent's own memory. */
 import { hash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
-import { identifyFact } from "#core/fact.ts";
-import { isLive, namespaceOf, sourcesOfRecall } from "#core/memory.ts";
-import { type MemoryBook, readMemoryId, refuseMemoryChange } from "#core/own-memory.ts";
-import type { StagedWrite } from "#core/ports/commit.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { Store } from "#core/ports/store.ts";
+import {
+  identifyFact,
+  isLive,
+  type MemoryBook,
+  namespaceOf,
+  readMemoryId,
+  refuseMemoryChange,
+  sourcesOfRecall,
+} from "#core/memory.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
+import type { StagedWrite, Store } from "#core/ports/store.ts";
 import { outsideOf } from "#core/provenance.ts";
 
 export type OwnMemories = Pick<Store, "memory" | "newestFact">;

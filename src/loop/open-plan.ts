@@ -1,8 +1,9 @@
 /** open-plan.ts -- what commands see of the agent's plan. */
 import { GoaldError } from "#core/errors.ts";
-import { hasChecks, startPlan } from "#core/evolve-plan.ts";
+import { hasChecks, startPlan } from "#core/evolve-turn.ts";
 import { checksOf } from "#core/goal-check.ts";
 import {
+  compareTasks,
   findTask,
   goalsOfTask,
   newTaskIds,
@@ -15,7 +16,6 @@ import {
   type TaskState,
   unbegunBelow,
 } from "#core/plan.ts";
-import { compareTasks } from "#core/plan-edit.ts";
 import type { AgentState } from "#core/state.ts";
 import { joinNames, oneLine } from "#core/text.ts";
 

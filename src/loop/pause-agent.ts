@@ -1,6 +1,6 @@
 /** pause-agent.ts -- pauses an agent from outside its main loop, while nothing of it is under way. */
-import type { PauseCode } from "#core/pause-code.ts";
-import type { Lease } from "#core/ports/agent.ts";
+import type { PauseCode } from "#core/event.ts";
+import type { Lease } from "#core/ports/store.ts";
 import { type AgentState, isFinished } from "#core/state.ts";
 import { type JournalParts, openJournal } from "./journal.ts";
 

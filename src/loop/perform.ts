@@ -5,7 +5,7 @@
  * before `act` begins; `act` returns the result as events. The first command loads what runs commands, so that it does
  * not delay the first request.
  */
-import type { Move } from "#core/move.ts";
+import type { Move } from "#core/decide.ts";
 import { type AskParts, ask, read } from "./ask-model.ts";
 import type { Journal } from "./journal.ts";
 import type { CommandParts } from "./run-command.ts";

@@ -6,9 +6,8 @@
  * little less than the next newer one.
  */
 
-import type { ActionForm, Message } from "#core/frame.ts";
-import type { RecallQuery } from "#core/ports/recall.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import type { RecallQuery } from "#core/ports/memory.ts";
+import { type ActionForm, type AgentState, activeFrame, type Message } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { parseShallowJson } from "#reply/json.ts";
 import { readWrittenAction, thoughtIn } from "#reply/plan-action.ts";

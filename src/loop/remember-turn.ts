@@ -7,9 +7,8 @@
 
 import { createHash } from "node:crypto";
 import { isGoaldError } from "#core/errors.ts";
-import type { EventOf, RecordedEvent } from "#core/event.ts";
-import type { CommittedFile } from "#core/ports/commit.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { EventOf, RecordedEvent, RememberedCall } from "#core/event.ts";
+import type { CommittedFile, FileChange } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { outsideOf } from "#core/provenance.ts";
 import { describeArguments, type LongArgument, listLongArguments } from "#core/remembered-input.ts";
@@ -20,7 +19,6 @@ import {
   type SucceededCall,
   turnMemoryOf,
 } from "#core/remembered-turn.ts";
-import type { RememberedCall } from "#core/turn-event.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";

@@ -2,7 +2,7 @@
 import { describeForPrompt, describeFoundCommand } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { describeFunction } from "#commands/stubs.ts";
-import type { FoundMethod } from "#core/ports/methods.ts";
+import type { FoundMethod } from "#core/ports/memory.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 import { buildTools } from "#reply/tools.ts";
 import type { CallableMethods } from "./callable-methods.ts";

@@ -1,8 +1,8 @@
 /** reply-cost.ts -- what a model call and its embeddings may cost, what they have cost, and the events of its reply. Pure. */
 import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
+import type { CountTokens } from "#core/ports/memory.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
-import type { CountTokens } from "#core/ports/vectors.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { isOnlyReasoning } from "#reply/find-objects.ts";
 import { describeCutReasoning } from "#reply/problems.ts";

@@ -7,12 +7,10 @@
  */
 
 import type { ReplyForm } from "#core/agent-settings.ts";
-import { RUN_CODE } from "#core/cells.ts";
-import { TASK_COMPLETE } from "#core/command-names.ts";
+import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
-import type { ActionForm } from "#core/frame.ts";
 import type { ModelRequest, ModelTerms } from "#core/ports/model.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type ActionForm, type AgentState, activeFrame } from "#core/state.ts";
 import { type FormWords, wordsOfMode } from "#prompt/form-words.ts";
 import { refuseReply } from "#reply/parsed-reply.ts";
 import { rephraseForTools } from "#reply/problems.ts";

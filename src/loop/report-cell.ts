@@ -1,10 +1,10 @@
 /** report-cell.ts -- turns the outcome of a cell into the observation that the model reads. */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
-import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS, TOO_DEEP } from "#core/cells.ts";
 import { fail, succeed } from "#core/command.ts";
-import type { Frame } from "#core/frame.ts";
+import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS, TOO_DEEP } from "#core/command-names.ts";
 import type { CellOutcome, CellProblem, LostName } from "#core/ports/sandbox.ts";
+import type { Frame } from "#core/state.ts";
 import { joinNames, oneLine } from "#core/text.ts";
 import { hintFor } from "./cell-hint.ts";
 import type { SavedFiles } from "./cell-host.ts";

@@ -4,15 +4,15 @@
 
 import { prepareCall, probeCall } from "#commands/execute.ts";
 import { sourcesBeforeCrash } from "#commands/track-services.ts";
+import { differed, outcomeUnknown } from "#core/call.ts";
+import type { Move } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { isNestedCall } from "#core/frames.ts";
-import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
-import { differed, outcomeUnknown } from "#core/unknown-outcome.ts";
 import type { CellParts } from "./cells.ts";
 import type { DescribeLeaving } from "./describe-leaving.ts";
 import { type FileHistory, markFiles } from "./file-sources.ts";

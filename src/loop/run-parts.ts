@@ -1,9 +1,8 @@
 /** run-parts.ts -- what the main loop needs from outside. */
-import type { AskedScript } from "#core/asked-script.ts";
-import type { Rules } from "#core/decide.ts";
-import type { Move } from "#core/move.ts";
+import type { AskedScript } from "#core/call.ts";
+import type { Move, Rules } from "#core/decide.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Isolation } from "./isolate-call.ts";
 import type { JournalParts } from "./journal.ts";

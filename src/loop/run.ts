@@ -10,11 +10,10 @@
  *
  * A running command can nest other work (nest.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
  */
-import { decide } from "#core/decide.ts";
+import { decide, isBetweenCalls, type Move } from "#core/decide.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
-import { isBetweenCalls, type Move } from "#core/move.ts";
-import type { Lease } from "#core/ports/agent.ts";
+import type { Lease } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { completeEvents } from "./complete-events.ts";
 import { doWork } from "./do-work.ts";

@@ -5,7 +5,7 @@
  * and in code form with any value; the value must be one that the sub-task's schema allows.
  */
 import type { Observation } from "#core/call.ts";
-import { BAD_RESULT, isCellCommand } from "#core/cells.ts";
+import { BAD_RESULT, isCellCommand } from "#core/command-names.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";

@@ -6,7 +6,7 @@
  */
 import type { Prepared } from "#commands/execute.ts";
 import { fail } from "#core/command.ts";
-import { EVENT_FIELDS, type FieldMarks, type Mark } from "#core/event-fields.ts";
+import { EVENT_FIELDS, type FieldMarks, type Mark } from "#core/stored-event.ts";
 import { type BlobRef, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 
 export interface Storing {

@@ -2,25 +2,25 @@
  * subagent-calls.ts -- what commands see of sub-agents, and how their requests about them are granted.
  *
  * A granted request is an event in the agent's own log, committed with the call's result; starting and sending follow
- * from that event (core/subagents/outgoing.ts). The list of sub-agents comes from this log, their state from theirs.
+ * from that event (core/subagent-messages.ts). The list of sub-agents comes from this log, their state from theirs.
  */
 
 import type { Observation } from "#core/call.ts";
 import { type CommandWrite, fail } from "#core/command.ts";
 import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { StagedWrite } from "#core/ports/commit.ts";
+import type { StagedWrite } from "#core/ports/store.ts";
 import { type OutsideSource, outsideOf } from "#core/provenance.ts";
 import type { AgentDirectory, ChildAgent } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
-import { isHelpedByTask } from "#core/subagents/incoming.ts";
+import { isHelpedByTask } from "#core/subagent-messages.ts";
 import {
   childOf,
   grantRequest,
   type SubagentRequest,
   type SubagentRules,
   unknownAgent,
-} from "#core/subagents/requests.ts";
+} from "#core/subagent-requests.ts";
 import { standingOf } from "#views/agent-view.ts";
 
 export interface SubagentParts {

@@ -1,7 +1,5 @@
 /** trust-file.ts -- the row of the file history that says that a person trusts the words of a path. Pure. */
-import type { CommittedFile } from "#core/ports/commit.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { CommittedFile, FileVersion, InboxMessage } from "#core/ports/store.ts";
 
 /** `last`: the newest version of the path; undefined for a file in a placed folder. Undefined for a deleted file. */
 export function trustRow(

@@ -9,7 +9,7 @@
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/memory.ts";
 import { parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { type AskedServer, createFailure } from "./asked.ts";

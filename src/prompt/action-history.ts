@@ -8,8 +8,8 @@
  * are not shown.
  */
 import { DO_NOTHING, PASSIVE_COMMANDS } from "#core/command-names.ts";
-import type { Message } from "#core/frame.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
+import type { Message } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
 import { describeMessageSource } from "./describe-source.ts";

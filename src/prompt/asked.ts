@@ -1,7 +1,6 @@
 /** asked.ts -- the words that opened a later turn, as its prompts show them: always, because they are what it is for. */
 import { isOpenedByWords } from "#core/evolve-turn.ts";
-import type { Message } from "#core/frame.ts";
-import type { AgentState } from "#core/state.ts";
+import type { AgentState, Message } from "#core/state.ts";
 import { type SizedMessage, userMessage } from "./sized-message.ts";
 import { originOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";

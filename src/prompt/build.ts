@@ -13,13 +13,13 @@
  * Constant parts come first, so that a server can cache them. All text from outside follows the system message, in
  * delimiters. The cost of a build depends on the size of the window, never on the age of the agent.
  */
-import { isActionForm } from "#core/cells.ts";
+import { isActionForm } from "#core/command-names.ts";
 import { GoaldError } from "#core/errors.ts";
+import { shownWindow } from "#core/frames.ts";
+import type { Recall, RecalledRow, ShownRecall } from "#core/ports/memory.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import type { Recall, RecalledRow, ShownRecall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
-import { shownWindow } from "#core/window.ts";
 import { withoutNull } from "./action-history.ts";
 import { askedMessages, renderAskedNote } from "./asked.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";

@@ -1,6 +1,7 @@
 /** describe-source.ts -- writes the line above a message that names the source of its words. */
-import type { Message } from "#core/frame.ts";
+
 import type { OutsideSource } from "#core/provenance.ts";
+import type { Message } from "#core/state.ts";
 import { formatName } from "./format-name.ts";
 
 const MAX_NAMES = 5;

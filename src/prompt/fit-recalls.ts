@@ -6,8 +6,8 @@
  * all recalls, then those one further. No row is shown twice.
  */
 
-import { isSeries } from "#core/number-series.ts";
-import type { Recall, RecalledRow, TextRange } from "#core/ports/recall.ts";
+import { isSeries } from "#core/memory.ts";
+import type { Recall, RecalledRow, TextRange } from "#core/ports/memory.ts";
 import { lengthOf, renderNearLine, renderRecallLine, shortenRanges } from "./recall-lines.ts";
 import type { RecallPart, RowPart } from "./shown-recalls.ts";
 import { estimateTokens, shrinkText } from "./tokens.ts";

@@ -12,7 +12,7 @@
  *   6. The memory of the newest turn is dropped.
  * The system message and the request for the next command never change: the room is what they leave.
  */
-import type { Message } from "#core/frame.ts";
+import type { Message } from "#core/state.ts";
 import { type RenderedMessage, renderClipped, renderMessage } from "./messages.ts";
 import type { MessageStyle } from "./show-reply.ts";
 import type { Words } from "./template.ts";

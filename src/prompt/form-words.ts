@@ -1,7 +1,7 @@
 /** form-words.ts -- which files of prompts/ a form of reply uses. */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { OutputMode } from "#core/event.ts";
-import type { ActionForm } from "#core/frame.ts";
+import type { ActionForm } from "#core/state.ts";
 
 interface SharedWords {
   readonly first: "first-command" | "plan/next-action" | "react/first-action" | "code/next-code";

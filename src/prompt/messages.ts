@@ -5,9 +5,9 @@
  * the text in a delimiter. Control characters are removed from text of any source.
  */
 
-import { isCellCommand } from "#core/cells.ts";
-import type { Message } from "#core/frame.ts";
+import { isCellCommand } from "#core/command-names.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
+import type { Message } from "#core/state.ts";
 import { clip, headOf, isBlobRef } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
 import { clean } from "#util/outside-text.ts";

@@ -1,5 +1,5 @@
 /** number-messages.ts -- numbers the replies of a frame from 1, for THOUGHT, ACTION and OBSERVATION. */
-import type { Frame, Message } from "#core/frame.ts";
+import type { Frame, Message } from "#core/state.ts";
 
 interface MessageNumbers {
   /** Number of the reply that the request asks for. */

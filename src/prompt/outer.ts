@@ -4,9 +4,8 @@
  * The messages of a frame below end with the reply whose code runs. Nothing of an ended sub-task is among them but its task
  * and its result, so the prompt does not grow with the number of sub-tasks.
  */
-import type { Frame, Message } from "#core/frame.ts";
-import { type AgentState, openCommand } from "#core/state.ts";
-import { SHORT_TERM_MESSAGES } from "#core/window.ts";
+import { SHORT_TERM_MESSAGES } from "#core/frames.ts";
+import { type AgentState, type Frame, type Message, openCommand } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { delimitText } from "./delimit.ts";
 import type { FormWords } from "./form-words.ts";

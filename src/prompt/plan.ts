@@ -5,10 +5,9 @@
  * the agent's own window; while no task is in progress it is the status.
  */
 import { TASK_COMPLETE } from "#core/command-names.ts";
-import { planOf } from "#core/evolve-plan.ts";
-import type { Message } from "#core/frame.ts";
+import { planOf } from "#core/evolve-turn.ts";
 import { currentTask, isClosed, type PlacedTask, type PlanTask, refuseTask } from "#core/plan.ts";
-import type { AgentState } from "#core/state.ts";
+import type { AgentState, Message } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { delimitText } from "./delimit.ts";

@@ -1,8 +1,7 @@
 /** recall-lines.ts -- renders a row of memory as one line: its head, and the stretches of its text that are shown. */
-import { describeReadBefore } from "#core/describe-sources.ts";
-import { changingNumbers } from "#core/number-series.ts";
-import type { ClosedFact, Trust } from "#core/ports/memory-row.ts";
-import type { RecalledRow, TextRange } from "#core/ports/recall.ts";
+import { changingNumbers } from "#core/memory.ts";
+import type { ClosedFact, RecalledRow, TextRange, Trust } from "#core/ports/memory.ts";
+import { describeReadBefore } from "#core/provenance.ts";
 import { clean } from "#util/outside-text.ts";
 import { formatName } from "./format-name.ts";
 import type { RecallPart, RowPart } from "./shown-recalls.ts";

@@ -5,9 +5,8 @@
  * that the model sees one pattern: its calls of commands as code or as actions, or its code as a command.
  */
 
-import { RUN_CODE } from "#core/cells.ts";
-import { TASK_COMPLETE } from "#core/command-names.ts";
-import type { Message } from "#core/frame.ts";
+import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
+import type { Message } from "#core/state.ts";
 import { readWrittenAction } from "#reply/plan-action.ts";
 import { splitAction } from "#reply/split-action.ts";
 import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";

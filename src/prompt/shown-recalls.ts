@@ -3,7 +3,7 @@
  *
  * The record has ids and ranges of characters, never texts. With the rows it gives the same lines again.
  */
-import type { RecalledRow, ShownRecall, ShownRow, TextRange } from "#core/ports/recall.ts";
+import type { RecalledRow, ShownRecall, ShownRow, TextRange } from "#core/ports/memory.ts";
 
 export interface RowPart {
   readonly row: RecalledRow;

@@ -4,12 +4,12 @@
  * All but the files follows from the state, and the event of the request keeps the files, so that the prompt can be
  * rebuilt from the log.
  */
-import { planOf } from "#core/evolve-plan.ts";
+import { planOf } from "#core/evolve-turn.ts";
 import { spentByOthers, spentOf } from "#core/limits.ts";
 import { unfinishedTasks } from "#core/plan.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
-import type { ChildAccount } from "#core/subagents/subagent-event.ts";
+import type { ChildAccount } from "#core/subagent.ts";
 import { formatSize } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
 import { type FormWords, JSON_WORDS } from "./form-words.ts";

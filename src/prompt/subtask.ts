@@ -1,7 +1,6 @@
 /** subtask.ts -- what a sub-task shows in place of the agent's goals and of the request for a command. */
 
-import type { FrameOrigin } from "#core/frame.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type AgentState, activeFrame, type FrameOrigin } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
 import { delimitText } from "./delimit.ts";

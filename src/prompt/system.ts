@@ -5,7 +5,7 @@
  * can cache it. It is rendered once per agent. A name, role or goal stays inside its own line or item and cannot
  * imitate a section.
  */
-import { hasChecks } from "#core/evolve-plan.ts";
+import { hasChecks } from "#core/evolve-turn.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";

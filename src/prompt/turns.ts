@@ -6,9 +6,9 @@
  * same while the turn lasts, is rendered once, and a server can cache it.
  */
 
+import type { RememberedCall, TurnMemory } from "#core/event.ts";
 import type { AgentState } from "#core/state.ts";
 import { clip } from "#core/text.ts";
-import type { RememberedCall, TurnMemory } from "#core/turn-event.ts";
 import { rememberBy } from "#util/caches.ts";
 import { clean } from "#util/outside-text.ts";
 import { delimitText } from "./delimit.ts";

@@ -6,8 +6,7 @@
  * would overwrite a file. Members of nested objects are treated alike.
  */
 
-import type { ArgsSchema, JsonSchema } from "#core/command.ts";
-import { followReference, isSchema, typesOf } from "#core/json-schema.ts";
+import { type ArgsSchema, followReference, isSchema, type JsonSchema, typesOf } from "#core/command.ts";
 import { rememberBy } from "#util/caches.ts";
 import { isRecord } from "#util/json.ts";
 import { type Aliases, findArgumentName } from "./aliases.ts";

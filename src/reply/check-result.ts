@@ -5,8 +5,7 @@
  * keep out what would make the validator throw or never end.
  */
 
-import type { ArgsSchema, JsonSchema } from "#core/command.ts";
-import { findReferenced, followReference, isSchema, typesOf } from "#core/json-schema.ts";
+import { type ArgsSchema, findReferenced, followReference, isSchema, type JsonSchema, typesOf } from "#core/command.ts";
 import { rememberBy } from "#util/caches.ts";
 import { createAjv } from "#util/schema.ts";
 import { AJV_OPTIONS } from "./check-call.ts";

@@ -4,7 +4,7 @@
  * One pass, aware of strings and comments, splits the reply into plain text and balanced objects. Fences, prose and
  * chat marks count as plain text: no pattern looks for ```, since arguments may contain fences. Time is linear.
  */
-import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { MAX_JSON_DEPTH } from "#core/command.ts";
 import { findCommentEnd, findStringEnd, parseShallowJson } from "./json.ts";
 
 const MAX_STRING_LAYERS = 3;

@@ -4,7 +4,7 @@
  * `JSON.parse` silently keeps the last of two equal keys, while a person who reads the log sees the first.
  * An object with conflicting keys is therefore not run. Thoughts are exempt, since nothing acts on them.
  */
-import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { MAX_JSON_DEPTH } from "#core/command.ts";
 import { parseJson } from "#util/json.ts";
 
 const QUOTE = 34;

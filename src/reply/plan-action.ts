@@ -7,8 +7,7 @@
  * content of a file.
  */
 import type { CommandCall } from "#core/call.ts";
-import { RUN_CODE } from "#core/cells.ts";
-import { DO_NOTHING, TASK_COMPLETE, THINK } from "#core/command-names.ts";
+import { DO_NOTHING, RUN_CODE, TASK_COMPLETE, THINK } from "#core/command-names.ts";
 import { isRecord } from "#util/json.ts";
 import type { RawCall } from "./find-call.ts";
 import { parseShallowJson } from "./json.ts";

@@ -5,9 +5,7 @@
  * contain text from outside, and a long echo teaches the model its own mistake.
  */
 import type { ErrorObject } from "ajv";
-import type { ArgsSchema } from "#core/command.ts";
-import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
-import { decodePointer } from "#core/json-schema.ts";
+import { type ArgsSchema, decodePointer, MAX_JSON_DEPTH } from "#core/command.ts";
 import { oneLine, wellFormed } from "#core/text.ts";
 import { rankNearestNames } from "./aliases.ts";
 

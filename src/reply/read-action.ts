@@ -5,9 +5,9 @@
  * `react` an action or a line RESULT: is always needed. A reply that was cut off runs only if its code was whole.
  */
 import type { CommandCall } from "#core/call.ts";
-import { RUN_CODE } from "#core/cells.ts";
 import type { JsonSchema } from "#core/command.ts";
-import type { ActionForm } from "#core/frame.ts";
+import { RUN_CODE } from "#core/command-names.ts";
+import type { ActionForm } from "#core/state.ts";
 import { MAX_REPLY_CHARS, type ParsedReply, refuseReply } from "./parsed-reply.ts";
 import { ACTION_PROBLEMS, describeForeignCode, describeTooLarge, PROBLEMS } from "./problems.ts";
 import { readReturn } from "./read-return.ts";

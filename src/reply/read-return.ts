@@ -4,8 +4,7 @@
  * An answer has several readings, from the exact to the lenient. The first one that is valid against the type counts, so a
  * lenient reading never changes an answer that an exact one explains.
  */
-import type { JsonSchema } from "#core/command.ts";
-import { typesOf } from "#core/json-schema.ts";
+import { type JsonSchema, typesOf } from "#core/command.ts";
 import { checkResult } from "./check-result.ts";
 import { parseShallowJson } from "./json.ts";
 import { pythonToJson } from "./python-literal.ts";

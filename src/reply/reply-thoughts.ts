@@ -1,5 +1,5 @@
 /** reply-thoughts.ts -- the thoughts in a reply of the log, whatever form it has. */
-import type { Message } from "#core/frame.ts";
+import type { Message } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { parseShallowJson } from "./json.ts";
 import { readWrittenAction, thoughtIn } from "./plan-action.ts";

@@ -6,7 +6,7 @@
  * a text of several lines belongs to the text: code often writes Markdown. Below a line RESULT: is the answer, whose fences are
  * text; code above that line comes first, because no answer was known when it was written.
  */
-import type { ActionForm } from "#core/frame.ts";
+import type { ActionForm } from "#core/state.ts";
 import { findReasoningEnd } from "./find-objects.ts";
 
 export interface SplitAction {

@@ -5,8 +5,7 @@
  * properties, alternatives and descriptions stay, since each further keyword makes more servers refuse the schema; ajv
  * checks the reply against the whole schema anyway. An open object cannot be written in the subset.
  */
-import type { JsonSchema } from "#core/command.ts";
-import { followReference, typesOf } from "#core/json-schema.ts";
+import { followReference, type JsonSchema, typesOf } from "#core/command.ts";
 
 /** OpenAI accepts ten levels; a command's arguments begin at the third. */
 const MAX_LEVELS = 7;

@@ -1,5 +1,5 @@
 /** guest-message.ts -- checks the messages of a cell process, which hostile code may have taken over. */
-import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { depthOf, MAX_JSON_DEPTH } from "#core/command.ts";
 import { type FromGuest, MAX_FILE_BYTES, type Question } from "./protocol.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

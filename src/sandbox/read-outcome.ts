@@ -4,7 +4,7 @@
  * Text for the model and for people is cleaned of control characters and cut. The saved namespace is passed on as it is: only
  * a process in the same cage reads it.
  */
-import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { depthOf, MAX_JSON_DEPTH } from "#core/command.ts";
 import type { CellOutcome, CellProblem, LostName, NamespaceChange, SavedNamespace } from "#core/ports/sandbox.ts";
 import { clip, oneLine, wellFormed } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";

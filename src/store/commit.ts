@@ -7,8 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Lease } from "#core/ports/agent.ts";
-import type { Commit, StagedWrite } from "#core/ports/commit.ts";
+import type { Commit, Lease, StagedWrite } from "#core/ports/store.ts";
 import type { NoteHead } from "./anchor.ts";
 import type { Blobs } from "./blobs.ts";
 import { sha256, snapshotSha } from "./chain.ts";

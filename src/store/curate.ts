@@ -6,7 +6,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory.ts";
 import { prepare } from "./connection.ts";
 import { openKnownKeys } from "./known-keys.ts";
 import {

@@ -8,9 +8,9 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Fork } from "#core/ports/agent.ts";
-import type { ShownRow } from "#core/ports/recall.ts";
-import { folderOf } from "#core/subagents/folder.ts";
+import type { ShownRow } from "#core/ports/memory.ts";
+import type { Fork } from "#core/ports/store.ts";
+import { folderOf } from "#core/subagent.ts";
 import { wellFormed } from "#core/text.ts";
 import type { NoteHead } from "./anchor.ts";
 import { chainStart } from "./chain.ts";

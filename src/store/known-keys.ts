@@ -1,6 +1,6 @@
 /** known-keys.ts -- finds the row of a key that prevents another row of this key. */
 import type { DatabaseSync } from "node:sqlite";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 import { prepare } from "./connection.ts";
 import { openMemoryByName } from "./memory-rows.ts";
 

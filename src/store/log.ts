@@ -8,8 +8,8 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
-import type { AgentSpec } from "#core/ports/agent.ts";
-import { folderOf } from "#core/subagents/folder.ts";
+import type { AgentSpec } from "#core/ports/store.ts";
+import { folderOf } from "#core/subagent.ts";
 import { wellFormed } from "#core/text.ts";
 import { canonicalJson } from "#util/json.ts";
 import type { NoteHead } from "./anchor.ts";

@@ -6,7 +6,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { InboxMessage } from "#core/ports/store.ts";
 import { canonicalJson } from "#util/json.ts";
 import { prepare } from "./connection.ts";
 import { blobsIn, type References } from "./references.ts";

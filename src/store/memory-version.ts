@@ -1,6 +1,6 @@
 /** memory-version.ts -- names the state of a namespace's memory by the hash chain of the log and the last change by people. */
 import type { DatabaseSync } from "node:sqlite";
-import type { MemoryVersion } from "#core/ports/memory-row.ts";
+import type { MemoryVersion } from "#core/ports/memory.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 

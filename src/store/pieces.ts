@@ -5,8 +5,8 @@
  * Runs inside the transaction of a commit. Its cost depends on the pieces of the commit and on the live pieces of its sources.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { isReplacedPiece } from "#core/memory-piece.ts";
-import type { NewMemory } from "#core/ports/memory-row.ts";
+import { isReplacedPiece } from "#core/memory.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
 import { prepare } from "./connection.ts";
 import { openKnownKeys } from "./known-keys.ts";
 import { NEXT_CHANGE, type NewRow } from "./memory-rows.ts";

@@ -6,8 +6,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import type { Lease } from "#core/ports/agent.ts";
-import type { Projection } from "#core/ports/store.ts";
+import type { Lease, Projection } from "#core/ports/store.ts";
 import { snapshotSha } from "./chain.ts";
 import { requireLease } from "./commit.ts";
 import { prepare } from "./connection.ts";

@@ -7,11 +7,17 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { FileVersion, LastFileVersion } from "#core/ports/file-version.ts";
-import type { InboxRow } from "#core/ports/inbox.ts";
-import type { MemoryRow, MemoryVersion } from "#core/ports/memory-row.ts";
-import type { Loaded, Projection, StoreReader, VerifyReport } from "#core/ports/store.ts";
+import type { MemoryRow, MemoryVersion } from "#core/ports/memory.ts";
+import type {
+  AgentRow,
+  FileVersion,
+  InboxRow,
+  LastFileVersion,
+  Loaded,
+  Projection,
+  StoreReader,
+  VerifyReport,
+} from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { createTurns } from "#util/turns.ts";
 import { checkAnchor, requireNothingLost, requireNotLost } from "./anchor-check.ts";

@@ -4,7 +4,7 @@
  * It is not part of the hash chain. It outlives the removal of an agent, because rows that were sent must still be deleted.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { RemoteRow } from "#core/ports/memory-row.ts";
+import type { RemoteRow } from "#core/ports/memory.ts";
 import { prepare } from "./connection.ts";
 
 export interface RemoteJournal {

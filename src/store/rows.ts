@@ -6,10 +6,8 @@
 import { endianness } from "node:os";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { LastFileVersion } from "#core/ports/file-version.ts";
-import type { InboxRow } from "#core/ports/inbox.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
+import type { AgentRow, InboxRow, LastFileVersion } from "#core/ports/store.ts";
 import { type OutsideSource, parseSources, plainSources } from "#core/provenance.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
 import { sha256 } from "./chain.ts";

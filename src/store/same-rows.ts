@@ -6,7 +6,7 @@
  * removed when the text is forgotten. So forgotten texts are not recognized when an agent reads them again.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { compareWords, isAboutResult, joinNumbers, type Statement, statementOf } from "#core/same-statement.ts";
+import { compareWords, isAboutResult, joinNumbers, type Statement, statementOf } from "#core/memory.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { NEXT_CHANGE, type NewRow, openMemoryByName } from "./memory-rows.ts";

@@ -5,8 +5,8 @@
  */
 
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import { folderOf } from "#core/subagents/folder.ts";
+import type { AgentRow } from "#core/ports/store.ts";
+import { folderOf } from "#core/subagent.ts";
 import { sha256 } from "./chain.ts";
 
 type SealedColumns = Pick<AgentRow, "id" | "name" | "folder" | "parent" | "createdAt" | "epoch">;

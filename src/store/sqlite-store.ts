@@ -6,11 +6,18 @@
  * transaction of its own; group-store.ts is the same store for many agents at once.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory-row.ts";
-import type { Projection, Store, StoreReader } from "#core/ports/store.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory.ts";
+import type {
+  AgentRow,
+  AgentSpec,
+  Commit,
+  Fork,
+  InboxMessage,
+  Lease,
+  Projection,
+  Store,
+  StoreReader,
+} from "#core/ports/store.ts";
 import { Anchor } from "./anchor.ts";
 import { acceptLoss, openTables, requireNothingLost } from "./anchor-check.ts";
 import { emptyWal, openForWriting, prepare } from "./connection.ts";

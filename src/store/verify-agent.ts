@@ -12,7 +12,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
-import { folderOf } from "#core/subagents/folder.ts";
+import { folderOf } from "#core/subagent.ts";
 import { isBlobRef } from "#core/text.ts";
 import { canonicalJson } from "#util/json.ts";
 import { chainLink, chainStart, snapshotSha } from "./chain.ts";

@@ -6,11 +6,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { isForgetting } from "#core/memory.ts";
-import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { MemoryChange, MemoryChanged } from "#core/ports/memory.ts";
+import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store } from "#core/ports/store.ts";
 import type { Anchor, NoteHead } from "./anchor.ts";
 import { openBlobs } from "./blobs.ts";
 import { openCommits } from "./commit.ts";

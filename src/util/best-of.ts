@@ -4,7 +4,7 @@
  * A min-heap: a rejected offer costs one comparison, an accepted one a few moves, whatever the order of arrival.
  * Of equal scores the higher slot wins, because it is the newer row.
  */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 
 export class BestOf {
   readonly capacity: number;

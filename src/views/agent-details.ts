@@ -1,9 +1,7 @@
 /** agent-details.ts -- one agent in full, as `goald show` prints it, loaded from a store. */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import { describeCheck } from "#core/goal-check.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { count, described, flag, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
 import { AgentView, agentMembers } from "./agent-view.ts";

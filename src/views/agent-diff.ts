@@ -1,8 +1,6 @@
 /** agent-diff.ts -- the files of an agent compared between two steps; by default around the last step that changed any. */
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import { count, described, listOf, nullable, open, type Static, text } from "#util/schema.ts";
 import { type DiffRange, diffFiles, FileDiff, lastChangingStep } from "./file-diff.ts";
 import { stateOf } from "./load-agent.ts";

@@ -4,9 +4,9 @@
  * The state comes from the log. Only the host knows who runs the agent and whether it is stalled: the facts carry that.
  */
 import { join } from "node:path";
-import { isIdle } from "#core/loops.ts";
-import type { PauseCode } from "#core/pause-code.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
+import type { PauseCode } from "#core/event.ts";
+import { isIdle } from "#core/guards.ts";
+import type { AgentRow } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, approvalOf, initialState, openCommand, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { amount, count, described, flag, listOf, nullable, open, type Static, text, time } from "#util/schema.ts";

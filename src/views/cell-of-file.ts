@@ -1,7 +1,7 @@
 /** cell-of-file.ts -- finds the cell of code that wrote a version of a file, and its line that names the file. Pure. */
-import { isCellCommand } from "#core/cells.ts";
+import { isCellCommand } from "#core/command-names.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { FileVersion } from "#core/ports/store.ts";
 import { isBlobRef, oneLine } from "#core/text.ts";
 import { described, nullable, open, ordinal, type Static, text } from "#util/schema.ts";
 

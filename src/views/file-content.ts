@@ -1,7 +1,6 @@
 /** file-content.ts -- the content of one file: from the folder as it is now, or from the history as it was after a step. */
 import { GoaldError } from "#core/errors.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { FileVersion, StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { count, described, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { restoreVersion, upToStep } from "./restore-version.ts";

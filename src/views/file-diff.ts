@@ -1,7 +1,6 @@
 /** file-diff.ts -- unified diffs of an agent's files between the ends of two steps, from the file history. */
 import { createTwoFilesPatch } from "diff";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { FileVersion, StoreReader } from "#core/ports/store.ts";
 import { isBinary } from "#util/media-format.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { byPath, isChosen, restoreVersion, upToStep } from "./restore-version.ts";

@@ -1,6 +1,6 @@
 /** file-story-text.ts -- formats why a file exists: its last version in full, earlier versions in short. Pure. */
-import { SAVES_FILES } from "#core/cells.ts";
-import { describeReceived, listSources } from "#core/describe-sources.ts";
+import { SAVES_FILES } from "#core/command-names.ts";
+import { describeReceived, listSources } from "#core/provenance.ts";
 import { oneLine } from "#core/text.ts";
 import { escapeUnseenInJson } from "#util/outside-text.ts";
 import type { FileStory } from "./file-story.ts";

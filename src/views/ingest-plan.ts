@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import type { MemoryChange, MemoryRow, Trust } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { webSource } from "#core/provenance.ts";
 import { oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";

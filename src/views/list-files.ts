@@ -1,5 +1,5 @@
 /** list-files.ts -- the files of an agent: the latest version of each, and all versions. Pure. */
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { FileVersion } from "#core/ports/store.ts";
 import { count, described, listOf, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { FileVersionView, Operation } from "./parts.ts";
 import { isByPerson } from "./restore-version.ts";

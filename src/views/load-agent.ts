@@ -3,8 +3,7 @@ import { GoaldError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { opensTurn } from "#core/inbox.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
 import { count, described, flag, listOf, open, type Static, text, typed } from "#util/schema.ts";
 

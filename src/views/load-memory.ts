@@ -1,9 +1,8 @@
 /** load-memory.ts -- loads memories from a store: pages, lists, and one row. */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { count, described, listOf, open, type Static, text } from "#util/schema.ts";
 import { findAgent } from "./load-agent.ts";

@@ -1,8 +1,7 @@
 /** memory-view.ts -- memory rows without their vectors, for people and programs. */
 import { hash } from "node:crypto";
-import { describeReadBefore } from "#core/describe-sources.ts";
-import type { ClosedFact, MemoryRow } from "#core/ports/memory-row.ts";
-import type { Recall } from "#core/ports/recall.ts";
+import type { ClosedFact, MemoryRow, Recall } from "#core/ports/memory.ts";
+import { describeReadBefore } from "#core/provenance.ts";
 import { oneLine } from "#core/text.ts";
 import {
   amount,

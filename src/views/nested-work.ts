@@ -1,10 +1,10 @@
 /**
  * nested-work.ts -- gathers the tree of what happened inside the calls of one step: nested calls, sub-tasks and their steps. Pure.
  *
- * Ids are paths (core/call-ids.ts), so each event names its place in the tree.
+ * Ids are paths (core/call.ts), so each event names its place in the tree.
  */
 import type { CommandCall } from "#core/call.ts";
-import { describeSaved } from "#core/cells.ts";
+import { describeSaved } from "#core/command-names.ts";
 import type { EventOf, ModelSpending, RecordedEvent } from "#core/event.ts";
 import { headOf, oneLine } from "#core/text.ts";
 

@@ -1,7 +1,7 @@
 /** next-step.ts -- why an agent is in its state, and what a person can do about it. Pure. */
-import { callIdOfStep } from "#core/call-ids.ts";
+import { callIdOfStep } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { PauseCode } from "#core/pause-code.ts";
+import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, isFinished } from "#core/state.ts";
 import { described, listOf, open, type Static, text } from "#util/schema.ts";
 import { FAILING } from "./agent-view.ts";

@@ -1,8 +1,7 @@
 /** parts.ts -- schemas of core types that several views contain. */
 import type { CommandCall } from "#core/call.ts";
 import type { Usage } from "#core/event.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { VerifyReport } from "#core/ports/store.ts";
+import type { FileVersion, VerifyReport } from "#core/ports/store.ts";
 import { MAX_SOURCES, type OutsideSource, type Received } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Thoughts } from "#reply/read.ts";

@@ -1,6 +1,6 @@
 /** plan-changes.ts -- what one step changed in the plan, and the checks of goals that it ran. Pure. */
 import type { RecordedEvent } from "#core/event.ts";
-import { startPlan } from "#core/evolve-plan.ts";
+import { startPlan } from "#core/evolve-turn.ts";
 import { findTask, newTaskIds, nextTaskId, TASK_STATES } from "#core/plan.ts";
 import type { AgentState } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";

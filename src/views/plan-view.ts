@@ -1,11 +1,20 @@
 /** plan-view.ts -- the plan of an agent, with a person's changes that the agent has not read yet. */
-import { offersPlan } from "#core/command-profile.ts";
+import { offersPlan } from "#core/agent-settings.ts";
 import { GoaldError } from "#core/errors.ts";
-import { planOf, startPlan } from "#core/evolve-plan.ts";
-import { currentTask, type PlanEdit, type PlanTask, TASK_STATES, type TaskState } from "#core/plan.ts";
-import { applyEdit, applyFitting, compareTasks, refuseEdit, type TaskChange } from "#core/plan-edit.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import { planOf, startPlan } from "#core/evolve-turn.ts";
+import {
+  applyEdit,
+  applyFitting,
+  compareTasks,
+  currentTask,
+  type PlanEdit,
+  type PlanTask,
+  refuseEdit,
+  TASK_STATES,
+  type TaskChange,
+  type TaskState,
+} from "#core/plan.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { type AgentState, isFinished } from "#core/state.ts";
 import { described, flag, listOf, nullable, oneOf, open, ordinal, type Static, text, typed } from "#util/schema.ts";
 import { foldLog } from "./load-agent.ts";

@@ -8,7 +8,7 @@
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { shownIds } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";

@@ -5,9 +5,7 @@
  */
 import type { RecordedEvent } from "#core/event.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import {
   amount,

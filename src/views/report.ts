@@ -4,7 +4,7 @@
  * goald judges goals by their checks only: the report has their results, quotes the agent and lists files, sources,
  * failures, cost and next steps. Text from outside is escaped (markdown.ts). At most 64 KB: each part has a share and counts what it omits.
  */
-import { describeReceived, listSources } from "#core/describe-sources.ts";
+import { describeReceived, listSources } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { describeCheckView } from "./agent-details.ts";
 import { describeLimit, dollars } from "./limits-left.ts";

@@ -5,12 +5,10 @@
  * content of a folder that came as a whole, such as a clone, so nothing in one is touched that is there now or was there then.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { type OutsideSource, outsideOf } from "#core/provenance.ts";
-import { splitSubagentPath } from "#core/subagents/folder.ts";
+import { splitSubagentPath } from "#core/subagent.ts";
 import { closed, count, described, flag, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { requireKnown } from "./agent-diff.ts";
 import { stateOf } from "./load-agent.ts";

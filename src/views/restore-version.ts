@@ -4,8 +4,7 @@
  * Reads only the pieces since the last whole version, each once.
  */
 import { GoaldError } from "#core/errors.ts";
-import { type FileVersion, holdsContent } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import { type FileVersion, holdsContent, type StoreReader } from "#core/ports/store.ts";
 import { countNoun } from "#core/text.ts";
 
 /** `found`, `write` and a first append hold the whole file; a later append holds the added piece. */

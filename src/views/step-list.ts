@@ -1,6 +1,5 @@
 /** step-list.ts -- the steps of an agent in short, loaded from a store. */
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { allEvents } from "./read-log.ts";
 

@@ -1,6 +1,6 @@
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { FileVersion } from "#core/ports/store.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { listNested } from "./nested-rows.ts";
 import { NestedWork } from "./nested-work.ts";

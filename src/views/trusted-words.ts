@@ -1,6 +1,5 @@
 /** trusted-words.ts -- finds the outside words of an agent that a person trusts. Pure. */
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { FileVersion, StoreReader } from "#core/ports/store.ts";
 import { described, nullable, open, type Static, text, time } from "#util/schema.ts";
 
 export const TrustGiven = open({

@@ -1,12 +1,10 @@
 /** waiting.ts -- approvals and answers that agents wait for, loaded from a store. */
 import type { CommandCall } from "#core/call.ts";
-import { isCellCommand } from "#core/cells.ts";
+import { isCellCommand } from "#core/command-names.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { sourcesOfFile } from "#core/file-words.ts";
 import { runsChecks } from "#core/goal-check.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
-import type { OutsideSource } from "#core/provenance.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
+import { type OutsideSource, sourcesOfFile } from "#core/provenance.ts";
 import { type AgentState, approvalOf, callForPerson, questionOf } from "#core/state.ts";
 import type { Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";

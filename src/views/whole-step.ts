@@ -2,9 +2,8 @@
 import { GoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
 import { shownIds } from "#core/memory.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { StoreReader } from "#core/ports/store.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { stateOf } from "./load-agent.ts";

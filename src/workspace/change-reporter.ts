@@ -1,5 +1,5 @@
 /** change-reporter.ts -- reports the changes of files, and remembers them until the history has them. */
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { LastVersion } from "#core/ports/workspace.ts";
 import { sha256Of } from "./file-content.ts";
 import type { FolderQuota } from "./folder-quota.ts";

@@ -8,7 +8,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import { subagentFolderOf } from "#core/subagents/folder.ts";
+import { subagentFolderOf } from "#core/subagent.ts";
 import { keepNewest } from "#util/caches.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
 import { quotePath } from "./path-rules.ts";

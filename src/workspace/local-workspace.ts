@@ -12,7 +12,7 @@ import { constants as flags } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { ChangeReporter } from "./change-reporter.ts";
 import { appendWhole, encodeContent, readRange, sha256Of, truncateFile } from "./file-content.ts";

@@ -7,7 +7,7 @@
  */
 import { type Dirent, lstatSync, opendirSync } from "node:fs";
 import type { FileStat, FolderSight } from "#core/ports/workspace.ts";
-import { AGENTS_FOLDER } from "#core/subagents/folder.ts";
+import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { isNameable } from "./path-rules.ts";
 import { bestAnchor, openFolder } from "./resolve-path.ts";
 

@@ -7,9 +7,9 @@
  */
 
 import { GoaldError } from "#core/errors.ts";
-import { AGENTS_FOLDER } from "#core/subagents/folder.ts";
-import { findUnseenMark } from "#core/unseen-marks.ts";
-import { isOfVersionControl } from "#core/what-others-run.ts";
+import { isOfVersionControl } from "#core/guarded-files.ts";
+import { AGENTS_FOLDER } from "#core/subagent.ts";
+import { findUnseenMark } from "#core/text.ts";
 
 /** Only goald writes there; commands may read it. */
 const OWN_FOLDER = "_goald";

@@ -11,7 +11,7 @@ import { constants as flags, lstatSync, mkdirSync, renameSync, type Stats } from
 import { lstat, mkdtemp, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import { isOfVersionControl, isRepository } from "#core/what-others-run.ts";
+import { isOfVersionControl, isRepository } from "#core/guarded-files.ts";
 import { codeOf, fileError, withFileErrors } from "./file-errors.ts";
 import { OpenFile } from "./open-file.ts";
 import { isOwn, isTemporary, quotePath, refused, temporaryName } from "./path-rules.ts";

@@ -5,7 +5,7 @@
  * synchronous and directly before the change that adds an entry, so that concurrent changes cannot pass it together.
  */
 import { lstatSync, readdirSync } from "node:fs";
-import { isRepository, isRepositoryEntry } from "#core/what-others-run.ts";
+import { isRepository, isRepositoryEntry } from "#core/guarded-files.ts";
 import { refused } from "./path-rules.ts";
 import type { OpenFolder } from "./resolve-path.ts";
 

@@ -11,7 +11,7 @@ import * as words from "#api/schemas.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
-import type { MemoryChange } from "#core/ports/memory-row.ts";
+import type { MemoryChange } from "#core/ports/memory.ts";
 import { bodyFor, expectReply, routeOf, validate } from "../contracts/local-api.ts";
 import { makeFakeControl } from "../helpers/fake-control.ts";
 import { serve } from "../helpers/local-server.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { openMemoryLate } from "#app/lazy-memory.ts";
 import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 
 const ROW = {
   id: "a/1",

@@ -4,8 +4,8 @@ import type { AnswerLine } from "#cassette/format.ts";
 import type { Place } from "#cassette/place.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { AddressStatus } from "#core/goal-check.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
-import type { Embedder } from "#core/ports/vectors.ts";
 
 const SECRET = "sk-very-secret";
 const redact = (text: string): string => text.replaceAll(SECRET, "[secret]");

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 import { SNAPSHOT_FILE } from "#memory/snapshots/index-snapshots.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";

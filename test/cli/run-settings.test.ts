@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { CliContext } from "#cli/shared/context.ts";
 import { newSettings, resumedSettings } from "#cli/shared/run-settings.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import type { ChildAccount } from "#core/subagents/subagent-event.ts";
+import type { ChildAccount } from "#core/subagent.ts";
 
 const NOW = new Date("2026-11-20T10:00:00Z");
 const context = {

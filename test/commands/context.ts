@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Observation } from "#core/call.ts";
 import type { Args, ArgsSchema, Command, CommandContext } from "#core/command.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";

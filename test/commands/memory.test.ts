@@ -1,8 +1,7 @@
 /** remember, correct_memory and forget_memory, in the loop on a store in memory. */
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { type Command, succeed } from "#core/command.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { Recall } from "#core/ports/recall.ts";
+import type { MemoryRow, Recall } from "#core/ports/memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { renderPassages } from "#prompt/recalls.ts";

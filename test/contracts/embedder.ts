@@ -1,6 +1,6 @@
 /** embedder.ts -- the contract of every Embedder, local or remote. */
 import { describe, expect, it } from "@jest/globals";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 
 export function embedderContract(name: string, make: () => Embedder): void {
   const live = () => new AbortController().signal;

@@ -1,12 +1,8 @@
 /** Builders for store tests: stamped events, commits, file changes. */
 import { createHash } from "node:crypto";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
-import type { AgentSpec } from "#core/ports/agent.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { NewMemory } from "#core/ports/memory-row.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
+import type { AgentSpec, Commit, FileChange, InboxMessage, Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 
 export const SPEC: AgentSpec = { name: "Foo", role: "a tester", goals: ["One"], approve: "never", stepLimit: 9 };

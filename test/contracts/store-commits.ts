@@ -1,8 +1,6 @@
 /** Store contract: one commit is written completely or not at all. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Lease } from "#core/ports/agent.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { Commit, Lease, Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { AT, asked, finished } from "../helpers/events.ts";
 import {

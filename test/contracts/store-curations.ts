@@ -1,7 +1,7 @@
 /** Store contract: changes of memory by people. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
-import type { MemoryChange, MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryRow } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import { later, memoryOf, NOTHING, readEverything, SPEC, said, stamped } from "./store-builders.ts";

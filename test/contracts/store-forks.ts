@@ -1,9 +1,8 @@
 /** Store contract: an agent that is forked from another one. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Fork, Lease } from "#core/ports/agent.ts";
-import type { ShownRecall } from "#core/ports/recall.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { ShownRecall } from "#core/ports/memory.ts";
+import type { Fork, Lease, Store } from "#core/ports/store.ts";
 import { AT, asked, finished } from "../helpers/events.ts";
 import { bytesOf, later, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "./store-builders.ts";
 

@@ -1,7 +1,6 @@
 /** Store contract: memory rows and their vectors. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Commit } from "#core/ports/commit.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { Commit, Store } from "#core/ports/store.ts";
 import { AT, finished } from "../helpers/events.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "./store-builders.ts";
 

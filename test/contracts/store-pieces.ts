@@ -1,10 +1,8 @@
 /** Store contract: pieces of long texts. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { isLive } from "#core/memory.ts";
-import { formatPiece } from "#core/memory-piece.ts";
-import type { Lease } from "#core/ports/agent.ts";
-import type { NewMemory } from "#core/ports/memory-row.ts";
-import type { Store } from "#core/ports/store.ts";
+import { formatPiece, isLive } from "#core/memory.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
+import type { Lease, Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "./store-builders.ts";
 

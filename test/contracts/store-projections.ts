@@ -1,7 +1,6 @@
 /** Store contract: saved projections, and file versions after an event. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Lease } from "#core/ports/agent.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { Lease, Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import { NOTHING, SPEC, said, stamped, wrote } from "./store-builders.ts";
 

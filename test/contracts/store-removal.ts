@@ -1,8 +1,6 @@
 /** Store contract: removal of an agent. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Lease } from "#core/ports/agent.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { Commit, Lease, Store } from "#core/ports/store.ts";
 import { AT, finished } from "../helpers/events.ts";
 import {
   bytesOf,

@@ -1,7 +1,7 @@
 /** Store contract: corrections and wishes to forget that act on every row that says the same. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
-import type { MemoryChange, MemoryKind, NewMemory } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryKind, NewMemory } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import { later, memoryOf, NOTHING, SPEC, said, stamped } from "./store-builders.ts";

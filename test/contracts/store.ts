@@ -4,9 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Lease } from "#core/ports/agent.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { Commit, Lease, Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import {
   bytesOf,

@@ -5,7 +5,7 @@
  * which is the hardest case for a graph.
  */
 import { describe, expect, it } from "@jest/globals";
-import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import type { ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import { meanOf } from "#memory/vectors/unit-vector.ts";
 import { plainIndex } from "../helpers/plain-index.ts";
 import { alikeVectors, clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";

@@ -1,6 +1,6 @@
 /** workspace-builders.ts -- shared parts of the workspace contract. */
 import { createHash } from "node:crypto";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
 
 export interface WorkspaceUnderTest {

@@ -1,6 +1,6 @@
 /** Workspace contract: file history, and what is preserved before it is lost. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
+import type { FileChange, FileVersion } from "#core/ports/store.ts";
 import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 

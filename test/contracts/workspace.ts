@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { namesIn, sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 import { historyContract } from "./workspace-history.ts";

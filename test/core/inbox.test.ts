@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { NewEvent } from "#core/event.ts";
 
 import { listens, receive } from "#core/inbox.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { InboxMessage } from "#core/ports/store.ts";
 import * as given from "../helpers/events.ts";
 
 const { created, asked, replied, requested, approved, started, observed, waits, paused, turnEnded, stateOf } = given;

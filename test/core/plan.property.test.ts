@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
-import { startPlan } from "#core/evolve-plan.ts";
+import { startPlan } from "#core/evolve-turn.ts";
 import { currentTask, listTasks, MAX_PLAN_DEPTH, MAX_TASKS, type NewTask, type TaskState } from "#core/plan.ts";
 import type { AgentState } from "#core/state.ts";
 import { openPlan } from "#loop/open-plan.ts";

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import {
   addTask,
+  applyEdit,
+  compareTasks,
   createPlan,
   currentTask,
   findTask,
@@ -17,7 +19,6 @@ import {
   type TaskState,
   unfinishedTasks,
 } from "#core/plan.ts";
-import { applyEdit, compareTasks } from "#core/plan-edit.ts";
 
 const one = createPlan(["Write a post"]);
 /** 0, 0.0, 0.0.0, 0.0.1, 0.1, 0.1.0, 0.1.1, 0.1.2 */

@@ -2,8 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { initialState } from "#core/state.ts";
-import { stageMessages } from "#core/subagents/outgoing.ts";
-import type { Origin } from "#core/subagents/subagent-event.ts";
+import type { Origin } from "#core/subagent.ts";
+import { stageMessages } from "#core/subagent-messages.ts";
 import { asked, finished, log, observed, paused, RESUMED, replied, requested, turnEnded } from "../helpers/events.ts";
 import { agentTold, child, created, ended, report, startedAgent, waitingParent } from "../helpers/subagent-events.ts";
 

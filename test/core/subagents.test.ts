@@ -4,11 +4,11 @@ import { decide } from "#core/decide.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
 import { receive } from "#core/inbox.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { InboxMessage } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
-import { grantRequest, type SubagentRequest } from "#core/subagents/requests.ts";
-import type { Origin, Spending, SubagentMessage } from "#core/subagents/subagent-event.ts";
+import type { Origin, Spending, SubagentMessage } from "#core/subagent.ts";
+import { grantRequest, type SubagentRequest } from "#core/subagent-requests.ts";
 import * as given from "../helpers/events.ts";
 import {
   agentTold,

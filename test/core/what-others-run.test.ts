@@ -1,7 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { listAsked } from "#core/asked-files.ts";
-import { findInstallScripts } from "#core/install-scripts.ts";
-import { findAskedRow, isOfVersionControl, judgeTree } from "#core/what-others-run.ts";
+import { findAskedRow, findInstallScripts, isOfVersionControl, judgeTree, listAsked } from "#core/guarded-files.ts";
 
 /** By the program that runs or obeys them. */
 const ROWS = {

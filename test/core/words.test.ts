@@ -3,14 +3,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { validateAgent } from "#config/agent-spec.ts";
+import { checkProfile, offersCommand } from "#core/agent-settings.ts";
 import { stricterEffect } from "#core/call.ts";
 import { defineCommand, fail, succeed, wait } from "#core/command.ts";
-import { checkProfile, offersCommand } from "#core/command-profile.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import { formatFact, identifyFact, isSameValue, parseFact } from "#core/fact.ts";
-import { sourcesOfRecall } from "#core/memory.ts";
+import {
+  compareWords,
+  formatFact,
+  identifyFact,
+  isAboutResult,
+  isSameValue,
+  parseFact,
+  sourcesOfRecall,
+  statementOf,
+} from "#core/memory.ts";
 import { isRisky, judge } from "#core/policy.ts";
 import {
   addSources,
@@ -22,11 +30,9 @@ import {
   receive,
   sourcesOf,
 } from "#core/provenance.ts";
-import { compareWords, isAboutResult, statementOf } from "#core/same-statement.ts";
 import { initialState } from "#core/state.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
-import { clip, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
-import { findUnseenMark } from "#core/unseen-marks.ts";
+import { clip, findUnseenMark, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { stamped } from "../contracts/store-builders.ts";
 import { created, FACTS, finished, log, observed, requested, stateOf } from "../helpers/events.ts";

@@ -1,8 +1,6 @@
 /** answering-person.ts -- a person in front of the main loop alone: what they do reaches the agent through its inbox. */
 import type { CommandCall } from "#core/call.ts";
-import type { Lease } from "#core/ports/agent.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { InboxMessage, Lease, Store } from "#core/ports/store.ts";
 import { activeFrame, openCommand } from "#core/state.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 

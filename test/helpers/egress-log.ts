@@ -2,7 +2,7 @@
 import type { CommandCall } from "#core/call.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { Leaving } from "#core/leaving.ts";
+import type { Leaving } from "#core/policy.ts";
 import { openEgress } from "#egress/egress.ts";
 import { searchFolder } from "#egress/folder-search.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";

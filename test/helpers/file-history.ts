@@ -1,6 +1,6 @@
 /** file-history.ts -- builds a file history as the store has it, from a list of changes. */
 import { createHash } from "node:crypto";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { FileVersion } from "#core/ports/store.ts";
 import { AT } from "./events.ts";
 
 export type Change = readonly [

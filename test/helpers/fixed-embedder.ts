@@ -4,7 +4,7 @@
  * A text is a bag of words. Each word has its own axis, in the order of first appearance,
  * so the similarity of two texts is the share of words that they have in common.
  */
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 
 type Answer = (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>;
 

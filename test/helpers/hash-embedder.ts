@@ -1,5 +1,5 @@
 /** hash-embedder.ts -- embeds the spelling of words alone: an embedder that knows no meanings. */
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 import { countWords, createWordHasher } from "#memory/vectors/word-hasher.ts";
 
 export function openHashEmbedder(dimensions = 384): Embedder {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
-import type { Commit } from "#core/ports/commit.ts";
+import type { Commit } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { AT, asked, finished, observed, replied, requested } from "./events.ts";
 

@@ -3,8 +3,7 @@
  *
  * Counts calls, and fails on demand.
  */
-import type { MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
-import type { Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { MemoryRow, NewMemory, Recall, RecallQuery } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type LongTermMemoryParts, openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openHashEmbedder } from "./hash-embedder.ts";

@@ -1,8 +1,6 @@
 /** memory-store-rows.ts -- memory rows of the store in memory: added, replaced, pinned, forgotten. */
-import { isLive } from "#core/memory.ts";
-import { isReplacedPiece } from "#core/memory-piece.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
-import { compareWords } from "#core/same-statement.ts";
+import { compareWords, isLive, isReplacedPiece } from "#core/memory.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, NewMemory } from "#core/ports/memory.ts";
 import { wellFormed } from "#core/text.ts";
 import { forgottenError, supersededError } from "#store/curate.ts";
 import { throwNoMemory } from "#store/memory-rows.ts";

@@ -3,12 +3,18 @@
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
-import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
-import type { Commit, StagedWrite } from "#core/ports/commit.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { MemoryChanged, MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
-import { folderOf } from "#core/subagents/folder.ts";
+import type { MemoryChanged, MemoryRow, NewMemory } from "#core/ports/memory.ts";
+import type {
+  AgentRow,
+  AgentSpec,
+  Commit,
+  FileVersion,
+  Fork,
+  InboxMessage,
+  Lease,
+  StagedWrite,
+} from "#core/ports/store.ts";
+import { folderOf } from "#core/subagent.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "#store/chain.ts";
 import { placeOf, requireValidCommit } from "#store/commit.ts";

@@ -7,19 +7,22 @@
  */
 import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
-import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
-import type { Commit } from "#core/ports/commit.ts";
-import type { FileVersion, LastFileVersion } from "#core/ports/file-version.ts";
-import type { InboxMessage, InboxRow } from "#core/ports/inbox.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, MemoryVersion, RemoteRow, Trust } from "#core/ports/memory.ts";
 import type {
-  MemoryChange,
-  MemoryChanged,
-  MemoryRow,
-  MemoryVersion,
-  RemoteRow,
-  Trust,
-} from "#core/ports/memory-row.ts";
-import type { Loaded, Projection, Store, VerifyReport } from "#core/ports/store.ts";
+  AgentRow,
+  AgentSpec,
+  Commit,
+  FileVersion,
+  Fork,
+  InboxMessage,
+  InboxRow,
+  LastFileVersion,
+  Lease,
+  Loaded,
+  Projection,
+  Store,
+  VerifyReport,
+} from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { sha256 } from "#store/chain.ts";
 import { throwNoAgent } from "#store/failure.ts";

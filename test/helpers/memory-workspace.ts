@@ -8,7 +8,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { MAX_READ_BYTES } from "#workspace/file-content.ts";
 import { normalizePath, refuseAgents, refuseChange } from "#workspace/path-rules.ts";

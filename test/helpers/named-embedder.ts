@@ -1,5 +1,5 @@
 /** named-embedder.ts -- semantic embedders that differ by name alone, so that their vectors are not comparable. */
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 import { openHashEmbedder } from "./hash-embedder.ts";
 
 export function namedEmbedder(name: string): Embedder {

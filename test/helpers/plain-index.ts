@@ -1,5 +1,5 @@
 /** plain-index.ts -- the reference VectorIndex: compares with all rows, sorts, and cuts. */
-import type { VectorIndex } from "#core/ports/vectors.ts";
+import type { VectorIndex } from "#core/ports/memory.ts";
 
 export function plainIndex(dimensions: number): VectorIndex {
   const rows = new Map<number, Float32Array>();

@@ -1,5 +1,5 @@
 /** poor-embedders.ts -- embedders that know nothing or little, to check that they do no harm. */
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { hashOf } from "#util/words.ts";
 import { randomNumbers } from "./random-vectors.ts";

@@ -1,8 +1,7 @@
 /** report-of.ts -- the facts of a report about a log that a test made. */
 import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { AgentRow, FileVersion } from "#core/ports/store.ts";
 import { viewAgent } from "#views/agent-view.ts";
 import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";

@@ -1,6 +1,5 @@
 /** Restores a file's content from its history alone, as `FileChange` in ports/file-version.ts says. */
-import type { FileVersion } from "#core/ports/file-version.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { FileVersion, Store } from "#core/ports/store.ts";
 
 /** `versions` are those of one path, oldest first. Returns null for no file. Throws when the history is incomplete. */
 export async function restoreFile(

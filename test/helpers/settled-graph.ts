@@ -1,6 +1,6 @@
 /** settled-graph.ts -- an HNSW index whose searches wait until its graph is complete, unless `waits` is false. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { VectorIndex } from "#core/ports/vectors.ts";
+import type { VectorIndex } from "#core/ports/memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { GraphKeeper, type GraphKeeperOptions } from "#memory/vectors/graph-keeper.ts";
 import { HnswIndex } from "#memory/vectors/hnsw-index.ts";

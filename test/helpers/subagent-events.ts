@@ -2,9 +2,9 @@
 
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { SubagentRules } from "#core/subagents/requests.ts";
-import type { Origin, Spending, SubagentMessage } from "#core/subagents/subagent-event.ts";
+import type { InboxMessage } from "#core/ports/store.ts";
+import type { Origin, Spending, SubagentMessage } from "#core/subagent.ts";
+import type { SubagentRules } from "#core/subagent-requests.ts";
 import * as given from "./events.ts";
 
 const { asked, replied, requested, approved, started, observed } = given;

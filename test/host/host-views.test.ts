@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { AgentRow, Store } from "#core/ports/store.ts";
 import { createHostViews } from "#host/host-views.ts";
 import type { Supervisor } from "#host/supervisor.ts";
 import { AT } from "../helpers/events.ts";

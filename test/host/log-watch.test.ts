@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { AgentRow } from "#core/ports/agent.ts";
+import type { AgentRow } from "#core/ports/store.ts";
 import { createLogWatch } from "#host/log-watch.ts";
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

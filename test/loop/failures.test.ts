@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import type { OutputMode } from "#core/event.ts";
-import type { PauseCode } from "#core/pause-code.ts";
+import type { OutputMode, PauseCode } from "#core/event.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";

@@ -5,7 +5,7 @@ import type { ReplyForm } from "#core/agent-settings.ts";
 import { succeed } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { MethodIndex } from "#core/ports/methods.ts";
+import type { MethodIndex } from "#core/ports/memory.ts";
 import type { Cell } from "#core/ports/sandbox.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";

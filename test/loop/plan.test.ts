@@ -5,7 +5,7 @@ import type { AgentSettings } from "#core/agent-settings.ts";
 import { fail, succeed } from "#core/command.ts";
 import { evolve } from "#core/evolve.ts";
 import { currentTask, listTasks, type PlanTask } from "#core/plan.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { InboxMessage } from "#core/ports/store.ts";
 import { initialState, isFinished } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { loadWords, type Words } from "#prompt/template.ts";

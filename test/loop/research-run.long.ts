@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
-import type { LongTermMemory } from "#core/ports/recall.ts";
+import type { LongTermMemory } from "#core/ports/memory.ts";
 import type { Services } from "#core/services.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";

@@ -4,7 +4,7 @@ import type { CommandCall } from "#core/call.ts";
 import { succeed } from "#core/command.ts";
 import type { EventBody } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
-import type { AgentSpec } from "#core/ports/agent.ts";
+import type { AgentSpec } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/load-agent.ts";

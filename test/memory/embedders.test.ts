@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
 import { fallbackEmbedder, isPermanent } from "#memory/vectors/choose-embedder.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import { createCodeFunctions, describeFunction } from "#commands/stubs.ts";
-import type { MethodQuery, MethodText } from "#core/ports/methods.ts";
-import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder, MethodQuery, MethodText } from "#core/ports/memory.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { openWordTable } from "#memory/words/word-table.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { IndexScope, VectorIndex } from "#core/ports/vectors.ts";
+import type { IndexScope, VectorIndex } from "#core/ports/memory.ts";
 import { createHttp } from "#http/http.ts";
 import { PineconeMemory } from "#memory/remote/pinecone.ts";
 import { PineconeClient } from "#memory/remote/pinecone-client.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Embedder, OpenIndex, ScoredSlot } from "#core/ports/vectors.ts";
+import type { Embedder, OpenIndex, ScoredSlot } from "#core/ports/memory.ts";
 import { LEXICAL_SETTINGS } from "#memory/lexical/lexical-settings.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import type { MemoryChange, MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryRow } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { AgentRows } from "#memory/recall/agent-rows.ts";
 import { findRecalls } from "#memory/recall/find-recalls.ts";

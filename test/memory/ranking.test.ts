@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 import { createWordSet, type WordSet, weightedJaccard } from "#memory/lexical/word-set.ts";
 import { chooseRecalls, type RecallCandidate, type RecallChoice } from "#memory/recall/choose-recalls.ts";
 import { DuplicateGroups } from "#memory/recall/duplicate-groups.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Recall } from "#core/ports/recall.ts";
-import type { OpenIndex } from "#core/ports/vectors.ts";
+import type { OpenIndex, Recall } from "#core/ports/memory.ts";
 import { BackgroundLots } from "#memory/recall/background-lots.ts";
 import type { LongTermMemoryParts } from "#memory/recall/long-term-memory.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";

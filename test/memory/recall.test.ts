@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isLive } from "#core/memory.ts";
-import type { RecallQuery } from "#core/ports/recall.ts";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder, RecallQuery } from "#core/ports/memory.ts";
 import { createWordSet } from "#memory/lexical/word-set.ts";
 import { AgentRows } from "#memory/recall/agent-rows.ts";
 import { wordsOf } from "#util/words.ts";

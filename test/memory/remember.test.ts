@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { EventBody, NewEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import { isReplacedPiece } from "#core/memory-piece.ts";
+import { isReplacedPiece } from "#core/memory.ts";
 import { initialState } from "#core/state.ts";
 import { type BlobRef, headOf } from "#core/text.ts";
 import { rememberStep } from "#memory/recall/remember.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { MemoryRow, Recall, RecallQuery } from "#core/ports/memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { queryParts } from "#memory/recall/query-parts.ts";
 import { excerptOf } from "#memory/recall/read-rows.ts";

@@ -1,9 +1,8 @@
 /** fixtures.ts -- states, messages and recalls for tests of prompts. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Message } from "#core/frame.ts";
-import type { Recall } from "#core/ports/recall.ts";
-import { type AgentState, initialState } from "#core/state.ts";
+import type { Recall } from "#core/ports/memory.ts";
+import { type AgentState, initialState, type Message } from "#core/state.ts";
 import type { PromptInput } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Message } from "#core/frame.ts";
-import { initialState } from "#core/state.ts";
+import { initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
 import { wordsOfMode } from "#prompt/form-words.ts";
 import { inputWith, replyMessage, resultMessage, stateWith } from "./fixtures.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Recall } from "#core/ports/recall.ts";
+import type { Recall } from "#core/ports/memory.ts";
 import { fitRecalls } from "#prompt/fit-recalls.ts";
 import { renderPassages, renderRecalls } from "#prompt/recalls.ts";
 import { estimateTokens } from "#prompt/tokens.ts";

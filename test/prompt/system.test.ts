@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Message } from "#core/frame.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
-import { type AgentState, initialState } from "#core/state.ts";
-import type { ChildAccount } from "#core/subagents/subagent-event.ts";
+import { type AgentState, initialState, type Message } from "#core/state.ts";
+import type { ChildAccount } from "#core/subagent.ts";
 import { describeWork } from "#loop/recall-query.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { wordsOfMode } from "#prompt/form-words.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import type { TurnMemory } from "#core/event.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import type { TurnMemory } from "#core/turn-event.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { inputWith, messages, recalls, resultMessage, shippedWords, stateWith } from "./fixtures.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
-import type { ActionForm } from "#core/frame.ts";
+import type { ActionForm } from "#core/state.ts";
 import { checkResult } from "#reply/check-result.ts";
 import { findUses, isInText } from "#reply/find-uses.ts";
 import { readWrittenAction } from "#reply/plan-action.ts";

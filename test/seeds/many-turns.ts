@@ -1,6 +1,7 @@
 /** many-turns.ts -- an agent that gets a task a turn: the real loop with the real long-term memory, in memory. */
+
+import type { Recall } from "#core/ports/memory.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
-import type { Recall } from "#core/ports/recall.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { folderOf } from "#core/subagents/folder.ts";
+import { folderOf } from "#core/subagent.ts";
 import { chainLink, chainStart } from "#store/chain.ts";
 import { requireSqlite } from "#store/connection.ts";
 import { storeError } from "#store/failure.ts";

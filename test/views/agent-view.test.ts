@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import type { NewEvent } from "#core/event.ts";
+import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { PauseCode } from "#core/pause-code.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
+import type { AgentRow } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { isOver, stallLimit, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import type { MemoryChange } from "#core/ports/memory-row.ts";
+import type { MemoryChange } from "#core/ports/memory.ts";
 import { type IngestSource, type KnownPiece, piecesOf, planSource } from "#views/ingest-plan.ts";
 
 const source = (text: string, name = "/docs/a.md"): IngestSource => ({ name, text, format: "markdown", trust: "file" });

@@ -1,6 +1,6 @@
 /** What a person's list of memories says of facts and of rows that the agent has hidden. */
 import { expect, it } from "@jest/globals";
-import type { StagedWrite } from "#core/ports/commit.ts";
+import type { StagedWrite } from "#core/ports/store.ts";
 import { listMemories } from "#views/load-memory.ts";
 import { memoryCells, recallCells, validityOf, viewMemory } from "#views/memory-view.ts";
 import { NOTHING, SPEC, stamped } from "../contracts/store-builders.ts";

@@ -3,7 +3,7 @@ import { loadRegistry } from "#commands/registry.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { shownIds } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { BackgroundLots } from "#memory/recall/background-lots.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import type { NewEvent } from "#core/event.ts";
+import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { PauseCode } from "#core/pause-code.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { FileVersion } from "#core/ports/store.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { findNamedFiles, renderReport } from "#views/report.ts";
 import {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { FileVersion } from "#core/ports/file-version.ts";
+import type { FileVersion } from "#core/ports/store.ts";
 import { byPath, isByPerson, isChosen, restoreVersion, upToStep } from "#views/restore-version.ts";
 import { historyOf } from "../helpers/file-history.ts";
 import { growthOverEightfold } from "../helpers/growth.ts";

@@ -4,8 +4,8 @@ import { chmod, link, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlin
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { judgeTree } from "#core/guarded-files.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import { judgeTree } from "#core/what-others-run.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import type { Anchor } from "#workspace/resolve-path.ts";
 import { useFolder } from "../helpers/folder.ts";

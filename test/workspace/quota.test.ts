@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync 
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileChange } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { createFolderQuota, type FolderLimits, readFolderUsage } from "#workspace/folder-quota.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";

@@ -8,7 +8,7 @@
 import type { ApprovalAnswer } from "#api/schemas.ts";
 import { describeCall } from "#cli/terminal/describe-call.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
-import { callIdOfStep } from "#core/call-ids.ts";
+import { callIdOfStep } from "#core/call.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { approvalOf, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";

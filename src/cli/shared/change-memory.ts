@@ -3,7 +3,7 @@
  *
  * When a change resolves, it is durable and the agents' next recall uses it.
  */
-import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryChanged } from "#core/ports/memory.ts";
 import { systemClock } from "#util/clock.ts";
 import type { CliContext } from "./context.ts";
 import { reachHost } from "./reach.ts";

@@ -1,6 +1,6 @@
 /** describe-approval.ts -- the question whether a command may run, as a person reads it before answering. Pure. */
 import { describeCall, describeCode, isShownWhole } from "#cli/terminal/describe-call.ts";
-import { listSources } from "#core/describe-sources.ts";
+import { listSources } from "#core/provenance.ts";
 import type { WaitingView } from "#views/waiting.ts";
 
 /** A question shows this many lines of code. `goald show` shows all. */

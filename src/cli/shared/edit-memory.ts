@@ -6,9 +6,8 @@
  */
 import type { Reading } from "#api/reading.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { correctFact } from "#core/fact.ts";
-import { namespaceOf } from "#core/memory.ts";
-import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory-row.ts";
+import { correctFact, namespaceOf } from "#core/memory.ts";
+import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory.ts";
 import { countNoun, joinNames } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import type { MemoryView } from "#views/memory-view.ts";

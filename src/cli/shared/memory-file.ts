@@ -7,7 +7,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive, isPast } from "#core/memory.ts";
-import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { outsideOf, parseSources } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { clean, inertJson } from "#util/outside-text.ts";

@@ -5,7 +5,7 @@ import type { Reading } from "#api/reading.ts";
 import type { HomeReading, HomeReadingOptions } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
+import type { AgentRow } from "#core/ports/store.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { type CliContext, callsHere, type GlobalOptions, openContext } from "./context.ts";

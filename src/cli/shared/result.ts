@@ -7,7 +7,7 @@ import { readSessions } from "#cassette/read-cassette.ts";
 import { createEventLines } from "#cli/terminal/event-line.ts";
 import { createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { EXIT } from "#core/errors.ts";
-import type { PauseCode } from "#core/pause-code.ts";
+import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, isFinished, questionOf } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";

@@ -8,7 +8,7 @@ import type { Client } from "#api/client.ts";
 import type { ControlResult } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
+import type { AgentRow } from "#core/ports/store.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";

@@ -1,6 +1,6 @@
 /** show-nested.ts -- shows the calls that commands and code make: one line each, and of many the number. Checks are shown by show-checks.ts. */
 import type { CommandCall } from "#core/call.ts";
-import { describeSaved } from "#core/cells.ts";
+import { describeSaved } from "#core/command-names.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isNestedCall } from "#core/frames.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";

@@ -5,7 +5,7 @@
  */
 import { styleText } from "node:util";
 import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
-import { describeRestored } from "#core/files-restored.ts";
+import { describeRestored } from "#core/evolve.ts";
 import { describeResult, type GoalCheck } from "#core/goal-check.ts";
 import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";

@@ -7,7 +7,7 @@ import type { ForkedAgent } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
+import type { AgentRow } from "#core/ports/store.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";

@@ -4,10 +4,9 @@
  * Changes are checked against the plan with all changes before them, even while the agent has not read those yet.
  */
 import { InvalidArgumentError } from "commander";
-import { offersPlan } from "#core/command-profile.ts";
+import { offersPlan } from "#core/agent-settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { type PlanEdit, TASK_STATES } from "#core/plan.ts";
-import type { TaskChange } from "#core/plan-edit.ts";
+import { type PlanEdit, TASK_STATES, type TaskChange } from "#core/plan.ts";
 import { type AgentState, isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";

@@ -5,8 +5,8 @@
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
 import { fitLine, printNote, redrawScreen, renderTable, shortSpan } from "#cli/terminal/print.ts";
-import { describeSource } from "#core/describe-sources.ts";
 import { EXIT } from "#core/errors.ts";
+import { describeSource } from "#core/provenance.ts";
 import { countNoun, oneLine } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";

@@ -6,8 +6,8 @@
 
 import { renderTable, shortSpan } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
-import { describeReceived } from "#core/describe-sources.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
+import { describeReceived } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";

@@ -1,7 +1,7 @@
 /** trust.ts -- `goald trust`: a person trusts words from outside that an agent has read. */
 import type { Trusted } from "#api/trust-schemas.ts";
-import { describeReceived, listSources } from "#core/describe-sources.ts";
 import { GoaldError } from "#core/errors.ts";
+import { describeReceived, listSources } from "#core/provenance.ts";
 import { AGENT } from "../option.ts";
 import type { GlobalOptions } from "../shared/context.ts";
 import { findPaths } from "../shared/find-file.ts";

@@ -1,11 +1,21 @@
-/** store.ts -- durable storage of agents, events, inbox, memory and files. */
+/** store.ts -- durable storage of agents, events, inboxes, memory and files. */
+import type { AgentSettings, GivenSettings } from "../agent-settings.ts";
+import type { Observation } from "../call.ts";
 import type { RecordedEvent } from "../event.ts";
-import type { OutsideSource } from "../provenance.ts";
-import type { AgentRow, AgentSpec, Fork, Lease } from "./agent.ts";
-import type { Commit } from "./commit.ts";
-import type { FileVersion, LastFileVersion } from "./file-version.ts";
-import type { InboxMessage, InboxRow } from "./inbox.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow, MemoryVersion, RemoteRow, Trust } from "./memory-row.ts";
+import type { GoalCheck } from "../goal-check.ts";
+import type { PlanEdit } from "../plan.ts";
+import type { OutsideSource, TrustedWords } from "../provenance.ts";
+import type { Origin, SubagentMessage } from "../subagent.ts";
+import type {
+  MemoryChange,
+  MemoryChanged,
+  MemoryKind,
+  MemoryRow,
+  MemoryVersion,
+  NewMemory,
+  RemoteRow,
+  Trust,
+} from "./memory.ts";
 
 export interface Loaded {
   readonly head: number;
@@ -138,3 +148,168 @@ export type StoreReader = Pick<
   | "verify"
   | "close"
 >;
+
+// Agents in the store, and the lease to write an agent's log.
+
+export interface AgentSpec extends GivenSettings {
+  readonly name: string;
+  readonly role: string;
+  readonly goals: readonly string[];
+  readonly checks?: readonly GoalCheck[];
+  /** Id of the parent, for a sub-agent. */
+  readonly parent?: string;
+  /** Origin of a sub-agent. */
+  readonly startedBy?: Origin;
+  /** Fixed id for replays and sub-agents; GOALD_CONFLICT when it is taken. Defaults to the slug of the name. */
+  readonly id?: string;
+}
+
+/** A new agent that continues another agent's log. */
+export interface Fork {
+  readonly name: string;
+  /** Number of the last event that is copied. */
+  readonly head: number;
+  /** Events appended to the copy, numbered from `head` + 1. */
+  readonly events: readonly RecordedEvent[];
+}
+
+export interface AgentRow {
+  /** Slug of the name, with `-2` and so on when taken. */
+  readonly id: string;
+  readonly name: string;
+  /** Path of its folder below `workspace/`. */
+  readonly folder: string;
+  readonly parent: string | null;
+  readonly createdAt: string;
+  /** Number of the last event. */
+  readonly head: number;
+  readonly updatedAt: string;
+  readonly epoch: number;
+  /** ISO time of the next run; null means not before a message arrives. */
+  readonly wakeAt: string | null;
+}
+
+/** The right to append to one agent's log, until another claim raises the epoch. */
+export interface Lease {
+  readonly agent: string;
+  readonly epoch: number;
+}
+
+// The unit of writing: everything that becomes durable together.
+
+/** Writes committed together with a command's result (`CommandContext.stage`). */
+export type StagedWrite =
+  | {
+      readonly kind: "memory";
+      readonly text: string;
+      readonly importance: number;
+      readonly memoryKind: MemoryKind;
+      /** A row of the agent's own, which `refuseMemoryChange` accepts. */
+      readonly supersedes?: string;
+      readonly factKey?: string;
+      /** Set by goald. */
+      readonly outside?: readonly OutsideSource[];
+    }
+  | { readonly kind: "send"; readonly to: string; readonly key: string; readonly message: InboxMessage }
+  | { readonly kind: "spawn"; readonly key: string; readonly spec: AgentSpec }
+  | { readonly kind: "timer"; readonly key: string; readonly at: string | null; readonly message: InboxMessage };
+
+/** A change with the call that made it, and the sources of the outside words in it; absent: none. */
+export interface CommittedFile extends FileChange {
+  readonly step: number;
+  readonly callId: string;
+  readonly outside?: readonly OutsideSource[];
+}
+
+/** One atomic, durable unit: all of it or nothing. */
+export interface Commit {
+  readonly events: readonly RecordedEvent[];
+  /** Keys of the inbox rows that became these events. */
+  readonly consumed: readonly string[];
+  readonly memories: readonly NewMemory[];
+  readonly files: readonly CommittedFile[];
+  /** Contents to store by their hash. The store adds those of `files` itself. */
+  readonly blobs: readonly Uint8Array[];
+  readonly staged: readonly StagedWrite[];
+  /** ISO time of the next run; null means when a message arrives. Absent: unchanged. */
+  readonly wakeAt?: string | null;
+  /** State after the last event: a cache that saves refolding. */
+  readonly snapshot?: { readonly version: number; readonly state: unknown };
+}
+
+// Messages from outside to an agent.
+
+export type InboxMessage =
+  | { readonly type: "say"; readonly from: string; readonly text: string }
+  | {
+      readonly type: "approval";
+      readonly callId: string;
+      readonly verdict: "approved" | "denied";
+      /** Number of approved commands, this one included (AutoGPT's `y -N`). */
+      readonly count?: number;
+      /** A person's words; with a denial, the feedback that the model reads. */
+      readonly text?: string;
+    }
+  /** The step under way is finished first. */
+  | { readonly type: "pause"; readonly reason: string; readonly code?: "person" | "stopped" }
+  | { readonly type: "resume" }
+  | ({ readonly type: "settings" } & Partial<AgentSettings>)
+  /** Replaces the goals. A finished agent starts its next turn with them. */
+  | { readonly type: "goals"; readonly goals: readonly string[]; readonly checks?: readonly GoalCheck[] }
+  /** A person changes the plan. */
+  | { readonly type: "plan"; readonly edits: readonly PlanEdit[] }
+  /** A person has looked at the words: all that the agent received so far, or those of one file or placed folder. */
+  | ({ readonly type: "trust" } & TrustedWords)
+  /** Ends a command's wait. */
+  | { readonly type: "answer"; readonly callId: string; readonly observation: Observation }
+  /** Between a parent and its sub-agents. */
+  | SubagentMessage;
+
+export interface InboxRow {
+  /** Idempotency key: the same key is delivered once. */
+  readonly key: string;
+  readonly at: string;
+  readonly message: InboxMessage;
+}
+
+// The history of an agent's files.
+
+/**
+ * One entry in the history of a path. The rows and blobs up to an entry restore the file at that point: `write` and
+ * `found` contain the whole file; `append` contains the added piece, which is the whole file when `bytes` is its
+ * length; after `delete` there is no file. `place` and `trust` hold no content: `place` says that a folder came as a whole, such
+ * as a clone, and `trust` that a person trusts the words of the file, or of the files in the placed folder.
+ *
+ * A person's edit is kept (`found`) before it is overwritten or deleted, and before an append when the file's size
+ * differs from the last version. An edit of the same size before an append goes unnoticed: detecting it would
+ * require reading the whole file at each append.
+ */
+export interface FileChange {
+  /** Relative to the agent's folder, with forward slashes. */
+  readonly path: string;
+  /** `found`: existing content that is not in the history, such as a person's edit. */
+  readonly operation: "write" | "append" | "delete" | "found" | "place" | "trust";
+  /** Size of the file after the change. */
+  readonly bytes: number;
+  /** Hash of `content`; null for a delete and a folder. */
+  readonly sha256: string | null;
+  /** The whole file, or the appended piece; stored as a blob. */
+  readonly content: Uint8Array | null;
+}
+
+export interface FileVersion extends Omit<FileChange, "content"> {
+  readonly step: number;
+  readonly callId: string;
+  readonly at: string;
+  /** Sources of the outside words that the file holds; absent: none. */
+  readonly outside?: readonly OutsideSource[];
+}
+
+/** A version with the number of the event that it was committed with. */
+export interface LastFileVersion extends FileVersion {
+  readonly seq: number;
+}
+
+/** False for a row that only says something about the words in a path. */
+export const holdsContent = ({ operation }: Pick<FileChange, "operation">): boolean =>
+  operation !== "place" && operation !== "trust";

@@ -1,5 +1,5 @@
 /** workspace.ts -- the files of one agent. */
-import type { FileChange, FileVersion } from "./file-version.ts";
+import type { FileChange, FileVersion } from "./store.ts";
 
 export interface FileStat {
   readonly path: string;

@@ -7,7 +7,7 @@
  *
  * Slots are numbered from 0 without gaps. A removed row is never found and counts in no statistic; its postings stay.
  */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 import type { Columns } from "../snapshots/columns.ts";
 import { LEXICAL_SETTINGS, type LexicalSettings } from "./lexical-settings.ts";
 import { grown } from "./number-lists.ts";

@@ -4,7 +4,7 @@
  * The arrays are kept from search to search and only touched cells are cleared, so the cost of a search depends on its
  * hits, not on the size of the index.
  */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 import { BestOf } from "#util/best-of.ts";
 import { grown } from "./number-lists.ts";
 

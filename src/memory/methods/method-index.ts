@@ -9,8 +9,7 @@
  * Vectors are made at the first search and kept by text, so that a changed home pays only for what changed. Those that were
  * made before the server failed are kept too.
  */
-import type { MethodIndex, MethodQuery, MethodText } from "#core/ports/methods.ts";
-import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder, MethodIndex, MethodQuery, MethodText } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { KeyedQueue } from "#util/turns.ts";
 import { wordsOf } from "#util/words.ts";

@@ -4,7 +4,7 @@
  * Some method always fits a name best. It is worth naming only if its own name has a word of the invented one that few methods
  * have, or if its description has most of several words. `undefined_name` means no method with an argument `name`.
  */
-import type { MethodText } from "#core/ports/methods.ts";
+import type { MethodText } from "#core/ports/memory.ts";
 import { stemOf } from "#util/words.ts";
 import { isStopWord } from "../lexical/stop-words.ts";
 

@@ -6,7 +6,7 @@
  * Slots are numbered from 0 and never reused.
  */
 import { isLive } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { wordsOf } from "#util/words.ts";

@@ -4,8 +4,9 @@
  * One object belongs to one embedder; a new embedder gets a new object, filled from the rows. Vectors that cost
  * something are saved in batches, not at every step: after a crash the unsaved ones are computed again.
  */
+
+import type { Embedder, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import type { Embedder, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { keepNewest } from "#util/caches.ts";
 import { roundVector } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";

@@ -4,7 +4,7 @@
  */
 import type { CommandCall, Observation } from "#core/call.ts";
 import { DO_NOTHING, THINK } from "#core/command-names.ts";
-import type { LineRange } from "#core/memory-piece.ts";
+import type { LineRange } from "#core/memory.ts";
 import { oneLine } from "#core/text.ts";
 
 export interface TextOfSource {

@@ -5,8 +5,8 @@
  * 40 pieces: of the longest texts the first seven tenths and the last three are kept.
  */
 import { hash } from "node:crypto";
-import { formatPiece, type LineRange, type PieceNumber } from "#core/memory-piece.ts";
-import type { NewMemory } from "#core/ports/memory-row.ts";
+import { formatPiece, type LineRange, type PieceNumber } from "#core/memory.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
 import { oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";
 

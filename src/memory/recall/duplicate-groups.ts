@@ -5,7 +5,7 @@
  * text: separate rows would make their words look common, come between neighbours and fill every result. A search
  * returns one row per group: the one with most numbers of the query, the newest of equals.
  */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 import { hashOf } from "#util/words.ts";
 import { LexicalIndex } from "../lexical/lexical-index.ts";
 import { LEXICAL_SETTINGS } from "../lexical/lexical-settings.ts";

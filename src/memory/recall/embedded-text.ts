@@ -1,5 +1,5 @@
 /** embedded-text.ts -- a text of a query with its vector and its last search. */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 import type { MeasureCloseness, VectorMean } from "./vector-mean.ts";
 
 /** A text of the query with its vector and its last search result. */

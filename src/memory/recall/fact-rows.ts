@@ -4,7 +4,7 @@
  * Each fact has a number: 48 bits of a hash of its key and trust. Facts about other things with the same number would need a memory of
  * millions of facts.
  */
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 import { grown } from "../lexical/number-lists.ts";
 import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";
 import type { Columns } from "../snapshots/columns.ts";

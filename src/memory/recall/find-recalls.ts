@@ -6,8 +6,7 @@
  * relevant rows among the ten, measured on dialogues. The newest rows fill what is left, so that ten rows are recalled while
  * there are ten.
  */
-import type { RecallQuery } from "#core/ports/recall.ts";
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { RecallQuery, ScoredSlot } from "#core/ports/memory.ts";
 import type { WeighWord } from "../lexical/word-set.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";

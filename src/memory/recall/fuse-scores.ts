@@ -11,7 +11,7 @@
  *
  * The weights were chosen on the dev half of test/data/memory.
  */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 import { isStopWord } from "../lexical/stop-words.ts";
 import { createWordSet, type WeighWord, type WordSet } from "../lexical/word-set.ts";
 import type { QueryPart } from "./query-parts.ts";

@@ -1,7 +1,7 @@
 /** load-memory.ts -- opens the memory of a namespace, from a snapshot when there is one, and reads the rows changed since. */
 import { toError } from "#core/errors.ts";
+import type { Embedder, OpenIndex } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { createTurns } from "#util/turns.ts";
 import type { IndexSnapshots } from "../snapshots/index-snapshots.ts";

@@ -13,9 +13,8 @@
 import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LongTermMemory, Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { Embedder, LongTermMemory, OpenIndex, Recall, RecallQuery } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
 import { KeyedQueue } from "#util/turns.ts";
 import type { IndexSnapshots } from "../snapshots/index-snapshots.ts";
 import { exactIndexes } from "../vectors/exact-index.ts";

@@ -1,5 +1,5 @@
 /** merge-rankings.ts -- merges the rankings of the parts of one query. */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 import { BestOf } from "#util/best-of.ts";
 import type { QueryPart } from "./query-parts.ts";
 

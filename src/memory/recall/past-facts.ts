@@ -5,7 +5,7 @@
  * fact that holds, and never takes its place. It is a recall of its own only when the fact that holds is not one: the prompt
  * shows that step already, or the row was forgotten.
  */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { ChosenRow } from "./choose-recalls.ts";
 

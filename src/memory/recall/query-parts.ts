@@ -5,7 +5,7 @@
  * results around it: with 2,000 rows and nine messages, separate searches brought 0.90 to 0.92 of the relevant rows
  * among the ten, one summed search 0.36 to 0.84.
  */
-import type { RecallQuery } from "#core/ports/recall.ts";
+import type { RecallQuery } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { keepNewest } from "#util/caches.ts";
 import { wordsOf } from "#util/words.ts";

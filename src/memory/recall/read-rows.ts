@@ -3,8 +3,8 @@
  * around them, and the other rows of their series.
  */
 import { toError } from "#core/errors.ts";
-import { formOfSeries, isSeries, numbersIn } from "#core/number-series.ts";
-import type { Recall, RecalledRow, TextRange } from "#core/ports/recall.ts";
+import { formOfSeries, isSeries, numbersIn } from "#core/memory.ts";
+import type { Recall, RecalledRow, TextRange } from "#core/ports/memory.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import { isStopWord } from "../lexical/stop-words.ts";
 import type { OutageReporter } from "../vectors/guarded-embedder.ts";

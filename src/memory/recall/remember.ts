@@ -18,9 +18,9 @@
 import type { CommandCall, Observation } from "#core/call.ts";
 import { DO_NOTHING, MEMORY_COMMANDS } from "#core/command-names.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
-import { describeRestored } from "#core/files-restored.ts";
+import { describeRestored } from "#core/evolve.ts";
 import { isCallFrame } from "#core/frames.ts";
-import type { NewMemory, Trust } from "#core/ports/memory-row.ts";
+import type { NewMemory, Trust } from "#core/ports/memory.ts";
 import { outsideOf, sourcesOf } from "#core/provenance.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { clip, headOf, oneLine, type Text, wellFormed } from "#core/text.ts";

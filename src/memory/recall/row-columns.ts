@@ -4,7 +4,7 @@
  * Rows are numbered from 0 in the order in which they were first read. Texts and everything else stay in the store.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 import { hashOf } from "#util/words.ts";
 import { grown } from "../lexical/number-lists.ts";
 import { NO_ITEM, NumberChains } from "../lexical/number-map.ts";

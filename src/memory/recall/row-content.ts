@@ -5,8 +5,8 @@
  * stay in the content: without them fewer questions on agents' traces find their row (R@10 0.576 instead of 0.581, without
  * names of commands and arguments 0.539).
  */
-import { dropPiecePlace } from "#core/memory-piece.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import { dropPiecePlace } from "#core/memory.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 
 export const LABELS = {
   thought: "Thought: ",

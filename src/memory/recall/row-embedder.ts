@@ -2,9 +2,7 @@
  * row-embedder.ts -- embeds the rows of memories: the newest with the texts of a query, the others in the background.
  */
 import { setImmediate } from "node:timers/promises";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { RecallQuery } from "#core/ports/recall.ts";
-import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder, MemoryRow, RecallQuery } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import type { GuardedEmbedder } from "../vectors/guarded-embedder.ts";
 import type { AgentRows } from "./agent-rows.ts";

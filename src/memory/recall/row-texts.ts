@@ -4,8 +4,7 @@
  * The cache has no row that was forgotten or replaced before the last `dropChanged`.
  */
 import { isPast } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { RecalledRow } from "#core/ports/recall.ts";
+import type { MemoryRow, RecalledRow } from "#core/ports/memory.ts";
 
 const MAX_ROWS = 256;
 /** Changed rows that are dropped one by one; after more of them all rows are dropped. */

@@ -2,11 +2,10 @@
  * step-lines.ts -- the lines of a step's row: thoughts, command and result, each short or shortened, with the texts that are
  * too long for the row.
  */
-import type { CommandCall, Observation } from "#core/call.ts";
+import type { CommandCall, Observation, OpenCall } from "#core/call.ts";
 import { isFurtherCall } from "#core/frames.ts";
-import { THOUGHTS } from "#core/memory-piece.ts";
-import type { OpenCall } from "#core/open-call.ts";
-import type { NewMemory } from "#core/ports/memory-row.ts";
+import { THOUGHTS } from "#core/memory.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
 import type { AgentState } from "#core/state.ts";
 import { isBlobRef, oneLine, type Text } from "#core/text.ts";
 import { thoughtsInReply } from "#reply/reply-thoughts.ts";

@@ -1,6 +1,7 @@
 /** turn-lines.ts -- the lines of the row that a finished turn leaves. */
+
+import type { TurnMemory } from "#core/event.ts";
 import { oneLine } from "#core/text.ts";
-import type { TurnMemory } from "#core/turn-event.ts";
 
 const LINE_CHARS = 400;
 /** Limits of one call, and of all calls. */

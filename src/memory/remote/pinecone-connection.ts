@@ -6,7 +6,7 @@
  */
 import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { RemoteRow } from "#core/ports/memory-row.ts";
+import type { RemoteRow } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { IndexFacts, PineconeMatch, SequenceNumber } from "./pinecone-answers.ts";
 import type { PineconeClient } from "./pinecone-client.ts";

@@ -10,8 +10,7 @@
  * before it is sent and until it is deleted, so no crash leaves an unknown record. Sending twice has no effect.
  */
 import { hash } from "node:crypto";
-import type { RemoteRow } from "#core/ports/memory-row.ts";
-import type { IndexedRows, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import type { IndexedRows, RemoteRow, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import { rankSlots, SPARE_CANDIDATES } from "../vectors/rank-slots.ts";
 import { dot, toUnit } from "../vectors/unit-vector.ts";
 import type { PineconeMatch, SequenceNumber } from "./pinecone-answers.ts";

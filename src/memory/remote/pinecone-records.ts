@@ -1,5 +1,5 @@
 /** pinecone-records.ts -- memory rows in the form that Pinecone stores. */
-import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
 
 export interface PineconeRecord {
   readonly id: string;

@@ -5,7 +5,7 @@
  * embedder's id and a hash of the text: the id changes when the first answer reveals the dimensions.
  */
 import { hash } from "node:crypto";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 
 /** Cached numbers: 12 MB, or 2,048 vectors of 1,536 numbers. */
 const MAX_NUMBERS = 3_145_728;

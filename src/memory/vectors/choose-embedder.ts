@@ -10,7 +10,7 @@
  * never after it. Other calls wait for it, so the properties describe the vectors when `embed` resolves.
  */
 import { toError } from "#core/errors.ts";
-import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/memory.ts";
 
 /** Calls `onFallback` once, with the reason, when it selects the local embedder. */
 export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback: (reason: string) => void): Embedder {

@@ -6,7 +6,7 @@
  *
  * The last row replaces a removed one, so there are no gaps to skip or compact.
  */
-import type { IndexScope, OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import type { IndexScope, OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import { BestOf } from "#util/best-of.ts";
 import { createTurns } from "#util/turns.ts";
 import { openScanMemory, type ScanMemory } from "./int8-scan.ts";

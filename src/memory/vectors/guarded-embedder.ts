@@ -7,7 +7,7 @@
  */
 import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { CountTokens, Embedder } from "#core/ports/vectors.ts";
+import type { CountTokens, Embedder } from "#core/ports/memory.ts";
 import { dot } from "./unit-vector.ts";
 
 const MAX_SKIPPED_CALLS = 64;

@@ -7,7 +7,7 @@
  *
  * Changes are only noted, and sent in batches while no request waits. A slot that changes twice is sent once.
  */
-import type { OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import type { OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import { ExactIndex, exactIndexes } from "./exact-index.ts";
 import { GraphKeeper } from "./graph-keeper.ts";
 import { openScanMemory, type ScanMemory } from "./int8-scan.ts";

@@ -1,5 +1,5 @@
 /** rank-slots.ts -- gives candidates their exact scores, so that all indexes rank them alike. */
-import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { ScoredSlot } from "#core/ports/memory.ts";
 
 /**
  * Additional candidates to search for: an index that finds them by rounded products ranks a true neighbour slightly too low, and

@@ -4,7 +4,7 @@
  * Rows are stored in blocks that never move. The first 8 bits of the components and their scale are in the scan memory;
  * the other 16, which determine the exact order, are here. Vectors that were rounded to 8 bits have only the first.
  */
-import type { IndexScope } from "#core/ports/vectors.ts";
+import type { IndexScope } from "#core/ports/memory.ts";
 import type { BestOf } from "#util/best-of.ts";
 import { QUERY_LIMIT, ROW_LIMIT, rowsPerBlock, type ScanMemory, strideOf, toScanQuery } from "./int8-scan.ts";
 import { dotFinely, dotOfBytes, fromBytes, fromFineBytes, quantise, quantiseFinely } from "./unit-vector.ts";

@@ -7,7 +7,7 @@
  *
  * The table is read with the first text. It is deterministic and free, and no text leaves the machine.
  */
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 import { hashOf } from "#util/words.ts";
 import { shippedWordTable, type WordTable } from "../words/word-table.ts";
 import { dot } from "./unit-vector.ts";

@@ -1,15 +1,15 @@
 /**
- * requests.ts -- decides whether an agent may start, message or end a sub-agent, and with which allowance. Pure.
+ * subagent-requests.ts -- decides whether an agent may start, message or end a sub-agent, and with which allowance.
+ * Pure.
  *
  * A command stages a `SubagentRequest`. The log alone decides: depth, number of sub-agents, and the share of the
  * parent's limits. A sub-agent may never do more than its parent.
  */
-import type { NewEvent } from "../event.ts";
-import { spentOf } from "../limits.ts";
-import type { AgentState } from "../state.ts";
-import { oneLine } from "../text.ts";
-import { findUnseenMark } from "../unseen-marks.ts";
-import type { Child, ChildAccount, ChildLimits } from "./subagent-event.ts";
+import type { NewEvent } from "./event.ts";
+import { spentOf } from "./limits.ts";
+import type { AgentState } from "./state.ts";
+import type { Child, ChildAccount, ChildLimits } from "./subagent.ts";
+import { findUnseenMark, oneLine } from "./text.ts";
 
 /** A command's request about a sub-agent. */
 export type SubagentRequest =

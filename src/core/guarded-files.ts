@@ -1,23 +1,75 @@
 /**
- * what-others-run.ts -- the files that another program runs or obeys without a person naming them.
+ * guarded-files.ts -- the files that another program runs or obeys without a person naming them.
  *
- * A file is in the table when some program runs it, or obeys it like a program, although the person only opens, enters or
- * lists its folder, or calls a common tool there for another purpose. A file that a person's call is about is not in it:
- * `make`, `pytest`, `cargo test` and `docker compose up` are meant to run what the project says.
+ * A file is in the table when some program runs it, or obeys it like a program, although the person only opens, enters
+ * or lists its folder, or calls a common tool there for another purpose. A file that a person's call is about is not in
+ * it: `make`, `pytest`, `cargo test` and `docker compose up` are meant to run what the project says.
  *
- * REFUSED: nobody needs an agent to write it, and the harm comes with the next call of a common tool.
- * ASKED: useful work may need it, so a person decides. Where nobody can be asked, it is refused.
+ * REFUSED: nobody needs an agent to write it, and the harm comes with the next call of a common tool. ASKED: useful
+ * work may need it, so a person decides. Where nobody can be asked, it is refused.
  *
  * Not in the table: `.gitattributes` and `.gitmodules` (git runs only what its own settings name); `.editorconfig`,
  * `.nvmrc`, `.tool-versions` and `.env` (values, no programs); settings of a build, such as `vite.config.ts` and
  * `pyproject.toml` (a person's call is about the build, and few projects work without them).
  */
 
+// The files of one call that others would run or obey (guarded-files.ts).
+//
+// The policy asks a person about those that a call names. While the command runs, `findUnasked` holds it to them.
+
+/** Arguments that name files which the command writes. The value is the argument with the whole new content; null for none. */
+export type WrittenArgs = Readonly<Record<string, string | null>>;
+
+export interface AskedFile {
+  readonly path: string;
+  /** Names the program that runs or obeys the file, and when, as a sentence without its end. */
+  readonly says: string;
+}
+
+/**
+ * Files that a person must be asked about. A file that counts only by its content is left out while the call does not show
+ * the content: `findUnasked` looks at what is really written.
+ */
+export function listAsked(args: Readonly<Record<string, unknown>>, writes: WrittenArgs = {}): readonly AskedFile[] {
+  return Object.entries(writes).flatMap(([arg, contentArg]) => {
+    const path = args[arg];
+    const row = typeof path === "string" ? findAskedRow(path) : undefined;
+    if (typeof path !== "string" || !row) return [];
+    const content = contentArg === null ? undefined : args[contentArg];
+    const isHarmless = typeof content === "string" ? findInstallScripts(content) === "" : content === undefined;
+    return row.byContent && isHarmless ? [] : [{ path, says: row.says }];
+  });
+}
+
+/**
+ * Returns who would run a file that is about to be written and that nobody was asked about. `before` and `after` return its
+ * content, and are called only when the content counts.
+ */
+export async function findUnasked(
+  path: string,
+  asked: readonly AskedFile[],
+  content: { before(): Promise<string>; after(): Promise<string> },
+): Promise<string | undefined> {
+  const row = findAskedRow(path);
+  if (!row || asked.some((file) => plain(file.path) === plain(path))) return undefined;
+  if (row.byContent) {
+    const scripts = findInstallScripts(await content.after());
+    if (scripts === "" || scripts === findInstallScripts(await content.before())) return undefined;
+  }
+  return row.says;
+}
+
+const plain = (path: string): string =>
+  path
+    .split("/")
+    .filter((name) => name !== "" && name !== ".")
+    .join("/");
+
 /** `row` completes "It is obeyed by others: ". */
 interface OthersRow {
   readonly pattern: RegExp;
   readonly says: string;
-  /** Only a content with these scripts counts; see install-scripts.ts. */
+  /** Only a content with these scripts counts; see guarded-files.ts. */
   readonly byContent?: true;
 }
 
@@ -181,4 +233,32 @@ function addTo<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const value = map.get(key) ?? make();
   map.set(key, value);
   return value;
+}
+
+// Finds what programs run of a package file by themselves, for another command.
+
+/** Script names of npm, pnpm, yarn and composer. `npm test` and the like run what a person asks for, so they do not count. */
+const RUNS_BY_ITSELF =
+  /^(?:pre|post)?(?:install|uninstall|prepare|publish|publishOnly|pack|version|shrinkwrap)$|^dependencies$|devPreinstall$|^(?:pre|post)-|^(?:init|command)$/;
+/** Members that install git hooks, or that a linter, a formatter or a test runner takes for its settings. */
+const HOOKS = ["husky", "simple-git-hooks", "pre-commit", "gitHooks", "eslintConfig", "prettier", "stylelint", "jest"];
+
+/** Returns these scripts as one text, to compare; empty for none. A text that is not JSON counts as a whole. */
+export function findInstallScripts(text: string): string {
+  const value = parseObject(text.replace(/^\ufeff/, ""));
+  if (value === undefined) return text.trim();
+  const scripts = Object.entries(Object(value.scripts) as object).filter(([name]) => RUNS_BY_ITSELF.test(name));
+  const hooks = HOOKS.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]);
+  const manager = String(value.packageManager ?? "").includes("://") ? [["packageManager", value.packageManager]] : [];
+  const found = [...scripts, ...hooks, ...manager];
+  return found.length === 0 ? "" : JSON.stringify(found);
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return undefined;
+  }
 }

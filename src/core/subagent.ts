@@ -1,13 +1,13 @@
-/**
- * subagent-event.ts -- events between an agent and the agents that it starts.
- *
- * Each message follows from an event of the sender's log and is committed with it (outgoing.ts), so that it arrives exactly
- * once, also after a crash.
- */
-import type { AgentSettings, ApprovalMode, GivenSettings } from "../agent-settings.ts";
-import type { Observation } from "../call.ts";
-import type { OutsideSource } from "../provenance.ts";
-import type { Text } from "../text.ts";
+/** subagent.ts -- sub-agents: their events, and the folders of their files. */
+import type { AgentSettings, ApprovalMode, GivenSettings } from "./agent-settings.ts";
+import type { Observation } from "./call.ts";
+import type { OutsideSource } from "./provenance.ts";
+import type { Text } from "./text.ts";
+
+// Events between an agent and the agents that it starts.
+//
+// Each message follows from an event of the sender's log and is committed with it (subagent-messages.ts), so that it arrives
+// exactly once, also after a crash.
 
 /** Origin of a sub-agent, fixed at its creation. */
 export interface Origin {
@@ -125,3 +125,35 @@ export type SubagentMessage =
   | { readonly type: "end"; readonly reason: string }
   /** `observation` is null when only the accounts changed. */
   | ({ readonly type: "report"; readonly observation: Observation | null } & Report);
+
+// The folders of sub-agents: each is `agents/<id>` in the folder of its parent. Pure.
+
+export const AGENTS_FOLDER = "agents";
+
+/** Returns the folder below `workspace/`. `parentFolder`: null for an agent that no agent started. */
+export const folderOf = (id: string, parentFolder: string | null): string =>
+  parentFolder === null ? id : `${parentFolder}/${AGENTS_FOLDER}/${id}`;
+
+/** Path of a sub-agent's file, relative to its parent's folder. */
+export const pathInParent = (id: string, path: string): string => `${AGENTS_FOLDER}/${id}/${path}`;
+
+interface SubagentPath {
+  readonly child: string;
+  /** Path within the sub-agent's folder; empty for the folder itself. */
+  readonly inner: string;
+}
+
+/** Undefined for a path that is in no sub-agent's folder. */
+export function splitSubagentPath(path: string): SubagentPath | undefined {
+  const [, child, inner = ""] = SUBAGENT_PATH.exec(path) ?? [];
+  return child === undefined ? undefined : { child, inner };
+}
+const SUBAGENT_PATH = new RegExp(`^${AGENTS_FOLDER}/([^/]+)(?:/(.*))?$`);
+
+/** The folder of the sub-agent whose file this is, at any depth; empty for a file that is in no sub-agent's folder. */
+export function subagentFolderOf(file: string): string {
+  const split = splitSubagentPath(file);
+  if (!split?.inner) return "";
+  const deeper = subagentFolderOf(split.inner);
+  return deeper === "" ? `${AGENTS_FOLDER}/${split.child}` : pathInParent(split.child, deeper);
+}

@@ -1,0 +1,332 @@
+/** subagent-messages.ts -- messages between an agent and its sub-agents, and what the state keeps of them. Pure. */
+import type { ApprovalMode } from "./agent-settings.ts";
+import type { Observation } from "./call.ts";
+import type { EventOf, NewEvent, PauseCode, RecordedEvent } from "./event.ts";
+import { withWords } from "./evolve-turn.ts";
+import { type At, frameAt, inEveryFrame, isNestedCall, withMessageForAll } from "./frames.ts";
+import { spentOf } from "./limits.ts";
+import type { InboxMessage, StagedWrite } from "./ports/store.ts";
+import { addSources, type OutsideSource, outsideOf, plainSources, receive, sourcesOf } from "./provenance.ts";
+import { type AgentState, isFinished, isOver, NOTHING_SPENT, openCommand } from "./state.ts";
+import {
+  type ChildAccount,
+  type Origin,
+  pathInParent,
+  type ReportStatus,
+  type Spending,
+  type SubagentMessage,
+} from "./subagent.ts";
+import { oneLine } from "./text.ts";
+
+// Turns a message from the parent or a sub-agent into events. Pure.
+//
+// Such a message never counts as a person's: it starts turns and changes limits only within the parent's rights. It
+// does not start an agent that a person has stopped or that waits for a person.
+
+/** Pauses that a new task with a new allowance can end. */
+const HELPED: ReadonlySet<PauseCode> = new Set([
+  "step-limit",
+  "token-limit",
+  "budget",
+  "time-limit",
+  "loop",
+  "bad-replies",
+  "not-proven",
+]);
+
+const WIDTH: Readonly<Record<ApprovalMode, number>> = { always: 0, risky: 1, never: 2 };
+
+/** True when a task makes the agent continue. */
+export const isHelpedByTask = ({ paused }: Pick<AgentState, "paused">): boolean =>
+  paused === null || HELPED.has(paused.code);
+
+export function receiveFromAgent(message: SubagentMessage, state: AgentState): readonly NewEvent[] {
+  switch (message.type) {
+    case "task": {
+      const { type: _type, limits, ...task } = message;
+      const resumed: readonly NewEvent[] = state.paused && isHelpedByTask(state) ? [{ type: "agent-resumed" }] : [];
+      const { stepLimit, tokenLimit, budgetUsd, deadline } = limits;
+      const settings: NewEvent = { type: "settings-changed", stepLimit, tokenLimit, budgetUsd, deadline };
+      return [settings, ...resumed, ...nextTurn(state), { type: "task-received", ...task }];
+    }
+    case "halt":
+      return state.paused || isFinished(state)
+        ? []
+        : [{ type: "agent-paused", code: "parent", reason: message.reason }];
+    case "go-on":
+      return state.paused?.code === "parent" ? [{ type: "agent-resumed" }] : [];
+    case "policy":
+      return narrowed(message, state);
+    case "end":
+      return ended(message.reason, state);
+    case "report":
+      return receiveReport(message, state);
+  }
+}
+
+/** A sub-agent takes no laxer approval mode than its own, and the parent's profile of commands. */
+function narrowed(
+  { approve, commands }: Extract<SubagentMessage, { type: "policy" }>,
+  { settings }: AgentState,
+): readonly NewEvent[] {
+  const mode = approve && WIDTH[approve] < WIDTH[settings.approve] ? { approve } : {};
+  const profile = commands === undefined || commands === settings.commands ? {} : { commands };
+  const changes = { ...mode, ...profile };
+  return Object.keys(changes).length === 0 ? [] : [{ type: "settings-changed", ...changes }];
+}
+
+export const nextTurn = (state: AgentState): readonly NewEvent[] =>
+  isFinished(state) ? [{ type: "turn-started", turn: state.turn + 1 }] : [];
+
+/** Ends the agent with all its sub-agents. */
+function ended(reason: string, state: AgentState): readonly NewEvent[] {
+  const others = Object.keys(state.children).map(
+    (agent): NewEvent => ({ type: "agent-ended", agent, reason: "What started it was ended." }),
+  );
+  return isFinished(state) ? others : [...others, { type: "agent-paused", code: "ended", reason }];
+}
+
+/** A report ends the call that waits for it; otherwise it becomes a message. */
+function receiveReport(
+  { type: _type, observation, ...told }: Extract<SubagentMessage, { type: "report" }>,
+  state: AgentState,
+): readonly NewEvent[] {
+  const child = state.children[told.agent];
+  if (!child) return [];
+  const reported: NewEvent = { type: "agent-reported", ...told };
+  if (!observation || child.isStopping) return [reported];
+  const open =
+    frameAt(state, child.callId)?.phase.kind === "waiting" && told.tasksReceived >= child.tasksSent
+      ? openCommand(state, child.callId)
+      : undefined;
+  if (!open) return [{ ...reported, observation }];
+  const text = `${child.name} (key ${told.agent})${observation.status === "ok" ? " answers" : ""}:\n`;
+  const value = isNestedCall(child.callId) ? { value: { key: told.agent, answer: observation.text } } : {};
+  const said =
+    typeof observation.text === "string" ? { ...observation, text: text + observation.text, ...value } : observation;
+  return [
+    reported,
+    { type: "command-finished", step: open.step, callId: child.callId, observation: said, durationMs: 0 },
+  ];
+}
+
+// Messages to sub-agents and to the parent, derived from the agent's own events. Pure.
+//
+// The journal stages these writes in the commit of the event. Nothing else writes to another agent, so that each
+// sub-agent is started once and each message is delivered once, wherever a crash falls.
+
+/** Pauses by a person stop working sub-agents too. At a limit they continue with their reserved allowance. */
+const HALTS: ReadonlySet<PauseCode> = new Set(["person", "stopped", "killed", "parent"]);
+
+/** `self`: the agent's id; `after`: its state after the event. */
+export function stageMessages(event: RecordedEvent, after: AgentState, self: string): readonly StagedWrite[] {
+  switch (event.type) {
+    case "agent-started":
+      return [spawned(event, after, self)];
+    case "agent-told": {
+      const { agent, text, limits, seq, outside = [] } = event;
+      return [
+        send(agent, `task/${seq}`, {
+          type: "task",
+          from: after.name,
+          text,
+          limits,
+          outside: sourcesOfWords(after, outside),
+        }),
+      ];
+    }
+    case "agent-ended":
+      return [send(event.agent, `end/${event.seq}`, { type: "end", reason: event.reason })];
+    case "settings-changed": {
+      const { approve, commands, seq } = event;
+      const policy = { ...(approve ? { approve } : {}), ...(commands ? { commands } : {}) };
+      if (Object.keys(policy).length === 0) return [];
+      return Object.keys(after.children).map((id) => send(id, `policy/${seq}`, { type: "policy", ...policy }));
+    }
+    case "agent-paused": {
+      const reason = `${self}, which started it, was stopped.`;
+      const halts = HALTS.has(event.code) ? toWorking(after, `halt/${event.seq}`, { type: "halt", reason }) : [];
+      return [...halts, ...pauseReport(event, after, self)];
+    }
+    case "agent-resumed":
+      return toWorking(after, `go-on/${event.seq}`, { type: "go-on" });
+    case "turn-finished":
+      return report(after, self, event.seq, "finished", {
+        status: "ok",
+        text: `${event.reason}${filesOf(after, self)}`,
+        source: "agent",
+        outside: sourcesOfReport(after, self),
+        artifacts: pathsOf(after, self),
+      });
+    case "agent-reported":
+      if (after.paused?.code === "ended") return endReport(after, self, event.seq);
+      return isOver(after) ? report(after, self, event.seq, "accounts", null) : [];
+    default:
+      return [];
+  }
+}
+
+function spawned(
+  event: EventOf<"agent-started"> & { readonly seq: number },
+  after: AgentState,
+  self: string,
+): StagedWrite {
+  const { seq, agent, child, outside = [] } = event;
+  const depth = (after.startedBy?.depth ?? 0) + 1;
+  const origin = { agent: self, depth, outside: sourcesOfWords(after, outside) };
+  return { kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy: origin } };
+}
+
+const sourcesOfWords = ({ received }: AgentState, ofCall: readonly OutsideSource[]): readonly OutsideSource[] =>
+  addSources(plainSources(received), plainSources(ofCall));
+
+/** The words of a report are those of this agent, and perhaps of all that it received. */
+const sourcesOfReport = ({ received }: AgentState, self: string): readonly OutsideSource[] =>
+  addSources([{ from: "agent", name: self }], plainSources(received));
+
+const send = (to: string, key: string, message: InboxMessage): StagedWrite => ({ kind: "send", to, key, message });
+
+const toWorking = ({ children }: AgentState, key: string, message: InboxMessage): readonly StagedWrite[] =>
+  Object.entries(children).flatMap(([id, { isWorking }]) => (isWorking ? [send(id, key, message)] : []));
+
+function pauseReport(
+  { code, reason, seq }: EventOf<"agent-paused"> & { readonly seq: number },
+  after: AgentState,
+  self: string,
+): readonly StagedWrite[] {
+  // The parent caused this pause and needs no report.
+  if (code === "parent") return [];
+  if (code === "ended") return endReport(after, self, seq);
+  const text = `It is paused and has not finished: ${reason}${filesOf(after, self)}`;
+  const observation = { status: "failed", code: "agent-paused", text, source: "agent" } as const;
+  const outside = sourcesOfReport(after, self);
+  return report(after, self, seq, "paused", { ...observation, outside, artifacts: pathsOf(after, self) });
+}
+
+/** Reports the end once all sub-agents have ended, so that the total spending is known. */
+function endReport(after: AgentState, self: string, seq: number): readonly StagedWrite[] {
+  const isLast = Object.values(after.children).every(({ isWorking }) => !isWorking);
+  return isLast ? report(after, self, seq, "ended", null) : [];
+}
+
+function report(
+  after: AgentState,
+  self: string,
+  seq: number,
+  status: ReportStatus,
+  observation: Observation | null,
+): readonly StagedWrite[] {
+  const { startedBy, tasksReceived } = after;
+  if (!startedBy?.agent) return [];
+  const message = { type: "report", agent: self, status, tasksReceived, spent: spentOf(after), observation } as const;
+  return [send(startedBy.agent, `report/${seq}`, message)];
+}
+
+/** Paths relative to the parent's folder, which contains this agent's folder. */
+const pathsOf = ({ made }: AgentState, self: string): readonly string[] => made.map((path) => pathInParent(self, path));
+
+function filesOf(after: AgentState, self: string): string {
+  const paths = pathsOf(after, self);
+  return paths.length === 0 ? "" : `\nIts files: ${paths.join(", ")}`;
+}
+
+// Folds events between a parent and its sub-agents into the state. Pure.
+//
+// A working sub-agent's whole allowance counts as spent by the parent until the report of the last task gives the real
+// amount. Reports carry totals over the sub-agent's life, so that a lost or late report never counts twice.
+
+/** Maximum number of files named in a report. */
+const MAX_MADE = 20;
+const MAX_TASK_CHARS = 200;
+
+export const startedFrom = (origin: Origin, state: AgentState, at: At): AgentState =>
+  receive({ ...state, startedBy: origin, tasksReceived: 1, goalsOutside: origin.outside }, origin.outside, at);
+
+export function withMade(state: AgentState, artifacts: readonly string[]): AgentState {
+  if (!state.startedBy || artifacts.length === 0) return state;
+  const others = state.made.filter((path) => !artifacts.includes(path));
+  return { ...state, made: [...others, ...artifacts].slice(-MAX_MADE) };
+}
+
+export function agentStarted(state: AgentState, event: EventOf<"agent-started">): AgentState {
+  const { agent, callId, task, child } = event;
+  const { stepLimit = null, tokenLimit = null, budgetUsd = null, deadline = null } = child;
+  return withChild(state, agent, {
+    name: child.name,
+    task: oneLine(task, MAX_TASK_CHARS),
+    callId,
+    tasksSent: 1,
+    isWorking: true,
+    isPaused: false,
+    isStopping: false,
+    limits: { stepLimit, tokenLimit, budgetUsd, deadline },
+    spent: NOTHING_SPENT,
+  });
+}
+
+export function agentTold(state: AgentState, { agent, callId, limits }: EventOf<"agent-told">): AgentState {
+  const child = state.children[agent];
+  if (!child) return state;
+  return withChild(state, agent, {
+    ...child,
+    callId,
+    tasksSent: child.tasksSent + 1,
+    isWorking: true,
+    isPaused: false,
+    limits,
+  });
+}
+
+/** A working sub-agent stays in the state until it reports its end. */
+export function agentEnded(state: AgentState, { agent }: EventOf<"agent-ended">): AgentState {
+  const child = state.children[agent];
+  if (!child) return state;
+  return child.isWorking ? withChild(state, agent, { ...child, isStopping: true }) : withoutChild(state, agent, child);
+}
+
+export function agentReported(state: AgentState, event: EventOf<"agent-reported"> & At): AgentState {
+  const { observation, agent } = event;
+  const child = state.children[agent];
+  const refusals = event.status === "accounts" ? state.refusals : 0;
+  const counted = { ...(child ? settle(state, child, event) : state), refusals };
+  if (!observation) return inEveryFrame(counted, (frame) => ({ ...frame, repetition: null }));
+  const { status, source, text } = observation;
+  const told = receive(counted, sourcesOf(observation), event);
+  const from = child ? `${child.name} (${agent})` : agent;
+  return withMessageForAll(told, event, { step: state.step, kind: "report", from, status, source, text });
+}
+
+function settle(
+  state: AgentState,
+  child: ChildAccount,
+  { agent, status, tasksReceived, spent }: EventOf<"agent-reported">,
+): AgentState {
+  const told = { ...child, spent };
+  const isSettled = status === "finished" && tasksReceived >= child.tasksSent;
+  if (status === "ended" || (isSettled && child.isStopping)) return withoutChild(state, agent, told);
+  const isPaused = status === "paused" || (status === "accounts" && child.isPaused);
+  return withChild(state, agent, { ...told, isPaused, isWorking: child.isWorking && !isSettled });
+}
+
+export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {
+  const { from, text, outside } = event;
+  const received = receive({ ...state, refusals: 0, tasksReceived: state.tasksReceived + 1 }, outside, event);
+  const task = { kind: "task", from, status: null, source: "agent", text, ...outsideOf(outside) } as const;
+  return withWords(received, event, { ...task, step: state.step });
+}
+
+const withChild = (state: AgentState, id: string, child: ChildAccount): AgentState => ({
+  ...state,
+  children: { ...state.children, [id]: child },
+});
+
+function withoutChild(state: AgentState, id: string, { spent }: ChildAccount): AgentState {
+  const { [id]: _gone, ...children } = state.children;
+  return { ...state, children, endedSpent: sum(state.endedSpent, spent) };
+}
+
+const sum = (one: Spending, other: Spending): Spending => ({
+  steps: one.steps + other.steps,
+  tokens: one.tokens + other.tokens,
+  usd: one.usd + other.usd,
+});
