@@ -8,22 +8,18 @@
  * `lastVersion` and the changes reported since decide whether the history has a file's content: compared by hash before
  * a file is lost, by size alone before an append, whose cost must not grow with the file.
  */
-import { constants as flags } from "node:fs";
+import { constants as flags, lstatSync, renameSync } from "node:fs";
 import { unlink } from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/store.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
-import { ChangeReporter } from "./change-reporter.ts";
-import { appendWhole, encodeContent, readRange, sha256Of, truncateFile } from "./file-content.ts";
-import { fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
+import { appendWhole, encodeContent, readRange, replaceFile, sha256Of, truncateFile } from "./file-content.ts";
+import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
 import { type FolderQuota, type Growth, limitFill, NO_QUOTA } from "./folder-quota.ts";
 import { listFiles } from "./list-files.ts";
-import { moveFile } from "./move-file.ts";
 import { normalizePath, quotePath, refuseChange, refuseUnseenMarks } from "./path-rules.ts";
-import { placeFolder } from "./place-folder.ts";
-import { removeWhole } from "./remove-whole.ts";
-import { replaceFile } from "./replace-file.ts";
+import { placeFolder, removeWhole } from "./place-folder.ts";
 import {
   type Anchor,
   bestAnchor,
@@ -32,6 +28,7 @@ import {
   openFolder,
   openPlace,
   type Purpose,
+  refuseNewRepository,
   requirePlainFile,
 } from "./resolve-path.ts";
 
@@ -242,4 +239,71 @@ class LocalWorkspace implements Workspace {
   #keyOf(place: FilePlace): string {
     return `${this.folder}\0${dirname(place.path)}`;
   }
+}
+
+// Reports the changes of files, and remembers them until the history has them.
+
+/** Undefined when the history has none. */
+type LatestVersion = Awaited<ReturnType<LastVersion>>;
+
+class ChangeReporter {
+  readonly #onChange: (change: FileChange) => void;
+  readonly #lastVersion: LastVersion | undefined;
+  readonly #quota: FolderQuota;
+  /** The last reported change of each path, which the history may not have stored yet. */
+  readonly #reported = new Map<string, LatestVersion>();
+  /** Bytes of contents that were reported, and perhaps not stored yet. */
+  #newBytes = 0;
+
+  constructor(onChange: (change: FileChange) => void, lastVersion: LastVersion | undefined, quota: FolderQuota) {
+    this.#onChange = onChange;
+    this.#lastVersion = lastVersion;
+    this.#quota = quota;
+  }
+
+  get hasHistory(): boolean {
+    return this.#lastVersion !== undefined;
+  }
+
+  async versionOf(path: string): Promise<LatestVersion> {
+    return this.#reported.get(path) ?? (await this.#lastVersion?.(path));
+  }
+
+  /** Throws GOALD_QUOTA_EXCEEDED when the history cannot take these further bytes. */
+  requireRoom(path: string, bytes: number): Promise<void> {
+    return this.#quota.requireHistory(path, this.#newBytes + bytes);
+  }
+
+  report(
+    operation: FileChange["operation"],
+    path: string,
+    bytes: number,
+    content: Uint8Array | null,
+    sha256: string | null = content && sha256Of(content),
+  ): void {
+    this.#newBytes += content?.length ?? 0;
+    if (this.#lastVersion) this.#reported.set(path, { operation, bytes, sha256 });
+    this.#onChange({ path, operation, bytes, sha256, content });
+  }
+
+  /** Reports the removal of those that the history knows. */
+  async reportRemoved(paths: readonly string[]): Promise<void> {
+    for (const path of paths)
+      if (((await this.versionOf(path))?.operation ?? "delete") !== "delete") this.report("delete", path, 0, null);
+  }
+}
+
+// Renames a file inside the workspace. It replaces nothing.
+
+/** The checks and the rename are synchronous, because a rename would replace a file. */
+async function moveFile(from: FilePlace, to: FilePlace): Promise<void> {
+  await from.folder.verify();
+  await to.folder.verify();
+  requirePlainFile(lstatSync(from.file), from.path);
+  if (lstatSync(to.file, { throwIfNoEntry: false }))
+    throw fileError(`${quotePath(to.path)} exists already.`, "Choose another name.");
+  refuseNewRepository(to.folder, basename(to.path), to.path);
+  renameSync(from.file, to.file);
+  await to.folder.sync();
+  await from.folder.sync();
 }

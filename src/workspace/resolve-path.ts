@@ -6,12 +6,29 @@
  * between check and use is then still the checked folder. On other systems the real path of each folder is compared
  * before use and again by `verify`: a swap is noticed, but a file may have been touched.
  */
-import { existsSync, constants as flags, lstatSync, mkdirSync, realpathSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  constants as flags,
+  fstatSync,
+  fsync,
+  ftruncate,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  read,
+  readdirSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  write,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
+import { isRepository, isRepositoryEntry } from "#core/guarded-files.ts";
 import { codeOf, fileError } from "./file-errors.ts";
-import { OpenFile } from "./open-file.ts";
 import { quotePath, refused } from "./path-rules.ts";
-import { refuseInRepository, refuseNewRepository } from "./refuse-repository.ts";
 
 /** The protection against swapped folders: open descriptors, or compared real paths. */
 export type Anchor = "descriptor" | "real-path";
@@ -213,4 +230,108 @@ async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   await using opened = new OpenFile(path, flags.O_RDONLY);
   await opened.sync();
+}
+
+// Reads and writes an open file or folder by its descriptor.
+//
+// Calls that the system answers from memory (open, stat, close, small parts) are synchronous: a thread switch costs
+// several times the call, and one append needs twenty calls. Calls that may wait for the disk (fsync, large parts) run
+// on a thread, so that they do not block the main thread.
+
+/** Errors of file systems that have no modes. */
+const NO_MODES: ReadonlySet<string> = new Set(["EPERM", "EINVAL", "ENOSYS", "ENOTSUP"]);
+/** Parts up to this size are read and written synchronously. */
+const SMALL_BYTES = 64 * 1024;
+
+export class OpenFile implements AsyncDisposable {
+  readonly descriptor: number;
+
+  constructor(path: string, flags: number, mode?: number) {
+    this.descriptor = openSync(path, flags, mode);
+  }
+
+  stat(): Stats {
+    return fstatSync(this.descriptor);
+  }
+
+  /** For own files only. Does nothing on a file system without modes. */
+  setMode(mode: number): void {
+    try {
+      fchmodSync(this.descriptor, mode);
+    } catch (error) {
+      if (!NO_MODES.has(codeOf(error) ?? "")) throw error;
+    }
+  }
+
+  /** Fills `bytes` from `position` on; returns the number of bytes read. */
+  async read(bytes: Uint8Array, position: number): Promise<number> {
+    let filled = 0;
+    while (filled < bytes.length) {
+      const some = await this.#readSome(bytes.subarray(filled), position + filled);
+      if (some === 0) break;
+      filled += some;
+    }
+    return filled;
+  }
+
+  #readSome(bytes: Uint8Array, position: number): number | Promise<number> {
+    if (bytes.length <= SMALL_BYTES) return readSync(this.descriptor, bytes, 0, bytes.length, position);
+    return onThread((done) => read(this.descriptor, bytes, 0, bytes.length, position, done));
+  }
+
+  /** Writes all bytes at the current position. */
+  async write(bytes: Uint8Array): Promise<void> {
+    for (let from = 0; from < bytes.length; ) from += await this.#writeSome(bytes.subarray(from));
+  }
+
+  #writeSome(bytes: Uint8Array): number | Promise<number> {
+    if (bytes.length <= SMALL_BYTES) return writeSync(this.descriptor, bytes);
+    return onThread((done) => write(this.descriptor, bytes, done));
+  }
+
+  truncate(bytes: number): Promise<void> {
+    return onThread((done) => ftruncate(this.descriptor, bytes, done));
+  }
+
+  sync(): Promise<void> {
+    return onThread((done) => fsync(this.descriptor, done));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    closeSync(this.descriptor);
+  }
+}
+
+type FileCallback<T> = (error: Error | null, value?: T) => void;
+
+function onThread<T>(start: (done: FileCallback<T>) => void): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  start((error, value) => (error ? reject(error) : resolve(value as T)));
+  return promise;
+}
+
+// Keeps a folder from becoming one that git takes for a repository without the name `.git`.
+//
+// git runs programs that the `config` of such a folder names, as soon as somebody calls it there or below. The check is
+// synchronous and directly before the change that adds an entry, so that concurrent changes cannot pass it together.
+
+/** Throws GOALD_PATH_REFUSED when the folder with the new entry `added` would be a repository. `path` is for the message. */
+export function refuseNewRepository(folder: OpenFolder, added: string, path: string): void {
+  if (isRepositoryEntry(added) && isRepository([...readdirSync(folder.self), added]))
+    throw refused(
+      path,
+      "would complete a folder that git takes for a repository (HEAD beside objects and refs, or beside commondir), and git runs programs that a setting there names",
+      "Use another name or another folder.",
+    );
+}
+
+/** Throws GOALD_PATH_REFUSED when the folder is a repository without the name `.git`, as `git clone --bare` makes one. */
+function refuseInRepository(folder: OpenFolder, path: string): void {
+  const has = (name: string): boolean => lstatSync(folder.at(name), { throwIfNoEntry: false }) !== undefined;
+  if (has("HEAD") && isRepository(["HEAD", ...["objects", "refs", "commondir"].filter(has)]))
+    throw refused(
+      path,
+      "is in a folder that git takes for a repository, and git runs the hooks and settings in it: it can be read but not changed",
+      "Use another folder.",
+    );
 }
