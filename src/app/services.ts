@@ -226,7 +226,7 @@ function lazyRepositories(settings: Settings, git: string): Repositories {
     const [{ createRepositories }, { checkElsewhere }, { isNeverAllowed }, { findCage }, { openTunnel }] =
       await Promise.all([
         import("#services/git/clone.ts"),
-        import("#http/elsewhere.ts"),
+        import("#http/public-address.ts"),
         import("#http/public-address.ts"),
         import("#cage/find-cage.ts"),
         import("#http/tunnel.ts"),

@@ -7,10 +7,9 @@
  * time.
  */
 import { GoaldError } from "#core/errors.ts";
-import { limitResponse } from "./bounded.ts";
+import { type HttpLimits, limitResponse, startWatch } from "./exchange.ts";
 import type { PublicOptions } from "./public-door.ts";
 import type { PublicFetch } from "./redirect.ts";
-import { type HttpLimits, startWatch } from "./watch.ts";
 
 export type { HttpLimits };
 

@@ -5,7 +5,19 @@
  * Tunnels (6to4, Teredo, ISATAP, IPv4-compatible) are not public; of IPv6 only 2000::/3 is.
  */
 import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
+
+// Separates public addresses of other machines from those of this machine, some of which may be public.
+
+/** `ownAddresses`: addresses of this machine; by default those of its network interfaces, read at each check. */
+export const checkElsewhere =
+  (ownAddresses: () => readonly string[] = listOwnAddresses) =>
+  (address: string): boolean =>
+    isPublicAddress(address) && !ownAddresses().map(canonicalizeAddress).includes(canonicalizeAddress(address));
+
+const listOwnAddresses = (): readonly string[] =>
+  Object.values(networkInterfaces()).flatMap((card = []) => card.map(({ address }) => address));
 
 /** `address`: an IP address from a resolver or a socket, or a URL's host in brackets. Any other text is not public. */
 export function isPublicAddress(address: string): boolean {

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { checkElsewhere } from "#http/elsewhere.ts";
-import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
+import { checkElsewhere, isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { explainGit } from "#services/git/git-errors.ts";
 import { readRepositoryUrl } from "#services/git/repository-url.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
