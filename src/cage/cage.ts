@@ -1,13 +1,13 @@
 /**
  * cage.ts -- runs a child process with limits of the system, without goald's environment, and cut off from the machine.
  *
- * `strict`: bubblewrap gives it namespaces of its own, so it sees only the listed paths and no network. `degraded`: only
- * limits and an empty environment hold. `off`: only the empty environment. The child dies with this process.
+ * `strict`: bubblewrap gives it namespaces of its own, so it sees only the listed paths and no network. `degraded`:
+ * only limits and an empty environment hold. `off`: only the empty environment. The child dies with this process.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { lstatSync, readlinkSync } from "node:fs";
 import { constants } from "node:os";
-import { type CageLimits, prlimitArgs } from "./limits.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { syscallFilter } from "./syscall-filter.ts";
 
 export type CageLevel = "strict" | "degraded" | "off";
@@ -165,4 +165,90 @@ const systemArgs = (): readonly string[] => [
 
 function readLink(path: string): string | undefined {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
+}
+
+// The limits that the system enforces on a caged process, as arguments of prlimit.
+
+interface CageLimits {
+  /** Private memory of each process, reserved memory included: see `NODE_RESERVE_MEGABYTES`. */
+  readonly memoryMegabytes: number;
+  /** Processor time of each process over its whole life. */
+  readonly cpuSeconds: number;
+  /** Size of each file that it writes. */
+  readonly fileMegabytes: number;
+  readonly openFiles: number;
+}
+
+/** V8 recurses deeply in nested pages; the usual limit is 8 MB. */
+const STACK_BYTES = 8 * MEBIBYTE;
+
+/** V8 reserves the range of its code as private memory without using it: 512 MB on x64, 128 MB on arm64. */
+export const NODE_RESERVE_MEGABYTES = process.arch === "arm64" ? 128 : 512;
+
+/** Never raises a limit of this process, which only root may. */
+function prlimitArgs({ memoryMegabytes, cpuSeconds, fileMegabytes, openFiles }: CageLimits): readonly string[] {
+  const { hardLimits } = readMachine();
+  const wanted = {
+    data: memoryMegabytes * MEBIBYTE,
+    cpu: cpuSeconds,
+    fsize: fileMegabytes * MEBIBYTE,
+    nofile: openFiles,
+    stack: STACK_BYTES,
+    core: 0,
+  };
+  return Object.entries(wanted).map(
+    ([name, value]) => `--${name}=${Math.min(value, hardLimits[name as keyof typeof wanted])}`,
+  );
+}
+
+// What node reports about this process: its hard limits and the libraries that it has loaded.
+
+export interface Machine {
+  /** In the units of prlimit. Infinity without a limit. */
+  readonly hardLimits: Readonly<Record<"data" | "cpu" | "fsize" | "nofile" | "stack" | "core", number>>;
+  /** Absolute paths of shared libraries. */
+  readonly libraries: readonly string[];
+}
+
+interface NodeReport {
+  readonly sharedObjects?: readonly string[];
+  readonly userLimits?: Readonly<Record<string, { readonly hard: number | string } | undefined>>;
+}
+type Reporter = { excludeNetwork: boolean; getReport(): object };
+
+let known: Machine | undefined;
+
+/** Takes 3 ms at the first call. */
+export function readMachine(): Machine {
+  known ??= readReport();
+  return known;
+}
+
+function readReport(): Machine {
+  const { sharedObjects = [], userLimits = {} } = makeReport();
+  const hardLimit = (name: string): number => {
+    const value = Number(userLimits[name]?.hard);
+    return Number.isNaN(value) ? Infinity : value;
+  };
+  return {
+    hardLimits: {
+      data: hardLimit("data_seg_size_bytes"),
+      cpu: hardLimit("cpu_time_seconds"),
+      fsize: hardLimit("file_size_blocks"),
+      nofile: hardLimit("open_files"),
+      stack: hardLimit("stack_size_bytes"),
+      core: hardLimit("core_file_size_blocks"),
+    },
+    libraries: sharedObjects.filter((path) => path.startsWith("/")),
+  };
+}
+
+function makeReport(): NodeReport {
+  const reporter = process.report as unknown as Reporter;
+  const { excludeNetwork } = reporter;
+  // Without it, Node's report looks up names of network addresses.
+  reporter.excludeNetwork = true;
+  const report = reporter.getReport();
+  reporter.excludeNetwork = excludeNetwork;
+  return report;
 }

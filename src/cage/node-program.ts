@@ -7,9 +7,7 @@
 import { existsSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { CagedCommand } from "./cage.ts";
-import { NODE_RESERVE_MEGABYTES } from "./limits.ts";
-import { readMachine } from "./machine.ts";
+import { type CagedCommand, NODE_RESERVE_MEGABYTES, readMachine } from "./cage.ts";
 
 export interface NodeProgram {
   readonly program: URL;
