@@ -94,8 +94,6 @@ const ROOMS: readonly Room[] = [
   ),
   // The system's git, under guard and in a cage: it reaches one server by the tunnel that it is handed.
   withTypes(room("src/services/git/*.ts", CORE, UTIL, FILES, "#cage/.+", "node:dns/promises"), "#http/tunnel\\.ts"),
-  // What an agent has seen and sent: texts and events in, facts about a call out.
-  room("src/egress/*.ts", CORE, UTIL, "node:(url|zlib)"),
   // Posts for people to read: by the seam that it is handed.
   room("src/services/x/*.ts", CORE, UTIL, "node:crypto"),
   // From the bytes of a page to its text and passages. No network: what is read is handed in.

@@ -11,11 +11,10 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import { findNewest, isTainted } from "#core/provenance.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { pathInParent } from "#core/subagent.ts";
-import type { Egress, EgressLog } from "#egress/egress.ts";
-import type { FindWriter } from "#egress/folder-search.ts";
-import { isFetching } from "#egress/sent-text.ts";
 import type { DescribeLeaving } from "#loop/describe-leaving.ts";
+import type { Egress, EgressLog, FindWriter } from "#loop/egress.ts";
 import type { Journal } from "#loop/journal.ts";
+import { isFetching } from "#loop/sent-text.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 
 type Reader = Pick<StoreReader, "agents" | "agent" | "load" | "read" | "blob" | "lastFileVersion">;
@@ -43,8 +42,8 @@ export function createDescribeLeaving(sources: EgressSources): DescribeLeaving {
 
   async function open(of: EgressSources["row"], log: Log): Promise<Egress> {
     const [{ openEgress }, { searchFolder }] = await Promise.all([
-      import("#egress/egress.ts"),
-      import("#egress/folder-search.ts"),
+      import("#loop/egress.ts"),
+      import("#loop/egress.ts"),
     ]);
     const known = opened.get(of.id);
     if (known) return known;

@@ -85,7 +85,7 @@ function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: Lea
   };
 }
 
-// What a call would send out beyond the rule of src/egress, and the words for it.
+// What a call would send out beyond the rule of src/loop/egress.ts, and the words for it.
 
 /** Recorded with a call of an agent that received outside words. Absent when the call is within the rule. */
 export interface Leaving {

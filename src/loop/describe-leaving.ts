@@ -1,4 +1,4 @@
-/** describe-leaving.ts -- the interface through which the loop asks `src/egress` what calls would send out. */
+/** describe-leaving.ts -- the interface through which the loop asks egress.ts what calls would send out. */
 import type { CommandCall } from "#core/call.ts";
 import type { Leaving } from "#core/policy.ts";
 import type { Journal } from "./journal.ts";

@@ -3,8 +3,7 @@ import type { CommandCall } from "#core/call.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { Leaving } from "#core/policy.ts";
-import { openEgress } from "#egress/egress.ts";
-import { searchFolder } from "#egress/folder-search.ts";
+import { openEgress, searchFolder } from "#loop/egress.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 
 const FACTS: Readonly<Record<string, { openWorld: boolean; readOnly: boolean; sends?: readonly string[] }>> = {

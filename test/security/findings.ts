@@ -21,16 +21,16 @@ export const FINDINGS: readonly Defence[] = [
         "is refused nothing when nobody can be asked, but then a search for words of its brief is",
       ),
       proof(
-        "egress/egress.test",
+        "loop/egress.test",
         "none of 87 attacks brings anything to an address that nobody named, but for 19 choices among its links",
       ),
       proof(
-        "egress/egress.test",
+        "loop/egress.test",
         "of 21 attacks by the search service, numbers and long texts do not leave, and 100 characters in a disguise do",
       ),
-      proof("egress/egress.test", "of 29 honest flows, made-up addresses and the 21st page of one site stop"),
-      proof("egress/egress.test", "that an answer repeats from the call is still the model's"),
-      proof("egress/egress.test", "may be followed from a file of the folder unless the agent wrote it: %s"),
+      proof("loop/egress.test", "of 29 honest flows, made-up addresses and the 21st page of one site stop"),
+      proof("loop/egress.test", "that an answer repeats from the call is still the model's"),
+      proof("loop/egress.test", "may be followed from a file of the folder unless the agent wrote it: %s"),
     ],
   },
   {

@@ -1,22 +1,23 @@
 /**
  * egress.ts -- judges what the calls of a reply would send out after the agent has read outside words.
  *
- * An address may be followed when it stands in a page, a search answer, a setting, a person's words or a file that the agent did
- * not write; so may a folder above it, and any page of an open host. Of a search or a message few characters may be words that
- * neither the web nor a person said. No form of a text is decoded: an address that nobody gave stays unknown in any form.
+ * An address may be followed when it stands in a page, a search answer, a setting, a person's words or a file that the
+ * agent did not write; so may a folder above it, and any page of an open host. Of a search or a message few characters
+ * may be words that neither the web nor a person said. No form of a text is decoded: an address that nobody gave stays
+ * unknown in any form.
  *
  * Known words and counts come from the newest events of the log, so that the cost has a bound.
  */
-
 import type { CommandCall } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { type Leaving, MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS } from "#core/policy.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
+import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import { type CommandFacts, isFetching, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
-import { addressKey, cutNumber, foldersOf, listAddresses, listNumbers, siteOf, WORD, wordsIn } from "./text-keys.ts";
 
 /** About 600 steps. Reading takes some 50 ms. */
 const MAX_EVENTS = 2_000;
@@ -39,7 +40,7 @@ export interface EgressParts {
 }
 
 /** The agent's files. Both look-ups read all of them, up to a limit, and happen only when nothing else decides. */
-export interface EgressFolder {
+interface EgressFolder {
   /** The first file with such a number; without files that the web wrote. */
   findNumber(numbers: ReadonlySet<string>): Promise<{ readonly file: string; readonly text: string } | undefined>;
   /** True when a file that a person or the web wrote, and that the agent has not changed, has the address. */
@@ -245,3 +246,118 @@ function addAll(known: Set<string>, keys: readonly string[]): void {
     known.delete(key);
   }
 }
+
+// Looks for an address or a number in the files of an agent's folder, literally.
+//
+// Reads all files up to a limit. Files of sub-agents are not searched for addresses, because the sub-agents wrote them.
+
+const MAX_FILES = 2_000;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** Reading and searching this takes about 0.2 s. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** Finds the writer of the newest version of a file. `web`: a command that fetched it, or a clone; `agent`: any other call. */
+export type FindWriter = (path: string) => Promise<"person" | "web" | "agent">;
+
+export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writerOf: FindWriter): EgressFolder {
+  async function* texts(): AsyncIterable<{ readonly path: string; readonly text: string }> {
+    let files = 0;
+    let bytes = 0;
+    for await (const file of workspace.list("")) {
+      // goald's own files hold the texts of earlier calls.
+      if (file.bytes > MAX_FILE_BYTES || file.path.startsWith("_goald/")) continue;
+      files += 1;
+      bytes += file.bytes;
+      if (files > MAX_FILES || bytes > MAX_BYTES) return;
+      const content = await workspace.read(file.path).catch(() => undefined);
+      if (content) yield { path: file.path, text: Buffer.from(content).toString("utf8") };
+    }
+  }
+  return {
+    findNumber: async (numbers) => {
+      for await (const { path, text } of texts()) {
+        const held = listNumbers(text);
+        const found = [...numbers].find((number) => held.some((one) => one.includes(number)));
+        if (found !== undefined && (await writerOf(path)) !== "web") return { file: path, text: found };
+      }
+      return undefined;
+    },
+    hasAddress: async (url) => {
+      const key = addressKey(url);
+      const host = url.hostname.replace(/^www\./, "");
+      for await (const { path, text } of texts()) {
+        if (path.startsWith(`${AGENTS_FOLDER}/`) || !text.toLowerCase().includes(host)) continue;
+        const isHeld = listAddresses(text).some((one) => one === key);
+        if (isHeld && (await writerOf(path)) !== "agent") return true;
+      }
+      return false;
+    },
+  };
+}
+
+// Finds the addresses, words and numbers of a text, in a form that can be compared.
+
+/** Returns the address without scheme, `www.`, fragment, last slash and `.git`. Undefined for an address with a password. */
+function addressKey(url: URL): string | undefined {
+  if (!/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return undefined;
+  return `${url.host.replace(/^www\./, "")}${url.pathname.replace(/(?:\.git)?\/*$/, "")}${url.search}`;
+}
+
+/** The address and every folder above it. */
+function foldersOf(key: string): readonly string[] {
+  const [path = ""] = key.split("?", 1);
+  const parts = path.split("/");
+  return [key, ...parts.map((_part, index) => parts.slice(0, index + 1).join("/"))];
+}
+
+/**
+ * Keys of the addresses in a text, with or without `https://`. A bracket may belong to the address or to the text, so both
+ * readings are listed.
+ */
+function listAddresses(text: string): readonly string[] {
+  const whole = text.match(/https?:\/\/[^\s"'<>`\\^{|}]{1,4000}/gi) ?? [];
+  const bare = text.match(/(?<![\w@/.:-])(?:[a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:\/[^\s"'<>`\\^{|}]{0,4000})?/gi) ?? [];
+  const given = [...whole, ...bare.map((address) => `https://${address}`)].map(dropPoint);
+  const readings = given.flatMap((address) => [
+    address,
+    address.replace(/[)\]]$/, ""),
+    address.replace(/[)\]].*$/s, ""),
+  ]);
+  return readings.flatMap((address) => {
+    const url = URL.parse(dropPoint(address));
+    return (url && addressKey(url)) ?? [];
+  });
+}
+
+/** Removes the signs that end a sentence or an emphasis. */
+const dropPoint = (address: string): string => address.replace(/[.,;:!?*_]{1,9}$/, "");
+
+/** The part of a host name that one owner registers, taken rather too short than too long. */
+function siteOf({ host, hostname }: URL): string {
+  if (/^[\d.]+$|^\[|^[^.]+$/.test(hostname)) return host;
+  const labels = hostname.split(".");
+  const [second = "", last = ""] = labels.slice(-2);
+  return labels.slice(second.length <= 3 && last.length === 2 ? -3 : -2).join(".");
+}
+
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(WORD) ?? [];
+
+const MIN_NUMBER_CHARS = 8;
+const DATE =
+  /(?<![\w-])(?:\d{4}-\d\d?-\d\d?(?:t[\d:.]+z?)?|\d\d?[./]\d\d?[./]\d{2,4}|(?:19|20)\d\d|\d\d?:\d\d(?::\d\d)?)(?![\w-])/g;
+
+/** Runs of neighbouring words with a digit or an @, such as account numbers, keys and e-mail addresses; without dates. */
+const listNumbers = (text: string): readonly string[] =>
+  text
+    .toLowerCase()
+    .replace(DATE, " ")
+    .split(/[^\S ]+|(?<=^| )[^\s\d@]+(?= |$)/u)
+    .map((run) => run.replace(/[^\p{L}\p{N}@]+/gu, ""))
+    .filter((run) => run.length >= MIN_NUMBER_CHARS && /[\d@]/.test(run));
+
+/** Pieces of the shortest length that counts, each with a digit or an @. */
+const cutNumber = (number: string): readonly string[] =>
+  Array.from({ length: number.length - MIN_NUMBER_CHARS + 1 }, (_, at) =>
+    number.slice(at, at + MIN_NUMBER_CHARS),
+  ).filter((piece) => /[\d@]/.test(piece));
