@@ -12,7 +12,7 @@ import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
 import type { DescribeLeaving } from "#loop/describe-leaving.ts";
 import type { PerformParts } from "#loop/perform.ts";
-import { hasPyodide } from "#sandbox/find-pyodide.ts";
+import { hasPyodide } from "#sandbox/python-files.ts";
 import { createSandbox } from "#sandbox/sandbox.ts";
 
 /** The level is found before the first call of code is judged, since finding it takes 0.1 s. */

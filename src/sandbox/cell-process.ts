@@ -1,29 +1,29 @@
 /**
  * cell-process.ts -- one process in a cage that runs the cells of one namespace, and the conversation with it.
  *
- * The code blocks while it waits for its host. Another cell of the namespace may run inside that wait. Whatever code does to
- * its process ends the process, never the host. It keeps the host alive only while a cell runs.
+ * The code blocks while it waits for its host. Another cell of the namespace may run inside that wait. Whatever code
+ * does to its process ends the process, never the host. It keeps the host alive only while a cell runs.
  */
 import { extname } from "node:path";
 import type { Cage, CagedEnd, CagedProcess } from "#cage/cage.ts";
 import { Conversation } from "#cage/conversation.ts";
 import type { Channel } from "#cage/frames.ts";
 import { nodeCommand } from "#cage/node-program.ts";
-import type { Cell, CellHost, CellOutcome, CellProblem } from "#core/ports/sandbox.ts";
-import { answerQuestion } from "./answer-question.ts";
-import { brokenProblem, closedProblem, endProblem, goneOutcome, startProblem } from "./cell-problems.ts";
-import { checkMessage, type GuestMessage } from "./guest-message.ts";
-import { GUEST_SIGHT } from "./guest-sight.ts";
+import type { Cell, CellFileChange, CellHost, CellOutcome, CellProblem, CellReply } from "#core/ports/sandbox.ts";
+import { checkMessage, type GuestMessage, readOutcome } from "./guest-answers.ts";
 import {
   type GuestOptions,
+  MAX_FILE_BYTES,
   MAX_FRAME_BYTES,
   MAX_FRAME_JSON_BYTES,
+  MAX_LOADING_MS,
   MAX_QUESTION_BYTES,
+  MAX_SAVING_MS,
   type Question,
+  type Reply,
   type ToGuest,
 } from "./protocol.ts";
-import { readOutcome } from "./read-outcome.ts";
-import { RunningCell } from "./running-cell.ts";
+import { GUEST_SIGHT } from "./python-snapshot.ts";
 
 type Done = Extract<GuestMessage, { readonly type: "done" }>;
 
@@ -229,3 +229,196 @@ function advance(running: RunningCell, said: "ready" | "loaded" | "ended"): bool
   if (said === "ready") return false;
   return said === "loaded" ? running.startCode() : running.endCode();
 }
+
+// One cell that runs: its host, and its times for loading the namespace, for the code, and for saving.
+
+/** The process stops code itself at the limit; the host kills it this much later. */
+const GRACE_MS = 80;
+
+class RunningCell {
+  readonly cell: Cell;
+  readonly host: CellHost;
+  /** Stands still while the code waits for its host. */
+  readonly clock: CellClock;
+  /** Position among the cells that run in the process, from 1. */
+  readonly depth: number;
+  #phase: "loading" | "code" | "saving";
+  #loadMs = 0;
+  #codeMs: number | undefined;
+
+  /** `loads`: a saved namespace is loaded before the code runs. `onLimit` gets the problem when a time is over. */
+  constructor(cell: Cell, host: CellHost, depth: number, loads: boolean, onLimit: (problem: CellProblem) => void) {
+    this.cell = cell;
+    this.host = host;
+    this.depth = depth;
+    this.#phase = loads ? "loading" : "code";
+    const problems = { loading: loadingProblem, code: () => timeoutProblem(cell.timeLimitMs), saving: savingProblem };
+    this.clock = new CellClock(loads ? MAX_LOADING_MS : this.#codeLimitMs, () => onLimit(problems[this.#phase]()));
+  }
+
+  /** Time of the code itself. */
+  get codeMs(): number {
+    return this.#codeMs ?? this.clock.usedMs - this.#loadMs;
+  }
+
+  /** The namespace is loaded. Returns false when that is not expected. */
+  startCode(): boolean {
+    if (this.#phase !== "loading") return false;
+    this.#phase = "code";
+    this.#loadMs = this.clock.usedMs;
+    this.clock.replaceLimit(this.#codeLimitMs);
+    return true;
+  }
+
+  /** The code has ended. Returns false when that is not expected. */
+  endCode(): boolean {
+    if (this.#phase === "saving") return false;
+    this.#codeMs = this.codeMs;
+    this.#phase = "saving";
+    this.clock.replaceLimit(MAX_SAVING_MS);
+    return true;
+  }
+
+  get #codeLimitMs(): number {
+    return this.cell.timeLimitMs + GRACE_MS;
+  }
+}
+
+class CellClock {
+  readonly #onLimit: () => void;
+  #leftMs: number;
+  #usedMs = 0;
+  #since: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limitMs: number, onLimit: () => void) {
+    this.#leftMs = limitMs;
+    this.#onLimit = onLimit;
+  }
+
+  get usedMs(): number {
+    return this.#usedMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
+  }
+
+  start(): void {
+    if (this.#since !== undefined) return;
+    this.#since = performance.now();
+    this.#timer = setTimeout(this.#onLimit, Math.max(0, this.#leftMs));
+  }
+
+  stop(): void {
+    if (this.#since === undefined) return;
+    clearTimeout(this.#timer);
+    const passedMs = performance.now() - this.#since;
+    this.#since = undefined;
+    this.#usedMs += passedMs;
+    this.#leftMs -= passedMs;
+  }
+
+  /** The clock goes on with another limit. */
+  replaceLimit(limitMs: number): void {
+    this.stop();
+    this.#leftMs = limitMs;
+    this.start();
+  }
+}
+
+// Answers what code asks for, by the host of its cell.
+
+export interface Answer {
+  readonly reply: Reply;
+  readonly bytes: Uint8Array;
+}
+
+/** Rejects with what the method of `host` rejected with. `bytes`: those of the question. */
+async function answerQuestion(question: Question, bytes: Uint8Array, host: CellHost): Promise<Answer> {
+  switch (question.what) {
+    case "call":
+      return sendReply(await host.call(question.name, question.args));
+    case "run":
+      return sendReply(await host.run(question.task, question.returns, question.form));
+    case "list":
+      return sendReply({ value: await host.listFiles() });
+    case "read":
+      return sendContent(await host.readFile(question.path));
+    case "save":
+      return sendReply(await host.saveFiles(splitContents(question.files, bytes)));
+  }
+}
+
+const sendReply = (reply: CellReply<unknown>): Answer => ({ reply: { type: "reply", ...reply }, bytes: NOTHING });
+
+function sendContent(reply: CellReply<Uint8Array>): Answer {
+  if ("error" in reply) return sendReply(reply);
+  const { value } = reply;
+  if (value.byteLength <= MAX_FILE_BYTES) return { reply: { type: "reply", value: null }, bytes: value };
+  const text = `Code can read files of up to ${MAX_FILE_BYTES / 1024 / 1024} MB.`;
+  return sendReply({ error: { code: "file-too-large", text } });
+}
+
+type SavedFiles = Extract<Question, { readonly what: "save" }>["files"];
+function splitContents(files: SavedFiles, bytes: Uint8Array): readonly CellFileChange[] {
+  let start = 0;
+  return files.map(({ path, bytes: length }) => {
+    if (length === null) return { path, bytes: null };
+    start += length;
+    return { path, bytes: bytes.subarray(start - length, start) };
+  });
+}
+
+// Why a cell ended without an outcome of its own, in words for the model.
+
+/** How V8 ends when it gets no more memory. */
+const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SIGILL", "SIGSEGV", "SIGBUS"]);
+
+const problem = (kind: CellProblem["kind"], type: string, message: string): CellProblem => ({
+  kind,
+  type,
+  message,
+  line: null,
+  source: null,
+});
+
+const timeoutProblem = (limitMs: number): CellProblem =>
+  problem("timeout", "TimeoutError", `The code ran longer than ${limitMs / 1000} s and was stopped.`);
+const loadingProblem = (): CellProblem =>
+  problem("timeout", "TimeoutError", "The code did not run, because the variables could not be loaded in time.");
+const savingProblem = (): CellProblem =>
+  problem("timeout", "TimeoutError", "The code ended, but its variables could not be saved in time.");
+const brokenProblem = (reason: string): CellProblem =>
+  problem(
+    "died",
+    "SandboxError",
+    `The process that runs the code sent what is not a message, so it was ended. ${reason}`,
+  );
+export const closedProblem = (): CellProblem => problem("died", "SandboxError", "The sandbox is being shut down.");
+const startProblem = (reason: string): CellProblem =>
+  problem("died", "SandboxError", `The process that runs the code could not start: ${reason}.`);
+
+function endProblem({ code, signal, error }: CagedEnd, memoryMegabytes: number): CellProblem {
+  if (error) return startProblem(error.message);
+  if (MEMORY_SIGNALS.has(signal))
+    return problem(
+      "memory",
+      "MemoryError",
+      `The code needed more than ${memoryMegabytes} MB of memory, and its process died.`,
+    );
+  if (signal === "SIGXCPU" || signal === "SIGKILL")
+    return problem(
+      "died",
+      "SandboxError",
+      "The system ended the process that runs the code: too much memory or processor time.",
+    );
+  return problem("died", "SandboxError", `The process that runs the code ended with ${signal ?? `exit code ${code}`}.`);
+}
+
+/** The outcome of a cell whose process is gone. */
+export const goneOutcome = (gone: CellProblem, durationMs: number): CellOutcome => ({
+  kind: "failed",
+  problem: gone,
+  output: "",
+  isCut: false,
+  saved: null,
+  lost: [],
+  durationMs,
+});

@@ -6,7 +6,7 @@
 import { readFile as readAny } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findPyodide } from "./find-pyodide.ts";
+import { findPyodide } from "./python-files.ts";
 
 /** Pyodide reads these of `node:fs`. */
 export const constants = {};

@@ -1,14 +1,14 @@
 /**
  * file-view.ts -- the agent's folder as Python sees it, at /workspace: a private copy in the memory of the process.
  *
- * The list of files comes from the host when code looks at the folder, the content of a file when code reads it. What code
- * changes goes out with `save`.
+ * The list of files comes from the host when code looks at the folder, the content of a file when code reads it. What
+ * code changes goes out with `save`.
  */
 import { posix } from "node:path";
-import { FileLoader } from "./file-loader.ts";
-import { ViewTree } from "./file-tree.ts";
+import type { CellFile } from "#core/ports/sandbox.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { type EngineHost, type FileList, MAX_FILE_BYTES } from "./protocol.ts";
-import type { Fs, FsNode, NodeOperations, StreamOperations } from "./pyodide.ts";
+import type { Fs, FsNode, MemoryFs, NodeOperations, StreamOperations } from "./pyodide.ts";
 
 export const ROOT = "/workspace";
 const MEGABYTE = 1_000_000;
@@ -190,5 +190,221 @@ export class FileView {
   #noteChange(node: FsNode): void {
     this.#isTouched = true;
     this.#tree.noteChange(node);
+  }
+}
+
+// The files of the view: which the host listed, which code changed, moved or removed.
+
+/** The version of a file that the host has. Code made a file without one. */
+interface ListedFile {
+  readonly path: string;
+  /** Null: it was saved from here, and not listed since. */
+  readonly stamp: string | null;
+  readonly bytes: number;
+  isLoaded: boolean;
+  isChanged: boolean;
+}
+interface ViewOperations {
+  readonly folder: Partial<NodeOperations>;
+  readonly file: Partial<NodeOperations>;
+  readonly stream: Partial<StreamOperations>;
+}
+
+class ViewTree {
+  readonly #fs: Fs;
+  readonly #memory: MemoryFs;
+  readonly #operations: ViewOperations;
+  readonly #listed = new WeakMap<FsNode, ListedFile>();
+  /** Folders that a list made. They go with their last file. */
+  readonly #listedFolders = new WeakSet<FsNode>();
+  /** Paths of the files that the host has, as far as they are known. */
+  #hostPaths = new Set<string>();
+  #root: FsNode | undefined;
+
+  constructor(fs: Fs, operations: ViewOperations) {
+    this.#fs = fs;
+    this.#memory = fs.filesystems.MEMFS;
+    this.#operations = operations;
+  }
+
+  setRoot(root: FsNode): FsNode {
+    this.#root = this.adopt(root);
+    return root;
+  }
+
+  /** Gives a new node the operations of the view. */
+  adopt(node: FsNode): FsNode {
+    const { folder, file, stream } = this.#operations;
+    const isFolder = this.#fs.isDir(node.mode);
+    node.node_ops = { ...node.node_ops, ...(isFolder ? folder : file) };
+    if (!isFolder) node.stream_ops = { ...node.stream_ops, ...stream };
+    return node;
+  }
+
+  listedFile(node: FsNode): ListedFile | undefined {
+    return this.#listed.get(node);
+  }
+
+  noteChange(node: FsNode): void {
+    const listed = this.#listed.get(node);
+    if (listed) Object.assign(listed, { isLoaded: true, isChanged: true });
+  }
+
+  *files(): Generator<readonly [path: string, node: FsNode]> {
+    if (this.#root) yield* this.#filesIn(this.#root, "");
+  }
+
+  changedFiles(): readonly (readonly [path: string, node: FsNode])[] {
+    return [...this.files()].filter(([path, node]) => {
+      const listed = this.#listed.get(node);
+      return !listed || listed.isChanged || listed.path !== path;
+    });
+  }
+
+  removedPaths(): readonly string[] {
+    const present = new Set([...this.files()].map(([path]) => path));
+    return [...this.#hostPaths].filter((path) => !present.has(path));
+  }
+
+  /** The host has what is here. */
+  markSaved(): void {
+    this.#hostPaths = new Set();
+    for (const [path, node] of this.files()) {
+      this.#hostPaths.add(path);
+      const listed = this.#listed.get(node);
+      if (listed && !listed.isChanged && listed.path === path) continue;
+      this.#listed.set(node, { path, stamp: null, bytes: node.usedBytes, isLoaded: true, isChanged: false });
+    }
+  }
+
+  /** Changes of code stay as they are. */
+  replaceList(files: readonly CellFile[]): void {
+    const wanted = new Map(files.map((file) => [file.path, file]));
+    for (const [path, node] of [...this.files()]) {
+      const listed = this.#listed.get(node);
+      if (!listed || listed.isChanged || listed.path !== path) continue;
+      if (wanted.get(path)?.stamp !== listed.stamp) this.#remove(node);
+    }
+    for (const file of files) this.#add(file);
+    this.#hostPaths = new Set(wanted.keys());
+  }
+
+  /** A file of the host that was not in the list. */
+  addFile(file: CellFile): void {
+    this.#add(file);
+    this.#hostPaths.add(file.path);
+  }
+
+  /** Forgets all, changes of code too. */
+  clear(): void {
+    for (const [, node] of [...this.files()]) this.#remove(node);
+    this.#hostPaths = new Set();
+  }
+
+  #add({ path, bytes, stamp }: CellFile): void {
+    const names = path.split("/");
+    const name = names.pop();
+    let folder = this.#root;
+    for (const one of names) folder = folder && this.#openFolder(folder, one);
+    // A folder or a file of code is in the way.
+    if (!folder || name === undefined || name in folder.contents) return;
+    const node = this.adopt(this.#memory.ops_table.dir.node.mknod(folder, name, 0o100666, 0));
+    node.usedBytes = bytes;
+    this.#listed.set(node, { path, stamp, bytes, isLoaded: false, isChanged: false });
+  }
+
+  #openFolder(parent: FsNode, name: string): FsNode | undefined {
+    const known = Object.hasOwn(parent.contents, name) ? (parent.contents as Record<string, FsNode>)[name] : undefined;
+    if (known) return this.#fs.isDir(known.mode) ? known : undefined;
+    const made = this.adopt(this.#memory.ops_table.dir.node.mknod(parent, name, 0o40777, 0));
+    this.#listedFolders.add(made);
+    return made;
+  }
+
+  #remove(node: FsNode): void {
+    const { parent } = node;
+    this.#memory.ops_table.dir.node.unlink(parent, node.name);
+    this.#fs.hashRemoveNode(node);
+    if (parent !== this.#root && this.#listedFolders.has(parent) && Object.keys(parent.contents).length === 0)
+      this.#remove(parent);
+  }
+
+  *#filesIn(folder: FsNode, prefix: string): Generator<readonly [path: string, node: FsNode]> {
+    for (const [name, node] of Object.entries(folder.contents as Record<string, FsNode>)) {
+      if (this.#fs.isDir(node.mode)) yield* this.#filesIn(node, `${prefix}${name}/`);
+      else yield [`${prefix}${name}`, node];
+    }
+  }
+}
+
+// Loads the content of files into the view, and drops what was only read when it becomes too much.
+
+/** Content that code has read and not changed. */
+const MAX_CACHED_BYTES = 64 * MEBIBYTE;
+
+class FileLoader {
+  readonly #fs: Fs;
+  readonly #errors: Readonly<Record<string, number>>;
+  readonly #host: EngineHost;
+  readonly #tree: ViewTree;
+  #refusal = "";
+
+  constructor(fs: Fs, errors: Readonly<Record<string, number>>, host: EngineHost, tree: ViewTree) {
+    this.#fs = fs;
+    this.#errors = errors;
+    this.#host = host;
+    this.#tree = tree;
+  }
+
+  takeRefusal(): string {
+    const refusal = this.#refusal;
+    this.#refusal = "";
+    return refusal;
+  }
+
+  /** Throws an error of Emscripten, and notes why in words. */
+  load(node: FsNode): void {
+    const listed = this.#tree.listedFile(node);
+    if (!listed || listed.isLoaded) return;
+    const { path, bytes } = listed;
+    if (bytes > MAX_FILE_BYTES)
+      this.#refuse(
+        "EFBIG",
+        `${path} has ${Math.ceil(bytes / MEGABYTE)} MB. Code can read files of up to ${Math.floor(MAX_FILE_BYTES / MEGABYTE)} MB.`,
+      );
+    this.#dropFor(bytes);
+    const { reply, bytes: content } = this.#host.ask({ type: "ask", what: "read", path });
+    if ("error" in reply) this.#refuse("EACCES", reply.error.text);
+    node.contents = new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
+    node.usedBytes = content.byteLength;
+    listed.isLoaded = true;
+  }
+
+  read(node: FsNode): Uint8Array {
+    this.load(node);
+    const { buffer, byteOffset } = node.contents as Uint8Array;
+    return new Uint8Array(buffer, byteOffset, node.usedBytes);
+  }
+
+  #refuse(code: string, words: string): never {
+    this.#refusal = words;
+    throw new this.#fs.ErrnoError(this.#errors[code] ?? 0);
+  }
+
+  /** Drops all content that can be loaded again when the next file does not fit beside it. */
+  #dropFor(bytes: number): void {
+    const cached: (readonly [FsNode, ListedFile])[] = [];
+    let sum = bytes;
+    for (const [, node] of this.#tree.files()) {
+      const listed = this.#tree.listedFile(node);
+      if (!listed?.isLoaded || listed.isChanged || listed.stamp === null) continue;
+      cached.push([node, listed]);
+      sum += node.usedBytes;
+    }
+    if (sum <= MAX_CACHED_BYTES) return;
+    for (const [node, listed] of cached) {
+      node.contents = new Uint8Array();
+      listed.isLoaded = false;
+    }
   }
 }

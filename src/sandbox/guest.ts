@@ -1,6 +1,124 @@
-/** guest.ts -- the program of a cell process, which the host starts in a cage. An import does nothing: scripts/warm-up.js compiles it. */
-import { serveCells } from "./guest-conversation.ts";
-import type { GuestOptions } from "./protocol.ts";
+/**
+ * guest.ts -- the program of a cell process, which the host starts in a cage. An import does nothing:
+ * scripts/warm-up.js compiles it.
+ */
+import { readFrame, writeFrame } from "#cage/frames.ts";
+import {
+  type Engine,
+  type EngineHost,
+  type FromGuest,
+  type GuestOptions,
+  MAX_LOADING_MS,
+  MAX_SAVING_MS,
+  type Question,
+  type Reply,
+  type ToGuest,
+} from "./protocol.ts";
+
+// The process's end of the conversation: reads cells, asks the host, and measures the time of code.
+//
+// All of it blocks. While the process waits for a reply, the host may send another cell, which runs inside that wait.
+
+/** The process stops loading and saving itself, before the host's limit kills it: then only some names are lost. */
+const OWN_LOADING_MS = 0.6 * MAX_LOADING_MS;
+const OWN_SAVING_MS = 0.6 * MAX_SAVING_MS;
+/** The process stops code itself this much before its limit, so that it is heard before the host's limit. */
+const EARLY_MS = 50;
+const NOTHING = new Uint8Array();
+const now = performance.now.bind(performance);
+/** An engine closes node's ways out, this one too. */
+const exit: (code?: number) => never = process.exit.bind(process);
+
+/** The time of one cell. It stands still while `since` is undefined. */
+interface Clock {
+  leftMs: number;
+  since: number | undefined;
+  phase: "loading" | "code" | "saving";
+  readonly codeMs: number;
+}
+
+/** Serves cells until the host closes the channel. */
+async function serveCells(openEngine: (host: EngineHost) => Promise<Engine>): Promise<void> {
+  const conversation = new GuestConversation();
+  const engine = await openEngine(conversation);
+  conversation.serve(engine);
+  exit();
+}
+
+class GuestConversation implements EngineHost {
+  readonly #clocks: Clock[] = [];
+  #engine: Engine | undefined;
+
+  serve(engine: Engine): void {
+    this.#engine = engine;
+    send({ type: "ready" });
+    for (let heard = hear(); heard; heard = hear()) if (heard.message.type === "cell") this.#runCell(heard.message);
+  }
+
+  ask(question: Question, bytes: Uint8Array = NOTHING): { readonly reply: Reply; readonly bytes: Uint8Array } {
+    const clock = this.#clocks.at(-1);
+    if (clock) stop(clock);
+    send(question, bytes);
+    for (let heard = hear(); heard; heard = hear()) {
+      if (heard.message.type === "cell") {
+        this.#runCell(heard.message);
+        continue;
+      }
+      if (clock) start(clock);
+      return { reply: heard.message, bytes: heard.bytes };
+    }
+    return exit();
+  }
+
+  timeLeftMs(): number {
+    const clock = this.#clocks.at(-1);
+    return clock ? clock.leftMs - elapsedMs(clock) : Infinity;
+  }
+
+  startCode(): void {
+    const clock = this.#clocks.at(-1);
+    if (clock?.phase !== "loading") return;
+    Object.assign(clock, { leftMs: clock.codeMs, since: now(), phase: "code" });
+    send({ type: "loaded" });
+  }
+
+  endCode(): void {
+    const clock = this.#clocks.at(-1);
+    if (!clock || clock.phase === "saving") return;
+    Object.assign(clock, { leftMs: OWN_SAVING_MS, since: now(), phase: "saving" });
+    send({ type: "ended" });
+  }
+
+  #runCell({ cell, saved }: Extract<ToGuest, { type: "cell" }>): void {
+    const codeMs = Math.max(0.9 * cell.timeLimitMs, cell.timeLimitMs - EARLY_MS);
+    const first = saved
+      ? ({ leftMs: OWN_LOADING_MS, phase: "loading" } as const)
+      : ({ leftMs: codeMs, phase: "code" } as const);
+    this.#clocks.push({ ...first, since: now(), codeMs });
+    const outcome = this.#engine?.run(cell, saved);
+    this.#clocks.pop();
+    // Hostile code may have replaced the outcome by null, for which the host ends the process.
+    if (outcome !== undefined) send({ type: "done", outcome, ...(this.#engine?.isSpent ? { isSpent: true } : {}) });
+  }
+}
+
+const elapsedMs = ({ since }: Clock): number => (since === undefined ? 0 : now() - since);
+
+function stop(clock: Clock): void {
+  clock.leftMs -= elapsedMs(clock);
+  clock.since = undefined;
+}
+
+function start(clock: Clock): void {
+  clock.since = now();
+}
+
+const send = (message: FromGuest, bytes: Uint8Array = NOTHING): void => writeFrame(message, bytes);
+
+function hear(): { readonly message: ToGuest; readonly bytes: Uint8Array } | undefined {
+  const frame = readFrame();
+  return frame && { message: frame.value as ToGuest, bytes: frame.bytes };
+}
 
 if (import.meta.main) {
   const options = JSON.parse(process.argv[2] ?? "") as GuestOptions;

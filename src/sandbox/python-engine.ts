@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import type { CellOutcome } from "#core/ports/sandbox.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
 import { FileView, ROOT } from "./file-view.ts";
-import { freezeIntrinsics } from "./freeze-intrinsics.ts";
-import { loadPython } from "./load-python.ts";
+import { freezeIntrinsics, loadPython } from "./load-python.ts";
 import {
   type Engine,
   type EngineHost,
@@ -14,7 +13,7 @@ import {
   type Question,
 } from "./protocol.ts";
 import type { Fs, FsNode, Python } from "./pyodide.ts";
-import { withoutDigest } from "./snapshot-digest.ts";
+import { withoutDigest } from "./python-files.ts";
 
 interface WasmMemory {
   readonly buffer: ArrayBuffer;

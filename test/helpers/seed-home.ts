@@ -9,7 +9,7 @@ import { basename, join } from "node:path";
 import { afterAll } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { prepareSnapshot } from "#sandbox/snapshot.ts";
+import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
 import { conditionalModel, type Line, readRequest, type Seen } from "./conditional-model.ts";
 import { type Ended, endedWith, type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
 import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";

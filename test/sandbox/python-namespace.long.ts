@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import type { CellOutcome } from "#core/ports/sandbox.ts";
-import { prepareSnapshot } from "#sandbox/snapshot.ts";
+import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { PythonProcess } from "../helpers/python-process.ts";
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import type { Cell, CellHost, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
-import { hasPyodide } from "#sandbox/find-pyodide.ts";
+import { hasPyodide } from "#sandbox/python-files.ts";
 import { createSandbox, type SandboxOptions } from "#sandbox/sandbox.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { FAKE_CELLS, PYTHON } from "../helpers/cell-words.ts";

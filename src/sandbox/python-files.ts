@@ -1,5 +1,6 @@
-/** find-pyodide.ts -- where the installed Pyodide is. */
-import { existsSync } from "node:fs";
+/** python-files.ts -- where the installed Pyodide is. */
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,3 +35,25 @@ function foldersAbove(path: string): readonly string[] {
   const folder = dirname(path);
   return folder === path ? [] : [folder, ...foldersAbove(folder)];
 }
+
+// Goald's own Python, which runs in the sandbox.
+
+const FOLDER = new URL("./python/goald_cells/", import.meta.url);
+
+/** Files, sorted by name. */
+export const pythonSources = (): readonly (readonly [name: string, source: string])[] =>
+  readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".py"))
+    .sort()
+    .map((name) => [name, readFileSync(new URL(name, FOLDER), "utf8")] as const);
+
+// The file of a start-up snapshot: its bytes, and their SHA-256 after them.
+
+export const DIGEST_BYTES = 32;
+
+export const withDigest = (snapshot: Uint8Array): readonly Uint8Array[] => [
+  snapshot,
+  createHash("sha256").update(snapshot).digest(),
+];
+
+export const withoutDigest = (file: Uint8Array): Uint8Array => file.subarray(0, file.length - DIGEST_BYTES);

@@ -1,8 +1,9 @@
 /**
- * snapshot.ts -- the start-up snapshot of Python: the memory of a process that has loaded Python and goald's own modules.
+ * python-snapshot.ts -- the start-up snapshot of Python: the memory of a process that has loaded Python and goald's own
+ * modules.
  *
- * A process that starts from it is ready five times as fast. It is made at first use in a cage, kept in a folder of the home,
- * and made anew for another Node, another Pyodide or other modules.
+ * A process that starts from it is ready five times as fast. It is made at first use in a cage, kept in a folder of the
+ * home, and made anew for another Node, another Pyodide or other modules.
  */
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
@@ -10,12 +11,9 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { extname, join } from "node:path";
 import type { Cage } from "#cage/cage.ts";
 import { type Channel, type Frame, receiveFrame } from "#cage/frames.ts";
-import { nodeCommand } from "#cage/node-program.ts";
-import { findPyodide } from "./find-pyodide.ts";
-import { GUEST_SIGHT } from "./guest-sight.ts";
+import { nodeCommand, type ProgramSight } from "#cage/node-program.ts";
 import { MAX_FRAME_BYTES } from "./protocol.ts";
-import { pythonSources } from "./python-sources.ts";
-import { DIGEST_BYTES, withDigest } from "./snapshot-digest.ts";
+import { DIGEST_BYTES, findPyodide, pythonSources, withDigest } from "./python-files.ts";
 
 const PROGRAM = new URL(`./make-snapshot${extname(import.meta.url)}`, import.meta.url);
 const CHANNEL = 3;
@@ -102,3 +100,10 @@ async function makeSnapshot(cage: Cage): Promise<Uint8Array> {
     await ended;
   }
 }
+
+// What a cell process sees of goald and of the installed packages.
+
+export const GUEST_SIGHT: ProgramSight = {
+  sources: ["sandbox", "cage/close-network", "cage/frames", "util/mebibyte"],
+  packages: ["pyodide"],
+};
