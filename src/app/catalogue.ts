@@ -18,8 +18,15 @@ import type { ServiceState } from "#core/services.ts";
 import { initialState } from "#core/state.ts";
 import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
 import type { PaidService } from "#loop/media.ts";
-import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
-import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
+import {
+  type ContextWindows,
+  contextWindowOf,
+  isThisMachine,
+  joinPrices,
+  type PriceTable,
+  priceOf,
+  readPrices,
+} from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { searchersOf } from "#services/web/searchers.ts";

@@ -17,12 +17,10 @@ import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import type { ServerCheck } from "#model/check-server.ts";
+import type { LocalServer, ServerCheck } from "#model/check-server.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
-import type { LocalServer } from "#model/local-servers.ts";
-import type { OpenAIImagesSettings } from "#model/openai-images.ts";
+import type { OpenAIImagesSettings, OpenAISpeechSettings } from "#model/openai-media.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
-import type { OpenAISpeechSettings } from "#model/openai-speech.ts";
 import type { WebPagesParts } from "#services/page/web-pages.ts";
 import type { PoliteWeb } from "#services/web/polite-web.ts";
 import { searchersOf } from "#services/web/searchers.ts";
@@ -138,7 +136,7 @@ export async function checkModelServer(settings: Settings, timeoutMs: number): P
 
 /** Finds model servers on the usual local ports. */
 export async function findServers(): Promise<readonly LocalServer[]> {
-  return (await import("#model/local-servers.ts")).findLocalServers(createHttp());
+  return (await import("#model/check-server.ts")).findLocalServers(createHttp());
 }
 
 export interface ServiceParts {
@@ -191,12 +189,12 @@ function lazyPages(parts: Omit<WebPagesParts, "reader">): WebPages {
 }
 
 function lazyImages(settings: OpenAIImagesSettings): Images {
-  const open = once(async () => (await import("#model/openai-images.ts")).createOpenAIImages(settings));
+  const open = once(async () => (await import("#model/openai-media.ts")).createOpenAIImages(settings));
   return { generate: async (...given) => (await open()).generate(...given) };
 }
 
 function lazySpeech(settings: OpenAISpeechSettings): Speech {
-  const open = once(async () => (await import("#model/openai-speech.ts")).createOpenAISpeech(settings));
+  const open = once(async () => (await import("#model/openai-media.ts")).createOpenAISpeech(settings));
   return { transcribe: async (...given) => (await open()).transcribe(...given) };
 }
 

@@ -2,25 +2,26 @@
  * openai-model.ts -- a language model behind any server with chat completions.
  *
  * One request per call and no retries: the loop decides when to retry, and records it. Any error outside is an answer
- * of kind `failed`; only an aborted signal rejects. terms.ts learns which parts of a request a server rejects or ignores.
- * The failure then says that the next request differs.
+ * of kind `failed`; only an aborted signal rejects. terms.ts learns which parts of a request a server rejects or
+ * ignores. The failure then says that the next request differs.
  */
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelRequest, ReplySchema, Tool } from "#core/ports/model.ts";
+import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage, ReplySchema, Tool } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { listCauses, quoteWithout } from "#util/outside-errors.ts";
-import { type AskedModel, type AskedServer, createFailure, type ModelFailure } from "./asked.ts";
-import { readChatReply } from "./chat-reply.ts";
-import { explainFailure, findStatusError } from "./failure.ts";
-import { mergeIntoTurns } from "./in-turns.ts";
-import { listModels, listNames } from "./model-list.ts";
-import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";
-import { readModelAnswer } from "./read-answer.ts";
-import { type CapName, describeExcess, leastTokens, noteExcess, type OverCapError, withMargin } from "./reply-cap.ts";
-import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
-import { cutAtStop } from "./stop-text.ts";
-import { createTermsKeeper } from "./terms.ts";
+import { type CapName, describeExcess, leastTokens, noteExcess, type OverCapError, withMargin } from "./chat-stream.ts";
+import {
+  type AskedModel,
+  type AskedServer,
+  createFailure,
+  explainFailure,
+  findStatusError,
+  type ModelFailure,
+} from "./failure.ts";
+import { createSender, formatBaseUrl, listModels, listNames, type ModelServer } from "./model-server.ts";
+import { readChatReply, readModelAnswer } from "./read-answer.ts";
+import { createTermsKeeper, type RejectedRequest, type SentParts, type ServerTerms } from "./terms.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
   /** Defaults to the server's choice: some models accept no other. */
@@ -233,4 +234,41 @@ async function addOfferedModels(
     ? `Set SMART_LLM to a model that it offers: ${quote(listNames(listed.names), 1_000)}.`
     : `It lists no models either: does OPENAI_BASE_URL end in /v1? Else set SMART_LLM to a model that it has.`;
   return { ...failure, message: `${failure.message} ${advice}` };
+}
+
+// Merges messages for a server that requires user and assistant to alternate, beginning with the user. Pure.
+//
+// Neighbours of one role become one message. The system message stays first. If an assistant message would follow it, a
+// user message that says so goes between.
+
+const EARLIER = "(Earlier messages are left out.)";
+
+export function mergeIntoTurns(messages: readonly PromptMessage[]): readonly PromptMessage[] {
+  const joined: PromptMessage[] = [];
+  for (const { role, content } of messages) {
+    const last = joined.at(-1);
+    if (last?.role === role) joined.splice(-1, 1, { role, content: `${last.content}\n\n${content}` });
+    else {
+      if (role === "assistant" && (last === undefined || last.role === "system"))
+        joined.push({ role: "user", content: EARLIER });
+      joined.push({ role, content });
+    }
+  }
+  return joined;
+}
+
+// Ends a reply before the first stop text, for servers that reject or ignore the parameter `stop`.
+
+type Reply = Extract<ModelAnswer, { readonly kind: "replied" }>;
+
+/** Reasoning before the reply proper may quote a stop text, also reasoning that was cut off. */
+const REASONING_END = "</think>";
+
+/** The text before the stop text is whole, so the finish reason becomes `stop`. The usage stays: all of it was charged. */
+function cutAtStop(reply: Reply, stop: readonly string[] = []): Reply {
+  const { text } = reply;
+  const from = text.trimStart().startsWith("<think>") ? text.indexOf(REASONING_END) : 0;
+  if (from < 0) return reply;
+  const places = stop.map((words) => text.indexOf(words, from)).filter((place) => place >= 0);
+  return places.length === 0 ? reply : { ...reply, text: text.slice(0, Math.min(...places)), finishReason: "stop" };
 }

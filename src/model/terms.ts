@@ -5,10 +5,11 @@
  * servers are upgraded. Losing it only costs the same rejections once more.
  */
 import type { OutputMode } from "#core/event.ts";
+import { LEAST_REPLY_TOKENS } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import { isRecord, type JsonFile } from "#util/json.ts";
-import type { CapName } from "./reply-cap.ts";
-import { type JsonMode, type RejectedRequest, type SentParts, type ServerTerms, stepDown } from "./step-down.ts";
+import type { CapName } from "./chat-stream.ts";
+import { collectErrorWords } from "./failure.ts";
 
 interface TermsKeeper {
   of(model: string): Promise<ServerTerms>;
@@ -184,3 +185,132 @@ function isKeptModel(entry: [string, unknown]): entry is [string, KeptTerms] {
 
 const isSizeOrNull = (value: unknown): boolean =>
   value === null || (Number.isSafeInteger(value) && (value as number) > 0);
+
+// Detects which part of a request a server rejects, and removes it from later requests. Pure.
+//
+// Searches for a part only if the request contained it, and only in the server's message and `param`, never in an
+// echoed request. A message that names no part can still mean one of them: that is `unnamed`.
+
+/** `tool_choice`: the demand for a call; `strict`: of the parameters of tools. */
+type ToolPart = "tools" | "tool_choice" | "strict";
+type OptionalPart =
+  | "stream"
+  | "stream_options"
+  | "temperature"
+  | "reasoning_effort"
+  | "json_object"
+  | "stop"
+  | CapName
+  | ToolPart;
+
+type JsonMode = Exclude<OutputMode, "tools" | "plan" | "react" | "code">;
+
+/** The kind of request that a server accepts for one model. */
+export interface ServerTerms {
+  /** The mode of a reply in JSON. */
+  readonly mode: JsonMode;
+  /** Parts of a request that the server rejects. */
+  readonly without: readonly OptionalPart[];
+  /** True if the server requires user and assistant messages to alternate. */
+  readonly turns: boolean;
+  /** Maximum of prompt and reply together, in goald's token estimate. Null if unknown. */
+  readonly contextTokens: number | null;
+  /** Maximum of a reply's cap. Null if unknown. */
+  readonly replyTokens: number | null;
+}
+
+/** The parts of a request that some servers reject. */
+export interface SentParts {
+  readonly mode: OutputMode;
+  /** JSON was demanded for an action of the form `plan`. */
+  readonly asObject: boolean;
+  readonly stream: boolean;
+  readonly streamOptions: boolean;
+  readonly temperature: boolean;
+  readonly toolChoice: boolean;
+  /** At least one tool was sent with strict parameters. */
+  readonly strictTools: boolean;
+  readonly turns: boolean;
+  readonly reasoningEffort: boolean;
+  /** Texts before which the reply ends. */
+  readonly stop: boolean;
+  /** The name and the tokens of the reply's cap; null if none was sent. */
+  readonly cap: { readonly name: CapName; readonly tokens: number } | null;
+  /** True if the request had none of these parts, and at most `max_tokens`. */
+  readonly isBare: boolean;
+}
+
+export interface RejectedRequest {
+  readonly status: number;
+  readonly body: string;
+}
+
+type StepDown =
+  | { readonly kind: "change"; readonly terms: ServerTerms }
+  | { readonly kind: "unnamed" }
+  | { readonly kind: "none" };
+
+/** Statuses of a rejected parameter. Some servers fail on one with 500. */
+const REJECTING_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 415, 422, 500, 501]);
+/** Statuses that can mean a rejected part even if the message names none. */
+const UNNAMED_STATUSES: ReadonlySet<number> = new Set([400, 422]);
+
+const FORMAT_WORDS =
+  /response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|anyOf|requested parameters/i;
+/** The server rejects the schema, but may accept JSON. */
+const SCHEMA_WORDS = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|guided|anyOf/i;
+const TURNS_WORDS =
+  /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
+const MODES_UPWARD: readonly JsonMode[] = ["plain", "json_object", "json_schema"];
+
+export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: RejectedRequest): StepDown {
+  if (!REJECTING_STATUSES.has(status)) return { kind: "none" };
+  const words = collectErrorWords(body);
+  if (!sent.turns && TURNS_WORDS.test(words)) return changeTerms({ ...terms, turns: true });
+  if (sent.streamOptions && /stream_options|include_usage/i.test(words))
+    return changeTerms(withoutPart(terms, "stream_options"));
+  if (sent.cap && CAP_WORDS.test(words)) return changeTerms(withOtherCap(terms, sent.cap, words));
+  if (sent.reasoningEffort && /reasoning[_ ]effort/i.test(words))
+    return changeTerms(withoutPart(terms, "reasoning_effort"));
+  if (sent.stop && /\bstop(?:[_ ]sequences?)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stop"));
+  const rejectedPart = sent.mode === "tools" ? findToolPart(sent, words) : undefined;
+  if (rejectedPart) return changeTerms(withoutPart(terms, rejectedPart));
+  if ((sent.mode === "json_schema" || sent.mode === "json_object") && FORMAT_WORDS.test(words))
+    return changeTerms({ ...terms, mode: lowerMode(terms.mode, chooseLowerMode(sent, words)) });
+  if (sent.asObject && FORMAT_WORDS.test(words)) return changeTerms(withoutPart(terms, "json_object"));
+  if (status === 500) return { kind: "none" };
+  if (sent.stream && /\bstream(s|ed|ing)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stream"));
+  if (sent.temperature && /\btemperature\b/i.test(words)) return changeTerms(withoutPart(terms, "temperature"));
+  return UNNAMED_STATUSES.has(status) ? { kind: "unnamed" } : { kind: "none" };
+}
+
+/** The least part that the message names: without it the rest of the tools may be accepted. */
+function findToolPart({ toolChoice, strictTools }: SentParts, words: string): OptionalPart | undefined {
+  if (toolChoice && /tool[_ ]choice/i.test(words)) return "tool_choice";
+  if (strictTools && /\bstrict\b/i.test(words)) return "strict";
+  return /\btools?\b|\bfunctions?\b|function[_ -]?call|parameters/i.test(words) ? "tools" : undefined;
+}
+
+const CAP_WORDS = /\bmax_(completion_)?tokens\b/i;
+const MOST_TOKENS = /(?:at most|less than or equal to|up to|maximum|<=|>|\[1,)[^\d\n]{0,40}?(\d{3,8})/gi;
+
+/** A smaller number in the message is the server's maximum. Otherwise the cap has another name here, or none. */
+function withOtherCap(terms: ServerTerms, { name, tokens }: NonNullable<SentParts["cap"]>, words: string): ServerTerms {
+  const most = [...words.matchAll(MOST_TOKENS)].map(([, digits]) => Number(digits)).find((each) => each < tokens) ?? 0;
+  if (most >= LEAST_REPLY_TOKENS) return { ...terms, replyTokens: most };
+  const isOther = name === "max_tokens" && /\bmax_completion_tokens\b/.test(words);
+  const without = isOther ? terms.without.filter((part) => part !== "max_completion_tokens") : terms.without;
+  return withoutPart({ ...terms, without }, name);
+}
+
+const changeTerms = (terms: ServerTerms): StepDown => ({ kind: "change", terms });
+
+const withoutPart = (terms: ServerTerms, part: OptionalPart): ServerTerms =>
+  terms.without.includes(part) ? terms : { ...terms, without: [...terms.without, part] };
+
+const chooseLowerMode = ({ mode }: SentParts, words: string): JsonMode =>
+  mode === "json_schema" && SCHEMA_WORDS.test(words) ? "json_object" : "plain";
+
+/** Returns the lower mode: another agent's request may have learned more meanwhile. */
+const lowerMode = (one: JsonMode, other: JsonMode): JsonMode =>
+  MODES_UPWARD.indexOf(one) < MODES_UPWARD.indexOf(other) ? one : other;

@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
-import { findLocalServers, USUAL_PORTS } from "#model/local-servers.ts";
+import { findLocalServers, USUAL_PORTS } from "#model/check-server.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 

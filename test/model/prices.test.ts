@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { contextWindowOf } from "#model/context-window.ts";
-import { joinPrices, priceOf, readPrices } from "#model/prices.ts";
+import { contextWindowOf, joinPrices, priceOf, readPrices } from "#model/prices.ts";
 import table from "../../config/models.json" with { type: "json" };
 
 const OPENAI = "https://api.openai.com/v1";

@@ -1,0 +1,241 @@
+/** openai-media.ts -- images and speech of a server of OpenAI's API, by the openai package. */
+import type OpenAI from "openai";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
+import type { Usage } from "#core/event.ts";
+import { mayHaveBeenCharged } from "#core/limits.ts";
+import type { GeneratedImage, Images, Speech, UseListener } from "#core/services.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
+import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
+import { type Quote, quoteWithout } from "#util/outside-errors.ts";
+import { clean } from "#util/outside-text.ts";
+import { isCount } from "./chat-stream.ts";
+import { explainFailure } from "./failure.ts";
+import {
+  type ConfiguredHttp,
+  formatBaseUrl,
+  type ModelServer,
+  openFetch,
+  parseBaseUrl,
+  requireUsableKey,
+} from "./model-server.ts";
+
+// Generates images with a server that has the OpenAI images API.
+//
+// Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its own address is
+// fetched without the key, any other through the public web client.
+
+type FetchImage = (url: URL, init: { readonly signal: AbortSignal }) => Promise<Response>;
+
+export interface OpenAIImagesSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes" | "http"> {
+  readonly model: string;
+  readonly http: ConfiguredHttp & {
+    public(limits: { readonly maxBytes: number; readonly totalTimeoutMs: number }): FetchImage;
+  };
+  /** Timeout of one image. Defaults to 3 minutes. */
+  readonly timeoutMs?: number;
+}
+
+const IMAGE_TIMEOUT_MS = 180_000;
+const MAX_IMAGE_BYTES = 32 * 1024 * 1024;
+/** The same in base64, with the JSON around it. */
+const MAX_IMAGE_ANSWER_BYTES = 48 * 1024 * 1024;
+const MAX_SIDE = 16_384;
+
+/** Sends nothing and checks no setting before the first image. */
+export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
+  const { model, http, timeoutMs = IMAGE_TIMEOUT_MS } = settings;
+  const quote = quoteWithout(settings.apiKey);
+  return {
+    async generate(prompt, size, signal, listener) {
+      const client = await openClient({ ...settings, timeoutMs, maxBytes: MAX_IMAGE_ANSWER_BYTES });
+      const body = { model, prompt, size, n: 1, ...requestBytes(model) };
+      try {
+        listener?.sent();
+        const answer: unknown = await client.images.generate(body, { signal });
+        listener?.took(readMediaUsage(answer));
+        const { bytes, revisedPrompt } = await readImage(answer, (url) => fetchImage(url, signal));
+        return requireImage(bytes, revisedPrompt === null ? null : quote(revisedPrompt, 2_000));
+      } catch (error) {
+        signal.throwIfAborted();
+        throw explainMediaError(error, "No picture was made.", settings, listener);
+      }
+    },
+  };
+
+  async function fetchImage(address: string, signal: AbortSignal): Promise<Uint8Array> {
+    const url = URL.parse(address);
+    if (!url) throw unusableImage(`an address that cannot be read: “${quote(address)}”`);
+    const { origin } = parseBaseUrl(settings.baseUrl);
+    const limits = { maxBytes: MAX_IMAGE_BYTES, totalTimeoutMs: timeoutMs };
+    const ask: FetchImage = url.origin === origin ? http.to(origin, limits) : http.public(limits);
+    const response = await ask(url, { signal });
+    if (!response.ok) throw unusableImage(`an address that answers ${response.status}`);
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  function requireImage(bytes: Uint8Array, revisedPrompt: string | null): GeneratedImage {
+    const facts = bytes.length <= MAX_IMAGE_BYTES ? readImageFacts(bytes) : undefined;
+    if (!facts || facts.format === "gif" || Math.max(facts.width, facts.height) > MAX_SIDE)
+      throw unusableImage(
+        `${bytes.length} bytes that are no PNG, JPEG or WebP of a usual size: “${quoteStart(bytes, quote)}”`,
+      );
+    return { bytes, ...facts, format: facts.format, revisedPrompt };
+  }
+}
+
+/** OpenAI's gpt models always send bytes and reject this option. Other models send an address without it. */
+const requestBytes = (model: string): { readonly response_format?: "b64_json" } =>
+  /^(?:chat)?gpt-/i.test(model) ? {} : { response_format: "b64_json" };
+
+async function readImage(
+  answer: unknown,
+  fetchImage: (url: string) => Promise<Uint8Array>,
+): Promise<{ readonly bytes: Uint8Array; readonly revisedPrompt: string | null }> {
+  const { data } = isRecord(answer) ? answer : {};
+  const [first] = (Array.isArray(data) ? data : []) as readonly (Record<string, unknown> | null)[];
+  const { b64_json: base64, url, revised_prompt: revised } = first ?? {};
+  const revisedPrompt = typeof revised === "string" ? revised : null;
+  if (typeof base64 === "string") return { bytes: decodeBase64(base64), revisedPrompt };
+  if (typeof url === "string" && url.startsWith("data:image/")) return { bytes: decodeBase64(url), revisedPrompt };
+  if (typeof url === "string") return { bytes: await fetchImage(url), revisedPrompt };
+  throw unusableImage("neither bytes nor an address");
+}
+
+function decodeBase64(text: string): Uint8Array {
+  const base64 = text.replace(/^data:image\/[\w.+-]{1,20};base64,/, "").trim();
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
+    throw unusableImage("bytes that are no base64");
+  return new Uint8Array(Buffer.from(base64, "base64"));
+}
+
+const quoteStart = (bytes: Uint8Array, quote: Quote): string =>
+  quote(Buffer.from(bytes.subarray(0, 200)).toString("latin1"), 60);
+
+const unusableImage = (what: string): GoaldError =>
+  new GoaldError("GOALD_MEDIA", `The model server answered, but sent ${what}. It may have charged for it.`, {
+    hint: "Does this server make pictures with that model? See GOALD_IMAGES_MODEL.",
+  });
+
+// Transcribes recordings with a server that has the OpenAI transcriptions API.
+//
+// Sends only files whose bytes are audio, under a name that reveals only the format. The transcript is untrusted text
+// and is cleaned.
+
+export interface OpenAISpeechSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
+  readonly model: string;
+  /** Defaults to 5 minutes. */
+  readonly timeoutMs?: number;
+}
+
+const SPEECH_TIMEOUT_MS = 300_000;
+/** Limit of OpenAI's service. */
+const MAX_AUDIO_BYTES = 25 * 1024 * 1024;
+/** More than the transcript of hours of speech. */
+const MAX_TRANSCRIPT_BYTES = 4 * 1024 * 1024;
+
+/** Sends nothing and checks no setting before the first recording. */
+export function createOpenAISpeech(settings: OpenAISpeechSettings): Speech {
+  const { model, timeoutMs = SPEECH_TIMEOUT_MS } = settings;
+  const quote = quoteWithout(settings.apiKey);
+  return {
+    async transcribe(file, bytes, signal, language, listener) {
+      const format = requireAudio(file, bytes);
+      const client = await openClient({ ...settings, timeoutMs, maxBytes: MAX_TRANSCRIPT_BYTES });
+      const { toFile } = await import("openai");
+      try {
+        const upload = await toFile(bytes, `audio.${format}`);
+        const body = { file: upload, model, response_format: "json" as const, ...(language ? { language } : {}) };
+        listener?.sent();
+        const answer: unknown = await client.audio.transcriptions.create(body, { signal });
+        listener?.took(readMediaUsage(answer));
+        return readTranscript(answer, quote(answer));
+      } catch (error) {
+        signal.throwIfAborted();
+        throw explainMediaError(error, `${file} was not read.`, settings, listener);
+      }
+    },
+  };
+}
+
+function requireAudio(file: string, bytes: Uint8Array) {
+  if (bytes.length > MAX_AUDIO_BYTES)
+    throw new GoaldError(
+      "GOALD_MEDIA",
+      `${file} has ${bytes.length} bytes; speech is read from up to ${MAX_AUDIO_BYTES}. Nothing was sent.`,
+      { hint: "Cut the recording into shorter ones." },
+    );
+  const format = readAudioFormat(bytes);
+  if (format) return format;
+  throw new GoaldError(
+    "GOALD_MEDIA",
+    `${file} is not a recording: its bytes are none of mp3, m4a, wav, webm, ogg, flac.`,
+    {
+      hint: "Name an audio file; for text there is read_file.",
+    },
+  );
+}
+
+function readTranscript(answer: unknown, shown: string): string {
+  const text = isRecord(answer) ? answer.text : undefined;
+  if (typeof text === "string") return clean(text).toWellFormed().trim();
+  throw new GoaldError("GOALD_MEDIA", `The model server answered, but not with the text of a recording: “${shown}”.`, {
+    hint: "Does this server turn speech into text with that model? See GOALD_SPEECH_MODEL.",
+  });
+}
+
+// Creates clients of the openai package, for images and speech.
+//
+// Loading takes 50 ms and 20 MB, so the package is loaded on first use. Its own retries, logs and environment variables
+// are off, so that only the settings decide what is sent.
+
+/** Throws GOALD_CONFIG for an invalid base URL. */
+async function openClient(server: ModelServer): Promise<OpenAI> {
+  const { baseUrl, apiKey, timeoutMs } = server;
+  const fetch = openFetch(server);
+  requireUsableKey(apiKey);
+  const { OpenAI } = await import("openai");
+  return new OpenAI({
+    baseURL: parseBaseUrl(baseUrl).href,
+    apiKey: apiKey || "none",
+    ...(apiKey ? {} : { defaultHeaders: { Authorization: null } }),
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    maxRetries: 0,
+    timeout: timeoutMs + 10_000, // longer than the HTTP timeout, whose error says more
+    logLevel: "off",
+    fetch,
+  });
+}
+
+// Explains why generating an image or transcribing a recording failed.
+
+/** `what`: the sentence that says what did not happen. Calls `listener.refused` if the server cannot have charged for it. */
+function explainMediaError(
+  thrown: unknown,
+  what: string,
+  { baseUrl, apiKey, model }: Pick<ModelServer, "baseUrl" | "apiKey"> & { readonly model: string },
+  listener: UseListener | undefined,
+): GoaldError {
+  if (isGoaldError(thrown, "GOALD_MEDIA")) return thrown;
+  const quote = quoteWithout(apiKey);
+  const { code, message } = explainFailure(thrown, { server: formatBaseUrl(baseUrl), model: quote(model), quote });
+  if (!mayHaveBeenCharged(code)) listener?.refused();
+  return new GoaldError("GOALD_MEDIA", `${what} ${message}`, { cause: thrown });
+}
+
+// Reads the tokens that an image or a transcription used from the server's answer.
+//
+// Some models are billed per image or per minute and report no tokens. The usage is then null, never an estimate.
+
+function readMediaUsage(answer: unknown): Usage | null {
+  const { usage } = asJsonRecord(answer);
+  const { input_tokens: inputTokens, output_tokens: outputTokens, input_tokens_details: details } = asJsonRecord(usage);
+  if (!isCount(inputTokens) || !isCount(outputTokens)) return null;
+  const { cached_tokens: cached } = asJsonRecord(details);
+  const cachedTokens = isCount(cached) ? Math.min(inputTokens, cached) : 0;
+  return { inputTokens, outputTokens, cachedTokens, estimated: false };
+}
+
+const asJsonRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
