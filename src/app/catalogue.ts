@@ -28,7 +28,7 @@ import {
   readPrices,
 } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
-import type { Aliases } from "#reply/aliases.ts";
+import type { Aliases } from "#reply/arrange-args.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
 import { sha256 } from "#store/chain.ts";

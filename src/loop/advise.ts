@@ -16,7 +16,7 @@ import { formatName } from "#prompt/format-name.ts";
 import type { PromptFile } from "#prompt/prompt-files.ts";
 import { fillTemplate } from "#prompt/template.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
-import { readValue } from "#reply/read-value.ts";
+import { readValue } from "#reply/check-value.ts";
 import { clean } from "#util/outside-text.ts";
 import { type Allowance, type Left, lackOf, leftOf, tooDear, within } from "./allowance.ts";
 import type { AskParts } from "./ask-model.ts";

@@ -3,7 +3,7 @@ import { toError } from "#core/errors.ts";
 import type { GoalTest } from "#core/goal-check.ts";
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { countNoun, formatSize, oneLine } from "#core/text.ts";
-import { checkDocument } from "#reply/check-document.ts";
+import { checkDocument } from "#reply/check-value.ts";
 import { fails, passes, type Verdict } from "./goal-verdict.ts";
 
 type TestOf<K extends GoalTest["kind"]> = Extract<GoalTest, { readonly kind: K }>;

@@ -8,7 +8,7 @@ import { describeFunction } from "#commands/stubs.ts";
 import { isActionForm, isCellCommand } from "#core/command-names.ts";
 import type { CountTokens, MethodIndex, MethodSearch } from "#core/ports/memory.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
-import type { ParsedReply } from "#reply/parsed-reply.ts";
+import type { ParsedReply } from "#reply/read.ts";
 import type { CommandsFor } from "./command-set.ts";
 
 export interface MethodParts {

@@ -9,8 +9,8 @@
 import type { RecallQuery } from "#core/ports/memory.ts";
 import { type ActionForm, type AgentState, activeFrame, type Message } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
+import { readWrittenAction, thoughtIn } from "#reply/find-call.ts";
 import { parseShallowJson } from "#reply/json.ts";
-import { readWrittenAction, thoughtIn } from "#reply/plan-action.ts";
 import { splitAction } from "#reply/split-action.ts";
 import { rememberBy } from "#util/caches.ts";
 

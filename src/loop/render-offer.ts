@@ -3,8 +3,7 @@ import { describeForPrompt, describeFoundCommand } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { describeFunction } from "#commands/stubs.ts";
 import type { FoundMethod } from "#core/ports/memory.ts";
-import { buildReplySchema } from "#reply/reply-schema.ts";
-import { buildTools } from "#reply/tools.ts";
+import { buildReplySchema, buildTools } from "#reply/reply-schema.ts";
 import type { CallableMethods } from "./callable-methods.ts";
 
 /** Found commands are not in the list of commands, which stays the same so that a server can cache it. */

@@ -4,7 +4,7 @@ import { costOf, type Price } from "#core/limits.ts";
 import type { CountTokens } from "#core/ports/memory.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { isOnlyReasoning } from "#reply/find-objects.ts";
+import { isOnlyReasoning } from "#reply/json-objects.ts";
 import { describeCutReasoning } from "#reply/problems.ts";
 
 type Reply = Extract<ModelAnswer, { kind: "replied" }>;

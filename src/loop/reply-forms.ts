@@ -12,10 +12,9 @@ import type { OutputMode } from "#core/event.ts";
 import type { ModelRequest, ModelTerms } from "#core/ports/model.ts";
 import { type ActionForm, type AgentState, activeFrame } from "#core/state.ts";
 import { type FormWords, wordsOfMode } from "#prompt/form-words.ts";
-import { refuseReply } from "#reply/parsed-reply.ts";
 import { rephraseForTools } from "#reply/problems.ts";
-import type { ParsedReply } from "#reply/read.ts";
-import { readAction } from "#reply/read-action.ts";
+import { type ParsedReply, refuseReply } from "#reply/read.ts";
+import { readAction } from "#reply/read-forms.ts";
 import type { CommandSet } from "./command-set.ts";
 
 interface FormStrategy {

@@ -9,7 +9,7 @@ import { BAD_RESULT, isCellCommand } from "#core/command-names.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
-import { checkResult } from "#reply/check-result.ts";
+import { checkResult } from "#reply/check-value.ts";
 
 interface SettledResult {
   readonly observation: Observation;

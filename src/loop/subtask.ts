@@ -4,7 +4,7 @@ import { REPLY_FORMS } from "#core/agent-settings.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { CellCallError } from "#core/ports/sandbox.ts";
 import { oneLine } from "#core/text.ts";
-import { argumentsForResult, hasEndlessReference } from "#reply/check-result.ts";
+import { argumentsForResult, hasEndlessReference } from "#reply/check-value.ts";
 
 /** A longer task belongs in a file: the prompt shows the task at every step. */
 const MAX_TASK_CHARS = 10_000;

@@ -7,7 +7,7 @@
 
 import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { Message } from "#core/state.ts";
-import { readWrittenAction } from "#reply/plan-action.ts";
+import { readWrittenAction } from "#reply/find-call.ts";
 import { splitAction } from "#reply/split-action.ts";
 import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { showAction } from "./action-history.ts";

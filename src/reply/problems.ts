@@ -7,7 +7,7 @@
 import type { ErrorObject } from "ajv";
 import { type ArgsSchema, decodePointer, MAX_JSON_DEPTH } from "#core/command.ts";
 import { oneLine, wellFormed } from "#core/text.ts";
-import { rankNearestNames } from "./aliases.ts";
+import { rankNearestNames } from "./arrange-args.ts";
 
 const MAX_QUOTED_CHARS = 60;
 /** Names in one problem. */

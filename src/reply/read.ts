@@ -7,26 +7,33 @@
  * Asking again is better than running a command that was not meant:
  * - Two different commands are rejected, never chosen by position: either may be quoted text.
  * - A truncated reply runs only if its command was closed before the cut.
- * - Of a damaged object, the command runs whose own object is readable with mended spelling (control characters, backslashes,
+ * - Of a damaged object, the command runs whose own object is readable with mended spelling (control characters,
+ * backslashes,
  *   commas) and unchanged content.
- * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and its arguments hold no JSON debris.
+ * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and its arguments hold no JSON
+ * debris.
  * - Beside a broken command no command with side effects runs: it may be a part of the broken one.
  * Pure, synchronous, and linear except for the capped repair.
  */
 import type { CommandCall } from "#core/call.ts";
+import { collectTexts } from "./arrange-args.ts";
 import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";
-import { isCallClosed, isDamaged, isSameCall, looksMisread, readOwnCall } from "./clear-calls.ts";
-import { findCall } from "./find-call.ts";
-import { dropReasoning, findLeadingReasoningEnd, type ReplyPiece, splitReply, unwrapReply } from "./find-objects.ts";
-import { findConflictingKey } from "./json.ts";
+import { ARGS_KEYS, findCall, NAME_KEYS } from "./find-call.ts";
+import { findConflictingKey, findStringEnd, isSameJson } from "./json.ts";
 import {
   createRepairBudget,
+  dropReasoning,
+  findLeadingReasoningEnd,
+  MAX_DAMAGED_CHARS,
   type ParsedObject,
+  parseClearly,
   parseObject,
   type RepairBudget,
+  type ReplyPiece,
+  splitReply,
   type UnparsedObject,
-} from "./mend-object.ts";
-import { MAX_REPLY_CHARS, type ParsedReply, refuseReply } from "./parsed-reply.ts";
+  unwrapReply,
+} from "./json-objects.ts";
 import {
   describeDamagedCommand,
   describeDamagedLetters,
@@ -36,7 +43,7 @@ import {
 } from "./problems.ts";
 import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
 
-export type { ParsedReply, ReplyCatalogue, Thoughts };
+export type { ReplyCatalogue, Thoughts };
 
 /** Maximum new starts after objects whose brackets do not balance. */
 const MAX_RESTARTS = 10;
@@ -241,4 +248,113 @@ function concludeSearch(search: ReplySearch): ParsedReply {
   // The problem "no command" would make the model write an equally long reply again.
   if (search.isFull) return refuseReply(thoughts, PROBLEMS.cutOff);
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);
+}
+
+// What a model's reply says: its command, or the problems with it.
+
+export type ParsedReply =
+  | {
+      readonly kind: "command";
+      readonly call: CommandCall;
+      /** Native tool calls after the first one, in order; absent for none. */
+      readonly further?: readonly FurtherCall[];
+      readonly thoughts: Thoughts;
+      /** True when the JSON was mended. */
+      readonly repaired: boolean;
+    }
+  | {
+      readonly kind: "problem";
+      /** One to five sentences for the model, each with fault and remedy. */
+      readonly problems: readonly string[];
+      readonly thoughts: Thoughts | null;
+      /** The command that was meant, when only its arguments are at fault. */
+      readonly command?: string;
+      /** A name that the reply calls and that no command has. */
+      readonly unknownName?: string;
+    };
+
+/** `thought`: its own argument; empty when it has none. */
+export interface FurtherCall {
+  readonly call: CommandCall;
+  readonly thought: string;
+}
+
+/** Counted without blanks at both ends. */
+export const MAX_REPLY_CHARS = 2_000_000;
+const MAX_PROBLEMS = 5;
+
+export const refuseReply = (thoughts: Thoughts | null, ...problems: readonly string[]): ParsedReply => ({
+  kind: "problem",
+  problems: [...new Set(problems)].slice(0, MAX_PROBLEMS),
+  thoughts,
+});
+
+// Finds the command that a damaged reply still states without a guess, and tells whether two calls are the same.
+//
+// A repair of the whole reply may move text from one field to another. A command with side effects must therefore be
+// readable in its own part of the reply.
+
+/** Ignores the order of the arguments. */
+export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
+  a.name === b.name && isSameJson(Object.entries(a.args).sort(), Object.entries(b.args).sort());
+
+const COMMAND_KEY = /["']command["']\s{0,50}:\s{0,50}(?=\{)/gi;
+/** Only the brackets of the reply around the command, and the end of a fence, follow it. */
+const LAST = /^[\s}\]]{0,200}(?:`{3}\s{0,50})?$/;
+
+/**
+ * Returns the command that a damaged reply still states without a guess: the key `command` occurs once, its object can be read
+ * with mended spelling, and nothing but closing brackets follows it. Undefined when there is none, or it is not valid.
+ */
+function readOwnCall(source: string, validator: CallValidator): CommandCall | undefined {
+  if (source.length > MAX_DAMAGED_CHARS) return undefined;
+  const [key, ...others] = source.matchAll(COMMAND_KEY).take(2);
+  if (!key || others.length > 0) return undefined;
+  const own = source.slice(key.index + key[0].length);
+  const parsed = parseClearly(own);
+  const isOwn = "kind" in parsed && parsed.ending === "whole" && LAST.test(own.slice(parsed.length));
+  if (!isOwn || findConflictingKey(parsed.json, parsed.value) !== null) return undefined;
+  const shape = findCall({ command: parsed.value }, validator.isName);
+  const checked = shape.kind === "call" ? validator.checkCall(shape.call, own) : undefined;
+  return checked?.kind === "valid" ? checked.call : undefined;
+}
+
+/** True when an argument contains U+FFFD, which replaced a lost character. */
+export const isDamaged = ({ args }: CommandCall): boolean => collectTexts(args).some((text) => text.includes("\ufffd"));
+
+/** True when an argument contains brackets and keys of the reply, or a stray quote at one end: a wrong guess. */
+const looksMisread = ({ args }: CommandCall): boolean =>
+  collectTexts(args).some(
+    (value) =>
+      /"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value) ||
+      /^[^“„]*”\s*$/.test(value) ||
+      (/^\s*"|"\s*$/.test(value) && value.split('"').length % 2 === 0),
+  );
+
+/** True when the whole command, or its name and arguments, are closed in the mended text. */
+function isCallClosed(written: string): boolean {
+  const containers: string[] = [];
+  let key = "";
+  let text = "";
+  let hasName = false;
+  for (let at = 0; at < written.length; at++) {
+    const char = written[at];
+    if (char === '"') {
+      const end = findStringEnd(written, at);
+      if (end === written.length) return false;
+      text = written.slice(at + 1, end).toLowerCase();
+      if (NAME_KEYS.includes(key)) hasName = true;
+      at = end;
+    } else if (char === ":") key = text;
+    else if (char === ",") key = "";
+    else if (char === "{" || char === "[") {
+      containers.push(key);
+      key = "";
+    } else if (char === "}" || char === "]") {
+      const closed = containers.pop();
+      if (containers.includes("thoughts")) continue;
+      if (closed === "command" || (hasName && closed !== undefined && ARGS_KEYS.includes(closed))) return true;
+    }
+  }
+  return false;
 }

@@ -4,9 +4,8 @@
  * The schema has the shape that the prompt shows, so that a grammar never forces a model away from its instructions.
  * Each branch begins with `name`, which allows one value: strict servers tell branches apart by their first key.
  */
-import type { ArgsSchema } from "#core/command.ts";
-import type { ReplySchema } from "#core/ports/model.ts";
-import { toStrictSchema } from "./strict-schema.ts";
+import { type ArgsSchema, followReference, type JsonSchema, typesOf } from "#core/command.ts";
+import type { ReplySchema, Tool } from "#core/ports/model.ts";
 
 interface SchemaCommand {
   readonly name: string;
@@ -47,3 +46,108 @@ const closeObject = (properties: Readonly<Record<string, object>>): object => ({
   required: Object.keys(properties),
   additionalProperties: false,
 });
+
+// Writes commands as native tools, each with a thought as its first parameter.
+
+/** Models that must call a tool rarely write text beside the call. The reader takes the thought out of the arguments. */
+export const THOUGHT = "thought";
+const THOUGHT_SCHEMA: JsonSchema = {
+  type: "string",
+  description: "one sentence for the person who looks on: what you do and why",
+};
+
+interface ToolCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly args: ArgsSchema;
+}
+
+export const buildTools = (commands: readonly ToolCommand[]): readonly Tool[] =>
+  commands.map(({ name, summary, args }) => {
+    const { properties, required = [] } = args;
+    const hasOwn = Object.hasOwn(properties, THOUGHT);
+    const added = hasOwn
+      ? args
+      : { ...args, properties: { [THOUGHT]: THOUGHT_SCHEMA, ...properties }, required: [THOUGHT, ...required] };
+    const strict = toStrictSchema(added);
+    return { name, description: summary, parameters: strict ?? added, isStrict: strict !== null };
+  });
+
+// Rewrites a JSON Schema in the subset that strict servers accept.
+//
+// Every object is closed, every key is required, and what was optional may be null. Only types, choices, items,
+// properties, alternatives and descriptions stay, since each further keyword makes more servers refuse the schema; ajv
+// checks the reply against the whole schema anyway. An open object cannot be written in the subset.
+
+/** OpenAI accepts ten levels; a command's arguments begin at the third. */
+const MAX_LEVELS = 7;
+
+/** Returns null for a schema that the subset cannot express. */
+function toStrictSchema(schema: JsonSchema, root: JsonSchema = schema, level = 0): object | null {
+  if (level > MAX_LEVELS) return null;
+  const followed = followReference(schema, root);
+  const description = followed.description === undefined ? {} : { description: followed.description };
+  const alternatives = followed.anyOf ?? followed.oneOf;
+  if (alternatives) {
+    const strict = alternatives.map((each) => toStrictSchema(each, root, level + 1));
+    return strict.some((each) => each === null) ? null : { ...description, anyOf: strict };
+  }
+  const choices = followed.const === undefined ? followed.enum : [followed.const];
+  if (choices) return toChoices(choices, description);
+  const types = typesOf(followed);
+  const [type] = types;
+  if (type === undefined || followed.allOf) return null;
+  if (types.length > 1) return types.some(isContainer) ? null : { type: types, ...description };
+  if (type === "array") {
+    if (typeof followed.items !== "object" || followed.prefixItems) return null;
+    const items = toStrictSchema(followed.items, root, level + 1);
+    return items && { type, ...description, items };
+  }
+  return type === "object" ? toClosedObject(followed, root, level, description) : { type, ...description };
+}
+
+const isContainer = (type: string): boolean => type === "array" || type === "object";
+
+function toChoices(choices: readonly unknown[], description: object): object | null {
+  const types = new Set(choices.map((choice) => (choice === null ? "null" : typeof choice)));
+  if (types.has("object")) return null;
+  const [type] = types;
+  return { type: types.size === 1 ? type : [...types], ...description, enum: choices };
+}
+
+function toClosedObject(
+  { properties = {}, required = [], additionalProperties, patternProperties }: JsonSchema,
+  root: JsonSchema,
+  level: number,
+  description: object,
+): object | null {
+  // An object without `additionalProperties` is open, but only one without properties needs unknown keys.
+  const isFreeForm = level > 0 && additionalProperties === undefined && Object.keys(properties).length === 0;
+  if (isFreeForm || (additionalProperties ?? false) !== false || patternProperties) return null;
+  const members: Record<string, object> = {};
+  for (const [name, property] of Object.entries(properties)) {
+    const strict = toStrictSchema(property, root, level + 1);
+    if (!strict) return null;
+    members[name] = required.includes(name) ? strict : makeNullable(strict);
+  }
+  return {
+    type: "object",
+    ...description,
+    properties: members,
+    required: Object.keys(members),
+    additionalProperties: false,
+  };
+}
+
+interface StrictSchema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly object[];
+}
+
+function makeNullable(schema: StrictSchema): object {
+  if (schema.anyOf) return { ...schema, anyOf: [...schema.anyOf, { type: "null" }] };
+  const types = [schema.type ?? []].flat();
+  if (types.includes("null")) return schema;
+  return { ...schema, type: [...types, "null"], ...(schema.enum ? { enum: [...schema.enum, null] } : {}) };
+}

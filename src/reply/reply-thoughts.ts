@@ -1,8 +1,8 @@
 /** reply-thoughts.ts -- the thoughts in a reply of the log, whatever form it has. */
 import type { Message } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
+import { readWrittenAction, thoughtIn } from "./find-call.ts";
 import { parseShallowJson } from "./json.ts";
-import { readWrittenAction, thoughtIn } from "./plan-action.ts";
 import { splitAction } from "./split-action.ts";
 import { createLiveThoughts, findThoughts, NO_THOUGHTS, type ThoughtName, type Thoughts } from "./thoughts.ts";
 

@@ -5,7 +5,7 @@
  */
 import { wellFormed } from "#core/text.ts";
 import { isRecord } from "#util/json.ts";
-import { opensReasoning } from "./find-objects.ts";
+import { opensReasoning } from "./json-objects.ts";
 
 /** A field is "" when the model omitted it. */
 export interface Thoughts {

@@ -29,7 +29,7 @@ import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
-import type { Aliases } from "#reply/aliases.ts";
+import type { Aliases } from "#reply/arrange-args.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { type Answer, createPerson } from "./answering-person.ts";

@@ -4,7 +4,7 @@ import { type Command, type CommandWrite, succeed, wait } from "#core/command.ts
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
-import type { Aliases } from "#reply/aliases.ts";
+import type { Aliases } from "#reply/arrange-args.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { testCommand, WRITES } from "../helpers/outer-command.ts";
 import { replaceCommit } from "../helpers/power-cut.ts";

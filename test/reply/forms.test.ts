@@ -1,14 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import type { ActionForm } from "#core/state.ts";
-import { checkResult } from "#reply/check-result.ts";
-import { findUses, isInText } from "#reply/find-uses.ts";
-import { readWrittenAction } from "#reply/plan-action.ts";
+import { checkResult, readReturn } from "#reply/check-value.ts";
+import { readWrittenAction } from "#reply/find-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { readAction } from "#reply/read-action.ts";
-import { createPlanReader } from "#reply/read-plan.ts";
-import { readReturn } from "#reply/read-return.ts";
-import { splitAction } from "#reply/split-action.ts";
+import { createPlanReader, readAction } from "#reply/read-forms.ts";
+import { findUses, isInText, splitAction } from "#reply/split-action.ts";
 import { seedCatalogue } from "../helpers/seed-catalogue.ts";
 
 const AGENT = { command: "task_complete" };

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ArgsSchema } from "#core/command.ts";
-import { createBoundedPattern } from "#reply/bounded-pattern.ts";
-import { findStringEnd, parseShallowJson } from "#reply/json.ts";
-import { pythonToJson } from "#reply/python-literal.ts";
+import { createBoundedPattern } from "#reply/check-call.ts";
+import { findStringEnd, parseShallowJson, pythonToJson } from "#reply/json.ts";
 import { createReplyReader, type ParsedReply, type ReplyCatalogue } from "#reply/read.ts";
 import { seedCatalogue } from "../helpers/seed-catalogue.ts";
 

@@ -1,0 +1,293 @@
+/**
+ * check-value.ts -- checks values against JSON Schemas: documents of people, results of sub-tasks, and what code
+ * returns.
+ */
+import type { ValidateFunction } from "ajv";
+import { type ArgsSchema, findReferenced, followReference, isSchema, type JsonSchema, typesOf } from "#core/command.ts";
+import { toError } from "#core/errors.ts";
+import { oneLine } from "#core/text.ts";
+import { rememberBy } from "#util/caches.ts";
+import { createAjv } from "#util/schema.ts";
+import { AJV_OPTIONS, createBoundedPattern } from "./check-call.ts";
+import { findConflictingKey, isSameJson, parseShallowJson, pythonToJson } from "./json.ts";
+import {
+  dropReasoning,
+  findLeadingReasoningEnd,
+  type ParsedObject,
+  parseClearly,
+  splitReply,
+  unwrapReply,
+} from "./json-objects.ts";
+import { describeSchemaError, quoteText } from "./problems.ts";
+
+// Checks a JSON document against the JSON Schema of a person.
+//
+// The schema may be wrong, and a pattern in it may need hours for a short text: each match is bounded, and all of them
+// together.
+
+type Schema = Readonly<Record<string, unknown>>;
+interface DocumentCheck {
+  /** The first problem, as a sentence; absent when the document is valid. */
+  readonly problem?: string;
+  /** The schema cannot be used. */
+  readonly isOfSchema?: true;
+}
+
+/** Time that all patterns of one check may take. */
+const MAX_PATTERN_MS = 1_000;
+
+export function checkDocument(schema: Schema, value: unknown): DocumentCheck {
+  const validate = compileDocument(schema);
+  if (typeof validate === "string") return { problem: validate, isOfSchema: true };
+  try {
+    if (validate(value)) return {};
+  } catch (error) {
+    // The patterns took too long, or the document nests deeper than the stack.
+    return { problem: `it could not be checked to its end (${oneLine(toError(error).message, 100)}).` };
+  }
+  const [first] = validate.errors ?? [];
+  return { problem: first ? describeSchemaError(first, nameDocumentPart) : "it is not valid." };
+}
+
+/** Returns why it cannot be compiled, as a sentence. A schema of another draft is read as one of 2020-12. */
+function compileDocument({ $schema: _draft, $async: _async, ...schema }: Schema): ValidateFunction | string {
+  const regExp = Object.assign(limitPatterns(), { code: "limitPatterns()" });
+  try {
+    if (hasEndlessReference(schema)) return "it refers to itself without an end.";
+    return createAjv({ ...AJV_OPTIONS, code: { regExp } }).compile(schema);
+  } catch (error) {
+    return `${oneLine(toError(error).message, 200)}.`;
+  }
+}
+
+function limitPatterns(): typeof createBoundedPattern {
+  let leftMs = MAX_PATTERN_MS;
+  return (pattern, flags) => {
+    const bounded = createBoundedPattern(pattern, flags);
+    return {
+      toString: () => bounded.toString(),
+      test: (text) => {
+        if (leftMs <= 0) throw new Error(`its patterns took more than ${MAX_PATTERN_MS / 1000} s`);
+        const startedAt = performance.now();
+        try {
+          return bounded.test(text);
+        } finally {
+          leftMs -= performance.now() - startedAt;
+        }
+      },
+    };
+  };
+}
+
+const nameDocumentPart = (path: string): string => (path === "" ? "the whole value" : quoteText(path));
+
+// Reads a model's answer as one JSON value of a given schema, or as problems in words.
+//
+// For answers that run nothing. Like `createReplyReader` it skips reasoning, mends spelling and guesses nothing.
+
+type ParsedValue =
+  | { readonly kind: "value"; readonly value: unknown }
+  /** Sentences for the model. */
+  | { readonly kind: "problem"; readonly problems: readonly string[] };
+
+const MAX_CHARS = 2_000_000;
+
+/** `schema`: JSON Schema of an object, compiled once per schema object. */
+export function readValue(text: string, finishReason: string, schema: object): ParsedValue {
+  if (finishReason === "length") return describeProblem("The answer was cut off at its end: give a shorter one.");
+  const reply = unwrapReply(text, MAX_CHARS);
+  if (reply.length > MAX_CHARS) return describeProblem("The answer is too long.");
+  const { pieces, fault } = splitReply(reply, findLeadingReasoningEnd(reply));
+  if (fault) return describeProblem("The answer nests too deep, or has too many objects.");
+  const parsed = dropReasoning(reply, pieces)
+    .objects.map(({ start, end }) => parseClearly(reply.slice(start, end)))
+    .filter((one): one is ParsedObject => "kind" in one && one.ending === "whole");
+  const validate = compileSchema(schema);
+  const fitting = parsed.filter(({ value, json }) => findConflictingKey(json, value) === null && validate(value));
+  const [first, ...others] = fitting;
+  if (first && others.every(({ value }) => isSameJson(value, first.value)))
+    return { kind: "value", value: first.value };
+  if (first) return describeProblem("Several different answers were given: give one.");
+  const [wrong] = parsed;
+  if (!wrong)
+    return describeProblem(
+      "No JSON object could be read: answer with exactly one, in double quotes, and nothing else.",
+    );
+  validate(wrong.value);
+  // The validator stops at the first error.
+  return describeProblem(...(validate.errors ?? []).map((error) => describeSchemaError(error, nameObjectPart)));
+}
+
+const nameObjectPart = (path: string): string => (path === "" ? "The object" : quoteText(path));
+const describeProblem = (...problems: readonly string[]): ParsedValue => ({ kind: "problem", problems });
+
+const compileSchema = rememberBy((schema: object) =>
+  createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true }).compile(schema),
+);
+
+// Reads the answer of a sub-task that was given as text, as its type asks for it.
+//
+// An answer has several readings, from the exact to the lenient. The first one that is valid against the type counts,
+// so a lenient reading never changes an answer that an exact one explains.
+
+/** Digits in groups of three, as people write them. */
+const GROUPED = /^[+-]?\d{1,3}(?:([, \u00a0\u202f])\d{3})(?:\1\d{3})*(?:\.\d+)?$/;
+const BULLET = /^\s{0,20}(?:[-*\u2022]|\d{1,4}[.)])\s+(.*)$/;
+/** A longer answer must be JSON as a whole. */
+const MAX_LENIENT_CHARS = 100_000;
+/** Brackets at which a value may begin that ends the answer. */
+const MAX_BEGINNINGS = 20;
+const MAX_SENTENCE_CHARS = 500;
+
+/** An answer that no reading makes valid comes back as JSON if it is JSON, else as it is, and so fails the check of its type. */
+export function readReturn(text: string, returns: JsonSchema): unknown {
+  const answer = text.trim();
+  const types = typesOf(returns);
+  const isText = types.length > 0 && types.every((type) => type === "string" || type === "null");
+  for (const value of isText ? readText(answer) : listReadings(answer))
+    if (checkResult(returns, value).length === 0) return value;
+  return isText ? answer : (readLiteral(answer) ?? answer);
+}
+
+/** A text stays as it is, quotes and all. Only a word for nothing may mean null. */
+const readText = (answer: string): readonly unknown[] => [...(/^(?:null|None)$/.test(answer) ? [null] : []), answer];
+
+function* listReadings(answer: string): Generator<unknown> {
+  if (answer.length > MAX_LENIENT_CHARS) return yield parseShallowJson(answer) ?? answer;
+  const inner = readFence(answer) ?? answer.replace(/^(\*\*|`)(.+)\1$/s, "$2");
+  for (const value of [readLiteral(answer), readLiteral(inner)]) if (value !== undefined) yield value;
+  yield answer;
+  const bullets = readBullets(inner);
+  if (bullets) yield* [bullets.map((item) => readLiteral(item) ?? item), bullets];
+  const value =
+    readLiteral(/:\s+(\S[^\n]*?)\.?$/.exec(inner.slice(-MAX_SENTENCE_CHARS))?.[1] ?? "") ?? readLastValue(inner);
+  if (value !== undefined) yield value;
+}
+
+function readFence(text: string): string | undefined {
+  const opening = /^(`{3,}|~{3,})[^\n`]*\n/m.exec(text);
+  if (!opening) return undefined;
+  const [line, marks = ""] = opening;
+  const start = opening.index + line.length;
+  const end = text.lastIndexOf(marks);
+  return end < start ? undefined : text.slice(start, end).trim();
+}
+
+/** Reads JSON, a Python literal or a number whose digits are in groups. */
+function readLiteral(text: string): unknown {
+  if (GROUPED.test(text)) return Number(text.replace(/[^\d.+-]/g, ""));
+  return parseShallowJson(text) ?? parseShallowJson(pythonToJson(text) ?? "");
+}
+
+/** The items of a text that is a list in Markdown, below a line that ends in a colon or not. */
+function readBullets(text: string): readonly string[] | undefined {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const items = (lines[0]?.trimEnd().endsWith(":") ? lines.slice(1) : lines).map((line) =>
+    BULLET.exec(line)?.[1]?.trim(),
+  );
+  return items.length > 0 && items.every((item) => item !== undefined) ? items : undefined;
+}
+
+/** The list or object with which a text ends. */
+function readLastValue(text: string): unknown {
+  const ending = text.replace(/\.$/, "");
+  if (!/[\]}]$/.test(ending)) return undefined;
+  for (const { index } of ending.matchAll(/(?<=^|[\s:])[[{]/g).take(MAX_BEGINNINGS)) {
+    const value = readLiteral(ending.slice(index));
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+// Checks the result of a sub-task against the JSON Schema that the code asked for.
+//
+// The schema comes from code of the model, so it may be wrong itself: `hasEndlessReference` and the checks of command
+// schemas keep out what would make the validator throw or never end.
+
+type Returns = Readonly<Record<string, unknown>>;
+
+/** The arguments of the command that returns the result. Definitions stay at the root, where references look for them. */
+export function argumentsForResult(returns: Returns): ArgsSchema {
+  const { $defs, definitions, $schema: _, ...result } = returns;
+  const defined = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) };
+  return { type: "object", properties: { result }, required: ["result"], ...defined };
+}
+
+/** Returns problems in words, the last of them with a valid example where one is known; none when the value is valid. */
+export function checkResult(returns: Returns, value: unknown): readonly string[] {
+  const problems = findProblems(returns, value);
+  if (problems.length === 0) return [];
+  const example = writeExample(returns, returns, 0);
+  const shown = JSON.stringify(example);
+  if (shown.length > MAX_EXAMPLE_CHARS || findProblems(returns, example).length > 0) return problems;
+  return [...problems, `Give only the value as the result, such as ${shown}.`];
+}
+
+function findProblems(returns: Returns, value: unknown): readonly string[] {
+  if (value === undefined) return ["There is no result."];
+  const validate = compile(returns);
+  if (validate({ result: value })) return [];
+  return [...new Set((validate.errors ?? []).map((error) => describeSchemaError(error, namePart)))].slice(
+    0,
+    MAX_PROBLEMS,
+  );
+}
+
+const MAX_EXAMPLE_DEPTH = 4;
+const MAX_EXAMPLE_CHARS = 300;
+const EXAMPLES: Readonly<Record<string, unknown>> = { integer: 14284000, number: 2.5, boolean: true, string: "a text" };
+
+/** A value of the type, as far as its types and required properties tell. Null where they do not, or below `MAX_EXAMPLE_DEPTH`. */
+function writeExample(written: JsonSchema, root: JsonSchema, depth: number): unknown {
+  if (depth > MAX_EXAMPLE_DEPTH) return null;
+  const schema = followReference(written, root);
+  const inner = (one: unknown): unknown => (isSchema(one) ? writeExample(one, root, depth + 1) : null);
+  const [choice] = schema.anyOf ?? schema.oneOf ?? [];
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum) return schema.enum[0];
+  if (choice) return inner(choice);
+  const [type = ""] = typesOf(schema);
+  if (type === "array")
+    return Array.isArray(schema.prefixItems)
+      ? schema.prefixItems.map(inner)
+      : [inner(schema.items ?? { type: "string" })];
+  if (type !== "object") return EXAMPLES[type] ?? null;
+  const { properties = {}, additionalProperties } = schema;
+  const members = isSchema(additionalProperties) ? { name: additionalProperties, ...properties } : properties;
+  return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, inner(one)]));
+}
+
+const MAX_PROBLEMS = 5;
+const compile = rememberBy((returns: Returns) => createAjv(AJV_OPTIONS).compile(argumentsForResult(returns)));
+
+/** Each path begins with the argument, which is "result". */
+const namePart = (path: string): string =>
+  path.includes(".") ? `In the result, ${quoteText(path.slice(path.indexOf(".") + 1))}` : "The result";
+
+/** Keywords whose schemas apply to the same value: one schema, a list, a record. */
+const SAME_VALUE = ["not", "if", "then", "else"];
+const SAME_VALUE_GROUPS = ["allOf", "anyOf", "oneOf", "dependentSchemas"];
+const MAX_FOLLOWED = 2_000;
+
+/** True when references lead back to a schema without a step into the value, or to too many schemas: a check would never end. */
+export function hasEndlessReference(root: JsonSchema): boolean {
+  return listObjects(root).some((start) => {
+    const left: unknown[] = [start];
+    let followed = 0;
+    while (left.length > 0) {
+      const schema = left.pop();
+      if (!isSchema(schema)) continue;
+      if (++followed > MAX_FOLLOWED) return true;
+      left.push(...SAME_VALUE.map((key) => schema[key]));
+      left.push(...SAME_VALUE_GROUPS.flatMap((key) => Object.values(schema[key] ?? {})));
+      if (typeof schema.$ref === "string") left.push(findReferenced(schema.$ref, root));
+    }
+    return false;
+  });
+}
+
+/** Also those that are not schemas. */
+function listObjects(value: unknown): readonly object[] {
+  if (typeof value !== "object" || value === null) return [];
+  return [value, ...Object.values(value).flatMap(listObjects)];
+}

@@ -1,0 +1,401 @@
+/**
+ * json-objects.ts -- finds the JSON objects of a reply that are outside its reasoning.
+ *
+ * One pass, aware of strings and comments, splits the reply into plain text and balanced objects. Fences, prose and
+ * chat marks count as plain text: no pattern looks for ```, since arguments may contain fences. Time is linear.
+ */
+import { jsonrepair } from "jsonrepair";
+import { MAX_JSON_DEPTH } from "#core/command.ts";
+import {
+  findCommentEnd,
+  findConflictingKey,
+  findStringEnd,
+  isTooDeep,
+  parseShallowJson,
+  pythonToJson,
+  WINDOWS_PATH,
+} from "./json.ts";
+
+const MAX_STRING_LAYERS = 3;
+const BLANK = /[\s\u0000\u200b-\u200d\u2060\ufeff]/;
+
+/**
+ * Removes wrappers of the whole reply: byte order marks, blanks, up to three layers of JSON string, and `>` before
+ * every line. Adds a missing outer brace. A reply longer than `maxChars` is only trimmed.
+ */
+export function unwrapReply(text: string, maxChars: number): string {
+  let reply = trimBlank(text);
+  if (reply.length > maxChars) return reply;
+  for (let layer = 0; layer < MAX_STRING_LAYERS && reply.startsWith('"') && reply.endsWith('"'); layer++) {
+    const inner = parseShallowJson(reply);
+    if (typeof inner !== "string") break;
+    reply = trimBlank(inner);
+  }
+  if (reply.startsWith(">")) reply = unquoteLines(reply);
+  return /^["']?(?:thoughts|command)["']?\s{0,50}:/i.test(reply) ? `{${reply}` : reply;
+}
+
+function trimBlank(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && BLANK.test(text[start] as string)) start++;
+  while (end > start && BLANK.test(text[end - 1] as string)) end--;
+  return text.slice(start, end);
+}
+
+function unquoteLines(reply: string): string {
+  const lines = reply.split("\n");
+  return lines.every((line) => line === "" || line.startsWith(">"))
+    ? lines
+        .map((line) => line.replace(/^> ?/, ""))
+        .join("\n")
+        .trim()
+    : reply;
+}
+
+const MAX_OBJECTS = 50;
+
+export interface ReplyPiece {
+  readonly kind: "text" | "object";
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+  /** True when the brackets of the object balance outside its strings. */
+  readonly closed: boolean;
+}
+interface ReplySplit {
+  readonly pieces: readonly ReplyPiece[];
+  readonly fault: "too-deep" | "too-many" | null;
+}
+
+/** Splits the reply from `from` on into alternating text and objects. */
+export function splitReply(text: string, from = 0): ReplySplit {
+  const pieces: ReplyPiece[] = [];
+  let textStart = from;
+  for (let at = from; at < text.length; at++) {
+    if (!opensObject(text, at)) continue;
+    pieces.push({ kind: "text", start: textStart, end: at, closed: true });
+    const { end, closed, tooDeep } = findObjectEnd(text, at);
+    if (tooDeep) return { pieces, fault: "too-deep" };
+    pieces.push({ kind: "object", start: at, end, closed });
+    if (pieces.length > MAX_OBJECTS * 2) return { pieces, fault: "too-many" };
+    textStart = end;
+    at = end - 1;
+  }
+  pieces.push({ kind: "text", start: textStart, end: text.length, closed: true });
+  return { pieces, fault: null };
+}
+
+/** Accepts a brace, or a bracket before a brace: a list without objects cannot be a reply. */
+function opensObject(text: string, at: number): boolean {
+  if (text[at] === "{") return true;
+  if (text[at] !== "[") return false;
+  let next = at + 1;
+  while (next - at < 40 && " \n\r\t".includes(text[next] ?? "x")) next++;
+  return text[next] === "{";
+}
+
+interface ObjectEnd {
+  readonly end: number;
+  readonly closed: boolean;
+  readonly tooDeep: boolean;
+}
+
+function findObjectEnd(text: string, start: number): ObjectEnd {
+  let depth = 0;
+  let last = "";
+  for (let at = start; at < text.length; at++) {
+    const char = text[at] as string;
+    if (char === '"' || (char === "'" && "{[,:(".includes(last))) {
+      at = findQuotedEnd(text, at);
+      last = char;
+      continue;
+    }
+    const skipped = findCommentEnd(text, at);
+    if (skipped > at) {
+      at = skipped - 1;
+      continue;
+    }
+    if (char === "{" || char === "[") depth++;
+    else if (char === "}" || char === "]") depth--;
+    if (depth > MAX_JSON_DEPTH) return { end: text.length, closed: false, tooDeep: true };
+    if (depth === 0) return { end: at + 1, closed: true, tooDeep: false };
+    if (char > " ") last = char;
+  }
+  return { end: text.length, closed: false, tooDeep: false };
+}
+
+/** Like `findStringEnd`, but a single quote ends the string only where JSON syntax may follow. */
+function findQuotedEnd(text: string, start: number): number {
+  if (text[start] === '"') return findStringEnd(text, start);
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === "'" && /^\s{0,24}(?:[,:}\])]|$)/.test(text.slice(at + 1, at + 26))) return at;
+  }
+  return text.length;
+}
+
+const NAME =
+  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|(?:inner_|internal_)?monologue)";
+/** Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. */
+const OPEN = [
+  `<(?:[a-z]{1,9}:|ant)?${NAME}(?:\\s[^<>]{0,200})?>`,
+  `<[|｜](?:(?:begin|start)[_▁](?:of[_▁])?)?${NAME}[|｜]>`,
+  "\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
+  // The harmony format without its special tokens, which some servers drop.
+  "^analysis(?=[a-z])",
+].join("|");
+const CLOSE = [
+  `</(?:[a-z]{1,9}:|ant)?${NAME}\\s{0,9}>`,
+  `<[|｜](?:/|end[_▁](?:of[_▁])?)${NAME}[|｜]>`,
+  "\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
+].join("|");
+const MARK = new RegExp(`(?<open>${OPEN})|(?:${CLOSE})`, "gi");
+const OPENING = new RegExp(OPEN, "i");
+
+/** Checks for an opening mark anywhere in the text. */
+export const opensReasoning = (text: string): boolean => OPENING.test(text);
+
+interface AnswerObjects {
+  /** Objects outside reasoning blocks, in order. */
+  readonly objects: readonly ReplyPiece[];
+  /** True when a reasoning block never closed: the text after its opening is not an answer. */
+  readonly unclosed: boolean;
+}
+
+/**
+ * Drops objects inside reasoning blocks: a draft there is not an answer. Marks inside objects are ignored, since
+ * they belong to an argument. A closing mark without an opening drops all objects before it.
+ */
+export function dropReasoning(text: string, pieces: readonly ReplyPiece[]): AnswerObjects {
+  let open = 0;
+  let objects: ReplyPiece[] = [];
+  for (const piece of pieces) {
+    if (piece.kind === "object") {
+      if (open === 0) objects.push(piece);
+      continue;
+    }
+    for (const mark of text.slice(piece.start, piece.end).matchAll(MARK)) {
+      if (mark.groups?.open !== undefined) open++;
+      else if (open > 0) open--;
+      else objects = [];
+    }
+  }
+  return { objects, unclosed: open > 0 };
+}
+
+/** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
+export function findLeadingReasoningEnd(text: string): number {
+  let open = 0;
+  for (const mark of text.matchAll(MARK)) {
+    if (open === 0 && /[{[]/.test(text.slice(0, mark.index))) return 0;
+    open += mark.groups?.open === undefined ? -1 : 1;
+    if (open <= 0) return mark.index + mark[0].length;
+  }
+  return 0;
+}
+
+/**
+ * Returns the end of the reasoning that a reply in prose begins with, else 0; -1 when it does not end. A closing mark without
+ * an opening ends reasoning too, unless it is in a block of code.
+ */
+export function findReasoningEnd(text: string): number {
+  let open = 0;
+  for (const mark of text.matchAll(MARK)) {
+    const before = text.slice(0, mark.index);
+    const isOpening = mark.groups?.open !== undefined;
+    if (open === 0 && isOpening && before.trim() !== "") return 0;
+    if (open === 0 && !isOpening && (before.match(/^[ \t]*```/gm)?.length ?? 0) % 2 === 1) return 0;
+    open += isOpening ? 1 : -1;
+    if (open <= 0) return mark.index + mark[0].length;
+  }
+  return open > 0 ? -1 : 0;
+}
+
+/** True for a reply without any text after its reasoning. */
+export function isOnlyReasoning(text: string): boolean {
+  const end = findReasoningEnd(text);
+  return end < 0 || text.slice(end).trim() === "";
+}
+
+// Parses one object of a reply with the least repair that works.
+//
+// Order: strict JSON; a Python literal; a spelling pass that changes no content; jsonrepair, which guesses. Each result
+// carries its trust. jsonrepair is recursive, and quadratic in unescaped quotes (200 kB took 20 s), so a budget for one
+// whole reply caps the product of characters and quotes.
+
+/** Characters times quotes of the text given to jsonrepair; at most about 0.2 s. */
+const MAX_GUESS_WORK = 200_000_000;
+/** A longer object is read only if nothing but its spelling is wrong. */
+export const MAX_DAMAGED_CHARS = 100_000;
+
+export interface ParsedObject {
+  readonly kind: "parsed";
+  readonly value: unknown;
+  /** The strict JSON text that `value` was parsed from. */
+  readonly json: string;
+  /** strict: as sent. clear: only the spelling was mended. guessed: the content may have changed. */
+  readonly trust: "strict" | "clear" | "guessed";
+  /** Characters of the source that were read. */
+  readonly length: number;
+  /** "closers-missing": only closing brackets are missing. "cut": the source ends inside a value, as far as anybody can tell. */
+  readonly ending: "whole" | "closers-missing" | "cut";
+  /** The source with mended spelling, before missing text was completed. */
+  readonly written: string;
+}
+export interface UnparsedObject {
+  readonly kind: "unparsed";
+  readonly reason: "too-deep" | "too-large" | "cut" | "ellipsis" | "syntax";
+}
+
+/** Remaining cost of guesses in this reply. */
+export interface RepairBudget {
+  guessWork: number;
+}
+export const createRepairBudget = (): RepairBudget => ({ guessWork: MAX_GUESS_WORK });
+
+export function parseObject(source: string, budget: RepairBudget): ParsedObject | UnparsedObject {
+  if (isTooDeep(source)) return { kind: "unparsed", reason: "too-deep" };
+  const clear = parseClearly(source);
+  if ("kind" in clear) return clear;
+  const { text: written, end: length, isCut, isOpen, hasEllipsis } = clear;
+  if (hasEllipsis) return { kind: "unparsed", reason: "ellipsis" };
+  const json = guessJson(source, budget);
+  const value = json === null ? undefined : parseShallowJson(json);
+  if (json === null || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
+  return { kind: "parsed", value, json, trust: "guessed", length, ending: isOpen ? "cut" : "whole", written };
+}
+
+function reasonOf(source: string, isCut: boolean): UnparsedObject["reason"] {
+  if (source.length > MAX_DAMAGED_CHARS) return "too-large";
+  // Behind a closing bracket a string is open because a quote is missing.
+  return isCut && !/[}\]]\s{0,50}$/.test(source.slice(-60)) ? "cut" : "syntax";
+}
+
+/** Without a guess. Returns the object with mended spelling when that is no JSON either. */
+export function parseClearly(source: string): ParsedObject | SpelledObject {
+  const whole = { kind: "parsed", length: source.length, ending: "whole", written: source } as const;
+  const strict = parseShallowJson(source);
+  if (strict !== undefined) return { ...whole, value: strict, json: source, trust: "strict" };
+  const literal = pythonToJson(source);
+  const read = literal === undefined ? undefined : parseShallowJson(literal);
+  if (literal !== undefined && read !== undefined) return { ...whole, value: read, json: literal, trust: "clear" };
+  const spelled = mendSpelling(source);
+  const json = spelled.text + spelled.owed;
+  const value = spelled.isCut || spelled.isDoubtful ? undefined : parseShallowJson(json);
+  if (value === undefined) return spelled;
+  const ending = spelled.isOpen ? "closers-missing" : "whole";
+  return { kind: "parsed", value, json, trust: "clear", length: spelled.end, ending, written: spelled.text };
+}
+
+/** One object of a reply as its brackets bound it. */
+interface SpelledObject {
+  readonly text: string;
+  /** Exclusive index in the source. */
+  readonly end: number;
+  /** Missing closing brackets, in closing order. */
+  readonly owed: string;
+  readonly isOpen: boolean;
+  /** The source ends inside a string, a word or a number. */
+  readonly isCut: boolean;
+  /** A backslash may be a part of a path or begin an escape. */
+  readonly isDoubtful: boolean;
+  /** `...` replaces a value. */
+  readonly hasEllipsis: boolean;
+}
+
+const CLOSING: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
+/** A whole string, or one that the text ends in. */
+const STRING = /"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:(")|\\?$)/y;
+/** Behind a comma. */
+const TRAILING_COMMA = /\s{0,1000}[}\]]/y;
+const BLANK_IN_OBJECT = /[\s\u0085\u200b-\u200d\u2060\ufeff]/;
+const BARE_END = /[\w.+-]$/;
+
+/**
+ * Mends the spelling of the object that begins the source, in one pass: in strings, control characters and backslashes that begin
+ * no escape are escaped; outside of them comments, unusual blanks and commas before a closing bracket go. A string ends at its first
+ * quote that is not escaped.
+ */
+function mendSpelling(source: string): SpelledObject {
+  const out: string[] = [];
+  const open: string[] = [];
+  let at = 0;
+  let last = "";
+  let isDoubtful = false;
+  let hasEllipsis = false;
+  let isInString = false;
+  do {
+    const char = source[at] as string;
+    const afterComment = findCommentEnd(source, at);
+    if (afterComment > at) {
+      at = afterComment;
+      continue;
+    }
+    const [string = "", closing] = char === '"' ? (matchAt(STRING, source, at) ?? []) : [];
+    at += Math.max(1, string.length);
+    if (char > " ") last = (last + char).slice(-4);
+    if (string !== "") {
+      isInString = closing === undefined;
+      isDoubtful ||= hasDoubtfulPath(string);
+      out.push(mendString(string));
+    } else if (char !== "," || matchAt(TRAILING_COMMA, source, at) === null) {
+      if (CLOSING[char]) open.push(CLOSING[char]);
+      else if (char === "}" || char === "]") isDoubtful ||= open.pop() !== char;
+      hasEllipsis ||= /:(?:…|\.{3})$/.test(last);
+      out.push(BLANK_IN_OBJECT.test(char) ? " " : char);
+    }
+  } while (open.length > 0 && at < source.length);
+  const isOpen = open.length > 0;
+  const text = out.join("");
+  const isCut = isInString || (isOpen && BARE_END.test(text));
+  return { text, end: at, owed: open.reverse().join(""), isOpen, isCut, isDoubtful, hasEllipsis };
+}
+
+function matchAt(sticky: RegExp, source: string, at: number): RegExpExecArray | null {
+  sticky.lastIndex = at;
+  return sticky.exec(source);
+}
+
+const mendString = (string: string): string =>
+  string.replace(/\\u[\da-fA-F]{4}|\\["\\/bfnrt]|[\\\p{Cc}]/gu, (found) =>
+    found === "\\" ? "\\\\" : found < " " ? JSON.stringify(found).slice(1, -1) : found,
+  );
+
+/** After `C:\Us…`, whose backslash is not an escape, `\n` may be meant as it is. */
+const hasDoubtfulPath = (string: string): boolean =>
+  WINDOWS_PATH.test(string) && /(?:^|[^\\])(?:\\\\)*\\[bfnrtu]/.test(string);
+
+/** Refuses escapes that JSON does not define: jsonrepair drops their backslashes. */
+function guessJson(text: string, budget: RepairBudget): string | null {
+  if (text.length > MAX_DAMAGED_CHARS || /\\(?:[^"\\/bfnrtu]|$)/.test(text)) return null;
+  budget.guessWork -= text.length * text.split('"').length;
+  if (budget.guessWork < 0) return null;
+  try {
+    return jsonrepair(text);
+  } catch {
+    return null; // JSONRepairError, or RangeError from its recursion
+  }
+}
+
+type NestedObject =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "twice"; readonly key: string };
+
+/**
+ * Parses a string of the reply that holds exactly one object, such as the arguments of a tool call. Null when it does not.
+ * Spelling may be mended; nothing is guessed.
+ */
+export function parseNested(text: string): NestedObject | null {
+  const source = unwrapJsonString(text.trim());
+  if (!source.startsWith("{")) return null;
+  const parsed = parseClearly(source);
+  if (!("kind" in parsed) || parsed.ending !== "whole" || parsed.length !== source.length) return null;
+  const key = findConflictingKey(parsed.json, parsed.value);
+  return key === null ? { kind: "value", value: parsed.value } : { kind: "twice", key };
+}
+
+function unwrapJsonString(text: string): string {
+  const inner = text.startsWith('"{') ? parseShallowJson(text) : undefined;
+  return typeof inner === "string" ? inner.trim() : text;
+}

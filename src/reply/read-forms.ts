@@ -1,0 +1,170 @@
+/** read-forms.ts -- reads replies of other forms: prose with code, an action on the plan, several commands. */
+import type { CommandCall } from "#core/call.ts";
+import type { JsonSchema } from "#core/command.ts";
+import { RUN_CODE } from "#core/command-names.ts";
+import type { ActionForm } from "#core/state.ts";
+import { isRecord } from "#util/json.ts";
+import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";
+import { readReturn } from "./check-value.ts";
+import { findAction, resolveAction, thoughtIn, toCommand } from "./find-call.ts";
+import { findConflictingKey, parseShallowJson } from "./json.ts";
+import {
+  ACTION_PROBLEMS,
+  describeDamagedLetters,
+  describeForeignCode,
+  describeLonelyCall,
+  describeRepeatedKey,
+  describeTooLarge,
+  describeTooManyCalls,
+  describeUnknownAction,
+  PROBLEMS,
+  rephraseForPlan,
+} from "./problems.ts";
+import {
+  createReplyReader,
+  type FurtherCall,
+  isDamaged,
+  isSameCall,
+  MAX_REPLY_CHARS,
+  type ParsedReply,
+  refuseReply,
+} from "./read.ts";
+import { type SplitAction, splitAction } from "./split-action.ts";
+import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
+
+// Reads a reply in prose: its code becomes a call of `run_code`.
+//
+// Without code, a reply of the form `code` ends the work: its text is the reason, or the result of a sub-task. In the
+// form `react` an action or a line RESULT: is always needed. A reply that was cut off runs only if its code was whole.
+
+/** The work that a reply without code ends: a sub-task with a result of that type, or else the agent's work. */
+interface EndedWork {
+  /** Name of the command that ends it. */
+  readonly command: string;
+  readonly returns?: JsonSchema;
+  /** True when the reply before was refused: a block for a shell is then a part of the answer. */
+  readonly isSecondTry?: boolean;
+}
+
+export function readAction(
+  text: string,
+  finishReason: string,
+  form: ActionForm,
+  { command, returns, isSecondTry = false }: EndedWork,
+): ParsedReply {
+  if (text.length > MAX_REPLY_CHARS) return refuseReply(null, describeTooLarge(text.length, MAX_REPLY_CHARS));
+  const split = splitAction(text, form);
+  const thoughts = thoughtsOf(split);
+  const problem = problemOf(split, form, { isFull: finishReason === "length", isSecondTry });
+  if (problem !== undefined) return refuseReply(thoughts, problem);
+  const run = (call: CommandCall): ParsedReply => ({ kind: "command", call, thoughts, repaired: false });
+  if (split.code !== null) return run({ name: RUN_CODE, args: { code: split.code } });
+  const answer = split.result ?? split.shown;
+  const args = returns ? { result: readReturn(answer, returns) } : { reason: answer };
+  return run({ name: command, args });
+}
+
+/** The prose of a reply, as people and memory read it. Null for an empty one. */
+export function readActionThoughts(text: string, form: ActionForm): Thoughts | null {
+  const split = splitAction(text.slice(0, MAX_REPLY_CHARS), form);
+  return split.thought === "" ? null : thoughtsOf(split);
+}
+
+const thoughtsOf = ({ thought }: SplitAction): Thoughts => ({ ...NO_THOUGHTS, text: thought });
+
+function problemOf(
+  split: SplitAction,
+  form: ActionForm,
+  { isFull, isSecondTry }: { readonly isFull: boolean; readonly isSecondTry: boolean },
+): string | undefined {
+  const { code, shown, result, thought, isClosed, isOnlyReasoning, foreign } = split;
+  const words = ACTION_PROBLEMS[form];
+  if (isOnlyReasoning) return words.onlyReasoning;
+  if (isFull && (code === null || !isClosed)) return words.cutOff;
+  if (result !== null) return result === "" ? words.noCode : undefined;
+  if (foreign !== "" && !isSecondTry) return describeForeignCode(foreign);
+  if (code === null) return form === "react" || shown === "" ? words.noCode : undefined;
+  if (code.trim() === "") return thought === "" ? words.noCode : words.emptyCode;
+  return code.includes("\ufffd") ? PROBLEMS.damagedCode : undefined;
+}
+
+// Reads a reply of the form `plan` as one command, or as problems in words.
+//
+// The reader of commands does the work: repair, names, arguments, schemas. This form has its own shape and short names,
+// an unknown action is answered with all actions, and its thoughts are actions.
+
+/** `listed`: the names that an unknown action is answered with. */
+export function createPlanReader(
+  catalogue: ReplyCatalogue,
+  listed: readonly string[],
+  known: CallValidator = createCallValidator(catalogue),
+): (text: string, finishReason: string) => ParsedReply {
+  const validator: CallValidator = {
+    isName: (written) => known.isName(resolveAction(written)),
+    checkCall(written, source) {
+      const checked = known.checkCall(toCommand(written), source);
+      if (checked.kind === "valid" || checked.unknownName === undefined) return checked;
+      return { ...checked, problems: [describeUnknownAction(checked.unknownName, listed)] };
+    },
+  };
+  const read = createReplyReader(catalogue, validator, findAction);
+  return (text, finishReason) => {
+    const parsed = read(text, finishReason);
+    if (parsed.kind === "problem") return { ...parsed, problems: parsed.problems.map(rephraseForPlan) };
+    const thought = thoughtIn(parsed.call);
+    return thought === "" ? parsed : { ...parsed, thoughts: { ...NO_THOUGHTS, text: thought } };
+  };
+}
+
+// Reads a reply that calls several native tools at once.
+//
+// Such calls run one after the other in one step, so each of them may only read: the model chose all of them before it
+// saw a result. Nothing is mended: the server has split the calls already.
+
+/** With the reply and its results, the messages of one step fill short-term memory (SHORT_TERM_MESSAGES). */
+const MAX_CALLS = 8;
+
+/** Returns null for a reply that is not a whole list of calls: `createReplyReader` reads it. */
+export function readSeveralCalls(
+  text: string,
+  finishReason: string,
+  catalogue: ReplyCatalogue,
+  validator: CallValidator,
+): ParsedReply | null {
+  const value = text.length > MAX_REPLY_CHARS ? undefined : parseShallowJson(text);
+  const written = isRecord(value) ? value.commands : undefined;
+  if (!Array.isArray(written) || written.length < 2) return null;
+  const thoughts = findThoughts(value);
+  const refuse = (...problems: readonly string[]): ParsedReply => refuseReply(thoughts, ...problems);
+  if (finishReason === "length") return refuse(PROBLEMS.cutOff);
+  if (written.length > 2 * MAX_CALLS) return refuse(describeTooManyCalls(written.length, MAX_CALLS));
+  const repeated = findConflictingKey(text, value);
+  if (repeated !== null) return refuse(describeRepeatedKey(repeated));
+  const checked = written.map((each) => {
+    const { name, args } = isRecord(each) ? each : {};
+    return validator.checkCall({ name, args }, text);
+  });
+  const invalid = checked.flatMap((each) => (each.kind === "invalid" ? each.problems : []));
+  const unknownName = checked.flatMap((each) => (each.kind === "invalid" ? (each.unknownName ?? []) : []))[0];
+  if (invalid.length > 0) return { ...refuse(...invalid), ...(unknownName === undefined ? {} : { unknownName }) };
+  const calls: FurtherCall[] = [];
+  for (const each of checked) {
+    if (each.kind === "invalid" || calls.some(({ call }) => isSameCall(call, each.call))) continue;
+    calls.push({ call: each.call, thought: withThought(null, each.thought)?.speak ?? "" });
+  }
+  const [first, ...further] = calls;
+  if (!first) return null;
+  const damaged = text.includes("\ufffd") ? calls.filter(({ call }) => isDamaged(call)) : [];
+  if (damaged.length > 0) return refuse(...damaged.map(({ call }) => describeDamagedLetters(call.name)));
+  const lonely = further.length > 0 ? calls.filter(({ call }) => catalogue.isLonely?.(call.name) !== false) : [];
+  if (lonely.length > 0)
+    return refuse(
+      describeLonelyCall(
+        lonely.map(({ call }) => call.name),
+        MAX_CALLS,
+      ),
+    );
+  if (calls.length > MAX_CALLS) return refuse(describeTooManyCalls(calls.length, MAX_CALLS));
+  const own = withThought(thoughts, first.thought === "" ? undefined : first.thought) ?? NO_THOUGHTS;
+  return { kind: "command", call: first.call, further, thoughts: own, repaired: false };
+}
