@@ -1,8 +1,7 @@
 /** loop-facts.ts -- facts that an agent meets in its loop, at different places of its steps, and whether it sees them later. */
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
-import { fitRecalls } from "#prompt/fit-recalls.ts";
-import { renderPassages } from "#prompt/recalls.ts";
+import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
 import { makeLoop } from "../../test/helpers/loop.ts";
 import { randomNumbers } from "../../test/helpers/random-vectors.ts";
 import { type Fact, readFacts, readNoise } from "./sets.ts";

@@ -1,8 +1,7 @@
 /** shown.ts -- what a prompt would show of a memory: goald's recalls as rendered rows, or the ten best texts of FTS5. */
 import { FACT_IMPORTANCE } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
-import { fitRecalls } from "#prompt/fit-recalls.ts";
-import { renderPassages } from "#prompt/recalls.ts";
+import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
 import { openRows, toRow } from "../memory-quality/own.ts";
 import { fullTextSearch } from "../memory-quality/peers.ts";
 

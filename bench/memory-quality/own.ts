@@ -6,8 +6,7 @@ import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-te
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { shippedWordTable } from "#memory/words/word-table.ts";
-import { fitRecalls } from "#prompt/fit-recalls.ts";
-import { rowsOfParts } from "#prompt/shown-recalls.ts";
+import { fitRecalls, rowsOfParts } from "#prompt/recalls.ts";
 import { wordsOf } from "#util/words.ts";
 import { openHashEmbedder } from "../../test/helpers/hash-embedder.ts";
 import type { Doc } from "./data.ts";

@@ -27,7 +27,7 @@ import {
   priceOf,
   readPrices,
 } from "#model/prices.ts";
-import { loadWords, type Words } from "#prompt/template.ts";
+import { loadWords, type Words } from "#prompt/words.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";

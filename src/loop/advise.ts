@@ -11,11 +11,9 @@ import { bothUsed, costOf, LEAST_REPLY_TOKENS, mayHaveBeenCharged, type Price } 
 import type { ModelAnswer, ModelTerms, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
-import { delimitText } from "#prompt/delimit.ts";
-import { formatName } from "#prompt/format-name.ts";
-import type { PromptFile } from "#prompt/prompt-files.ts";
-import { fillTemplate } from "#prompt/template.ts";
+import { delimitText, formatName } from "#prompt/delimit.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
+import { fillTemplate, type PromptFile } from "#prompt/words.ts";
 import { readValue } from "#reply/check-value.ts";
 import { clean } from "#util/outside-text.ts";
 import { type Allowance, type Left, lackOf, leftOf, tooDear, within } from "./allowance.ts";

@@ -11,7 +11,7 @@ import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { ModelRequest, ModelTerms } from "#core/ports/model.ts";
 import { type ActionForm, type AgentState, activeFrame } from "#core/state.ts";
-import { type FormWords, wordsOfMode } from "#prompt/form-words.ts";
+import { type FormWords, wordsOfMode } from "#prompt/words.ts";
 import { rephraseForTools } from "#reply/problems.ts";
 import { type ParsedReply, refuseReply } from "#reply/read.ts";
 import { readAction } from "#reply/read-forms.ts";

@@ -5,9 +5,13 @@
  *   … text of a page, a file or a command …
  *   </data-1x9k3fz>
  *
- * The mark is a hash of the text, changed until the text does not contain it. It uses no randomness, so replays are exact.
- * Nobody can guess it in advance, since a change of the text changes the mark.
+ * The mark is a hash of the text, changed until the text does not contain it. It uses no randomness, so replays are
+ * exact. Nobody can guess it in advance, since a change of the text changes the mark.
  */
+import type { OutsideSource } from "#core/provenance.ts";
+import type { Message } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
+import { clean } from "#util/outside-text.ts";
 
 /** `data` is never an instruction; `words` are words of a person. */
 export function delimitText(kind: "data" | "words", text: string): string {
@@ -31,3 +35,39 @@ function hashText(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) >>> 0;
 }
+
+// Writes the line above a message that names the source of its words.
+
+const MAX_NAMES = 5;
+
+/** Such as `goald`, `the web (a.example)`, `the agent mole`, or `notes.md, which holds text from a.example`. */
+export function describeMessageSource({ source, outside = [] }: Pick<Message, "source" | "outside">): string {
+  if (outside.length === 0) return source;
+  const files = [...new Set(outside.flatMap(({ file }) => file ?? []))];
+  const read = outside.filter(({ file }) => file !== undefined);
+  const direct = outside.filter(({ file }) => file === undefined);
+  const hosts = direct.filter(({ from }) => from === "web").map(({ name }) => name);
+  const agents = direct.filter(({ from }) => from === "agent").map(nameOf);
+  const named = hosts.filter((name) => name !== "");
+  return [
+    ...(hosts.length > 0 ? [named.length > 0 ? `the web (${listNames(named)})` : "the web"] : []),
+    ...(agents.length > 0 ? [listNames(agents)] : []),
+    ...(read.length > 0 ? [`${listNames(files)}, which holds text from ${listNames(read.map(nameOf))}`] : []),
+  ].join(" and ");
+}
+
+function nameOf({ from, name }: OutsideSource): string {
+  if (from === "agent") return name === "" ? "another agent" : `the agent ${name}`;
+  return name === "" ? "the web" : name;
+}
+
+function listNames(names: readonly string[]): string {
+  const shown = [...new Set(names)].map((name) => formatName(name));
+  const more = shown.length > MAX_NAMES ? [`${shown.length - MAX_NAMES} others`] : [];
+  return [...shown.slice(0, MAX_NAMES), ...more].join(", ");
+}
+
+// Makes a name safe outside a delimiter.
+
+/** Makes any name one short line without angle brackets, safe outside a delimiter. */
+export const formatName = (name: string, maxChars = 80): string => oneLine(clean(name).replace(/[<>]/g, ""), maxChars);

@@ -4,20 +4,18 @@
  * A reply is sent as `assistant`. Any other message is sent as `user`: a line of our words that names the source, then
  * the text in a delimiter. Control characters are removed from text of any source.
  */
-
-import { isCellCommand } from "#core/command-names.ts";
+import { DO_NOTHING, isCellCommand, PASSIVE_COMMANDS, RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import type { Message } from "#core/state.ts";
-import { clip, headOf, isBlobRef } from "#core/text.ts";
+import type { Frame, Message } from "#core/state.ts";
+import { clip, headOf, isBlobRef, oneLine } from "#core/text.ts";
+import { readWrittenAction } from "#reply/find-call.ts";
+import { splitAction } from "#reply/split-action.ts";
 import { rememberBy } from "#util/caches.ts";
+import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
-import { showObservation } from "./action-history.ts";
-import { delimitText } from "./delimit.ts";
-import { describeMessageSource } from "./describe-source.ts";
-import { formatName } from "./format-name.ts";
-import { JSON_STYLE, type MessageStyle, showReply } from "./show-reply.ts";
-import { fillTemplate, type Words } from "./template.ts";
+import { delimitText, describeMessageSource, formatName } from "./delimit.ts";
 import { estimateMessage, shrinkText } from "./tokens.ts";
+import { type FormWords, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
 export interface RenderedMessage {
   readonly message: Message;
@@ -115,4 +113,213 @@ function toPromptMessage(message: Message, text: string, words: Words, style: Me
 function resultWords({ from }: Message, { form }: MessageStyle) {
   if (!("result" in form)) return "result";
   return form.form === "react" || isCellCommand(from) ? form.result : "result";
+}
+
+// Shows a reply of short-term memory in the form of the present request.
+//
+// The log keeps a reply as the model wrote it, and the form of an agent can change. A reply of another form is written
+// anew, so that the model sees one pattern: its calls of commands as code or as actions, or its code as a command.
+
+/** How messages are shown. */
+export interface MessageStyle {
+  readonly form: FormWords;
+  numberOf(message: Message): number;
+}
+const JSON_STYLE: MessageStyle = { form: JSON_WORDS, numberOf: () => 1 };
+
+/** `text`: the text of the message, without control characters. */
+function showReply(message: Message, text: string, { form, numberOf }: MessageStyle): string {
+  switch (form.form) {
+    case "json":
+    case "tools":
+      return message.form === undefined ? text : asCommand(message, text);
+    case "plan":
+      return asActions(message, text);
+    case "code":
+      return message.form === "code" ? splitAction(text, "code").shown : asProse(toCode(readReply(message, text)));
+    case "react":
+      return asDialog(toCode(readReply(message, text)), numberOf(message));
+  }
+}
+
+interface WrittenCall {
+  readonly name?: unknown;
+  readonly args?: unknown;
+}
+
+/** The content of a reply, without a call when it is prose that ends the work or cannot be read. */
+interface Said {
+  readonly thought: string;
+  readonly calls: readonly WrittenCall[];
+}
+
+function readReply({ form }: Message, text: string): Said {
+  if (form === undefined) return readCommand(text);
+  if (form === "plan") {
+    const action = readWrittenAction(text);
+    return action ? { thought: "", calls: [action] } : { thought: text, calls: [] };
+  }
+  const { thought, code } = splitAction(text, form);
+  return { thought, calls: code === null ? [] : [{ name: RUN_CODE, args: { code } }] };
+}
+
+/** A reply that is not JSON and cannot be read is shown as it is. */
+function asCommand(message: Message, text: string): string {
+  const { thought, calls } = readReply(message, text);
+  const [command] = calls.length > 0 || message.form === "plan" ? calls : [endedBy(thought)];
+  if (!command) return text;
+  return JSON.stringify(calls.length === 0 ? { command } : { thoughts: { text: thought }, command });
+}
+
+/** Several native tool calls are several actions, one a line. */
+function asActions(message: Message, text: string): string {
+  const { thought, calls } = readReply(message, text);
+  if (calls.length > 0) return calls.map((call) => showAction(call, thought)).join("\n");
+  const isProse = message.form === "react" || message.form === "code";
+  return isProse ? showAction(endedBy(thought)) : text;
+}
+
+/** Prose without code ended the work. */
+const endedBy = (reason: string): WrittenCall => ({ name: TASK_COMPLETE, args: { reason } });
+
+interface Shown {
+  readonly thought: string;
+  readonly code: string | null;
+}
+
+function toCode({ thought, calls }: Said): Shown {
+  const [{ name, args } = {}] = calls;
+  const { code } = recordOf(args);
+  if (name === RUN_CODE && typeof code === "string") return { thought, code };
+  return { thought, code: calls.length === 0 ? null : calls.map(writeCall).join("\n") };
+}
+
+const asProse = ({ thought, code }: Shown): string =>
+  [thought, code === null ? "" : fenceCode(code)].filter((part) => part !== "").join("\n\n");
+
+const PREFIX = "Based on previous observations,";
+
+function asDialog({ thought, code }: Shown, number: number): string {
+  const isPrefixed = number === 1 || thought.toLowerCase().startsWith(PREFIX.toLowerCase());
+  const words = isPrefixed ? thought : `${PREFIX} ${thought}`;
+  return [`THOUGHT ${number}:\n${words}`, ...(code === null ? [] : [`ACTION ${number}:\n${fenceCode(code)}`])]
+    .join("\n\n")
+    .trim();
+}
+
+function fenceCode(code: string): string {
+  const longest = Math.max(2, ...[...code.matchAll(/^[ \t]*(`{3,})/gm)].map(([, marks = ""]) => marks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}python\n${code}\n${fence}`;
+}
+
+/** A reply in JSON. One that cannot be read is shown as a thought. */
+function readCommand(text: string): Said {
+  const { thoughts, command, commands } = recordOf(parseJson(text));
+  const calls = (Array.isArray(commands) ? commands : [command]).filter(isRecord);
+  if (calls.length === 0) return { thought: text, calls };
+  const { speak, text: told } = recordOf(thoughts);
+  const thought = [told, speak].find((words) => typeof words === "string" && words !== "");
+  return { thought: typeof thought === "string" ? thought : "", calls };
+}
+
+function writeCall({ name, args }: WrittenCall): string {
+  const given = Object.entries(recordOf(args)).map(([key, value]) => `${key}=${writePython(value)}`);
+  return `${String(name)}(${given.join(", ")})`;
+}
+
+function writePython(value: unknown): string {
+  if (value === null || value === undefined) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(writePython).join(", ")}]`;
+  if (isRecord(value))
+    return `{${Object.entries(value)
+      .map(([key, inner]) => `${JSON.stringify(key)}: ${writePython(inner)}`)
+      .join(", ")}}`;
+  return JSON.stringify(value);
+}
+
+const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
+
+// The history of the form `plan`: actions and observations as JSON, in the shape of OpenDevin's planner.
+//
+//   assistant {"action": "read_file", "args": {"file": "a.md"}, "message": "Read file: a.md"}
+//   user {"observation": "read_file", "content": "<data-…>…</data-…>", "extras": {…}, "message": "…"}
+//
+// The content is a string of JSON and in a delimiter, so text from outside ends neither. Null actions and null
+// observations are not shown.
+
+const MAX_MESSAGE_CHARS = 80;
+
+/**
+ * In the form `plan` without null actions and null observations; else all messages. What a passive command did is in its action
+ * and in the plan. A failure is always shown.
+ */
+export function withoutNull(window: readonly Message[], { form }: FormWords): readonly Message[] {
+  if (form !== "plan") return window;
+  const isNull = ({ kind, from, status }: Message): boolean =>
+    kind === "result" && status === "ok" && PASSIVE_COMMANDS.has(from);
+  const idle = new Set(window.filter((each) => isNull(each) && each.from === DO_NOTHING).map(({ step }) => step));
+  return window.filter((each) => !isNull(each) && !(each.kind === "reply" && idle.has(each.step)));
+}
+
+interface ShownAction {
+  readonly name?: unknown;
+  readonly args?: unknown;
+}
+
+/** `thought`: what the model said beside the action; empty for nothing. */
+const showAction = ({ name, args }: ShownAction, thought = ""): string =>
+  JSON.stringify({ action: name, args: args ?? {}, message: describeAction(String(name), args, thought) });
+
+/** The action in a few words, such as `Read file: a.md`. */
+function describeAction(name: string, args: unknown, thought: string): string {
+  const [first = ""] = Object.values(Object(args)).filter((value) => typeof value === "string");
+  const words = name.replaceAll("_", " ");
+  const said = thought === "" ? first : thought;
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${said === "" ? "" : `: ${oneLine(said, MAX_MESSAGE_CHARS)}`}`;
+}
+
+/** The result of an action, or the reason why a reply could not be used. `text`: the text of the message, fit for the prompt. */
+function showObservation(
+  message: Message,
+  text: string,
+  words: Words,
+  form: Extract<FormWords, { form: "plan" }>,
+): PromptMessage {
+  const { kind, from } = message;
+  const step = String(message.step);
+  const isError = kind === "problem";
+  const status = message.status ?? (isError ? "failed" : "ok");
+  const action = isError ? "error" : formatName(from);
+  const told = isError
+    ? fillTemplate(words[form.error], { step })
+    : fillTemplate(words[form.observation], { step, status, action, source: describeMessageSource(message) });
+  const observation = {
+    observation: action,
+    content: delimitText("data", text),
+    extras: { step: message.step, status },
+    message: told,
+  };
+  return { role: "user", content: JSON.stringify(observation) };
+}
+
+// Numbers the replies of a frame from 1, for THOUGHT, ACTION and OBSERVATION.
+
+interface MessageNumbers {
+  /** Number of the reply that the request asks for. */
+  readonly next: number;
+  /** Number of a reply, and of what belongs to its step. */
+  of(message: Message): number;
+}
+
+/** Each model call leaves one reply, and the calls of the frame are counted: the numbers go on when the window moves. */
+export function numberMessages({ asked, phase, window }: Frame): MessageNumbers {
+  const isAsking = phase.kind === "asking" || phase.kind === "retrying";
+  const next = asked + (isAsking ? 0 : 1);
+  const steps = [...new Set(window.filter(({ kind }) => kind === "reply").map(({ step }) => step))];
+  return {
+    next,
+    of: ({ step }) => Math.max(1, next - steps.length + steps.filter((each) => each <= step).length - 1),
+  };
 }

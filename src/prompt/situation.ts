@@ -11,13 +11,10 @@ import type { FolderSight } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 import { formatSize } from "#core/text.ts";
-import { delimitText } from "./delimit.ts";
-import { type FormWords, JSON_WORDS } from "./form-words.ts";
-import { formatName } from "./format-name.ts";
-import type { PromptFile } from "./prompt-files.ts";
-import { formatAge } from "./recall-lines.ts";
+import { delimitText, formatName } from "./delimit.ts";
+import { formatAge } from "./recalls.ts";
 import { originOf } from "./subtask.ts";
-import { fillTemplate, type Words } from "./template.ts";
+import { type FormWords, fillTemplate, JSON_WORDS, type PromptFile, type Words } from "./words.ts";
 
 export interface Situation {
   /** Number of the step that the prompt is for. Default: the next one. */

@@ -1,20 +1,19 @@
 /**
  * system.ts -- renders the system message: role, goals, constraints, commands, resources, response format.
  *
- * Its text depends only on name, role, goals with their checks, command list and words, so it is identical at every step and a server
- * can cache it. It is rendered once per agent. A name, role or goal stays inside its own line or item and cannot
- * imitate a section.
+ * Its text depends only on name, role, goals with their checks, command list and words, so it is identical at every
+ * step and a server can cache it. It is rendered once per agent. A name, role or goal stays inside its own line or item
+ * and cannot imitate a section.
  */
 import { hasChecks } from "#core/evolve-turn.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { type FormWords, JSON_WORDS } from "./form-words.ts";
-import { hasOutsideGoals, hasOutsideRole } from "./job.ts";
+import { delimitText, describeMessageSource } from "./delimit.ts";
 import { goalsOf } from "./subtask.ts";
-import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage } from "./tokens.ts";
+import { type FormWords, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
 /** The commands that an agent may use, as its prompt shows them. */
 export interface CommandOffer {
@@ -99,7 +98,7 @@ const rendered = new WeakMap<
   }
 >();
 
-/** Words from outside are in a message of their own (job.ts). */
+/** Words from outside are in a message of their own (system.ts). */
 function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role", string>> {
   if (hasOutsideRole(state)) return { name: "Helper", role: fillTemplate(words["outside-role"], {}) };
   return { name: foldLines(state.name), role: foldLines(state.role) };
@@ -136,3 +135,27 @@ const indentLines = (text: string): string =>
     .trim()
     .split(/[\n\u2028\u2029]+/)
     .join("\n   ");
+
+// The role and goals that another agent wrote after it had read text from outside, as data in a user message.
+//
+// The system message then has neutral words in their place. A person who sets the goals, or trusts all words, ends
+// this.
+
+const isTrusted = ({ startedBy, trustedSeq }: AgentState): boolean =>
+  trustedSeq > 0 || startedBy === null || startedBy.outside.length === 0;
+
+/** True when the role may hold words from outside. */
+const hasOutsideRole = (state: AgentState): boolean => !isTrusted(state);
+
+/** True when the goals may hold words from outside. */
+const hasOutsideGoals = (state: AgentState): boolean => hasOutsideRole(state) && state.goalsOutside.length > 0;
+
+/** The same text at every step; undefined when a person wrote role and goals, or an agent that had read nothing from outside. */
+export function renderJob(state: AgentState, words: Words): string | undefined {
+  const { name, role, goals, startedBy } = state;
+  if (!startedBy || !hasOutsideRole(state)) return undefined;
+  const job = hasOutsideGoals(state) ? goals.map((goal, index) => `Goal ${index + 1}: ${goal}`) : [];
+  const text = clean([`Name: ${name}`, `Role: ${role}`, ...job].join("\n")).toWellFormed();
+  const outside = describeMessageSource({ source: "agent", outside: startedBy.outside });
+  return fillTemplate(words["outside-job"], { data: delimitText("data", text), outside });
+}

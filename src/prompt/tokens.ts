@@ -2,16 +2,30 @@
  * tokens.ts -- estimates the tokens of a text without a tokenizer.
  *
  * The tables of a tokenizer take 65 MB of memory, and its exact count is valid for one model family only. This scan
- * follows the rules by which byte-pair tokenizers split a text before they merge: a word with the space before it, up to
- * three digits, a run of signs, a run of blanks. Each part is charged by kind and length; other scripts by character.
+ * follows the rules by which byte-pair tokenizers split a text before they merge: a word with the space before it, up
+ * to three digits, a run of signs, a run of blanks. Each part is charged by kind and length; other scripts by
+ * character.
  *
  * The charges were fitted to the larger of the counts of cl100k_base and o200k_base. Deviations: README files +12 %,
- * TypeScript and JavaScript +12 to +19 %, JSON +3 to +20 %, base64 and hex −4 to −1 %, Chinese +17 to +30 % (traditional
- * −7 to −10 %), blanks +1 to +12 %. Over 700 other files (source, headers, source maps, Markdown, JSON, XML) the
- * median was +17 % and the lowest of a hundred −7 %; one Slovak file was more than 10 % low. The estimate is low for random
- * letters (−40 %) and rare ideographs (−45 %), and several times too high for scripts that o200k merges but cl100k
- * encodes by bytes (Hindi, Georgian). test/prompt/samples.ts has a text of each kind with its counts.
+ * TypeScript and JavaScript +12 to +19 %, JSON +3 to +20 %, base64 and hex −4 to −1 %, Chinese +17 to +30 %
+ * (traditional −7 to −10 %), blanks +1 to +12 %. Over 700 other files (source, headers, source maps, Markdown, JSON,
+ * XML) the median was +17 % and the lowest of a hundred −7 %; one Slovak file was more than 10 % low. The estimate is
+ * low for random letters (−40 %) and rare ideographs (−45 %), and several times too high for scripts that o200k merges
+ * but cl100k encodes by bytes (Hindi, Georgian). test/prompt/samples.ts has a text of each kind with its counts.
  */
+import type { PromptMessage } from "#core/ports/model.ts";
+
+// A message of a prompt with its estimated tokens.
+
+export interface SizedMessage {
+  readonly prompt: PromptMessage;
+  readonly tokens: number;
+}
+
+export const userMessage = (content: string): SizedMessage => ({
+  prompt: { role: "user", content },
+  tokens: estimateMessage(content),
+});
 
 /** Overhead of the chat format per message, and once per request for the reply. */
 const TOKENS_PER_MESSAGE = 4;

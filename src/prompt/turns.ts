@@ -11,12 +11,10 @@ import type { AgentState } from "#core/state.ts";
 import { clip } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
 import { clean } from "#util/outside-text.ts";
-import { delimitText } from "./delimit.ts";
-import { describeMessageSource } from "./describe-source.ts";
-import { formatName } from "./format-name.ts";
-import { type SizedMessage, userMessage } from "./sized-message.ts";
+import { delimitText, describeMessageSource, formatName } from "./delimit.ts";
 import { originOf } from "./subtask.ts";
-import { fillTemplate, type Words } from "./template.ts";
+import { type SizedMessage, userMessage } from "./tokens.ts";
+import { fillTemplate, type Words } from "./words.ts";
 
 /** Shares of the context window: of the newest memory, and of all older ones, which take no more tokens than the second number. */
 const NEWEST_SHARE = 0.35;

@@ -12,10 +12,9 @@ import type { MemoryRow } from "#core/ports/memory.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
-import { wordsOfMode } from "#prompt/form-words.ts";
-import { readShown } from "#prompt/shown-recalls.ts";
+import { readShown } from "#prompt/recalls.ts";
 import type { CommandOffer } from "#prompt/system.ts";
-import type { Words } from "#prompt/template.ts";
+import { type Words, wordsOfMode } from "#prompt/words.ts";
 import { described, flag, listOf, oneOf, open, type Static, text } from "#util/schema.ts";
 import { hashRequest } from "./request-hash.ts";
 

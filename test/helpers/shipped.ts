@@ -1,6 +1,6 @@
 /** shipped.ts -- the shipped commands and prompts. Each test file loads them once, since nothing changes them. */
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
-import { loadWords } from "#prompt/template.ts";
+import { loadWords } from "#prompt/words.ts";
 
 const registries = new Map<string, Promise<Registry>>();
 

@@ -13,7 +13,7 @@ import { suggestMethods } from "#loop/method-search.ts";
 import { createMethodIndex } from "#memory/methods/method-index.ts";
 import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
 import { buildPrompt } from "#prompt/build.ts";
-import { wordsOfMode } from "#prompt/form-words.ts";
+import { wordsOfMode } from "#prompt/words.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { testCommand } from "../helpers/outer-command.ts";

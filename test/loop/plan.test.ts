@@ -8,7 +8,7 @@ import { currentTask, listTasks, type PlanTask } from "#core/plan.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
 import { initialState, isFinished } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
-import { loadWords, type Words } from "#prompt/template.ts";
+import { loadWords, type Words } from "#prompt/words.ts";
 import { rebuildPrompt } from "#views/rebuild-prompt.ts";
 import type { CellBehaviour } from "../helpers/fake-sandbox.ts";
 import { type Loop, makeLoop, reply } from "../helpers/loop.ts";

@@ -7,11 +7,9 @@ import { isGoaldError } from "#core/errors.ts";
 import type { Recall, RecalledRow } from "#core/ports/memory.ts";
 import type { Message } from "#core/state.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
-import { fitRecalls } from "#prompt/fit-recalls.ts";
-import { renderPassages, renderRecalls } from "#prompt/recalls.ts";
-import { readShown, recordShown, rowsOfParts } from "#prompt/shown-recalls.ts";
-import { loadWords } from "#prompt/template.ts";
+import { fitRecalls, readShown, recordShown, renderPassages, renderRecalls, rowsOfParts } from "#prompt/recalls.ts";
 import { estimateMessage, estimateTokens } from "#prompt/tokens.ts";
+import { loadWords } from "#prompt/words.ts";
 import { inputWith, messages, recalls, replyMessage, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
 
 const systemOf = (prompt: Prompt): string => prompt.messages[0]?.content ?? "";

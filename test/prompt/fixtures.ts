@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Recall } from "#core/ports/memory.ts";
 import { type AgentState, initialState, type Message } from "#core/state.ts";
 import type { PromptInput } from "#prompt/build.ts";
-import type { Words } from "#prompt/template.ts";
+import type { Words } from "#prompt/words.ts";
 
 const SHIPPED = join(import.meta.dirname, "../../prompts");
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
-import { wordsOfMode } from "#prompt/form-words.ts";
+import { wordsOfMode } from "#prompt/words.ts";
 import { inputWith, replyMessage, resultMessage, stateWith } from "./fixtures.ts";
 
 const REACT = wordsOfMode("react");

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { initialState, type Message } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
-import { wordsOfMode } from "#prompt/form-words.ts";
-import { formatName } from "#prompt/format-name.ts";
+import { formatName } from "#prompt/delimit.ts";
 import { renderClipped, renderMessage, renderMinimal } from "#prompt/messages.ts";
+import { wordsOfMode } from "#prompt/words.ts";
 import { inputWith, replyMessage, resultMessage, stateWith, shippedWords as words } from "./fixtures.ts";
 
 const render = (message: Message) => renderMessage(message, words).prompt;

@@ -6,12 +6,9 @@ import type { OutputMode } from "#core/event.ts";
 import { addTask, createPlan, currentTask, findTask, MAX_PLAN_DEPTH, type PlanTask, setTask } from "#core/plan.ts";
 import { type AgentState, initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
-import { wordsOfMode } from "#prompt/form-words.ts";
-import { renderPlan } from "#prompt/plan.ts";
-import { renderTree } from "#prompt/plan-tree.ts";
-import type { PromptFile } from "#prompt/prompt-files.ts";
-import type { Words } from "#prompt/template.ts";
+import { renderPlan, renderTree } from "#prompt/plan.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
+import { type PromptFile, type Words, wordsOfMode } from "#prompt/words.ts";
 import { anyPlan, readTree, task } from "../helpers/plan-tree.ts";
 import { inputWith, messages, recalls, replyMessage, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Recall } from "#core/ports/memory.ts";
-import { fitRecalls } from "#prompt/fit-recalls.ts";
-import { renderPassages, renderRecalls } from "#prompt/recalls.ts";
+import { fitRecalls, renderPassages, renderRecalls } from "#prompt/recalls.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { recalls, shippedWords } from "./fixtures.ts";
 

@@ -4,8 +4,8 @@ import { type AgentState, initialState, type Message } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 import { describeWork } from "#loop/recall-query.ts";
 import { buildPrompt } from "#prompt/build.ts";
-import { wordsOfMode } from "#prompt/form-words.ts";
 import { describeFolder, renderSituation } from "#prompt/situation.ts";
+import { wordsOfMode } from "#prompt/words.ts";
 import { inputWith, messages, recalls, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
 
 const NOW = new Date("2026-11-20T10:00:00.000Z");

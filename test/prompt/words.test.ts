@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isGoaldError } from "#core/errors.ts";
 import { delimitText } from "#prompt/delimit.ts";
-import { fillTemplate, loadWords } from "#prompt/template.ts";
 import { estimateMessage, estimateTokens, shrinkText } from "#prompt/tokens.ts";
+import { fillTemplate, loadWords } from "#prompt/words.ts";
 import { shippedWords } from "./fixtures.ts";
 import { SAMPLES } from "./samples.ts";
 

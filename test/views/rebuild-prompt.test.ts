@@ -3,7 +3,7 @@ import { loadRegistry } from "#commands/registry.ts";
 import { evolve } from "#core/evolve.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
-import { loadWords } from "#prompt/template.ts";
+import { loadWords } from "#prompt/words.ts";
 import { asRecalled, rebuildPrompt } from "#views/rebuild-prompt.ts";
 import { cellValue } from "../helpers/fake-sandbox.ts";
 import { memoryRows } from "../helpers/memory-rows.ts";

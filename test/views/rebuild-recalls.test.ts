@@ -8,7 +8,7 @@ import { type AgentState, initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { BackgroundLots } from "#memory/recall/background-lots.ts";
 import { type LongTermMemoryParts, openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import { loadWords } from "#prompt/template.ts";
+import { loadWords } from "#prompt/words.ts";
 import { rebuildPrompt } from "#views/rebuild-prompt.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { openHashEmbedder } from "../helpers/hash-embedder.ts";
