@@ -201,7 +201,7 @@ const ROOMS: readonly Room[] = [
     "#cage/find-cage\\.ts",
     "#cassette/.+",
     "#config/.+",
-    "#commands/(describe|list|validate)\\.ts",
+    "#commands/(describe|validate)\\.ts",
     "#host/(background-agents|fork-agent)\\.ts",
     "#views/.+",
     "node:crypto",

@@ -1,13 +1,21 @@
 /**
  * call-result.ts -- checks the results and staged writes of commands, since commands of a person may break our types.
  */
-
 import type { Annotations, Observation } from "#core/call.ts";
-import { type CommandWrite, depthOf, fail, MAX_JSON_DEPTH, succeed, type Waiting } from "#core/command.ts";
+import {
+  type CommandWrite,
+  depthOf,
+  fail,
+  MAX_JSON_DEPTH,
+  type NamespaceWrite,
+  type PlanWrite,
+  succeed,
+  type Waiting,
+} from "#core/command.ts";
 import { isCellCommand } from "#core/command-names.ts";
 import { GoaldError } from "#core/errors.ts";
-import { findNamespaceProblem } from "./check-namespace.ts";
-import { findPlanProblem } from "./check-plan-write.ts";
+import { MAX_PROOF_CHARS } from "#core/goal-check.ts";
+import { MAX_TASK_CHARS, type NewTask, TASK_STATES } from "#core/plan.ts";
 
 interface ReturningCommand {
   readonly name: string;
@@ -176,3 +184,82 @@ const MAX_ID_CHARS = 300;
 const MAX_METHODS = 100;
 
 const formatClipped = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);
+
+// Checks what a cell left in its namespace, before it becomes an event: a cell's process wrote it.
+
+/** A namespace of more names is a data set, which belongs in a file. */
+const MAX_NAMES = 10_000;
+const MAX_NAME_CHARS = 1_000;
+/** All names, sources and values together. Those over 32 KB are blobs, and an unchanged one is stored once. */
+const MAX_CHARS = 64_000_000;
+
+/** Returns what is wrong, as the end of a sentence; undefined for a namespace that the log can hold. */
+function findNamespaceProblem(write: NamespaceWrite): string | undefined {
+  const { version, definitions, values, lost, change } = write;
+  if (typeof version !== "string") return "a namespace without a version";
+  const arePairs =
+    isContent(definitions, values, isString) && (!change || isContent(change.definitions, change.values));
+  if (!arePairs) return "a namespace whose names, sources or values are no texts";
+  if (!Array.isArray(lost) || !lost.every((one) => isName(one?.name) && isName(one?.reason)))
+    return "lost names without a name and a reason";
+  const count = definitions.length + Object.keys(values).length + lost.length;
+  if (count > MAX_NAMES) return `a namespace of ${count} names, more than ${MAX_NAMES}`;
+  const chars = charsIn(definitions, values) + (change ? charsIn(change.definitions, change.values) : 0);
+  return chars > MAX_CHARS ? `a namespace of ${chars} characters, more than ${MAX_CHARS}` : undefined;
+}
+
+const isString = (value: unknown): value is string => typeof value === "string";
+const isTextOrGone = (value: unknown): boolean => value === null || isString(value);
+const isName = (value: unknown): boolean => isString(value) && value.length <= MAX_NAME_CHARS;
+
+function isContent(definitions: unknown, values: unknown, isSource = isTextOrGone as (value: unknown) => boolean) {
+  if (!Array.isArray(definitions) || typeof values !== "object" || values === null) return false;
+  const pairs: readonly unknown[] = [...definitions, ...Object.entries(values)];
+  return pairs.every((pair) => Array.isArray(pair) && pair.length === 2 && isName(pair[0]) && isSource(pair[1]));
+}
+
+const charsIn = (
+  definitions: readonly (readonly [string, string | null])[],
+  values: Readonly<Record<string, string | null>>,
+): number =>
+  [...definitions, ...Object.entries(values)].reduce((sum, [name, text]) => sum + name.length + (text?.length ?? 0), 0);
+
+// Checks the shape of staged changes of the plan, since commands of a person may break our types.
+
+const MAX_TASK_ID_CHARS = 100;
+
+/** Returns the problem of the write, for the end of a sentence; undefined for a valid one. */
+function findPlanProblem(write: PlanWrite): string | undefined {
+  switch (write.kind) {
+    case "task-added":
+      return isId(write.parent) && isTask(write.task) ? undefined : "a task without a parent and a goal";
+    case "task-changed":
+      return isId(write.id) && TASK_STATES.includes(write.state)
+        ? undefined
+        : "a task's change without an id and a state";
+    case "goals-checked":
+      return Array.isArray(write.results) && write.results.every(isResult)
+        ? undefined
+        : "results of checks that are none";
+  }
+}
+
+const isId = (value: unknown): boolean => typeof value === "string" && value.length <= MAX_TASK_ID_CHARS;
+
+function isTask(value: unknown): value is NewTask {
+  const { goal, subtasks = [] } = (value ?? {}) as Record<string, unknown>;
+  return isGoal(goal) && Array.isArray(subtasks) && subtasks.every(isTask);
+}
+
+/** A longer text would become a blob, which the plan cannot show. */
+const isGoal = (value: unknown): boolean => typeof value === "string" && value.length <= MAX_TASK_CHARS;
+
+function isResult(value: unknown): boolean {
+  const { check, isPassed, proof } = (value ?? {}) as Record<string, unknown>;
+  return (
+    Number.isInteger(check) &&
+    typeof isPassed === "boolean" &&
+    typeof proof === "string" &&
+    proof.length <= MAX_PROOF_CHARS
+  );
+}

@@ -1,10 +1,9 @@
 /**
  * execute.ts -- prepares, runs and probes one command within its time limit, and bounds its output.
  *
- * Any failure of a command becomes an observation and cannot stop the loop. Only a full disk, an abort by the host, or a bug
- * in goald passes through.
+ * Any failure of a command becomes an observation and cannot stop the loop. Only a full disk, an abort by the host, or
+ * a bug in goald passes through.
  */
-
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";
 import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting } from "#core/command.ts";
@@ -15,13 +14,11 @@ import type { FileChange } from "#core/ports/store.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource, sourcesOf, withSources } from "#core/provenance.ts";
 import type { ServiceName, Services } from "#core/services.ts";
+import { clip } from "#core/text.ts";
 import { checkWrite, copyJson, parseResult } from "./call-result.ts";
 import { type CommandPart, guardWorkspace, requireRun } from "./guard-workspace.ts";
 import type { RegisteredCommand } from "./registry.ts";
-import { spillOutput } from "./spill-output.ts";
-import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
-import { sourcesBeforeCrash, trackService } from "./track-services.ts";
-import { type FileSources, SourceTracker, trackWorkspace } from "./track-sources.ts";
+import { type FileSources, SourceTracker, sourcesBeforeCrash, trackService, trackWorkspace } from "./track-sources.ts";
 
 /** Code reads the text of a nested call whole, and a file holds what is longer. */
 const MAX_CODE_CHARS = 2_000_000;
@@ -64,7 +61,7 @@ export interface CallFrame {
   };
 }
 
-export interface Execution<T> {
+interface Execution<T> {
   readonly result: T;
   /** Changed files in order, with the content for the history. */
   readonly files: readonly FileChange[];
@@ -235,3 +232,109 @@ export const codeOfError = (error: GoaldError): string =>
     .replace(/^GOALD_/, "")
     .toLowerCase()
     .replaceAll("_", "-");
+
+// Puts the whole of a long output into a file, and a pointer to it into the observation.
+
+async function spillOutput(
+  call: CallFrame,
+  observation: Observation,
+  text: string,
+  execution: Execution<unknown>,
+): Promise<Execution<Observation>> {
+  const path = `_goald/outputs/${call.callId}.txt`;
+  const files = [...execution.files];
+  const kept = await keepOutput();
+  const pointer = kept
+    ? `\n[${text.length} characters in all; the whole is in ${path}: read_file shows it in parts.]`
+    : `\n[${text.length} characters in all; the rest could not be kept.]`;
+  const shown = clip(text, MAX_OBSERVATION_CHARS - pointer.length) + pointer;
+  const artifacts = kept ? [...observation.artifacts, path] : observation.artifacts;
+  return { ...execution, result: { ...observation, text: shown, artifacts }, files };
+
+  async function keepOutput(): Promise<boolean> {
+    try {
+      await call.openOwnWorkspace(call.folder, (change) => files.push(change)).write(path, text);
+      return true;
+    } catch (error) {
+      if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
+      return false;
+    }
+  }
+}
+
+// Limits the time of a command: a signal aborts it, and `race` ends even a command that ignores the signal.
+
+interface TimeLimit extends Disposable {
+  /** Aborts with the host or at the time limit. */
+  readonly signal: AbortSignal;
+  /** True after the time limit or the end of the call: the command must change nothing more. */
+  readonly isOver: boolean;
+  /** The time of `work` does not count. */
+  standStill<T>(work: () => Promise<T>): Promise<T>;
+  /** Settles with `running`, or resolves to `late()` at the time limit; rejects with the reason of the host's abort. */
+  race<T, L>(running: Promise<T>, late: () => L): Promise<T | L>;
+}
+
+/** Unlike AbortSignal.timeout, the timer ends with the call. */
+function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let isDisposed = false;
+  const onHostAbort = (): void => controller.abort(host.reason);
+  const onTimeout = (): void => controller.abort(new DOMException("The time is up.", "TimeoutError"));
+  let leftMs = timeoutMs;
+  let startedAt = performance.now();
+  let timer = setTimeout(onTimeout, timeoutMs);
+  /** Number of works that stop the time. */
+  let still = 0;
+  host.addEventListener("abort", onHostAbort, { once: true });
+  if (host.aborted) onHostAbort();
+
+  async function standStill<T>(work: () => Promise<T>): Promise<T> {
+    if (still++ === 0) {
+      clearTimeout(timer);
+      leftMs -= performance.now() - startedAt;
+    }
+    try {
+      return await work();
+    } finally {
+      if (--still === 0 && !isDisposed) {
+        startedAt = performance.now();
+        timer = setTimeout(onTimeout, Math.max(1, leftMs));
+      }
+    }
+  }
+
+  async function race<T, L>(running: Promise<T>, late: () => L): Promise<T | L> {
+    const end = Promise.withResolvers<L>();
+    const onEnd = (): void => (host.aborted ? end.reject(host.reason) : end.resolve(late()));
+    signal.addEventListener("abort", onEnd, { once: true });
+    if (signal.aborted) onEnd();
+    // Prevents an unhandled rejection after the time limit.
+    running.catch(() => undefined);
+    try {
+      return await Promise.race([running, end.promise]);
+    } catch (error) {
+      host.throwIfAborted();
+      // A command that obeys the signal rejects: same outcome as for one that ignores it.
+      if (signal.aborted) return late();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", onEnd);
+    }
+  }
+
+  return {
+    signal,
+    standStill,
+    race,
+    get isOver() {
+      return isDisposed || signal.aborted;
+    },
+    [Symbol.dispose]() {
+      isDisposed = true;
+      clearTimeout(timer);
+      host.removeEventListener("abort", onHostAbort);
+    },
+  };
+}

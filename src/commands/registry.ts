@@ -9,8 +9,7 @@ import { readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { GoaldError, toError } from "#core/errors.ts";
 import { SERVICES, type ServiceName, type ServiceState } from "#core/services.ts";
-import { loadCommandFile } from "./load-file.ts";
-import { checkCommand, type RegisteredCommand } from "./validate.ts";
+import { checkCommand, loadCommandFile, type RegisteredCommand } from "./validate.ts";
 
 export type { RegisteredCommand };
 

@@ -3,7 +3,7 @@
  */
 
 import { prepareCall, probeCall } from "#commands/execute.ts";
-import { sourcesBeforeCrash } from "#commands/track-services.ts";
+import { sourcesBeforeCrash } from "#commands/track-sources.ts";
 import { differed, outcomeUnknown } from "#core/call.ts";
 import type { Move } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";

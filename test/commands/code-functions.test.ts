@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { readPythonFunctions } from "#commands/read-python.ts";
+import { readPythonFunctions } from "#commands/python-modules.ts";
 import { ALL_READY, loadRegistry } from "#commands/registry.ts";
 import { createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";

@@ -1,6 +1,6 @@
 /** code-examples.ts -- the examples of docs/code.md, run as cells of an agent. */
 import { readFileSync } from "node:fs";
-import { readPythonFunctions } from "#commands/read-python.ts";
+import { readPythonFunctions } from "#commands/python-modules.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import { done, makeLoop, reply } from "./loop.ts";
 

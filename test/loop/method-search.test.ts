@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { readPythonFunctions } from "#commands/read-python.ts";
+import { readPythonFunctions } from "#commands/python-modules.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { succeed } from "#core/command.ts";

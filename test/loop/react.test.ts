@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { readPythonFunctions } from "#commands/read-python.ts";
+import { readPythonFunctions } from "#commands/python-modules.ts";
 import { succeed } from "#core/command.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";

@@ -3,8 +3,14 @@ import { join } from "node:path";
 import { findServiceStates, loadModulesOf, loadRegistryOf } from "#app/catalogue.ts";
 import { findSandboxLevel, judgeByLevel } from "#app/sandbox.ts";
 import { renderTable } from "#cli/terminal/print.ts";
-import { AFTER_CRASH } from "#commands/describe.ts";
-import { type CommandLine, describeCommand, listCommands, listMethods, type MethodLine } from "#commands/list.ts";
+import {
+  AFTER_CRASH,
+  type CommandLine,
+  describeCommand,
+  listCommands,
+  listMethods,
+  type MethodLine,
+} from "#commands/describe.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
