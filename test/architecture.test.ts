@@ -115,7 +115,7 @@ const ROOMS: readonly Room[] = [
   withTypes(
     room("src/cassette/*.ts", CORE, UTIL, "#store/chain\\.ts", "ajv", "node:async_hooks", "node:fs", "node:path"),
     "#http/http\\.ts",
-    "#loop/(run-parts|journal|work)\\.ts",
+    "#loop/(journal|run-parts)\\.ts",
   ),
   room(
     "src/store/*.ts",

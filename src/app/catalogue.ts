@@ -17,7 +17,7 @@ import type { Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
 import { initialState } from "#core/state.ts";
 import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
-import type { PaidService } from "#loop/media.ts";
+import type { PaidService } from "#loop/purchases.ts";
 import {
   type ContextWindows,
   contextWindowOf,

@@ -11,9 +11,8 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import { findNewest, isTainted } from "#core/provenance.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { pathInParent } from "#core/subagent.ts";
-import type { DescribeLeaving } from "#loop/describe-leaving.ts";
 import type { Egress, EgressLog, FindWriter } from "#loop/egress.ts";
-import type { Journal } from "#loop/journal.ts";
+import type { DescribeLeaving, Journal } from "#loop/journal.ts";
 import { isFetching } from "#loop/sent-text.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 

@@ -10,8 +10,8 @@ import { INSTALL_SANDBOX, isCellCommand } from "#core/command-names.ts";
 import { runsChecks, runsUnapproved } from "#core/goal-check.ts";
 import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
-import type { DescribeLeaving } from "#loop/describe-leaving.ts";
-import type { PerformParts } from "#loop/perform.ts";
+import type { PerformParts } from "#loop/ask-model.ts";
+import type { DescribeLeaving } from "#loop/journal.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
 import { createSandbox } from "#sandbox/sandbox.ts";
 

@@ -7,7 +7,7 @@
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import type { AgentState } from "#core/state.ts";
-import { pauseAgent } from "#loop/pause-agent.ts";
+import { pauseAgent } from "#loop/journal.ts";
 import { run } from "#loop/run.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import type { OpenedAgent, PauseReason, RunnerParts } from "./opened-agent.ts";

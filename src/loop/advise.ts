@@ -16,10 +16,18 @@ import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { fillTemplate, type PromptFile } from "#prompt/words.ts";
 import { readValue } from "#reply/check-value.ts";
 import { clean } from "#util/outside-text.ts";
-import { type Allowance, type Left, lackOf, leftOf, tooDear, within } from "./allowance.ts";
 import type { AskParts } from "./ask-model.ts";
-import { capReply } from "./reply-cap.ts";
-import { estimateUsage, spentOnCut } from "./reply-cost.ts";
+import {
+  type Allowance,
+  capReply,
+  estimateUsage,
+  type Left,
+  lackOf,
+  leftOf,
+  spentOnCut,
+  tooDear,
+  within,
+} from "./reply-budget.ts";
 
 export type AdviceParts = Pick<
   AskParts,

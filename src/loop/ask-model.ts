@@ -1,30 +1,86 @@
 /**
  * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply.
  *
- * Each request carries the maximum size of its reply, so that what it may cost is what the intent reserves. A request that
- * leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that limits
- * survive a crash. A server that ignores the maximum pauses the agent.
+ * Each request carries the maximum size of its reply, so that what it may cost is what the intent reserves. A request
+ * that leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that
+ * limits survive a crash. A server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/call.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { Move } from "#core/decide.ts";
-import type { ModelSpending, NewEvent } from "#core/event.ts";
+import { isGoaldError } from "#core/errors.ts";
+import type { ModelSpending, NewEvent, OutputMode } from "#core/event.ts";
 import { LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy, spendIf } from "#core/limits.ts";
-import type { LanguageModel } from "#core/ports/model.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
-import { oneLine } from "#core/text.ts";
+import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { CountTokens, LongTermMemory, RecallQuery } from "#core/ports/memory.ts";
+import type { LanguageModel, ModelTerms } from "#core/ports/model.ts";
+import type { FolderSight } from "#core/ports/workspace.ts";
+import { addSources, type OutsideSource } from "#core/provenance.ts";
+import { type ActionForm, type AgentState, activeFrame, formOfFrame, type Message } from "#core/state.ts";
+import { headOf, oneLine } from "#core/text.ts";
+import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import { describeFolder } from "#prompt/situation.ts";
+import { askedMessages, outerMessages } from "#prompt/subtask.ts";
+import type { CommandOffer } from "#prompt/system.ts";
+import { shownTurns } from "#prompt/turns.ts";
+import type { Words } from "#prompt/words.ts";
+import { readWrittenAction, thoughtIn } from "#reply/find-call.ts";
+import { parseShallowJson } from "#reply/json.ts";
 import { lastThought } from "#reply/reply-thoughts.ts";
+import { splitAction } from "#reply/split-action.ts";
+import { rememberBy } from "#util/caches.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
-import { leftOf, NOTHING } from "./allowance.ts";
-import { type ComposeParts, composeRequest } from "./compose-request.ts";
-import type { DescribeLeaving } from "./describe-leaving.ts";
-import type { Journal } from "./journal.ts";
+import type { CommandsFor } from "./command-set.ts";
+import type { DescribeLeaving, Journal } from "./journal.ts";
 import { type MethodParts, suggestForReply } from "./method-search.ts";
-import { capReply, fitRoom, type Room } from "./reply-cap.ts";
-import { countEmbeddings, type Pricing, replied, reserve, spentOnCut } from "./reply-cost.ts";
-import { formOf } from "./reply-forms.ts";
-import { effectless, type Work } from "./work.ts";
+import {
+  capReply,
+  countEmbeddings,
+  fitRoom,
+  leftOf,
+  NOTHING,
+  type Pricing,
+  type Room,
+  replied,
+  reserve,
+  spentOnCut,
+} from "./reply-budget.ts";
+import { chooseMode, formOf } from "./reply-forms.ts";
+import type { CommandParts } from "./run-command.ts";
+import { effectless, type Work } from "./run-parts.ts";
+
+// Turns a move into work: an intent to write first, and an action to do then.
+//
+// `prepare` reads what it needs and changes nothing. The main loop commits the returned intent before `act` begins;
+// `act` returns the result as events. The first command loads what runs commands, so that it does not delay the first
+// request.
+
+export type PerformParts = AskParts & CommandParts;
+export type Prepare = (
+  move: Extract<Move, { kind: "ask" | "read" | "execute" | "probe" }>,
+  journal: Journal,
+) => Promise<Work>;
+
+export function createPrepare(parts: PerformParts): Prepare {
+  // An import that is repeated at each step costs 3 % of the step.
+  let commands: typeof import("./run-command.ts") | undefined;
+  return async (move, journal) => {
+    switch (move.kind) {
+      case "ask":
+        return ask(move, journal, parts);
+      case "read":
+        return read(move, journal, parts);
+      case "execute":
+        commands ??= await import("./run-command.ts");
+        return commands.execute(move, journal, parts);
+      case "probe":
+        commands ??= await import("./run-command.ts");
+        return commands.probe(move, journal, parts);
+    }
+  };
+}
 
 export interface AskParts extends Room, ComposeParts, MethodParts, Pricing {
   readonly model: LanguageModel;
@@ -42,7 +98,7 @@ export interface AskParts extends Room, ComposeParts, MethodParts, Pricing {
   random?(): number;
 }
 
-export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts: AskParts): Promise<Work> {
+async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, callId, attempt } = move;
   const { state } = journal;
   const model = modelFor(state, parts);
@@ -122,7 +178,7 @@ const pause = (
   spent?: ModelSpending,
 ): Work => effectless({ events: [{ type: "agent-paused", ...why, ...(spent ? { spent } : {}) }] });
 
-export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
+async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;
   const { phase } = activeFrame(journal.state);
   const form = formOf(phase.kind === "reading" ? phase.mode : "plain");
@@ -154,4 +210,186 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
     return { type: "command-requested", ...of, call, thought: oneLine(thought, 400), repaired, ...leaves };
   });
   return effectless({ events });
+}
+
+// Composes the messages of one request: looks at the folder, recalls, builds the prompt that fits.
+
+interface ComposeParts {
+  readonly agentId: string;
+  readonly memory: LongTermMemory;
+  readonly recallCount: number;
+  /** Default: the prompt shows no files. */
+  lookAtFolder?(): Promise<FolderSight>;
+  /** Further namespaces to recall from. Default: the shared memory. */
+  readonly others?: readonly string[];
+  readonly commandsFor: CommandsFor;
+  readonly words: Words;
+  readonly clock: Clock;
+  /** Aborted when the host shuts down at once. */
+  readonly signal: AbortSignal;
+}
+
+type PayingParts = ComposeParts & { readonly countTokens: CountTokens };
+
+/** Uses a schema only when its tokens fit into the context window. Tools are the commands: without them there are none. */
+async function composeRequest(
+  step: number,
+  state: AgentState,
+  parts: PayingParts,
+  room: Room,
+  terms: ModelTerms | undefined,
+) {
+  const sight = { step, folder: await parts.lookAtFolder?.() };
+  const commands = parts.commandsFor(state);
+  const mode = chooseMode(formOfFrame(state), terms, commands);
+  const attached = formOf(mode).attach(commands, mode);
+  const { replySchema, tools } = commands.formatChars;
+  const formatChars = (attached.replySchema ? replySchema : 0) + (attached.tools ? tools : 0);
+  const formatTokens = Math.ceil(formatChars / CHARS_PER_TOKEN);
+  const less = { ...room, contextTokens: room.contextTokens - formatTokens };
+  const prompt = await composePrompt(state, parts, less, sight, mode);
+  if (mode !== "json_schema" || !("tooLong" in prompt)) return { prompt, mode, attached, formatTokens };
+  const bare = await composePrompt(state, parts, room, sight, "json_object");
+  return { prompt: bare, mode: "json_object" as const, attached: {}, formatTokens: 0 };
+}
+
+interface Sight {
+  readonly step: number;
+  readonly folder: FolderSight | undefined;
+}
+
+/** For JSON that is mostly names and brackets. */
+const CHARS_PER_TOKEN = 4;
+
+/** Steps of the messages and memories of turns in the prompt are never recalled. */
+async function composePrompt(
+  state: AgentState,
+  parts: PayingParts,
+  { contextTokens, replyTokens }: Room,
+  sight: Sight,
+  mode: OutputMode,
+): Promise<
+  (Prompt & { readonly outside: readonly OutsideSource[]; readonly folder: string }) | { readonly tooLong: string }
+> {
+  const messages = [...outerMessages(state), ...askedMessages(state), ...activeFrame(state).window];
+  const shown = [...shownTurns(state, parts.words, contextTokens), ...messages];
+  const recalls = await parts.memory.recall(
+    {
+      agent: parts.agentId,
+      others: parts.others ?? [SHARED_MEMORY],
+      ...describeWork(state),
+      count: parts.recallCount,
+      excludeSteps: new Set(shown.map(({ step }) => step)),
+      countTokens: parts.countTokens,
+    },
+    parts.signal,
+  );
+  const { words, commandsFor } = parts;
+  const offer: CommandOffer = commandsFor(state);
+  try {
+    const now = parts.clock.now();
+    const folder = sight.folder ? describeFolder(sight.folder, now) : "";
+    const { words: form } = formOf(mode);
+    const known = { ...offer, state, form, recalls, words, step: sight.step, folder };
+    const prompt = buildPrompt({ ...known, contextTokens, replyTokens, now });
+    const sources = prompt.recalledRows.flatMap((row) => sourcesOfRecall(row, parts.agentId, state.trustedSeq));
+    return { ...prompt, outside: addSources([], sources), folder };
+  } catch (error) {
+    if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
+      return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };
+    throw error;
+  }
+}
+
+// Builds the query to long-term memory from the newest messages, in weighted parts. Pure.
+//
+// Thoughts count most, because they contain what the agent needs to know; the chosen command counts less, results
+// least. A person's words count like thoughts; those that opened a later turn count at least as much as the goals. Each
+// message counts a little less than the next newer one.
+
+interface Part {
+  readonly text: string;
+  readonly weight: number;
+}
+
+const WEIGHTS = { thoughts: 1, person: 1, command: 0.5, result: 0.3, goals: 0.3 } as const;
+const OLDER_COUNTS = 0.9;
+/** Characters of a result that are used: results start with their topic. */
+const RESULT_CHARS = 600;
+
+/**
+ * Texts and their weights, newest last. The goals come first and are the only text at the start. The words that opened the turn
+ * come last, because the first texts of many are left out.
+ */
+export function describeWork(state: AgentState): Required<Pick<RecallQuery, "texts" | "weights">> {
+  const { window } = activeFrame(state);
+  const parts: Part[] = [{ text: state.goals.join("\n"), weight: WEIGHTS.goals }];
+  for (const [at, message] of window.entries()) {
+    const age = OLDER_COUNTS ** (window.length - 1 - at);
+    for (const { text, weight } of partsOf(message)) parts.push({ text, weight: weight * age });
+  }
+  const asked = state.asked.map(({ text }) => headOf(text)).join("\n");
+  if (asked !== "")
+    parts.push({ text: asked, weight: Math.max(WEIGHTS.goals, WEIGHTS.person * OLDER_COUNTS ** window.length) });
+  return { texts: parts.map(({ text }) => text), weights: parts.map(({ weight }) => weight) };
+}
+
+const partsOf = rememberBy(({ kind, text, form }: Message): readonly Part[] => {
+  const head = headOf(text);
+  switch (kind) {
+    case "reply":
+      if (form === "plan") return ofAction(head);
+      return form ? ofProse(head, form) : ofReply(head);
+    case "feedback":
+    case "task":
+      return [{ text: head, weight: WEIGHTS.person }];
+    case "result":
+    case "report":
+    case "problem":
+      return [{ text: head.slice(0, RESULT_CHARS).toWellFormed(), weight: WEIGHTS.result }];
+  }
+});
+
+/** Splits a reply into thoughts and command. A reply that is not plain JSON is used as a whole. */
+function ofReply(text: string): readonly Part[] {
+  const { thoughts, command } = parse(text);
+  if (!thoughts && !command) return [{ text, weight: WEIGHTS.thoughts }];
+  return [
+    { text: wordsIn(command), weight: WEIGHTS.command },
+    { text: wordsIn(thoughts), weight: WEIGHTS.thoughts },
+  ];
+}
+
+function ofProse(text: string, form: ActionForm): readonly Part[] {
+  const { thought, code } = splitAction(text, form);
+  return [
+    ...(code === null ? [] : [{ text: code, weight: WEIGHTS.command }]),
+    { text: thought, weight: WEIGHTS.thoughts },
+  ];
+}
+
+/** A thought is an action of its own. */
+function ofAction(text: string): readonly Part[] {
+  const action = readWrittenAction(text);
+  if (!action) return [{ text, weight: WEIGHTS.thoughts }];
+  const thought = thoughtIn(action);
+  return thought === ""
+    ? [{ text: wordsIn(action), weight: WEIGHTS.command }]
+    : [{ text: thought, weight: WEIGHTS.thoughts }];
+}
+
+function parse(text: string): { readonly thoughts?: unknown; readonly command?: unknown } {
+  // Deeper nesting would overflow the stack in `wordsIn`.
+  const reply = parseShallowJson(text);
+  return typeof reply === "object" && reply !== null ? reply : {};
+}
+
+/** The values of the object, without the keys that every reply has. */
+function wordsIn(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null) return value === undefined || value === null ? "" : String(value);
+  return Object.values(value)
+    .map(wordsIn)
+    .filter((words) => words !== "")
+    .join("\n");
 }

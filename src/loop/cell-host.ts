@@ -1,24 +1,25 @@
 /**
- * cell-host.ts -- what the code of a cell reaches: commands and sub-tasks as nested work of its call, and the agent's files.
+ * cell-host.ts -- what the code of a cell reaches: commands and sub-tasks as nested work of its call, and the agent's
+ * files.
  *
- * Files are read through the workspace of the call. What the code changed is saved by one nested call of `save_files`. A file
- * that others run is saved by `write_to_file`, which asks as it does for the model.
+ * Files are read through the workspace of the call. What the code changed is saved by one nested call of `save_files`.
+ * A file that others run is saved by `write_to_file`, which asks as it does for the model.
  */
-
 import { createHash } from "node:crypto";
+import { codeOfError } from "#commands/execute.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
 import type { CommandContext } from "#core/command.ts";
+import { isGoaldError } from "#core/errors.ts";
 import { findAskedRow, listAsked } from "#core/guarded-files.ts";
-import type { CellFileChange, CellHost, CellReply } from "#core/ports/sandbox.ts";
+import type { CellFile, CellFileChange, CellHost, CellReply } from "#core/ports/sandbox.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { headOf } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
-import { openCellFiles } from "./cell-files.ts";
 import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
-import type { Nest } from "./nest.ts";
-import { subtaskProblem } from "./subtask.ts";
+import { type Nest, subtaskProblem } from "./nest.ts";
 
 /** Each file that a cell changed is named in the log. */
 const MAX_SAVED_FILES = 10_000;
@@ -139,4 +140,38 @@ function noteSaved(observation: Observation, { paths, notes }: SavedFiles) {
   if (observation.status === "ok") notes.push(...further);
   const reply = replyOf(observation);
   return "error" in reply ? reply.error : undefined;
+}
+
+// The agent's files as code sees them, read through the workspace of its call.
+
+const MAX_LISTED_FILES = 10_000;
+const OUTPUTS = "_goald/outputs";
+
+export const openCellFiles = (workspace: Workspace): Pick<CellHost, "listFiles" | "readFile"> => ({
+  listFiles: async () => {
+    const files: CellFile[] = [];
+    for await (const { path, bytes, modifiedAt, inode = 0 } of workspace.list("", isShown)) {
+      if (files.length === MAX_LISTED_FILES) return { files, isComplete: false };
+      files.push({ path, bytes, stamp: `${modifiedAt} ${bytes} ${inode}` });
+    }
+    return { files, isComplete: true };
+  },
+  readFile: async (path) => {
+    try {
+      return { value: await workspace.read(path) };
+    } catch (error) {
+      return asProblem(error);
+    }
+  },
+});
+
+/** goald's own files, but the long outputs of commands, are not for code. */
+const isShown = (folder: string): boolean =>
+  folder === "_goald" || folder === OUTPUTS || folder.startsWith(`${OUTPUTS}/`) || !folder.startsWith("_goald/");
+
+/** Throws what code must not catch. */
+function asProblem(error: unknown): CellReply<never> {
+  if (!isGoaldError(error) || error.code === "GOALD_STORE_FULL") throw error;
+  const { message, hint } = error;
+  return { error: { code: codeOfError(error), text: hint ? `${message} ${hint}` : message } };
 }

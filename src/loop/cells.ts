@@ -1,23 +1,32 @@
 /**
  * cells.ts -- runs cells of code: the service `Cells` of one call.
  *
- * A cell acts only through nested work, so it may run again after a crash: from the namespace that `begin` recorded, with the
- * same seed and start time. What the namespace then holds is staged with the result.
+ * A cell acts only through nested work, so it may run again after a crash: from the namespace that `begin` recorded,
+ * with the same seed and start time. What the namespace then holds is staged with the result.
  */
-
-import type { CommandContext, NamespaceWrite } from "#core/command.ts";
+import type { ReplyForm } from "#core/agent-settings.ts";
+import type { Observation } from "#core/call.ts";
+import { type CommandContext, fail, type NamespaceWrite, succeed } from "#core/command.ts";
+import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS, TOO_DEEP } from "#core/command-names.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOfCall } from "#core/frames.ts";
-import type { Cell, ImportRule, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type {
+  Cell,
+  CellOutcome,
+  CellProblem,
+  ImportRule,
+  LostName,
+  Sandbox,
+  SavedNamespace,
+} from "#core/ports/sandbox.ts";
 import type { Cells } from "#core/services.ts";
-import { formOfFrame, openCommand } from "#core/state.ts";
-import { findMissingCall } from "./cell-hint.ts";
+import { type Frame, formOfFrame, openCommand } from "#core/state.ts";
+import { joinNames, oneLine } from "#core/text.ts";
 import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";
+import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { suggestMethods } from "./method-search.ts";
-import type { Nest } from "./nest.ts";
-import { changesToRedo } from "./redo-changes.ts";
-import { reportCell } from "./report-cell.ts";
+import { changesToRedo, type Nest } from "./nest.ts";
 import type { CommandParts } from "./run-command.ts";
 import { restoreValue } from "./stored-values.ts";
 
@@ -134,3 +143,116 @@ const savedBy = ({ version, definitions, values }: EventOf<"namespace-saved">): 
   definitions,
   values,
 });
+
+// Turns the outcome of a cell into the observation that the model reads.
+
+const MAX_NAMED = 20;
+const MAX_ARTIFACTS = 200;
+const MAX_SOURCE_CHARS = 300;
+const PICTURE = /\.(?:png|svg)$/i;
+
+interface ReportParts {
+  readonly files: SavedFiles;
+  readonly commands: CommandSet;
+  readonly form: ReplyForm;
+  /** The frame of the cell's call. */
+  readonly frame: Frame["kind"];
+  /** Cells of that frame that failed before this one, in a row. */
+  readonly failedBefore: number;
+  /** Names that the namespace before could not keep. */
+  readonly lostBefore: readonly LostName[];
+  readonly timeLimitMs: number;
+  /** Functions that a name may have meant that does not exist, one a line. */
+  readonly suggested: readonly string[];
+}
+
+function reportCell(outcome: CellOutcome, parts: ReportParts): Observation {
+  const { files, frame, form } = parts;
+  const artifacts = [...files.paths].slice(0, MAX_ARTIFACTS);
+  const about = [...describeFiles(files), ...describeGone(outcome), ...describeLost(outcome, parts.lostBefore)];
+  // The words come from files, commands and models: data, whoever wrote them.
+  const more = { source: "workspace", artifacts } as const;
+  if (outcome.kind === "failed") {
+    const lines = [...describeProblem(outcome.problem, parts), ...printed(outcome), ...about];
+    if (!outcome.saved) lines.push("The names are those from before this code.");
+    const code = codeOf(outcome.problem);
+    if (code === CELL_FAILED && parts.failedBefore === MAX_FAILED_CELLS - 2)
+      lines.push(`One more failure in a row ${frame === "run" ? "ends this sub-task" : "pauses you"}.`);
+    return fail(code, lines.join("\n"), more);
+  }
+  const { value, stop } = outcome;
+  const shown = [outcome.output.trimEnd(), value?.text ?? ""].filter((text) => text !== "");
+  // In the dialog format the observation stays empty, and has a remark (action-remarks.ts).
+  const isSilent = shown.length === 0 && about.length === 0 && !stop && form !== "react";
+  const text = [...shown, ...about, ...(isSilent ? [HINT_TO_PRINT] : [])].join("\n");
+  const json = stop && frame === "run" ? stop.value : value?.json;
+  return succeed(text, {
+    ...more,
+    ...(frame !== "agent" && json !== undefined ? { value: json } : {}),
+    ...(stop && frame !== "call" ? { asksToEnd: true } : {}),
+  });
+}
+
+const IMPORT_ERRORS = ["ImportError", "ModuleNotFoundError"];
+const HINT_TO_PRINT = "The code ran and showed nothing. End it with an expression, or print what you need to see.";
+/** A refused command is not a mistake in the code, as it is not one in the other forms. */
+function codeOf({ type, command }: CellProblem): string {
+  if (IMPORT_ERRORS.includes(type)) return IMPORT_FAILED;
+  if (command?.code === "denied") return CELL_DENIED;
+  return command?.code === TOO_DEEP ? TOO_DEEP : CELL_FAILED;
+}
+
+function describeProblem(problem: CellProblem, parts: ReportParts): readonly string[] {
+  const { kind, type, message, line, source } = problem;
+  const where = line === null ? [] : [`Line ${line}${source === null ? "" : `: ${oneLine(source, MAX_SOURCE_CHARS)}`}`];
+  const hint = hintFor(problem, parts);
+  const what = kind === "error" || kind === "syntax" ? `${type}: ${message}` : message;
+  return [what, ...where, ...(hint === undefined ? [] : [hint])];
+}
+
+const printed = ({ output }: CellOutcome): readonly string[] =>
+  output.trim() === "" ? [] : [`It had printed:\n${output.trimEnd()}`];
+
+function describeFiles({ paths, notes }: SavedFiles): readonly string[] {
+  const pictures = [...paths].filter((path) => PICTURE.test(path));
+  return [...(pictures.length > 0 ? [`Pictures: ${joinNames(pictures, MAX_NAMED)}.`] : []), ...new Set(notes)];
+}
+
+const describeGone = ({ gone }: CellOutcome): readonly string[] =>
+  gone ? [`Your variables could not be loaded and are gone: ${joinNames(gone, MAX_NAMED)}.`] : [];
+
+/** Only names that are newly lost. */
+function describeLost({ lost }: CellOutcome, before: readonly LostName[]): readonly string[] {
+  const fresh = lost.filter(({ name }) => !before.some((one) => one.name === name));
+  if (fresh.length === 0) return [];
+  const named = fresh.map(({ name, reason }) => `${name} (${reason})`);
+  return [`Not kept after this process ends: ${joinNames(named, MAX_NAMED)}.`];
+}
+
+// What a model can do about code that failed, as a sentence.
+
+function hintFor(
+  { kind, command, missingName }: CellProblem,
+  { timeLimitMs, suggested }: Pick<ReportParts, "timeLimitMs" | "suggested">,
+): string | undefined {
+  switch (kind) {
+    case "timeout":
+      return `Code may take ${Math.round(timeLimitMs / 1000)} s. Do less at once, or in several cells.`;
+    case "memory":
+      return "Read and keep less at once.";
+    case "died":
+      return "Do it in another way.";
+    default:
+      if (command) return `The command failed with code ${JSON.stringify(command.code)}; code can catch CommandError.`;
+      if (missingName === undefined) return undefined;
+      if (suggested.length === 0) return `There is no name ${missingName}.`;
+      return `There is no name ${missingName}. A search for it finds:\n${suggested.join("\n")}`;
+  }
+}
+
+/** A name that does not exist and that the code calls: a method may be meant, as by a value never. */
+function findMissingCall(outcome: CellOutcome, code: string): string | undefined {
+  const name = outcome.kind === "failed" ? outcome.problem.missingName : undefined;
+  if (name === undefined) return undefined;
+  return new RegExp(`(?<![\\p{ID_Continue}$.])${RegExp.escape(name)}\\s*\\(`, "u").test(code) ? name : undefined;
+}

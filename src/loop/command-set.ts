@@ -1,12 +1,17 @@
-/** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
-
+/**
+ * command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the
+ * executor need them.
+ */
+import { describeForPrompt, describeFoundCommand } from "#commands/describe.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import { offersCommand } from "#core/agent-settings.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { fail, succeed } from "#core/command.ts";
-import { BAD_RESULT, isActionForm, RUN_CODE } from "#core/command-names.ts";
+import { BAD_RESULT, isActionForm, isCellCommand, RUN_CODE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
+import type { FoundMethod, MethodText } from "#core/ports/memory.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 import { type AgentState, activeFrame, type FrameOrigin, formOfFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
@@ -16,10 +21,9 @@ import { argumentsForResult, checkResult } from "#reply/check-value.ts";
 import { thoughtIn } from "#reply/find-call.ts";
 import { createReplyReader, type ParsedReply, type Thoughts } from "#reply/read.ts";
 import { createPlanReader, readActionThoughts, readSeveralCalls } from "#reply/read-forms.ts";
+import { buildReplySchema, buildTools } from "#reply/reply-schema.ts";
 import { NO_THOUGHTS } from "#reply/thoughts.ts";
 import { rememberBy } from "#util/caches.ts";
-import { type CallableMethods, createCallableMethods, METHOD_SEARCH } from "./callable-methods.ts";
-import { renderFound, renderOffer } from "./render-offer.ts";
 
 export interface CommandSet extends Omit<CommandOffer, "listFunctions">, Pick<CallableMethods, "listFunctions"> {
   get(name: string): RegisteredCommand | undefined;
@@ -204,4 +208,100 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
     return parsed.kind === "command" && thoughtIn(parsed.call) !== "" ? NO_THOUGHTS : parsed.thoughts;
   };
   return { get, readReply, readAction, readThoughts, readToolCalls, checkArguments };
+}
+
+// The functions that an agent's code may call: its commands, listed or not, and the Python helpers of the home.
+
+const METHOD_SEARCH = "method_search";
+
+interface CallableMethods {
+  /** The commands as functions of Python. */
+  readonly functions: CodeFunctions;
+  /** The functions that the code of an action may call: commands and Python helpers. */
+  readonly allFunctions: readonly FoundMethod[];
+  /** The listed commands as functions of Python, one a line, without those that run code. */
+  listFunctions(): string;
+  /** The texts that method search looks through, by the names of commands and of Python functions. One list per object. */
+  readonly texts: readonly MethodText[];
+  /** True for what the prompt does not list. */
+  isUnlisted(name: string): boolean;
+  /** Leaves out names that do not exist. */
+  describe(names: readonly string[]): readonly FoundMethod[];
+}
+
+/** `commands`: those that code may call. */
+function createCallableMethods(
+  commands: readonly RegisteredCommand[],
+  modules: readonly PythonModule[],
+): CallableMethods {
+  const unlisted = new Set(commands.flatMap(({ name, listed }) => (listed === false ? [name] : [])));
+  const helpers = new Map(modules.flatMap(({ functions }) => functions.map((one) => [one.name, one] as const)));
+  const shipped = new Set(commands.flatMap(({ name, group }) => (group === "own" ? [] : [name])));
+  let functions: CodeFunctions | undefined;
+  let all: readonly FoundMethod[] | undefined;
+  let list: string | undefined;
+  let texts: readonly MethodText[] | undefined;
+
+  function commandFunctions(): CodeFunctions {
+    functions ??= createCodeFunctions(commands);
+    return functions;
+  }
+
+  function describe(names: readonly string[]): readonly FoundMethod[] {
+    return names.flatMap((name) => {
+      const found = commandFunctions().ofCommand(name) ?? helpers.get(name);
+      return found ? [{ name, signature: found.signature, doc: found.doc }] : [];
+    });
+  }
+
+  function listFunctions(): string {
+    const shown = commands.filter(({ name }) => !unlisted.has(name) && !isCellCommand(name));
+    const lines = describe(shown.map(({ name }) => name));
+    list ??= lines.map((one) => `- ${describeFunction(one)}`).join("\n");
+    return list;
+  }
+
+  return {
+    get functions() {
+      return commandFunctions();
+    },
+    get allFunctions() {
+      all ??= [...commandFunctions().all, ...helpers.values()];
+      return all;
+    },
+    listFunctions,
+    describe,
+    isUnlisted: (name) => unlisted.has(name) || helpers.has(name),
+    get texts() {
+      const names = [...commands.map(({ name }) => name), ...helpers.keys()].filter((name) => name !== METHOD_SEARCH);
+      texts ??= describe(names).map((one) => ({
+        name: one.name,
+        text: describeFunction(one),
+        isOwn: !shipped.has(one.name),
+      }));
+      return texts;
+    },
+  };
+}
+
+// Writes the commands that are offered to a model, and the methods that its searches found.
+
+/** Found commands are not in the list of commands, which stays the same so that a server can cache it. */
+function renderOffer(listed: readonly RegisteredCommand[], found: readonly RegisteredCommand[]) {
+  const offered = [...listed, ...found];
+  const [replySchema, tools] = [buildReplySchema(offered), buildTools(offered)];
+  const formatChars = { replySchema: JSON.stringify(replySchema).length, tools: JSON.stringify(tools).length };
+  return { commandList: describeForPrompt(listed), replySchema, tools, formatChars };
+}
+
+/** Newest first. */
+function renderFound(names: readonly string[], found: readonly RegisteredCommand[], callable: CallableMethods) {
+  const functions = callable.describe(names);
+  const ofCommands = new Set(found.map(({ name }) => name));
+  const lines = (shown: readonly FoundMethod[]): string => shown.map(describeFunction).join("\n");
+  return {
+    foundCommands: found.map(describeFoundCommand).join("\n"),
+    foundHelpers: lines(functions.filter(({ name }) => !ofCommands.has(name) && callable.isUnlisted(name))),
+    found: functions.map(describeFunction),
+  };
 }

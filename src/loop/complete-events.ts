@@ -1,6 +1,13 @@
-/** complete-events.ts -- adds to a decided event what only the log or the folder knows: the script of a question, the memory of a turn. */
-import type { NewEvent } from "#core/event.ts";
-import { withScript } from "./ask-about-script.ts";
+/**
+ * complete-events.ts -- adds to a decided event what only the log or the folder knows: the script of a question, the
+ * memory of a turn.
+ */
+import { createHash } from "node:crypto";
+import { type AskedScript, scriptOf } from "#core/call.ts";
+import { isGoaldError } from "#core/errors.ts";
+import type { EventOf, NewEvent } from "#core/event.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
+import { openCommand } from "#core/state.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
@@ -15,8 +22,38 @@ export async function completeEvents(
     case "approval-asked":
       return { events: [await withScript(event, journal, parts)] };
     case "turn-finished":
-      return (await import("./remember-turn.ts")).rememberTurn(event, journal, parts);
+      return (await import("./turn-memory.ts")).rememberTurn(event, journal, parts);
     default:
       return { events };
   }
 }
+
+// Adds to a question the content of the file whose code the call would run.
+
+async function withScript(
+  asked: EventOf<"approval-asked">,
+  journal: Journal,
+  { readScript }: Pick<RunParts, "readScript">,
+): Promise<NewEvent> {
+  const call = openCommand(journal.state, asked.callId)?.call;
+  const file = call && scriptOf(call);
+  return file === undefined || !readScript ? asked : { ...asked, script: { file, ...(await readScript(file)) } };
+}
+
+/** Larger files are not run. */
+const MAX_SCRIPT_BYTES = 1024 * 1024;
+
+export async function readScript(file: string, workspace: Pick<Workspace, "stat" | "read">): Promise<ReadScript> {
+  try {
+    const stat = await workspace.stat(file);
+    if (!stat || stat.bytes > MAX_SCRIPT_BYTES) return UNREADABLE;
+    const bytes = await workspace.read(file);
+    return { sha256: createHash("sha256").update(bytes).digest("hex"), code: Buffer.from(bytes).toString("utf8") };
+  } catch (error) {
+    if (isGoaldError(error)) return UNREADABLE;
+    throw error;
+  }
+}
+
+type ReadScript = Omit<AskedScript, "file">;
+const UNREADABLE: ReadScript = { sha256: null, code: "" };

@@ -1,26 +1,52 @@
 /**
  * journal.ts -- writes one agent's log: holds the state and the events that are not durable yet.
  *
- * `record` stamps events, folds them and adds them to the draft; `commit` makes the draft durable as
- * one unit, and only then publishes it. `record` replaces long texts by blob references, so that
- * the live state equals the state folded from the store.
+ * `record` stamps events, folds them and adds them to the draft; `commit` makes the draft durable as one unit, and only
+ * then publishes it. `record` replaces long texts by blob references, so that the live state equals the state folded
+ * from the store.
  */
 import { createHash } from "node:crypto";
+import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
-import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
+import { EVENT_VERSION, type NewEvent, type PauseCode, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { receive } from "#core/inbox.ts";
+import type { Leaving } from "#core/policy.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
-import type { Commit, CommittedFile, Lease, StagedWrite, Store } from "#core/ports/store.ts";
+import type { Commit, CommittedFile, FileVersion, InboxMessage, Lease, StagedWrite, Store } from "#core/ports/store.ts";
 import type { LastChange } from "#core/provenance.ts";
-import { type AgentState, activeFrame, initialState, STATE_VERSION } from "#core/state.ts";
+import { type AgentState, activeFrame, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
 import { STAGED_FIELDS } from "#core/stored-event.ts";
 import { stageMessages } from "#core/subagent-messages.ts";
 import { type BlobRef, HEAD_CHARS, type Text } from "#core/text.ts";
 import { EVENT_MARKS, storeValue } from "./stored-values.ts";
-import { trustedPath, trustRow } from "./trust-file.ts";
+
+// The interface through which the loop asks egress.ts what calls would send out.
+
+/** Returns one entry for each call when it is requested; undefined when the call is within the rule. */
+export type DescribeLeaving = (
+  calls: readonly CommandCall[],
+  journal: Pick<Journal, "state" | "lease" | "head" | "eventsAfter" | "read" | "lastFileVersion">,
+) => Promise<readonly (Leaving | undefined)[]>;
+
+// Pauses an agent from outside its main loop, while nothing of it is under way.
+
+/** Consumes the inbox before the pause: an unread resume would undo it. Resolves to the state after the pause. */
+export async function pauseAgent(
+  lease: Lease,
+  parts: JournalParts,
+  why: { readonly code: PauseCode; readonly reason: string },
+): Promise<AgentState> {
+  const journal = await openJournal(lease, parts);
+  const earlier = journal.state.paused;
+  await journal.receiveInbox();
+  const wasPaused = earlier !== null && journal.state.paused === earlier;
+  if (!wasPaused && !isFinished(journal.state)) journal.record({ events: [{ type: "agent-paused", ...why }] });
+  await journal.commit(null);
+  return journal.state;
+}
 
 /** Snapshots can be rare: refolding 60,000 events takes about 0.1 s. */
 const SNAPSHOT_EVERY_EVENTS = 256;
@@ -246,3 +272,20 @@ function frameOf(event: NewEvent, state: AgentState): number {
 /** Replaces `<agent>` in a pause reason by the id, so that the commands in it can be pasted. */
 const named = (event: NewEvent, agent: string): NewEvent =>
   event.type === "agent-paused" ? { ...event, reason: event.reason.replaceAll("<agent>", agent) } : event;
+
+// The row of the file history that says that a person trusts the words of a path. Pure.
+
+/** `last`: the newest version of the path; undefined for a file in a placed folder. Undefined for a deleted file. */
+function trustRow(
+  path: string,
+  last: Pick<FileVersion, "operation" | "bytes" | "sha256"> | undefined,
+  step: number,
+): CommittedFile | undefined {
+  if (last?.operation === "delete") return undefined;
+  const { bytes, sha256 } = last ?? { bytes: 0, sha256: null };
+  return { path, operation: "trust", bytes, sha256, content: null, step, callId: "" };
+}
+
+/** The path whose words the message trusts; undefined for any other message. */
+const trustedPath = (message: InboxMessage): string | undefined =>
+  message.type === "trust" && message.what === "file" ? message.path : undefined;

@@ -1,27 +1,31 @@
 /**
  * nest.ts -- the nested work of one running command: calls of other commands, and sub-tasks that the model works on.
  *
- * Each piece is known by its position and hash. When the command runs again after a crash, an ended piece returns its recorded
- * result, an unfinished one continues in its frame, and a different one ends the command with an unknown outcome.
+ * Each piece is known by its position and hash. When the command runs again after a crash, an ended piece returns its
+ * recorded result, an unfinished one continues in its frame, and a different one ends the command with an unknown
+ * outcome.
  */
 import { createHash } from "node:crypto";
+import { checkArgs } from "#commands/args-schema.ts";
 import type { NestedWork } from "#commands/execute.ts";
+import { REPLY_FORMS } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
 import { fail } from "#core/command.ts";
 import { TOO_DEEP } from "#core/command-names.ts";
-import type { NewEvent, RecordedEvent } from "#core/event.ts";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
+import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
 import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
 import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { type NestedResult, openCommand, stepOfCall } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
+import { argumentsForResult, hasEndlessReference } from "#reply/check-value.ts";
 import { canonicalJson } from "#util/json.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 import type { CommandsFor } from "./command-set.ts";
-import type { DescribeLeaving } from "./describe-leaving.ts";
-import type { Journal } from "./journal.ts";
-import { changesWithin } from "./redo-changes.ts";
+import type { DescribeLeaving, Journal } from "./journal.ts";
+import type { Enter } from "./run-parts.ts";
 import { restoreValue } from "./stored-values.ts";
-import { checkSubtask, subtaskError } from "./subtask.ts";
-import type { Enter } from "./work.ts";
 
 /** The agent was paused, or waits for something that this host does not wait for. The command's call stays open. */
 export class Suspended extends Error {
@@ -222,3 +226,113 @@ const sortKeys = (schema: Json): Json => JSON.parse(canonicalJson(schema));
 type PushOf = (of: Identity, frame: number) => Promise<readonly NewEvent[]>;
 
 const isSame = (one: Identity, other: Identity): boolean => one.ordinal === other.ordinal && one.hash === other.hash;
+
+// What a sub-task may ask for, and how code learns that it has no result.
+
+/** A longer task belongs in a file: the prompt shows the task at every step. */
+const MAX_TASK_CHARS = 10_000;
+const MAX_SCHEMA_CHARS = 10_000;
+
+/** Throws GOALD_SUBTASK for a task, a schema or a form that cannot be given to the model. */
+function checkSubtask(task: string, returns: Readonly<Record<string, unknown>>, form: string | undefined): void {
+  if (form !== undefined && !REPLY_FORMS.some((known) => known === form)) {
+    const text = `Expected one of the forms ${REPLY_FORMS.join(", ")}, got ${JSON.stringify(oneLine(form, 40))}.`;
+    throw subtaskError({ code: "bad-form", text });
+  }
+  if (task.trim() === "" || task.length > MAX_TASK_CHARS)
+    throw subtaskError(
+      { code: "bad-task", text: `Expected a task of 1 to ${MAX_TASK_CHARS} characters, got ${task.length}.` },
+      "Write long material to a file, and name the file in the task.",
+    );
+  if (JSON.stringify(returns).length > MAX_SCHEMA_CHARS)
+    throw badSchema(`The JSON Schema of a result may have ${MAX_SCHEMA_CHARS} characters.`);
+  const args = argumentsForResult(returns);
+  const [problem] = checkArgs(args);
+  if (problem)
+    throw badSchema(`The JSON Schema of the result is not valid: ${problem.replaceAll("args.properties.", "")}.`);
+  if (hasEndlessReference(args)) throw badSchema("A reference in the JSON Schema of the result leads back to itself.");
+}
+
+const badSchema = (text: string): GoaldError => subtaskError({ code: "bad-schema", text });
+
+const subtaskError = (problem: CellCallError, hint = ""): GoaldError =>
+  new GoaldError("GOALD_SUBTASK", problem.text, { hint, cause: problem });
+
+/** The error that code sees when its sub-task has no result; undefined for another error. Codes are those of frame-popped. */
+export function subtaskProblem(thrown: unknown): CellCallError | undefined {
+  if (!isGoaldError(thrown, "GOALD_SUBTASK")) return undefined;
+  const { message, hint, cause } = thrown;
+  const { code = "subtask" } = (cause ?? {}) as Partial<CellCallError>;
+  return { code, text: hint === "" ? message : `${message} ${hint}` };
+}
+
+// What nested cells did to a namespace before a crash, for the cell around them when it runs again.
+//
+// A repeated cell gets recorded results of nested work, and so the cells of that work do not run. Their changes are in
+// the log.
+
+const PAGE_EVENTS = 500;
+
+/** Cells inside nested work such as c7.2, in a part of the log: events with `after` < seq <= `last`. */
+interface Searched {
+  readonly path: string;
+  readonly after: number;
+  readonly last: number;
+  /** A call whose own nested work does not count. */
+  readonly except?: string;
+}
+
+/** The changes of all these cells, joined in order; undefined for none. */
+async function changesWithin(searched: Searched, journal: Journal): Promise<NamespaceChange | undefined> {
+  const { path, after, last, except } = searched;
+  const changes: NamespaceChange[] = [];
+  for await (const events of readPages(journal.eventsAfter, bySeq, { limit: PAGE_EVENTS, after })) {
+    for (const event of events) {
+      if (event.seq > last) break;
+      if (event.type !== "namespace-saved" || !event.change) continue;
+      const isInside = isWithin(event.callId, path) && !(except !== undefined && isWithin(event.callId, except));
+      if (isInside) changes.push(await restoreChange(event.change, journal));
+    }
+    if ((events.at(-1)?.seq ?? last) >= last) break;
+  }
+  return changes.length === 0 ? undefined : joinChanges(changes);
+}
+
+/**
+ * Returns what a cell inside unfinished nested work has to redo before its code, when the command around that work runs again:
+ * changes of cells that ended before. Undefined for the next cells, and when there are none.
+ */
+export async function changesToRedo(callId: string, journal: Journal): Promise<NamespaceChange | undefined> {
+  const { frames } = journal.state;
+  const { origin, path } = frames.findLast((frame) => frame.origin !== null && isWithin(callId, frame.path)) ?? {};
+  if (!origin || path === undefined) return undefined;
+  const startedAt = openCommand(journal.state, origin.callId)?.intent?.seq ?? 0;
+  if (startedAt < origin.seq) return undefined;
+  const cells = { path, except: callId };
+  if (await changesWithin({ ...cells, after: startedAt, last: journal.head }, journal)) return undefined;
+  return changesWithin({ ...cells, after: origin.seq, last: startedAt }, journal);
+}
+
+/** A call of a run, such as c7.2.c1 of c7.2, or deeper. */
+const isWithin = (callId: string, path: string): boolean => callId.startsWith(`${path}.`);
+
+async function restoreChange(
+  change: NonNullable<EventOf<"namespace-saved">["change"]>,
+  { read }: Journal,
+): Promise<NamespaceChange> {
+  return (await restoreValue(change, read)) as NamespaceChange;
+}
+
+/** A later definition of a name replaces an earlier one, and comes after it. */
+function joinChanges(changes: readonly NamespaceChange[]): NamespaceChange {
+  const definitions = new Map<string, string | null>();
+  const values = new Map<string, string | null>();
+  for (const change of changes) {
+    for (const [name, source] of change.definitions) {
+      definitions.delete(name);
+      definitions.set(name, source);
+    }
+    for (const [name, value] of Object.entries(change.values)) values.set(name, value);
+  }
+  return { definitions: [...definitions], values: Object.fromEntries(values) };
+}

@@ -1,12 +1,26 @@
 /** purchases.ts -- the paid services of one command call: advice, pictures, speech. */
-import type { ModelSpending } from "#core/event.ts";
-import type { Services } from "#core/services.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { ModelSpending, Usage } from "#core/event.ts";
+import { costOf, type Price } from "#core/limits.ts";
+import type { Services, UseListener } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
+import { estimateTokens } from "#prompt/tokens.ts";
+import { MEBIBYTE } from "#util/mebibyte.ts";
 import { type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
-import { type Allowance, bothAllowed, bothSpent, leftOf, NOTHING, within } from "./allowance.ts";
-import { type MediaParts, mediaAllowance, openMedia, PAID_SERVICES } from "./media.ts";
 import { type MethodParts, openMethodSearch } from "./method-search.ts";
-import { countEmbeddings, type Pricing } from "./reply-cost.ts";
+import {
+  type Allowance,
+  bothAllowed,
+  bothSpent,
+  countEmbeddings,
+  type Left,
+  lackOf,
+  leftOf,
+  NOTHING,
+  type Pricing,
+  tooDear,
+  within,
+} from "./reply-budget.ts";
 
 export type PurchaseParts = AdviceParts & MediaParts & MethodParts & Pricing;
 
@@ -45,3 +59,205 @@ function openPaidSearch(state: AgentState, parts: MethodParts & Pricing): Purcha
   const { countTokens, spent } = countEmbeddings(parts);
   return { reserved: NOTHING, services: { methods: openMethodSearch(state, parts, countTokens) }, spent };
 }
+
+// Pictures and speech for one command call, counted against the agent's limits.
+//
+// `command-started` reserves the maximum of one request, no request that would exceed a limit is sent, and
+// `command-finished` records the actual spending. Models billed per picture or minute report no tokens: the maximum
+// counts when a price is known, otherwise nothing. A command that sends several requests and dies loses the spending of
+// all but one.
+
+export type PaidService = "images" | "speech";
+const PAID_SERVICES: readonly PaidService[] = ["images", "speech"];
+
+interface MediaParts {
+  readonly services: Partial<Services>;
+  /** Price of the model behind a service; null when unknown. */
+  readonly servicePriceOf?: (name: PaidService) => Price | null;
+}
+
+interface Media {
+  readonly services: Partial<Pick<Services, PaidService>>;
+  /** Undefined when no request was sent. */
+  spent(): ModelSpending | undefined;
+}
+
+interface Most {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+/** Tokens of the longest prompt and the largest picture of the best quality; a speech request takes fewer. */
+const MOST: Readonly<Record<PaidService, Most>> = {
+  images: { inputTokens: 4_000, outputTokens: 6_240 },
+  speech: { inputTokens: 16_000, outputTokens: 2_000 },
+};
+
+/** Maximum cost of one request to each of these services. */
+function mediaAllowance(names: readonly PaidService[], { servicePriceOf }: MediaParts): Allowance {
+  return names.reduce<Allowance>(
+    (sum, name) => bothAllowed(sum, worthOf(MOST[name], servicePriceOf?.(name) ?? null)),
+    NOTHING,
+  );
+}
+
+interface Purchase {
+  readonly price: Price | null;
+  readonly most: Most;
+  end: "not sent" | "unseen" | "seen" | "refused";
+  usage: Usage | null;
+}
+
+function openMedia(names: readonly PaidService[], left: Left, parts: MediaParts): Media {
+  const purchases: Purchase[] = [];
+  const { images, speech } = parts.services;
+  return {
+    services: {
+      ...(images && names.includes("images")
+        ? {
+            images: {
+              generate: (prompt, size, signal) =>
+                buy("images", mostOfPicture(prompt, size), (listener) =>
+                  images.generate(prompt, size, signal, listener),
+                ),
+            },
+          }
+        : {}),
+      ...(speech && names.includes("speech")
+        ? {
+            speech: {
+              transcribe: (file, bytes, signal, language) =>
+                buy("speech", MOST.speech, (listener) => speech.transcribe(file, bytes, signal, language, listener)),
+            },
+          }
+        : {}),
+    },
+    spent: () => purchases.map(spentOn).reduce(bothSpent, undefined),
+  };
+
+  async function buy<T>(name: PaidService, most: Most, act: (listener: UseListener) => Promise<T>): Promise<T> {
+    const price = parts.servicePriceOf?.(name) ?? null;
+    requireRoom(worthOf(most, price));
+    const purchase: Purchase = { price, most, end: "not sent", usage: null };
+    purchases.push(purchase);
+    try {
+      return await act(listenerOf(purchase));
+    } finally {
+      if (purchase.end === "not sent") purchase.end = "refused";
+    }
+  }
+
+  function requireRoom(next: Allowance): void {
+    const taken = purchases.map(takenBy).reduce(bothAllowed, NOTHING);
+    const lack = lackOf(next, {
+      tokens: Math.max(0, left.tokens - taken.tokens),
+      usd: Math.max(0, left.usd - (taken.usd ?? 0)),
+    });
+    if (lack) throw notSent(lack);
+  }
+}
+
+const listenerOf = (purchase: Purchase): UseListener => ({
+  sent: () => {
+    if (purchase.end === "not sent") purchase.end = "unseen";
+  },
+  took: (usage) => {
+    if (purchase.end === "unseen") Object.assign(purchase, { end: "seen", usage });
+  },
+  refused: () => {
+    if (purchase.end === "unseen") purchase.end = "refused";
+  },
+});
+
+/** Counts the maximum while a request is under way. */
+function takenBy(purchase: Purchase): Allowance {
+  if (purchase.end === "not sent") return worthOf(purchase.most, purchase.price);
+  const spent = spentOn(purchase);
+  return spent ? { tokens: spent.usage.inputTokens + spent.usage.outputTokens, usd: spent.costUsd } : NOTHING;
+}
+
+function spentOn({ end, usage: told, most, price }: Purchase): ModelSpending | undefined {
+  if (end === "not sent" || end === "refused") return undefined;
+  const isMost = !isFree(price) && (end === "unseen" || price !== null);
+  const usage = told ?? toUsage(isMost ? most : { inputTokens: 0, outputTokens: 0 });
+  return { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 };
+}
+
+/** A service that costs nothing is not limited. */
+const worthOf = (most: Most, price: Price | null): Allowance =>
+  isFree(price)
+    ? { tokens: 0, usd: 0 }
+    : { tokens: most.inputTokens + most.outputTokens, usd: price ? costOf(toUsage(most), price) : null };
+
+const isFree = (price: Price | null): boolean => price?.input === 0 && price.output === 0;
+const toUsage = (most: Most): Usage => ({ ...most, cachedTokens: 0, estimated: true });
+
+/** Best quality: one token per 16 by 16 pixels and one per row of these, as in the price table of gpt-image-1. */
+function mostOfPicture(prompt: string, size: string): Most {
+  const [width = 0, height = 0] = size.split("x").map(Number);
+  const tokens = Math.ceil(height / 16) * (Math.ceil(width / 16) + 1);
+  const { inputTokens, outputTokens } = MOST.images;
+  return {
+    inputTokens: Math.min(estimateTokens(prompt), inputTokens),
+    outputTokens: tokens > 0 ? Math.min(tokens, outputTokens) : outputTokens,
+  };
+}
+
+const notSent = (why: string) => tooDear("Nothing was sent", why, "Do it without, or in a smaller size.");
+
+// Counts the bytes that one command call downloads, within the agent's quota.
+
+export interface DownloadMeter {
+  /** Services that count, in place of the host's. They throw GOALD_QUOTA_EXCEEDED before anything is saved. */
+  readonly services: Pick<Partial<Services>, "downloads" | "repositories">;
+  /** For the end of the call; empty when nothing was downloaded. */
+  counted(): { readonly downloadedBytes?: number };
+}
+
+/** `limitBytes`: over the agent's life; absent for no limit. */
+export function meterDownloads(
+  { downloads, repositories }: Partial<Services>,
+  { downloadedBytes }: Pick<AgentState, "downloadedBytes">,
+  limitBytes = Number.POSITIVE_INFINITY,
+): DownloadMeter {
+  let added = 0;
+  const within = async <T>(what: string, load: () => Promise<T>, sizeOf: (loaded: T) => number): Promise<T> => {
+    if (downloadedBytes + added >= limitBytes) throw exceeded(what, downloadedBytes + added, limitBytes);
+    const loaded = await load();
+    const before = downloadedBytes + added;
+    added += sizeOf(loaded);
+    if (downloadedBytes + added > limitBytes) throw exceeded(what, before, limitBytes);
+    return loaded;
+  };
+  return {
+    services: {
+      ...(downloads && {
+        downloads: {
+          get: (url, signal) =>
+            within(
+              url,
+              () => downloads.get(url, signal),
+              ({ bytes }) => bytes.length,
+            ),
+        },
+      }),
+      ...(repositories && {
+        repositories: {
+          clone: (url, folder, signal) =>
+            within(
+              url,
+              () => repositories.clone(url, folder, signal),
+              ({ bytes }) => bytes,
+            ),
+        },
+      }),
+    },
+    counted: () => (added === 0 ? {} : { downloadedBytes: added }),
+  };
+}
+
+const exceeded = (what: string, used: number, limit: number): GoaldError =>
+  new GoaldError(
+    "GOALD_QUOTA_EXCEEDED",
+    `${what} was not saved: this agent has downloaded ${Math.ceil(used / MEBIBYTE)} of ${Math.ceil(limit / MEBIBYTE)} MB in its life (half of quota.megabytes).`,
+    { hint: "Deleting files does not help; only a person can raise the setting. browse_website still reads pages." },
+  );

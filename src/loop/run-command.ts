@@ -1,32 +1,40 @@
-/**
- * run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe.
- */
-
-import { prepareCall, probeCall } from "#commands/execute.ts";
-import { sourcesBeforeCrash } from "#commands/track-sources.ts";
-import { differed, outcomeUnknown } from "#core/call.ts";
+/** run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe. */
+import { type CallFrame, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import type { RegisteredCommand } from "#commands/registry.ts";
+import { type FileSources, sourcesBeforeCrash } from "#commands/track-sources.ts";
+import { differed, type Observation, outcomeUnknown, sourcesOfInterrupted } from "#core/call.ts";
+import { type CommandWrite, fail, type NamespaceWrite } from "#core/command.ts";
+import { BAD_RESULT, isCellCommand } from "#core/command-names.ts";
 import type { Move } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
-import { isNestedCall } from "#core/frames.ts";
+import { hasChecks } from "#core/evolve-turn.ts";
+import { frameOfCall, isNestedCall } from "#core/frames.ts";
+import type { GoalTests } from "#core/goal-check.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
-import { addSources, outsideOf, plainSources, withSources } from "#core/provenance.ts";
+import { addSources, type OutsideSource, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
-import { openCommand } from "#core/state.ts";
-import type { CellParts } from "./cells.ts";
-import type { DescribeLeaving } from "./describe-leaving.ts";
-import { type FileHistory, markFiles } from "./file-sources.ts";
-import { finishCall } from "./finish-call.ts";
-import type { Journal } from "./journal.ts";
-import { meterDownloads } from "./meter-downloads.ts";
-import type { MethodParts } from "./method-search.ts";
+import { type AgentState, formOfFrame, openCommand } from "#core/state.ts";
+import { headOf } from "#core/text.ts";
+import { checkResult } from "#reply/check-value.ts";
+import { remarkOnAction } from "./action-remarks.ts";
+import { type CellParts, openCells } from "./cells.ts";
+import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
+import type { DescribeLeaving, Journal, Outcome } from "./journal.ts";
+import {
+  grant,
+  type OwnMemories,
+  openDirectory,
+  openMemories,
+  openPlan,
+  refuseMemories,
+  type SubagentParts,
+} from "./loop-services.ts";
+import { type MethodParts, openMethodSearch } from "./method-search.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
-import { cellsFor, notThere, openCall } from "./open-call.ts";
-import type { OwnMemories } from "./open-memories.ts";
-import { openPurchases, type PurchaseParts } from "./purchases.ts";
+import { type DownloadMeter, meterDownloads, openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
+import { effectless, type Work } from "./run-parts.ts";
 import { refuseSecrets, restoreValue } from "./stored-values.ts";
-import type { SubagentParts } from "./subagent-calls.ts";
-import { effectless, type Work } from "./work.ts";
 
 /** Parts of each call; paid services are created per call. */
 export interface CommandParts extends PurchaseParts, MethodParts {
@@ -151,4 +159,209 @@ export async function probe(
       return effectless({ events: [finished], files: await markFiles(files, of, call.fileSources, written) });
     }
   }
+}
+
+// What the parts of one call share: its command, arguments, folder and services.
+
+async function openCall(
+  callId: string,
+  command: RegisteredCommand,
+  journal: Journal,
+  parts: CommandParts,
+): Promise<CallFrame & Pick<Required<CallFrame>, "fileSources">> {
+  const { state } = journal;
+  const open = openCommand(state, callId);
+  const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallFrame["args"];
+  const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
+  const services = {
+    methods: openMethodSearch(state, parts),
+    plan: openPlan(state),
+    memories: openMemories(parts.agentId, state.trustedSeq, parts.history),
+    tests: testsFor(callId, journal, parts),
+    ...parts.services,
+    ...(subagents ? { agents: openDirectory(state, subagents, clock) } : {}),
+    ...cellsFor(callId, journal, parts),
+  };
+  const checks = hasChecks(state) ? state.checks : [];
+  const agent = { id: parts.agentId, name: state.name, goals: state.goals, checks };
+  return {
+    command,
+    args,
+    callId,
+    step: open?.step ?? state.step,
+    ...(open?.script ? { script: open.script } : {}),
+    agent,
+    folder,
+    openWorkspace,
+    openOwnWorkspace,
+    services,
+    signal,
+    fileSources: openFileSources(journal, parts.history),
+  };
+}
+
+/** `nest`: absent while the command is prepared. */
+function cellsFor(callId: string, journal: Journal, parts: CommandParts, nest?: Nest): Partial<Services> {
+  const { cells } = parts;
+  return cells ? { cells: openCells({ callId, journal, parts: { ...parts, cells }, ...(nest ? { nest } : {}) }) } : {};
+}
+
+/** Loaded by the first check. */
+function testsFor(callId: string, journal: Journal, parts: CommandParts): GoalTests {
+  const { agentId, clock, cells, services } = parts;
+  let count = 0;
+  const nextVersion = (): string => {
+    count += 1;
+    return `${callId}#${openCommand(journal.state, callId)?.intent?.attempt ?? 1} test ${count}`;
+  };
+  const { statuses } = services;
+  const of = { agentId, clock, nextVersion, ...(cells ? { cells } : {}), ...(statuses ? { statuses } : {}) };
+  return {
+    run: async (...given) => (await import("./goal-tests.ts")).openGoalTests(of).run(...given),
+  };
+}
+
+/** The command was switched off, or no longer exists, although the call was approved. */
+function notThere(callId: string, { state }: Journal, { commandsFor }: CommandParts): Outcome {
+  const open = openCommand(state, callId);
+  const [text = ""] = commandsFor(state).checkArguments(open?.call.name ?? callId, {});
+  const marked = withSources(fail("no-such-command", text), open ? sourcesOfInterrupted(open) : []);
+  const of = { step: (open ?? state).step, callId };
+  return { events: [{ type: "command-finished", ...of, observation: marked, durationMs: 0 }] };
+}
+
+// Runs a started call, and turns what came of it into events: the result, files, and granted writes.
+
+interface OfCall {
+  readonly step: number;
+  readonly callId: string;
+}
+type RunningCall = CallFrame & {
+  readonly nest: Nest;
+  readonly fileSources: FileSources;
+  readonly downloads: DownloadMeter;
+};
+
+async function finishCall(
+  call: RunningCall,
+  prepared: unknown,
+  of: OfCall,
+  journal: Journal,
+  parts: CommandParts,
+  purchases?: Purchases,
+): Promise<Outcome> {
+  const startedAt = parts.clock.now();
+  const execution = await runCall(call, prepared);
+  call.nest.end();
+  const durationMs = parts.clock.now().getTime() - startedAt.getTime();
+  const { result } = execution;
+  const spent = purchases?.spent();
+  const paid = spent ? { spent } : {};
+  const outside = addSources(plainSources(journal.state.received), execution.outside);
+  const files = await markFiles(execution.files, of, call.fileSources, outside);
+  const finished = (observation: Observation, more: Partial<Outcome> = {}): Outcome => {
+    const { observation: kept, ...closes } = settleResult(observation, call.command, of.callId, journal.state);
+    // The answer of a sub-task is the model's, and may hold all that the agent has received.
+    const isAnswer = closes.closesTurn === true && frameOfCall(journal.state, of.callId)?.kind === "run";
+    const marked = isAnswer ? { ...kept, ...outsideOf(outside) } : withSources(kept, execution.outside);
+    const event: NewEvent = {
+      type: "command-finished",
+      ...of,
+      durationMs,
+      ...paid,
+      ...call.downloads.counted(),
+      observation: marked,
+      ...closes,
+    };
+    return { files, ...more, events: [...(more.events ?? []), event] };
+  };
+  const { events: noted, writes } = toEvents(execution.staged, of, outside);
+  const granted = await grant(writes, execution.outside, journal.state, of, parts.subagents);
+  if ("refused" in granted) return finished(granted.refused);
+  const events = [...noted, ...granted.events];
+  const staged = granted.staged.map((write) => markStaged(write, outside, parts.agentId));
+  const strangers = await unknownReceivers(staged, parts);
+  if (strangers.length > 0) {
+    const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
+    return finished({ status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] });
+  }
+  const refused = await refuseMemories(staged, parts.agentId, parts.history);
+  if (refused !== undefined)
+    return finished({ status: "failed", code: "memory", text: refused, source: "goald", artifacts: [] });
+  if (result.status !== "waiting")
+    return finished(await remarkOnAction(result, of.callId, journal, parts), { events, staged });
+  const { waitFor, until } = result;
+  const waiting: NewEvent = {
+    type: "command-waiting",
+    ...of,
+    waitFor,
+    until,
+    ...paid,
+    ...outsideOf(execution.outside),
+  };
+  return { events: [...events, waiting], files, staged };
+}
+
+async function unknownReceivers(
+  staged: Outcome["staged"] = [],
+  { knowsAgent }: CommandParts,
+): Promise<readonly string[]> {
+  const receivers = staged.flatMap((write) => (write.kind === "send" ? [write.to] : []));
+  const known = await Promise.all(receivers.map(knowsAgent));
+  return receivers.filter((_name, index) => !known[index]);
+}
+
+/** Namespaces and found methods are events of the agent's own log. A namespace holds words of the agent: it carries what that has received. */
+function toEvents(staged: readonly CommandWrite[], of: OfCall, outside: readonly OutsideSource[]) {
+  const writes: CommandWrite[] = [];
+  const events: NewEvent[] = [];
+  for (const write of staged) {
+    const { kind, ...fields } = write;
+    if (kind === "namespace")
+      events.push({
+        type: "namespace-saved",
+        ...of,
+        ...(fields as Omit<NamespaceWrite, "kind">),
+        ...outsideOf(outside),
+      });
+    else if (kind === "methods-found") events.push({ type: "methods-found", ...of, names: write.names });
+    else if (kind === "task-added")
+      events.push({ type: kind, ...of, parent: write.parent, task: write.task, by: "agent" });
+    else if (kind === "task-changed") events.push({ type: kind, ...of, id: write.id, state: write.state, by: "agent" });
+    else if (kind === "goals-checked") events.push({ type: kind, ...of, results: write.results });
+    else writes.push(write);
+  }
+  return { events, writes };
+}
+
+// What the result of a call means for its frame: whether it ends a turn or a sub-task, and what is kept of it.
+//
+// A value is kept where code reads it: of a nested call, and of what ends a sub-task. A cell ends its sub-task with
+// `stop(value)`, and in code form with any value; the value must be one that the sub-task's schema allows.
+
+interface SettledResult {
+  readonly observation: Observation;
+  readonly closesTurn?: true;
+}
+
+function settleResult(
+  observation: Observation,
+  command: { readonly name: string; readonly closesTurn?: boolean },
+  callId: string,
+  state: AgentState,
+): SettledResult {
+  const { value, asksToEnd, ...plain } = observation;
+  const frame = frameOfCall(state, callId);
+  const closes = command.closesTurn === true && plain.status === "ok" ? { closesTurn: true as const } : {};
+  if (frame?.kind === "call") return { observation: value === undefined ? plain : { ...plain, value }, ...closes };
+  if (frame?.kind !== "run" || !frame.origin)
+    return { observation: asksToEnd ? { ...plain, asksToEnd } : plain, ...closes };
+  const isResult = asksToEnd === true || (formOfFrame(state) === "code" && value !== undefined);
+  if (!isCellCommand(command.name) || plain.status !== "ok" || !isResult) return { observation: plain, ...closes };
+  const result = value ?? null;
+  const problems = checkResult(frame.origin.returns, result);
+  if (problems.length === 0) return { observation: { ...plain, value: result }, closesTurn: true };
+  const reason = `The value of the code is not the result that this task asks for. ${problems.join(" ")}`;
+  const text = `${headOf(plain.text)}\n${reason}`.trimStart();
+  return { observation: { ...plain, status: "failed", code: BAD_RESULT, text } };
 }

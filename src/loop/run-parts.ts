@@ -1,12 +1,17 @@
-/** run-parts.ts -- what the main loop needs from outside. */
+/**
+ * run-parts.ts -- what the main loop needs from outside, and its prepared moves: an intent to write first, and an
+ * action to do then.
+ */
 import type { AskedScript } from "#core/call.ts";
 import type { Move, Rules } from "#core/decide.ts";
+import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { FileChange } from "#core/ports/store.ts";
-import type { AgentState } from "#core/state.ts";
-import type { Isolation } from "./isolate-call.ts";
-import type { JournalParts } from "./journal.ts";
-import type { Prepare } from "./perform.ts";
+import type { FileChange, StagedWrite } from "#core/ports/store.ts";
+import { type AgentState, openCommand } from "#core/state.ts";
+import type { Prepare } from "./ask-model.ts";
+import { type Isolation, isolateCall } from "./isolate-call.ts";
+import type { JournalParts, Outcome } from "./journal.ts";
+import { mayDefer, type OpenRun } from "./lots.ts";
 
 export interface RunParts extends JournalParts {
   readonly rules: Rules;
@@ -29,4 +34,67 @@ export interface RunParts extends JournalParts {
   readonly hasNoTimedCommits?: boolean;
   /** Absent: no other agents run beside this one. */
   readonly isolation?: Isolation;
+}
+
+// A prepared move: an intent to write first, and an action to do then.
+
+export interface Work {
+  /** Durable before `act` begins; null when `act` has no effect outside. */
+  readonly intent: Outcome | null;
+  /** Resolves to null when nested work stopped before its end: the call stays open. */
+  act(enter: Enter): Promise<Outcome | null>;
+}
+
+/**
+ * Records the events that push a frame (none when the frame is there already) and runs the loop until it is popped.
+ * Resolves to false when the loop stopped before.
+ */
+export type Enter = (push: readonly NewEvent[]) => Promise<boolean>;
+
+/** Work for a move that needs nothing from outside. */
+export const effectless = (outcome: Outcome): Work => ({ intent: null, act: async () => outcome });
+
+// Does the work of one move: prepare, intent, commit, act, record.
+
+type WorkMove = Parameters<RunParts["prepare"]>[0];
+
+/** Records the outcome. Resolves to false when the loop has to stop before the work has ended: its call stays open. */
+export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, enter: Enter): Promise<boolean> {
+  const { journal } = run;
+  if (mayWait(move, journal.state, parts)) await journal.commit("now");
+  const act = async (): Promise<boolean> => {
+    const outcome = await prepareAndAct(move, run, parts, enter);
+    if (!outcome) return false;
+    journal.record(outcome);
+    // The next recall reads the store, and must not show what this call has closed, replaced or hidden.
+    if (outcome.staged?.some(changesMemory)) await journal.commit("now");
+    return true;
+  };
+  const isCommand = move.kind === "execute" || move.kind === "probe";
+  return isCommand ? isolateCall(move.callId, journal, parts, act) : act();
+}
+
+/** Recorded events, such as a paid reply, become durable before a move that may take long or end the process. */
+function mayWait(move: WorkMove, state: AgentState, { rules, remoteRecall }: RunParts): boolean {
+  if (move.kind === "ask") return remoteRecall();
+  if (move.kind !== "execute") return move.kind === "probe";
+  const name = openCommand(state, move.callId)?.call.name ?? "";
+  return move.attempt > 1 || rules.facts(name)?.prepare !== undefined;
+}
+
+const changesMemory = (write: StagedWrite): boolean =>
+  write.kind === "memory" && (write.supersedes !== undefined || write.factKey !== undefined);
+
+async function prepareAndAct(
+  move: WorkMove,
+  { journal, lots }: OpenRun,
+  parts: RunParts,
+  enter: Enter,
+): Promise<Outcome | null> {
+  const work = await parts.prepare(move, journal);
+  if (work.intent) {
+    journal.record(work.intent);
+    if (!mayDefer(move, journal, parts.rules, work.intent) || !lots.defer()) await journal.commit("now");
+  }
+  return work.act(enter);
 }

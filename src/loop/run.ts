@@ -16,11 +16,9 @@ import { listens } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { completeEvents } from "./complete-events.ts";
-import { doWork } from "./do-work.ts";
 import { leaveAfter } from "./isolate-call.ts";
 import { type OpenRun, openRun } from "./lots.ts";
-import type { RunParts } from "./run-parts.ts";
-import type { Enter } from "./work.ts";
+import { doWork, type Enter, type RunParts } from "./run-parts.ts";
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {

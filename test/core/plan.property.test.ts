@@ -5,7 +5,7 @@ import { evolve, replay } from "#core/evolve.ts";
 import { startPlan } from "#core/evolve-turn.ts";
 import { currentTask, listTasks, MAX_PLAN_DEPTH, MAX_TASKS, type NewTask, type TaskState } from "#core/plan.ts";
 import type { AgentState } from "#core/state.ts";
-import { openPlan } from "#loop/open-plan.ts";
+import { openPlan } from "#loop/loop-services.ts";
 import * as given from "../helpers/events.ts";
 import { log } from "../helpers/events.ts";
 import { PlanOracle } from "../helpers/plan-oracle.ts";

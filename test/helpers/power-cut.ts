@@ -1,6 +1,6 @@
 /** power-cut.ts -- simulates a power cut at a chosen moment of a loop's run. */
 import type { Store } from "#core/ports/store.ts";
-import type { Prepare } from "#loop/perform.ts";
+import type { Prepare } from "#loop/ask-model.ts";
 import type { MemoryStore } from "./memory-store.ts";
 
 /** Simulated death of the process. */

@@ -6,7 +6,7 @@ import type { EventOf, Usage } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import { activeFrame } from "#core/state.ts";
-import type { Prepare } from "#loop/perform.ts";
+import type { Prepare } from "#loop/ask-model.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { testCommand, WRITES } from "../helpers/outer-command.ts";

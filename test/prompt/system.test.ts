@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { type AgentState, initialState, type Message } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
-import { describeWork } from "#loop/recall-query.ts";
+import { describeWork } from "#loop/ask-model.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { describeFolder, renderSituation } from "#prompt/situation.ts";
 import { wordsOfMode } from "#prompt/words.ts";
