@@ -42,14 +42,10 @@ const ROOMS: readonly Room[] = [
     ),
     "#core/(call|services)\\.ts",
   ),
-  // Long-term memory: recall calls lexical and vectors, which do not import each other.
-  withTypes(
-    room("src/memory/lexical/*.ts", "#util/(best-of|caches|words)\\.ts"),
-    "#core/ports/memory\\.ts",
-    "\\.\\./snapshots/columns\\.ts",
-  ),
-  room("src/memory/snapshots/*.ts", CORE, UTIL, FILES, "\\.\\./lexical/lexical-settings\\.ts", "node:crypto"),
-  room("src/memory/words/*.ts", CORE, FILES),
+  // Long-term memory: recall calls words and vectors, which do not import each other.
+  withTypes(room("src/memory/words/*.ts", CORE, FILES, "#util/(best-of|caches|words)\\.ts"), "\\.\\./columns\\.ts"),
+  // The columns of an index, and the methods that fit a description: by the same words and vectors as memories.
+  room("src/memory/*.ts", CORE, UTIL, "\\./(vectors|words)/[\\w-]+\\.ts", "node:crypto"),
   // Only the child process of a graph loads the native library.
   room(
     "src/memory/vectors/!(graph*).ts",
@@ -60,13 +56,13 @@ const ROOMS: readonly Room[] = [
     "node:crypto",
     "node:module",
   ),
-  room("src/memory/vectors/graph-{child,keeper}.ts", CORE, "node:child_process", "node:path"),
-  room("src/memory/vectors/graph{,-process}.ts", CORE, "hnswlib-node", "node:os"),
+  room("src/memory/vectors/graph-child.ts", CORE, "node:child_process", "node:path"),
+  room("src/memory/vectors/graph-process.ts", CORE, "hnswlib-node", "node:os"),
   room(
     "src/memory/remote/*.ts",
     CORE,
     UTIL,
-    "\\.\\./vectors/(rank-slots|unit-vector)\\.ts",
+    "\\.\\./vectors/(exact-index|unit-vector)\\.ts",
     "node:crypto",
     "@pinecone-database/pinecone",
   ),
@@ -74,13 +70,12 @@ const ROOMS: readonly Room[] = [
     "src/memory/recall/*.ts",
     CORE,
     UTIL,
-    "\\.\\./(lexical|snapshots|vectors|words)/[\\w-]+\\.ts",
-    "#reply/reply-thoughts\\.ts",
+    FILES,
+    "\\.\\./(columns|(remember|vectors|words)/[\\w-]+)\\.ts",
     "node:crypto",
     "node:timers/promises",
   ),
-  // The methods that fit a description: by the same words and vectors as memories.
-  room("src/memory/methods/*.ts", CORE, UTIL, "\\.\\./(lexical|vectors|words)/[\\w-]+\\.ts", "node:crypto"),
+  room("src/memory/remember/*.ts", CORE, UTIL, "#reply/reply-thoughts\\.ts", "node:crypto"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, FILES, "node:(dns|events|net)", "node:stream/promises", "ipaddr\\.js", "undici"),
   // Child processes with walls around them. The services import it: it is below them.

@@ -1,6 +1,6 @@
 /** loop-facts.ts -- facts that an agent meets in its loop, at different places of its steps, and whether it sees them later. */
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
 import { makeLoop } from "../../test/helpers/loop.ts";
 import { randomNumbers } from "../../test/helpers/random-vectors.ts";

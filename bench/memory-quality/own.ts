@@ -1,10 +1,9 @@
 /** own.ts -- goald's memory as systems of the bench: the complete recall, words alone, vectors alone. */
 import type { Embedder, MemoryRow } from "#core/ports/memory.ts";
-import { LexicalIndex } from "#memory/lexical/lexical-index.ts";
-import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical/lexical-settings.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
-import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
+import { LEXICAL_SETTINGS, LexicalIndex, type LexicalSettings } from "#memory/words/word-index.ts";
 import { shippedWordTable } from "#memory/words/word-table.ts";
 import { fitRecalls, rowsOfParts } from "#prompt/recalls.ts";
 import { wordsOf } from "#util/words.ts";

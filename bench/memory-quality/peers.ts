@@ -5,7 +5,7 @@
  * stop words; without that it loses a fifth.
  */
 import { DatabaseSync } from "node:sqlite";
-import { isStopWord } from "#memory/lexical/stop-words.ts";
+import { isStopWord } from "#memory/words/vocabulary.ts";
 import type { System } from "./own.ts";
 
 export const miniSearch: System = {

@@ -11,7 +11,7 @@ import { evolve } from "#core/evolve.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
 import type { Commit, Store } from "#core/ports/store.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
-import { rememberStep } from "#memory/recall/remember.ts";
+import { rememberStep } from "#memory/remember/remember.ts";
 
 export interface LogJob {
   readonly name: string;

@@ -18,7 +18,7 @@ import { createPrepare, type PerformParts, type Prepare } from "#loop/ask-model.
 import { readScript } from "#loop/complete-events.ts";
 import type { SubagentParts } from "#loop/loop-services.ts";
 import { keepText } from "#loop/turn-memory.ts";
-import { rememberStep } from "#memory/recall/remember.ts";
+import { rememberStep } from "#memory/remember/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";

@@ -18,7 +18,7 @@ import { HostControl } from "#host/host-control.ts";
 import { createLoopMeter, createProblems, describeHost, type Problems } from "#host/host-status.ts";
 import { createLiveText, Observer } from "#host/observer.ts";
 import { Supervisor } from "#host/supervisor.ts";
-import { rememberStep } from "#memory/recall/remember.ts";
+import { rememberStep } from "#memory/remember/remember.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";

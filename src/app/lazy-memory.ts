@@ -39,7 +39,7 @@ function openMethodsLate(parts: MemoryParts, embedder: () => Promise<Embedder>):
       return index?.remote ?? isRemote(parts.settings);
     },
     async search(...given) {
-      opening ??= import("#memory/methods/method-index.ts").then(async ({ createMethodIndex }) => {
+      opening ??= import("#memory/method-index.ts").then(async ({ createMethodIndex }) => {
         // A recording holds what was bought.
         const cache = parts.tape
           ? {}

@@ -306,7 +306,7 @@ interface Parts {
   readonly result: string | null;
 }
 
-/** Splits the text of a step's row (memory/recall/remember.ts). */
+/** Splits the text of a step's row (memory/remember/remember.ts). */
 function partsOf(text: string): Parts {
   const command = /^Command: /m.exec(text)?.index;
   const { index: result, 0: label } = /^(?:Result \(|Not run|Done: )/m.exec(text) ?? {};

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
-import { SNAPSHOT_FILE } from "#memory/snapshots/index-snapshots.ts";
+import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith } from "../helpers/goald.ts";

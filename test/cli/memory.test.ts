@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
-import { SNAPSHOT_FILE } from "#memory/snapshots/index-snapshots.ts";
+import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";
 import { endedWith, errorOf, type Goald, jsonOf } from "../helpers/goald.ts";

@@ -1,6 +1,6 @@
 /** hash-embedder.ts -- embeds the spelling of words alone: an embedder that knows no meanings. */
 import type { Embedder } from "#core/ports/memory.ts";
-import { countWords, createWordHasher } from "#memory/vectors/word-hasher.ts";
+import { countWords, createWordHasher } from "#memory/vectors/offline-embedder.ts";
 
 export function openHashEmbedder(dimensions = 384): Embedder {
   const hashWords = createWordHasher(dimensions);

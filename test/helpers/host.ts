@@ -17,7 +17,7 @@ import { createLiveText } from "#host/observer.ts";
 import { Supervisor } from "#host/supervisor.ts";
 import { createPrepare } from "#loop/ask-model.ts";
 import { createCommandSets } from "#loop/command-set.ts";
-import { rememberStep } from "#memory/recall/remember.ts";
+import { rememberStep } from "#memory/remember/remember.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { subagentPartsIn, withCommands } from "./loop.ts";
 import { MemoryStore } from "./memory-store.ts";

@@ -1,6 +1,6 @@
 /** poor-embedders.ts -- embedders that know nothing or little, to check that they do no harm. */
 import type { Embedder } from "#core/ports/memory.ts";
-import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { hashOf } from "#util/words.ts";
 import { randomNumbers } from "./random-vectors.ts";
 

@@ -9,7 +9,7 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { type RestoreParts, restoreFiles } from "#host/restore-files.ts";
-import { rememberStep } from "#memory/recall/remember.ts";
+import { rememberStep } from "#memory/remember/remember.ts";
 import { planRestore, type RestorePlan, type RestoreRequest } from "#views/restore-plan.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import deleteFile from "../../commands/delete_file.ts";

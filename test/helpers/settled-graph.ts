@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { VectorIndex } from "#core/ports/memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
-import { GraphKeeper, type GraphKeeperOptions } from "#memory/vectors/graph-keeper.ts";
-import { HnswIndex } from "#memory/vectors/hnsw-index.ts";
+import { GraphKeeper, type GraphKeeperOptions, HnswIndex } from "#memory/vectors/hnsw-index.ts";
 
 export interface SettledGraph extends VectorIndex {
   readonly keeper: GraphKeeper;

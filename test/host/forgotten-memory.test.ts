@@ -7,7 +7,7 @@ import { removeMemoryOf } from "#app/memory-folders.ts";
 import type { Store } from "#core/ports/store.ts";
 import { changesOf } from "#host/change-memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
+import { IndexSnapshots } from "#memory/recall/snapshots.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { toUnit } from "#memory/vectors/unit-vector.ts";
 import { openGroupStore } from "#store/group-store.ts";

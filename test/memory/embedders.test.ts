@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Embedder } from "#core/ports/memory.ts";
-import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
-import { fallbackEmbedder, isPermanent } from "#memory/vectors/choose-embedder.ts";
-import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
+import { cachedEmbedder, fallbackEmbedder, isPermanent } from "#memory/vectors/server-embedder.ts";
 import { openWordTable } from "#memory/words/word-table.ts";
 import { wordsOf } from "#util/words.ts";
 import { embedderContract } from "../contracts/embedder.ts";

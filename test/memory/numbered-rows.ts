@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { IndexSnapshots } from "#memory/snapshots/index-snapshots.ts";
+import { IndexSnapshots } from "#memory/recall/snapshots.ts";
 import { memoryRows, openRecall, shownIds } from "../helpers/memory-rows.ts";
 
 /** numbered-rows.ts -- a memory whose rows follow from their number, so that two processes have the same without a common store. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Embedder, OpenIndex, ScoredSlot } from "#core/ports/memory.ts";
-import { LEXICAL_SETTINGS } from "#memory/lexical/lexical-settings.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
+import { LEXICAL_SETTINGS } from "#memory/words/word-index.ts";
 import { paraphraseSet } from "../../bench/memory-agent/sets.ts";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../bench/memory-quality/data.ts";
 import { measureNearDuplicates, measureQuality, measureWaste } from "../../bench/memory-quality/measure.ts";

@@ -1,15 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { ScoredSlot } from "#core/ports/memory.ts";
-import { createWordSet, type WordSet, weightedJaccard } from "#memory/lexical/word-set.ts";
+import { measureMean } from "#memory/recall/agent-vectors.ts";
 import { chooseRecalls, type RecallCandidate, type RecallChoice } from "#memory/recall/choose-recalls.ts";
 import { DuplicateGroups } from "#memory/recall/duplicate-groups.ts";
-import { fuseScores } from "#memory/recall/fuse-scores.ts";
-import { mergeParts } from "#memory/recall/merge-rankings.ts";
+import { fuseScores, mergeParts } from "#memory/recall/find-recalls.ts";
 import { type QueryPart, queryParts } from "#memory/recall/query-parts.ts";
 import type { RecallableRow } from "#memory/recall/row-columns.ts";
-import { measureMean } from "#memory/recall/vector-mean.ts";
 import { dot, meanOf } from "#memory/vectors/unit-vector.ts";
+import { createWordSet, type WordSet, weightedJaccard } from "#memory/words/vocabulary.ts";
 import { wordsOf } from "#util/words.ts";
 
 const row = (seq: number, text: string, change: Partial<RecallableRow> = {}): RecallableRow => ({

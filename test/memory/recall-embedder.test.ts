@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { OpenIndex, Recall } from "#core/ports/memory.ts";
-import { BackgroundLots } from "#memory/recall/background-lots.ts";
 import type { LongTermMemoryParts } from "#memory/recall/long-term-memory.ts";
-import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
+import { BackgroundLots } from "#memory/recall/row-embedder.ts";
+import { fallbackEmbedder } from "#memory/vectors/server-embedder.ts";
 import { type FixedEmbedder, fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { useOpened } from "../helpers/folder.ts";
 import { LIVE, type MemoryRows, memoryRows, openRecall, recallQuery } from "../helpers/memory-rows.ts";

@@ -5,9 +5,8 @@ import { evolve } from "#core/evolve.ts";
 import { isReplacedPiece } from "#core/memory.ts";
 import { initialState } from "#core/state.ts";
 import { type BlobRef, headOf } from "#core/text.ts";
-import { rememberStep } from "#memory/recall/remember.ts";
-import { contentOf } from "#memory/recall/row-content.ts";
-import type { ReadText } from "#memory/recall/step-lines.ts";
+import { rememberStep } from "#memory/remember/remember.ts";
+import { contentOf, type ReadText } from "#memory/remember/step-lines.ts";
 import { asked, created, finished, log, observed, rejected, replied, requested, wholeStep } from "../helpers/events.ts";
 
 /** Returns the rows of the last event, after all the others. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import type { MemoryRow, Recall, RecallQuery } from "#core/ports/memory.ts";
+import { RowTexts } from "#memory/recall/agent-rows.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { queryParts } from "#memory/recall/query-parts.ts";
 import { excerptOf } from "#memory/recall/read-rows.ts";
-import { RowTexts } from "#memory/recall/row-texts.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { LIVE, type MemoryRows, memoryRows, openRecall, recallQuery, shownIds } from "../helpers/memory-rows.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { openWordEmbedder } from "#memory/vectors/word-embedder.ts";
+import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { makeTexts } from "../../bench/memory-size/fill.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { type MemoryRows, memoryRows, openRecall } from "../helpers/memory-rows.ts";

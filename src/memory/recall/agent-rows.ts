@@ -2,26 +2,22 @@
  * agent-rows.ts -- the memory rows of one agent in main memory, without their texts.
  *
  * Rows are read from the store in pages, and only those that are new; a text is read again when it is shown. Rows whose
- * text differs only in case or white space share one slot, which holds the newest of them; so no text is embedded twice.
- * Slots are numbered from 0 and never reused.
+ * text differs only in case or white space share one slot, which holds the newest of them; so no text is embedded
+ * twice. Slots are numbered from 0 and never reused.
  */
-import { isLive } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports/memory.ts";
+import { isLive, isPast } from "#core/memory.ts";
+import type { MemoryRow, RecalledRow } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { wordsOf } from "#util/words.ts";
-import { NO_ITEM } from "../lexical/number-map.ts";
-import type { WordSet } from "../lexical/word-set.ts";
-import type { Columns } from "../snapshots/columns.ts";
+import type { Columns } from "../columns.ts";
+import { contentOf } from "../remember/step-lines.ts";
+import { grown, NO_ITEM, NumberChains } from "../words/flat-lists.ts";
+import type { WordSet } from "../words/vocabulary.ts";
+import { SavedVectors } from "./agent-vectors.ts";
 import { DuplicateGroups } from "./duplicate-groups.ts";
-import { FactRows } from "./fact-rows.ts";
-import { hashText } from "./hash-text.ts";
-import { type RecallableRow, RowColumns } from "./row-columns.ts";
-import { contentOf } from "./row-content.ts";
+import { FactRows, hashText, type RecallableRow, RowColumns } from "./row-columns.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
-import { RowTexts } from "./row-texts.ts";
-import { SavedVectors } from "./saved-vectors.ts";
-import { SlotRows } from "./slot-rows.ts";
 
 const PAGE_ROWS = 64;
 /** Main memory of a slot without its words, and of an older row of the same text: measured with 1,000 to 50,000 rows. */
@@ -237,4 +233,193 @@ export class AgentRows {
     if (this.#rows.isPinned(this.#slots.newest(slot))) this.#pinned.add(slot);
     else this.#pinned.delete(slot);
   }
+}
+
+// The slots of a memory: which rows share a slot, because their texts have one key, and which of them it shows.
+//
+// Slots are numbered from 0 and never reused. A slot whose last row was removed is never found again.
+
+const NO_KEY = -1;
+
+class SlotRows {
+  #size = 0;
+  /** By slot: the key of its text, or NO_KEY. */
+  #keys = new Float64Array(256);
+  readonly #byKey = new NumberChains();
+  /** By slot: the row that it shows. */
+  #newest = new Uint32Array(256);
+  /** By row: its slot, and the next older row of the same text plus 1, 0 for none. */
+  #slotOfRow = new Uint32Array(256);
+  #older = new Uint32Array(256);
+  #olderRows = 0;
+
+  exchange(columns: Columns): void {
+    this.#size = columns.number("size", this.#size);
+    this.#keys = columns.array("keys", this.#keys);
+    this.#byKey.exchange(columns.part("byKey"));
+    this.#newest = columns.array("newest", this.#newest);
+    this.#slotOfRow = columns.array("slotOfRow", this.#slotOfRow);
+    this.#older = columns.array("older", this.#older);
+    this.#olderRows = columns.number("olderRows", this.#olderRows);
+  }
+
+  /** Number of slots ever opened. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Number of rows that their slots do not show. */
+  get olderRows(): number {
+    return this.#olderRows;
+  }
+
+  newest(slot: number): number {
+    return this.#newest[slot] as number;
+  }
+
+  slotOf(row: number): number {
+    return this.#slotOfRow[row] as number;
+  }
+
+  /** Returns the slot of the texts with this key, or NO_ITEM. */
+  find(key: number): number {
+    let slot = this.#byKey.last(key >>> 0);
+    while (slot !== NO_ITEM && this.#keys[slot] !== key) slot = this.#byKey.before(slot);
+    return slot;
+  }
+
+  /** Opens a slot for a row and returns it. */
+  open(row: number, key: number): number {
+    const slot = this.#size++;
+    if (slot >= this.#newest.length) {
+      this.#newest = grown(this.#newest, slot + 1);
+      this.#keys = grown(this.#keys, slot + 1);
+    }
+    this.#keys[slot] = key;
+    this.#byKey.add(key >>> 0, slot);
+    this.#putInto(slot, row);
+    this.#newest[slot] = row;
+    this.#older[row] = 0;
+    return slot;
+  }
+
+  /** Makes the row the newest one of its slot, or the second newest if `isPast` tells that it yields to the newest. */
+  link(row: number, slot: number, isPast: (row: number) => boolean): void {
+    this.#putInto(slot, row);
+    const newest = this.newest(slot);
+    if (newest === row) return;
+    if (!this.#unlink(row, slot)) this.#olderRows++;
+    const isBehind = isPast(row) && !isPast(newest);
+    this.#older[row] = isBehind ? (this.#older[newest] as number) : newest + 1;
+    if (isBehind) this.#older[newest] = row + 1;
+    else this.#newest[slot] = row;
+  }
+
+  /** Takes a row out. Returns true when its slot has no other row; the slot then goes on showing it. */
+  remove(row: number): boolean {
+    const slot = this.slotOf(row);
+    if (this.newest(slot) !== row) {
+      this.#unlink(row, slot);
+      return false;
+    }
+    const older = this.#older[row] as number;
+    if (older > 0) this.#newest[slot] = older - 1;
+    else this.#keys[slot] = NO_KEY;
+    return older === 0;
+  }
+
+  /** Takes out a row that is not the newest one of its slot. Returns false when the slot does not hold it. */
+  #unlink(row: number, slot: number): boolean {
+    for (let newer = this.newest(slot); ; ) {
+      const older = (this.#older[newer] as number) - 1;
+      if (older < 0) return false;
+      if (older === row) {
+        this.#older[newer] = this.#older[row] as number;
+        return true;
+      }
+      newer = older;
+    }
+  }
+
+  #putInto(slot: number, row: number): void {
+    if (row >= this.#older.length) {
+      this.#older = grown(this.#older, row + 1);
+      this.#slotOfRow = grown(this.#slotOfRow, row + 1);
+    }
+    this.#slotOfRow[row] = slot;
+  }
+}
+
+// Reads the rows that recalls show, and caches them with their texts: most are shown again at the next step.
+//
+// The cache has no row that was forgotten or replaced before the last `dropChanged`.
+
+const MAX_ROWS = 256;
+/** Changed rows that are dropped one by one; after more of them all rows are dropped. */
+const MAX_CHANGED = 64;
+/** Main memory of a row without its text, and of a character of it. */
+const ROW_BYTES = 500;
+const CHAR_BYTES = 2;
+
+export class RowTexts {
+  readonly #readLive: (id: string) => Promise<MemoryRow | undefined>;
+  /** By id, the last shown one last. */
+  readonly #rows = new Map<string, RecalledRow>();
+  #chars = 0;
+  /** Number of calls of `drop`. */
+  #drops = 0;
+
+  /** `readLive` returns undefined for a row that may not be recalled any more. */
+  constructor(readLive: (id: string) => Promise<MemoryRow | undefined>) {
+    this.#readLive = readLive;
+  }
+
+  /** Estimated main memory. */
+  get bytes(): number {
+    return ROW_BYTES * this.#rows.size + CHAR_BYTES * this.#chars;
+  }
+
+  /** Returns undefined for a row that may not be recalled any more. */
+  async read(id: string): Promise<RecalledRow | undefined> {
+    const drops = this.#drops;
+    const known = this.#rows.get(id);
+    const row = known ?? (await this.#readLive(id).then((read) => read && toRecalledRow(read)));
+    // A recall of another agent may have dropped this row while it was read.
+    if (row && drops === this.#drops) this.#keep(id, row);
+    return row;
+  }
+
+  /** Call it for each row that changed. */
+  drop(id: string): void {
+    this.#drops++;
+    this.#remove(id);
+  }
+
+  /** Drops the rows that changed. `readChanged` returns the oldest `limit` changes; when it fails, all rows are dropped. */
+  async dropChanged(readChanged: (limit: number) => Promise<readonly Pick<MemoryRow, "id">[]>): Promise<void> {
+    const changed = await readChanged(MAX_CHANGED).catch(() => undefined);
+    const isComplete = changed && changed.length < MAX_CHANGED;
+    for (const id of isComplete ? changed.map((row) => row.id) : [...this.#rows.keys()]) this.drop(id);
+  }
+
+  #keep(id: string, row: RecalledRow): void {
+    this.#remove(id);
+    this.#rows.set(id, row);
+    this.#chars += row.text.length;
+    if (this.#rows.size > MAX_ROWS) this.#remove(this.#rows.keys().next().value as string);
+  }
+
+  #remove(id: string): void {
+    this.#chars -= this.#rows.get(id)?.text.length ?? 0;
+    this.#rows.delete(id);
+  }
+}
+
+function toRecalledRow(row: MemoryRow): RecalledRow {
+  const { id, seq, step, at, kind, trust, text, outside, closed } = row;
+  return {
+    ...{ id, seq, step, at, kind, trust, text },
+    ...(outside ? { outside } : {}),
+    ...(closed && isPast(row) ? { closed } : {}),
+  };
 }

@@ -1,18 +1,19 @@
 /**
- * agent-vectors.ts -- the vectors of one agent's memory: those in the index, those still to be made and those to be saved.
+ * agent-vectors.ts -- the vectors of one agent's memory: those in the index, those still to be made and those to be
+ * saved.
  *
  * One object belongs to one embedder; a new embedder gets a new object, filled from the rows. Vectors that cost
  * something are saved in batches, not at every step: after a crash the unsaved ones are computed again.
  */
-
 import type { Embedder, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { keepNewest } from "#util/caches.ts";
-import { roundVector } from "../vectors/unit-vector.ts";
+import { createTurns } from "#util/turns.ts";
+import type { Columns } from "../columns.ts";
+import { ROW_LIMIT } from "../vectors/int8-scan.ts";
+import { centreVector, dot, fromBytes, meanOf, NOTHING, quantise, roundVector } from "../vectors/unit-vector.ts";
 import type { AgentRows, NewSlot } from "./agent-rows.ts";
-import { type CachedSearch, type EmbeddedText, insertSorted, withoutExcluded } from "./embedded-text.ts";
-import type { NearRows } from "./fuse-scores.ts";
-import { measureMean, type VectorMean } from "./vector-mean.ts";
+import type { NearRows } from "./find-recalls.ts";
 
 const SAVE_EVERY_ROWS = 16;
 /** Bounds the unsaved vectors while saving keeps failing. */
@@ -233,4 +234,161 @@ export class AgentVectors {
       return false;
     }
   }
+}
+
+// A text of a query with its vector and its last search.
+
+/** A text of the query with its vector and its last search result. */
+interface EmbeddedText {
+  readonly vector: Float32Array;
+  /** The vector that is searched for. */
+  query: Float32Array;
+  mean?: VectorMean;
+  measure?: MeasureCloseness;
+  cached?: CachedSearch;
+}
+
+/** The rows nearest to a text, excluded rows included. */
+interface CachedSearch {
+  readonly limit: number;
+  /** Best first. */
+  readonly hits: ScoredSlot[];
+  /** Maximum number of hits. Fewer hits mean that they are all rows of the index. */
+  readonly capacity: number;
+  /** Value of `#added` up to which the hits are right. */
+  added: number;
+}
+
+/** Inserts before hits of the same score: the newer row comes first, as in the index. */
+function insertSorted(hits: ScoredSlot[], hit: ScoredSlot): void {
+  let at = hits.length;
+  while (at > 0 && (hits[at - 1] as ScoredSlot).score <= hit.score) at--;
+  hits.splice(at, 0, hit);
+}
+
+const withoutExcluded = (hits: readonly ScoredSlot[], excluded: ReadonlySet<number>) =>
+  hits.filter(({ slot }) => !excluded.has(slot));
+
+// The vectors of an instant embedder as a snapshot holds them: 8-bit numbers, a quarter of their size.
+//
+// Such vectors are not in the store, and making 100,000 again takes 10 s of CPU. They are rounded when they are made,
+// so that the restored ones are the same.
+
+/** Vectors that are read or written without a pause. */
+const PAGE_SLOTS = 256;
+
+export class SavedVectors {
+  #embedder = "";
+  #slots = new Uint32Array();
+  #bytes = new Int8Array();
+
+  exchange(columns: Columns): void {
+    [this.#embedder = ""] = columns.words("embedder", [this.#embedder]);
+    this.#slots = columns.array("slots", this.#slots);
+    this.#bytes = columns.array("bytes", this.#bytes);
+  }
+
+  /** Takes the vectors of the slots below `size`, which `roundVector` has made. */
+  async collect(
+    embedder: string,
+    size: number,
+    dimensions: number,
+    vectorOf: (slot: number) => Float32Array | undefined,
+  ): Promise<void> {
+    const takeTurn = createTurns();
+    const slots: number[] = [];
+    const bytes = new Int8Array(size * dimensions);
+    for (let slot = 0; slot < size; slot++) {
+      if (slot % PAGE_SLOTS === 0) await takeTurn();
+      const vector = vectorOf(slot);
+      if (!vector) continue;
+      quantise(vector, ROW_LIMIT, bytes, slots.length * dimensions);
+      slots.push(slot);
+    }
+    this.#embedder = embedder;
+    this.#slots = Uint32Array.from(slots);
+    this.#bytes = bytes.subarray(0, slots.length * dimensions);
+  }
+
+  clear(): void {
+    this.#slots = new Uint32Array();
+    this.#bytes = new Int8Array();
+  }
+
+  /** Yields the restored vectors of this embedder, page by page, each valid until the next page. */
+  *pages(embedder: string): Generator<readonly NewSlot[]> {
+    if (embedder !== this.#embedder || this.#slots.length === 0) return;
+    const dimensions = this.#bytes.length / this.#slots.length;
+    const vectors = new Float32Array(PAGE_SLOTS * dimensions);
+    for (let from = 0; from < this.#slots.length; from += PAGE_SLOTS) {
+      const slots = this.#slots.subarray(from, from + PAGE_SLOTS);
+      yield Array.from(slots, (slot, at) => {
+        const bytes = this.#bytes.subarray((from + at) * dimensions, (from + at + 1) * dimensions);
+        const vector = fromBytes(bytes, vectors.subarray(at * dimensions, (at + 1) * dimensions));
+        return { slot, embedder, vector, isPiece: false };
+      });
+    }
+  }
+}
+
+// How close a row is to a query apart from what the agent's rows have in common.
+//
+// The rows have much in common, and so have their vectors: their mean is subtracted from rows and queries, as Mu and
+// Viswanath (2018) do with words. Everything follows from the rows and their order.
+
+const SAMPLE_ROWS = 256;
+const MIN_SAMPLE_ROWS = 4;
+/** Closeness of a cosine. Chosen on the dev half of test/data/memory. */
+const CLOSENESS_FACTOR = 2;
+
+/** Returns 0 for a row like any other, up to 2. `scoreOf` returns the dot product of the row's unit vector with another vector. */
+type MeasureCloseness = (scoreOf: (vector: Float32Array) => number | undefined) => number;
+
+class VectorMean {
+  readonly #mean: Float32Array;
+  readonly #squared: number;
+
+  constructor(vectors: readonly Float32Array[]) {
+    this.#mean = meanOf(vectors, vectors[0]?.length ?? 0);
+    this.#squared = dot(this.#mean, this.#mean);
+  }
+
+  /** Returns the query to search with, or undefined for one that is like the mean of all rows. */
+  centre(query: Float32Array): Float32Array | undefined {
+    return centreVector(query, this.#mean);
+  }
+
+  /** `centred` is a result of `centre`. */
+  compare(centred: Float32Array): MeasureCloseness {
+    const shift = dot(centred, this.#mean);
+    return (scoreOf) => {
+      const score = scoreOf(centred);
+      if (score === undefined) return 0;
+      const squared = 1 - 2 * (scoreOf(this.#mean) as number) + this.#squared;
+      return squared < NOTHING ? 0 : Math.max(0, (CLOSENESS_FACTOR * (score - shift)) / Math.sqrt(squared));
+    };
+  }
+}
+
+/**
+ * Returns the mean of a sample of the first 2^n slots of `slots`, with the largest n that is filled, so that the result does not
+ * depend on when it is measured. Undefined when there are too few vectors.
+ */
+export function measureMean(
+  slots: number,
+  vectorOf: (slot: number) => Float32Array | undefined,
+): VectorMean | undefined {
+  const size = 2 ** Math.floor(Math.log2(Math.max(1, slots)));
+  const step = Math.max(1, size / SAMPLE_ROWS);
+  const sample: Float32Array[] = [];
+  const take = (slot: number): void => {
+    const vector = vectorOf(slot);
+    // A vector of the index is valid until the next call.
+    if (vector) sample.push(Float32Array.from(vector));
+  };
+  for (let slot = 0; slot < size; slot += step) take(slot);
+  // Vectors that are being made are those of the newest rows first.
+  for (let slot = slots - 1; slot >= 0 && sample.length < MIN_SAMPLE_ROWS; slot--)
+    if (slot >= size || slot % step !== 0) take(slot);
+  return sample.length < MIN_SAMPLE_ROWS ? undefined : new VectorMean(sample);
 }

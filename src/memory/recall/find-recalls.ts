@@ -1,20 +1,23 @@
 /**
  * find-recalls.ts -- finds the recalls for one query among the rows of the memories that an agent may read.
  *
- * Shared words rank the rows. With a semantic embedder vectors rank them too, and the scores of both are fused for each part of
- * the query. Vectors of spellings are not used: ranked beside words they make the choice worse, 0.74 instead of 0.77 of the
- * relevant rows among the ten, measured on dialogues. The newest rows fill what is left, so that ten rows are recalled while
- * there are ten.
+ * Shared words rank the rows. With a semantic embedder vectors rank them too, and the scores of both are fused for each
+ * part of the query. Vectors of spellings are not used: ranked beside words they make the choice worse, 0.74 instead of
+ * 0.77 of the relevant rows among the ten, measured on dialogues. The newest rows fill what is left, so that ten rows
+ * are recalled while there are ten.
  */
 import type { RecallQuery, ScoredSlot } from "#core/ports/memory.ts";
-import type { WeighWord } from "../lexical/word-set.ts";
+import { BestOf } from "#util/best-of.ts";
+import { createWordSet, isStopWord, type WeighWord, type WordSet } from "../words/vocabulary.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { type ChosenRow, chooseRecalls, type RecallCandidate, type RecallChoice } from "./choose-recalls.ts";
-import { coverageOf, fuseScores, heavyParts, type NearRows } from "./fuse-scores.ts";
-import { createIdleCheck } from "./idle-rows.ts";
-import { mergeParts } from "./merge-rankings.ts";
-import { addPastFacts, replacePastFacts } from "./past-facts.ts";
+import {
+  type ChosenRow,
+  chooseRecalls,
+  createIdleCheck,
+  type RecallCandidate,
+  type RecallChoice,
+} from "./choose-recalls.ts";
 import type { QueryPart } from "./query-parts.ts";
 import type { RecallableRow } from "./row-columns.ts";
 
@@ -236,4 +239,172 @@ function searchEach(
         searchPart(part).map(({ slot, score }) => ({ slot: firstSlot + slot, score })),
       )
       .sort((a, b) => b.score - a.score || a.slot - b.slot);
+}
+
+// Merges the rankings of the parts of one query.
+
+/** Weight of the plain score beside the normalised one. */
+const PLAIN_SCORE_WEIGHT = 0.1;
+/** Smallest range of scores to normalise by, so that a part without a clear match counts less. */
+const MIN_RANGE = 0.05;
+
+/**
+ * Merges the hits of all parts. The scores of each part are normalised by their range (best 1, worst 0) and weighted;
+ * a row gets its highest one. Plain scores do not compare between parts: one report is close to a hundred other
+ * reports, while a question is only somewhat close to its answer. Best first; of equals the newer row first.
+ *
+ * With `limit`, returns only that many. A row scores at most the weight of its part, so once `limit` rows score
+ * above the heaviest part left, the remaining parts are not searched (Fagin's threshold algorithm, 2001).
+ */
+export function mergeParts(
+  searchPart: (part: number) => readonly ScoredSlot[],
+  parts: readonly QueryPart[],
+  limit = Number.POSITIVE_INFINITY,
+): readonly ScoredSlot[] {
+  const slots: number[] = [];
+  // A separate array, because a map with fractional values is slow.
+  const scores: number[] = [];
+  const positions = new Map<number, number>();
+  const heaviestFirst = parts.map(({ weight }, part) => ({ weight, part })).sort((a, b) => b.weight - a.weight);
+  for (const { weight, part } of heaviestFirst) {
+    if (slots.length >= limit && countAbove(scores, weight) >= limit) break;
+    const hits = searchPart(part);
+    const [best, worst] = [hits[0]?.score ?? 0, hits.at(-1)?.score ?? 0];
+    const factor = weight / Math.max(MIN_RANGE, best - worst + PLAIN_SCORE_WEIGHT * best);
+    for (const { slot, score } of hits) {
+      const normalised = factor * (score - worst + PLAIN_SCORE_WEIGHT * score);
+      const position = positions.get(slot);
+      if (position === undefined) {
+        positions.set(slot, slots.push(slot) - 1);
+        scores.push(normalised);
+      } else if (normalised > (scores[position] as number)) scores[position] = normalised;
+    }
+  }
+  const ranking = new BestOf(Math.min(limit, slots.length));
+  for (let at = 0; at < slots.length; at++) ranking.offer(scores[at] as number, slots[at] as number);
+  return ranking.take();
+}
+
+function countAbove(scores: readonly number[], threshold: number): number {
+  let count = 0;
+  for (let at = 0; at < scores.length; at++) if ((scores[at] as number) > threshold) count++;
+  return count;
+}
+
+// Fuses the hits of words and of vectors for one part of a query into one ranking, by their scores.
+//
+// score = 0.7 x coverage x words + 0.3 x closeness. The words' scores are scaled to their range, best 1 and last 0, as
+// in the convex combination of Bruch, Gai and Ingber (2023), which beats reciprocal rank fusion; closeness is twice the
+// cosine after the mean of the agent's rows was subtracted (agent-vectors.ts). Coverage is the share of the query's
+// words, weighed by rarity, that one of the best rows holds: a question in other words shares little with any row, and
+// its best row by words is chance.
+//
+// Words and vectors are fused part by part, so that a row which is near one text and shares words with another does not
+// outrank the answer of the question.
+//
+// The weights were chosen on the dev half of test/data/memory.
+
+const VECTOR_WEIGHT = 0.3;
+/** Coverage from which the words count fully, and the share of them that always counts. */
+const FULL_COVERAGE = 0.6;
+const LEAST_COVERAGE = 0.3;
+const COVERING_ROWS = 5;
+/** Parts of at least this share of the highest weight are compared by vectors. Lighter ones gain nothing by it. */
+const VECTOR_PART_SHARE = 0.7;
+
+/** The parts that vectors are compared with. Only their texts are embedded. */
+export function heavyParts(parts: readonly QueryPart[]): readonly QueryPart[] {
+  const most = Math.max(...parts.map(({ weight }) => weight));
+  return parts.filter(({ weight }) => weight >= VECTOR_PART_SHARE * most);
+}
+
+/** The rows near to one part: their slots, and the closeness of any slot. */
+export interface NearRows {
+  readonly slots: readonly number[];
+  closenessOf(slot: number): number;
+}
+
+/** Returns all hits of words and all near rows, best first, of equals the newer one first. The best has the score 1. */
+export function fuseScores(words: readonly ScoredSlot[], near: NearRows, coverage: number): readonly ScoredSlot[] {
+  const scores = new Map<number, number>(near.slots.map((slot) => [slot, 0]));
+  const [best, last] = [words[0]?.score ?? 0, words.at(-1)?.score ?? 0];
+  const range = best - last + PLAIN_SCORE_WEIGHT * best;
+  for (const { slot, score } of words)
+    scores.set(slot, range > 0 ? (score - last + PLAIN_SCORE_WEIGHT * score) / range : 0);
+  const wordWeight = (1 - VECTOR_WEIGHT) * Math.max(LEAST_COVERAGE, Math.min(1, coverage / FULL_COVERAGE));
+  let highest = 0;
+  for (const [slot, score] of scores) {
+    const fused = wordWeight * score + VECTOR_WEIGHT * near.closenessOf(slot);
+    highest = Math.max(highest, fused);
+    scores.set(slot, fused);
+  }
+  return Array.from(scores, ([slot, score]) => ({ slot, score: highest > 0 ? score / highest : 0 })).sort(
+    (a, b) => b.score - a.score || b.slot - a.slot,
+  );
+}
+
+/** Returns the largest share of the part's words that one of the best hits holds, weighed by rarity; 0 without words. */
+function coverageOf(
+  { words }: QueryPart,
+  hits: readonly ScoredSlot[],
+  wordsAt: (slot: number) => WordSet,
+  weigh: WeighWord,
+): number {
+  const { hashes } = createWordSet(words.filter((word) => !isStopWord(word)));
+  const all = hashes.reduce((sum, hash) => sum + weigh(hash), 0);
+  if (all === 0) return 0;
+  let most = 0;
+  for (const { slot } of hits.slice(0, COVERING_ROWS)) {
+    const held = new Set(wordsAt(slot).hashes);
+    const shared = hashes.reduce((sum, hash) => (held.has(hash) ? sum + weigh(hash) : sum), 0);
+    most = Math.max(most, shared / all);
+  }
+  return most;
+}
+
+// Recalls the fact that holds in place of a past one, and shows the past one right behind it.
+//
+// A question often has more words of the old note than of the new one. So a past fact that was found counts as found
+// for the fact that holds, and never takes its place. It is a recall of its own only when the fact that holds is not
+// one: the prompt shows that step already, or the row was forgotten.
+
+/** A memory with the first of the numbers that its slots have in merged rankings. */
+interface SlotsOfMemory {
+  readonly rows: AgentRows;
+  readonly firstSlot: number;
+  readonly excluded: ReadonlySet<number>;
+}
+/** Returns the memory of a slot of merged rankings. */
+type MemoryOf = (slot: number) => SlotsOfMemory;
+
+/** Past facts among one choice of recalls. More would take the place of other memories. */
+const MAX_PAST = 3;
+
+/** Returns the hits with the facts that hold in place of past ones, each slot once with its best score. */
+function replacePastFacts(hits: readonly ScoredSlot[], memoryOf: MemoryOf): readonly ScoredSlot[] {
+  const scores = new Map<number, number>();
+  let isChanged = false;
+  for (const { slot, score } of hits) {
+    const { rows, firstSlot, excluded } = memoryOf(slot);
+    const holder = rows.facts.holderOf(slot - firstSlot);
+    const held = excluded.has(holder) ? slot : firstSlot + holder;
+    isChanged ||= held !== slot;
+    if (!scores.has(held)) scores.set(held, score);
+  }
+  return isChanged ? [...scores].map(([slot, score]) => ({ slot, score })) : hits;
+}
+
+/** Returns at most `count` recalls: behind each of the best facts the one that was true before. */
+function addPastFacts(recalls: readonly ChosenRow[], count: number, memoryOf: MemoryOf): readonly ChosenRow[] {
+  let left = MAX_PAST;
+  const shown = new Set(recalls.map(({ slot }) => slot));
+  const all = recalls.flatMap((recall): readonly ChosenRow[] => {
+    if (left === 0 || recall.row.kind !== "fact") return [recall];
+    const { rows, firstSlot, excluded } = memoryOf(recall.slot);
+    const past = rows.facts.pastOf(recall.slot - firstSlot);
+    if (past === undefined || excluded.has(past) || shown.has(firstSlot + past)) return [recall];
+    left -= 1;
+    return [recall, { slot: firstSlot + past, row: rows.at(past), score: recall.score }];
+  });
+  return all.slice(0, count);
 }

@@ -5,28 +5,27 @@
  * rows, embeds them and the query in one request, searches and ranks. Steps that the prompt already shows are never
  * recalled, no text is recalled twice, and `count` rows are returned while there are that many.
  *
- * A recall degrades and never fails. Without a vector of the query, shared words and recency rank the newest rows.
- * When the store cannot be read, the rows read before are used. Each outage is reported once.
- * Vectors of an instant embedder are saved in the snapshot of the index alone, and complete before a recall answers. Other vectors
- * are saved in the store; those that the recall's request has no room for are made in the background.
+ * A recall degrades and never fails. Without a vector of the query, shared words and recency rank the newest rows. When
+ * the store cannot be read, the rows read before are used. Each outage is reported once. Vectors of an instant embedder
+ * are saved in the snapshot of the index alone, and complete before a recall answers. Other vectors are saved in the
+ * store; those that the recall's request has no room for are made in the background.
  */
 import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Embedder, LongTermMemory, OpenIndex, Recall, RecallQuery } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import { KeyedQueue } from "#util/turns.ts";
-import type { IndexSnapshots } from "../snapshots/index-snapshots.ts";
+import { byChange, readPages } from "#util/read-pages.ts";
+import { createTurns, KeyedQueue } from "#util/turns.ts";
 import { exactIndexes } from "../vectors/exact-index.ts";
-import { GuardedEmbedder, OutageReporter } from "../vectors/guarded-embedder.ts";
-import type { BackgroundLots } from "./background-lots.ts";
-import { type AgentMemory, findRecalls } from "./find-recalls.ts";
-import { heavyParts } from "./fuse-scores.ts";
-import { MemoryLoader } from "./load-memory.ts";
-import { LoadedMemories } from "./loaded-memories.ts";
+import { GuardedEmbedder, OutageReporter } from "../vectors/server-embedder.ts";
+import { AgentRows, type NewSlot } from "./agent-rows.ts";
+import { AgentVectors } from "./agent-vectors.ts";
+import { type AgentMemory, findRecalls, heavyParts } from "./find-recalls.ts";
 import { queryParts } from "./query-parts.ts";
 import { readRecalls } from "./read-rows.ts";
-import { type EmbeddingCall, RowEmbedder } from "./row-embedder.ts";
+import { type BackgroundLots, type EmbeddingCall, RowEmbedder } from "./row-embedder.ts";
+import type { IndexSnapshots } from "./snapshots.ts";
 
 export interface LongTermMemoryParts {
   readonly store: Pick<Store, "memories" | "memory" | "saveVectors">;
@@ -230,5 +229,158 @@ class StoredMemory implements RecallingMemory {
     this.#memories.delete(namespace);
     await this.#save(memory, true);
     await memory.vectors.close();
+  }
+}
+
+// Opens the memory of a namespace, from a snapshot when there is one, and reads the rows changed since.
+
+const PAGE_ROWS = 64;
+/** Slots without a vector that are noted at once. */
+const PAGE_SLOTS = 256;
+
+export interface LoaderParts {
+  readonly store: Pick<Store, "memories" | "memory">;
+  readonly embedder: Embedder;
+  readonly openIndex: OpenIndex;
+  readonly snapshots: IndexSnapshots | undefined;
+  readonly reading: OutageReporter;
+}
+
+class MemoryLoader {
+  readonly #parts: LoaderParts;
+
+  constructor(parts: LoaderParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens a memory with the rows of its snapshot. */
+  async open(namespace: string): Promise<AgentMemory> {
+    const { embedder, openIndex } = this.#parts;
+    const rows = await this.#openRows(namespace);
+    const { id, isInstant: isRounded = false } = embedder;
+    // A server's embedder has 0 dimensions before its first answer; nothing is added until then.
+    const dimensions = Math.max(1, embedder.dimensions);
+    const index = openIndex({ namespace, embedder: id, dimensions, isRounded }, rows);
+    const vectors = new AgentVectors(namespace, embedder, index);
+    const memory = { rows, vectors };
+    if (rows.size > 0) await this.#readVectors(memory);
+    return memory;
+  }
+
+  /** Reads the rows that are new or changed. Uses those read so far when the store cannot be read. */
+  async readNew({ rows, vectors }: AgentMemory): Promise<void> {
+    const { reading } = this.#parts;
+    try {
+      const takeTurn = createTurns();
+      for await (const slots of rows.readNew()) {
+        await vectors.addStored(slots);
+        await vectors.remove(rows.takeRemovedSlots());
+        await takeTurn();
+      }
+      reading.recovered();
+    } catch (error) {
+      reading.failed(`Memory uses the rows read so far: ${toError(error).message}`);
+    }
+  }
+
+  #openRows(namespace: string): AgentRows | Promise<AgentRows> {
+    const { store, snapshots } = this.#parts;
+    const create = () => new AgentRows(namespace, store);
+    return snapshots ? snapshots.open(namespace, create) : create();
+  }
+
+  async #readVectors({ rows, vectors }: AgentMemory): Promise<void> {
+    const { embedder, store, reading } = this.#parts;
+    const takeTurn = createTurns();
+    const taken = new Uint8Array(rows.size);
+    const take = (slot: number): boolean => {
+      if (!rows.isLive(slot) || taken[slot] === 1) return false;
+      taken[slot] = 1;
+      return true;
+    };
+    const pages = embedder.isInstant ? rows.savedVectors.pages(embedder.id) : storedVectors(rows, store);
+    try {
+      for await (const page of embedder.semantic ? pages : []) {
+        const usable = page.filter(({ slot, embedder: made }) => made === vectors.embedder && take(slot));
+        await vectors.addStored(usable);
+        await takeTurn();
+      }
+    } catch (error) {
+      reading.failed(`Memory uses the vectors read so far: ${toError(error).message}`);
+    }
+    rows.savedVectors.clear();
+    for (let from = 0; from < rows.size; from += PAGE_SLOTS) {
+      const page: NewSlot[] = [];
+      for (let slot = from; slot < Math.min(rows.size, from + PAGE_SLOTS); slot++)
+        if (take(slot)) page.push({ slot, embedder: null, vector: null, isPiece: rows.isPiece(slot) });
+      await vectors.addStored(page);
+      await takeTurn();
+    }
+  }
+}
+
+async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
+  const pages = readPages((after, limit) => store.memories(rows.namespace, after, limit), byChange, {
+    limit: PAGE_ROWS,
+  });
+  for await (const page of pages)
+    yield page
+      .filter(({ vector }) => vector !== null)
+      .map(({ id, embedder, vector, kind }) => ({
+        slot: rows.slotOf(id),
+        embedder,
+        vector,
+        isPiece: kind === "piece",
+      }));
+}
+
+// The memories in main memory, in the order of their last use, and which of them running agents use.
+
+class LoadedMemories {
+  /** By namespace, the last used one last. */
+  readonly #memories = new Map<string, AgentMemory>();
+  /** The namespaces that each running agent recalls from. */
+  readonly #used = new Map<string, readonly string[]>();
+
+  get(namespace: string): AgentMemory | undefined {
+    return this.#memories.get(namespace);
+  }
+
+  /** Adds the memory, or marks it as the last used one. */
+  put(namespace: string, memory: AgentMemory): void {
+    this.#memories.delete(namespace);
+    this.#memories.set(namespace, memory);
+  }
+
+  delete(namespace: string): void {
+    this.#memories.delete(namespace);
+  }
+
+  /** The least recently used one first. */
+  namespaces(): readonly string[] {
+    return [...this.#memories.keys()];
+  }
+
+  values(): Iterable<AgentMemory> {
+    return this.#memories.values();
+  }
+
+  /** Estimated main memory of all. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const { rows, vectors } of this.#memories.values()) bytes += rows.bytes + vectors.bytes;
+    return bytes;
+  }
+
+  startUse(agent: string, namespaces: readonly string[]): void {
+    this.#used.set(agent, namespaces);
+  }
+
+  endUse(agent: string): void {
+    this.#used.delete(agent);
+  }
+
+  isUsed(namespace: string): boolean {
+    return this.#used.values().some((namespaces) => namespaces.includes(namespace));
   }
 }

@@ -9,7 +9,7 @@ import type { RecallQuery } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { keepNewest } from "#util/caches.ts";
 import { wordsOf } from "#util/words.ts";
-import { createWordSet } from "../lexical/word-set.ts";
+import { createWordSet } from "../words/vocabulary.ts";
 
 export interface QueryPart {
   readonly text: string;

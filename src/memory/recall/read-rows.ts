@@ -6,12 +6,12 @@ import { toError } from "#core/errors.ts";
 import { formOfSeries, isSeries, numbersIn } from "#core/memory.ts";
 import type { Recall, RecalledRow, TextRange } from "#core/ports/memory.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
-import { isStopWord } from "../lexical/stop-words.ts";
-import type { OutageReporter } from "../vectors/guarded-embedder.ts";
+import type { OutageReporter } from "../vectors/server-embedder.ts";
+import { isStopWord } from "../words/vocabulary.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { FoundRow, SearchedMemory } from "./find-recalls.ts";
-import { hashText } from "./hash-text.ts";
 import type { QueryPart } from "./query-parts.ts";
+import { hashText } from "./row-columns.ts";
 
 /** Rows of a series that are read; the prompt has room for fewer. */
 const MAX_SERIES_ROWS = 24;

@@ -1,15 +1,14 @@
 /**
  * row-embedder.ts -- embeds the rows of memories: the newest with the texts of a query, the others in the background.
  */
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import type { CountTokens, Embedder, MemoryRow, RecallQuery } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
-import type { GuardedEmbedder } from "../vectors/guarded-embedder.ts";
+import { contentOf } from "../remember/step-lines.ts";
+import type { GuardedEmbedder } from "../vectors/server-embedder.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { type BackgroundLots, LOT_ROWS } from "./background-lots.ts";
 import type { AgentMemory } from "./find-recalls.ts";
-import { contentOf } from "./row-content.ts";
 
 export interface RowEmbedderParts {
   readonly embedder: Embedder;
@@ -177,3 +176,46 @@ async function readTexts(rows: AgentRows, slots: readonly number[]): Promise<str
 
 const hasPending = (vectors: AgentVectors): boolean =>
   vectors.pendingSlots(1).length > 0 || vectors.pendingPieces().next().done !== true;
+
+// Makes missing vectors in the background, in small lots, for one memory after the other.
+//
+// Each lot is saved before the next one begins, so a crash costs one lot, and other work runs between two lots.
+
+/** Rows of a lot: few enough that embedding them at home, or saving them, delays other work by less than 10 ms. */
+const LOT_ROWS = 32;
+const PAUSE_MS = 250;
+
+export class BackgroundLots {
+  readonly #pauseMs: number;
+  readonly #stop = new AbortController();
+  /** Memories under way or queued. */
+  readonly #names = new Set<string>();
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(pauseMs: number = PAUSE_MS) {
+    this.#pauseMs = pauseMs;
+  }
+
+  /**
+   * Calls `makeLot` until it returns false or rejects, after the memories that were started before. Does nothing while this
+   * memory is under way or queued.
+   */
+  start(name: string, makeLot: (signal: AbortSignal) => Promise<boolean>): void {
+    const { signal } = this.#stop;
+    if (this.#names.has(name) || signal.aborted) return;
+    this.#names.add(name);
+    this.#work = this.#work
+      .then(async () => {
+        while (!signal.aborted && (await makeLot(signal)))
+          await setTimeout(this.#pauseMs, undefined, { ref: false, signal });
+      })
+      .catch(() => undefined)
+      .finally(() => this.#names.delete(name));
+  }
+
+  /** Aborts the lot under way, and starts no other. */
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("Memory is closed."));
+    await this.#work;
+  }
+}

@@ -6,8 +6,8 @@
  * is read later after a restart.
  */
 import { orderOf } from "#core/memory.ts";
-import { grown } from "../lexical/number-lists.ts";
-import type { Columns } from "../snapshots/columns.ts";
+import type { Columns } from "../columns.ts";
+import { grown } from "../words/flat-lists.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { RecallableRow } from "./row-columns.ts";
 

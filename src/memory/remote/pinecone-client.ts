@@ -1,26 +1,17 @@
 /**
  * pinecone-client.ts -- calls Pinecone through its own client, which is loaded on first use.
  *
- * The client takes our fetch, so every request uses the configured HTTP door. Its retries are off; pinecone-connection.ts
- * decides about retries. Each call creates a client (0.05 ms) with its own time limit and reads the raw answer, because
- * the client drops sequence numbers and the metric. Errors say what a person can do and never hold the key.
+ * The client takes our fetch, so every request uses the configured HTTP door. Its retries are off;
+ * pinecone.ts decides about retries. Each call creates a client (0.05 ms) with its own time limit and reads
+ * the raw answer, because the client drops sequence numbers and the metric. Errors say what a person can do and never
+ * hold the key.
  */
-
 import type { Pinecone } from "@pinecone-database/pinecone";
-import { parseJson } from "#util/json.ts";
-import { type Quote, quoteWithout } from "#util/outside-errors.ts";
-import {
-  type IndexFacts,
-  originOf,
-  type PineconeMatch,
-  readHost,
-  readIndexFacts,
-  readMatches,
-  readSequenceNumber,
-  type SequenceNumber,
-} from "./pinecone-answers.ts";
-import { noIndexError, type PineconeError, PineconeStatusError, toPineconeError } from "./pinecone-errors.ts";
-import type { PineconeRecord } from "./pinecone-records.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
+import { isRecord, parseJson } from "#util/json.ts";
+import { listCauses, type Quote, quoteWithout } from "#util/outside-errors.ts";
+import { parseRetryAfter } from "#util/web-headers.ts";
 
 type PineconeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 /** The configured door of the HTTP room. */
@@ -149,4 +140,175 @@ export class PineconeClient {
       throw toPineconeError(error, origin, this.#quote);
     }
   }
+}
+
+// Reads Pinecone's answers and checks them before use.
+
+export interface IndexFacts {
+  readonly dimension: number;
+  readonly metric: string | undefined;
+  readonly vectorType: string | undefined;
+  /** Records by namespace. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+export interface PineconeMatch {
+  readonly id: string;
+  readonly score: number;
+}
+
+/** Log sequence number: of a write its own, of a query the last one that it includes; null: the server named none. */
+export type SequenceNumber = number | null;
+
+function readMatches(body: unknown): readonly PineconeMatch[] {
+  const matches = isRecord(body) ? (body.matches ?? []) : undefined;
+  if (!Array.isArray(matches)) throw new PineconeError("Pinecone's answer to a query has no list of matches.");
+  return matches.map((match: unknown) => {
+    const { id, score } = isRecord(match) ? match : {};
+    if (typeof id !== "string" || typeof score !== "number" || !Number.isFinite(score))
+      throw new PineconeError("Pinecone's answer to a query has a match without an id or a score.");
+    return { id: decodeName(id), score };
+  });
+}
+
+/** Pinecone accepts only ASCII, so names are sent URI-encoded. */
+function decodeName(id: string): string {
+  try {
+    return decodeURI(id);
+  } catch {
+    return id;
+  }
+}
+
+function readIndexFacts(body: unknown): IndexFacts {
+  const { dimension, metric, vectorType, namespaces } = isRecord(body) ? body : {};
+  if (typeof dimension !== "number" || !Number.isInteger(dimension) || dimension < 1)
+    throw new PineconeError("Pinecone does not report the dimensions of the index. Is it an index for dense vectors?", {
+      isLasting: true,
+    });
+  const counts = Object.entries(isRecord(namespaces) ? namespaces : {}).map(([name, summary]) => {
+    const { vectorCount, recordCount } = isRecord(summary) ? summary : {};
+    return [decodeName(name), Number(vectorCount ?? recordCount ?? 0) || 0] as const;
+  });
+  const text = (value: unknown) => (typeof value === "string" ? value.toLowerCase() : undefined);
+  return { dimension, metric: text(metric), vectorType: text(vectorType), counts: new Map(counts) };
+}
+
+/** Returns the origin of the index. Accepts only pinecone.io and the controller's host, because the key is sent there. */
+function readHost(body: unknown, index: string, controller: string, quote: Quote): string {
+  const { host } = isRecord(body) ? body : {};
+  const origin = typeof host === "string" ? withScheme(host) : "";
+  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  const isPinecone = url?.protocol === "https:" && /(?:^|\.)pinecone\.io$/.test(url.hostname);
+  if (url && (isPinecone || url.hostname === new URL(controller).hostname)) return url.origin;
+  throw new PineconeError(
+    `Pinecone gives ${quote(host)} as the host of the index ${index}; the key is not sent to that host.`,
+    { isLasting: true, hint: "Check PINECONE_INDEX and PINECONE_CONTROLLER_HOST." },
+  );
+}
+
+const readSequenceNumber = (headers: Headers, name: string): SequenceNumber => {
+  const text = headers.get(name);
+  const value = Number(text ?? Number.NaN);
+  return text !== null && Number.isSafeInteger(value) ? value : null;
+};
+
+/** Pinecone's client reads a host without a scheme as https. */
+const withScheme = (host: string): string => (/^https?:\/\//.test(host) ? host : `https://${host}`);
+
+function originOf(address: string): string {
+  const url = withScheme(address);
+  if (URL.canParse(url)) return new URL(url).origin;
+  throw new GoaldError("GOALD_CONFIG", `Expected the address of a Pinecone index, got ${JSON.stringify(address)}.`);
+}
+
+// Failures of Pinecone as errors that say what a person can do, without the key.
+
+export class PineconeError extends GoaldError {
+  /** A retry in a minute would fail the same way. */
+  readonly isLasting: boolean;
+  /** Time that the server asks to wait before the next request. */
+  readonly afterMs: number | null;
+  /** HTTP status; 0 without an answer. */
+  readonly status: number;
+  constructor(message: string, { isLasting = false, afterMs = null as number | null, status = 0, hint = "" } = {}) {
+    super("GOALD_HTTP_REFUSED", message, { hint });
+    this.isLasting = isLasting;
+    this.afterMs = afterMs;
+    this.status = status;
+  }
+}
+
+/** An answer other than success, thrown before Pinecone's client sees it. */
+class PineconeStatusError extends Error {
+  override readonly name = "PineconeStatusError";
+  /** Not called `status`: the client would treat the error as its own and retry. */
+  readonly answered: number;
+  readonly headers: Headers;
+  constructor(status: number, headers: Headers, body: string) {
+    super(body);
+    this.answered = status;
+    this.headers = headers;
+  }
+}
+
+const ADVICE: Readonly<Record<number, string>> = {
+  400: "It rejects this request.",
+  401: "It rejected the key: check PINECONE_API_KEY.",
+  403: "The key has no permission for this: check PINECONE_API_KEY and its project.",
+  404: "It does not know this index: check PINECONE_INDEX, or create the index.",
+  429: "It asks for fewer requests.",
+};
+
+function toPineconeError(error: unknown, origin: string, quote: Quote): PineconeError {
+  const chain = listCauses(error);
+  const known = chain.find((cause): cause is PineconeError => cause.name === "GoaldError" && "isLasting" in cause);
+  if (known) return known;
+  const refused = chain.find((cause): cause is PineconeStatusError => cause.name === "PineconeStatusError");
+  if (!refused)
+    return new PineconeError(`No usable answer from Pinecone at ${origin} (${quote(chain.at(-1)?.message)}).`);
+  const { answered: status, headers, message } = refused;
+  const body = message === "" || status === 401 ? "" : ` The answer: “${quote(message)}”.`;
+  const advice = ADVICE[status] ? ` ${ADVICE[status]}` : "";
+  return new PineconeError(`Pinecone at ${origin} answered ${status}.${advice}${body}`, {
+    isLasting: status >= 400 && status < 500 && ![408, 409, 429].includes(status),
+    afterMs: parseRetryAfter(headers),
+    status,
+  });
+}
+
+const noIndexError = (): PineconeError =>
+  new PineconeError("The memory backend is Pinecone, but no index is set.", {
+    isLasting: true,
+    hint: "Set PINECONE_INDEX to the name of an index.",
+  });
+
+// Memory rows in the form that Pinecone stores.
+
+export interface PineconeRecord {
+  readonly id: string;
+  readonly values: number[];
+  readonly metadata: Record<string, string | number>;
+}
+
+/** Pinecone takes 40 KB of metadata. */
+const MAX_TEXT_BYTES = 8_192;
+
+export function createRecord(
+  { id, seq, kind, trust, at, text }: Pick<MemoryRow, "id" | "seq" | "kind" | "trust" | "at" | "text">,
+  vector: Float32Array,
+  embedder: string,
+): PineconeRecord {
+  const metadata = { kind, trust, seq, ts: Date.parse(at) || 0, embedder, text: cutText(text) };
+  return { id, values: Array.from(vector, roundComponent), metadata };
+}
+
+/** 32-bit floats hold seven digits; more digits only lengthen requests. */
+export const roundComponent = (component: number): number => Number(component.toPrecision(7));
+
+function cutText(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MAX_TEXT_BYTES) return text;
+  const head = bytes.subarray(0, MAX_TEXT_BYTES).toString();
+  return head.replace(/\uFFFD+$/, "");
 }

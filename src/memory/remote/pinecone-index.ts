@@ -11,11 +11,16 @@
  */
 import { hash } from "node:crypto";
 import type { IndexedRows, RemoteRow, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
-import { rankSlots, SPARE_CANDIDATES } from "../vectors/rank-slots.ts";
+import { rankSlots, SPARE_CANDIDATES } from "../vectors/exact-index.ts";
 import { dot, toUnit } from "../vectors/unit-vector.ts";
-import type { PineconeMatch, SequenceNumber } from "./pinecone-answers.ts";
-import type { PineconeConnection } from "./pinecone-connection.ts";
-import { createRecord, type PineconeRecord, roundComponent } from "./pinecone-records.ts";
+import type { PineconeConnection } from "./pinecone.ts";
+import {
+  createRecord,
+  type PineconeMatch,
+  type PineconeRecord,
+  roundComponent,
+  type SequenceNumber,
+} from "./pinecone-client.ts";
 
 export interface PineconeIndexParts {
   readonly namespace: string;

@@ -1,26 +1,25 @@
 /**
  * method-index.ts -- finds the methods that fit a description, by shared words and by vectors.
  *
- * Words count with those of related meaning, vectors by their cosine after the mean of all methods was subtracted: signatures
- * have much in common. The scores of both are added, each as a share of its best. Fusion by rank cannot tell how much worse the
- * next method fits.
+ * Words count with those of related meaning, vectors by their cosine after the mean of all methods was subtracted:
+ * signatures have much in common. The scores of both are added, each as a share of its best. Fusion by rank cannot tell
+ * how much worse the next method fits.
  *
  * An instant embedder is asked for every list anew, and the offline one takes the place of a server that sends nothing.
- * Vectors are made at the first search and kept by text, so that a changed home pays only for what changed. Those that were
- * made before the server failed are kept too.
+ * Vectors are made at the first search and kept by text, so that a changed home pays only for what changed. Those that
+ * were made before the server failed are kept too.
  */
+import { hash } from "node:crypto";
 import type { CountTokens, Embedder, MethodIndex, MethodQuery, MethodText } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { KeyedQueue } from "#util/turns.ts";
-import { wordsOf } from "#util/words.ts";
-import { LexicalIndex } from "../lexical/lexical-index.ts";
-import { LEXICAL_SETTINGS } from "../lexical/lexical-settings.ts";
-import { GuardedEmbedder } from "../vectors/guarded-embedder.ts";
-import { compareFromMean } from "../vectors/unit-vector.ts";
-import { openWordEmbedder } from "../vectors/word-embedder.ts";
-import { findWordTable, type WordTable } from "../words/word-table.ts";
-import { KeptVectors, type VectorCache } from "./kept-vectors.ts";
-import { NamedMatch } from "./named-match.ts";
+import { stemOf, wordsOf } from "#util/words.ts";
+import { openWordEmbedder } from "./vectors/offline-embedder.ts";
+import { GuardedEmbedder } from "./vectors/server-embedder.ts";
+import { compareFromMean, fromBytes, toBytes } from "./vectors/unit-vector.ts";
+import { isStopWord } from "./words/vocabulary.ts";
+import { LEXICAL_SETTINGS, LexicalIndex } from "./words/word-index.ts";
+import { findWordTable, type WordTable } from "./words/word-table.ts";
 
 export interface MethodIndexParts {
   readonly embedder: Embedder;
@@ -186,4 +185,125 @@ function sharesOfBest(scores: Float64Array, slots: readonly number[]): readonly 
   const chosen = slots.map((slot) => Math.max(0, scores[slot] as number));
   const best = Math.max(...chosen);
   return chosen.map((score) => (best > 0 ? score / best : 0));
+}
+
+// Whether a method may be what an invented name means.
+//
+// Some method always fits a name best. It is worth naming only if its own name has a word of the invented one that few
+// methods have, or if its description has most of several words. `undefined_name` means no method with an argument
+// `name`.
+
+/** Share of the methods that may have a word which tells methods apart, and the number that always may. */
+const RARE_SHARE = 0.2;
+const RARE_COUNT = 2;
+const MIN_COVERED = 2 / 3;
+const MIN_WORDS = 2;
+
+class NamedMatch {
+  readonly #names: readonly ReadonlySet<string>[];
+  readonly #texts: readonly ReadonlySet<string>[];
+  readonly #counts = new Map<string, number>();
+
+  constructor(methods: readonly MethodText[]) {
+    this.#names = methods.map(({ name }) => stemsOf(name));
+    this.#texts = methods.map(({ text }) => stemsOf(text));
+    for (const stems of this.#names)
+      for (const stem of stems) this.#counts.set(stem, (this.#counts.get(stem) ?? 0) + 1);
+  }
+
+  /** Returns whether the method in this place of the list may be meant. */
+  matcherFor(invented: string): (slot: number) => boolean {
+    const stems = [...stemsOf(invented)];
+    const most = Math.max(RARE_COUNT, RARE_SHARE * this.#names.length);
+    const rare = stems.filter((stem) => (this.#counts.get(stem) ?? 0) <= most);
+    return (slot) => {
+      const [name, text] = [this.#names[slot], this.#texts[slot]];
+      if (!name || !text) return false;
+      if (rare.some((stem) => name.has(stem))) return true;
+      const covered = stems.filter((stem) => text.has(stem)).length;
+      return covered >= MIN_WORDS && covered / stems.length >= MIN_COVERED;
+    };
+  }
+}
+
+/** Returns the stems of the words in a name: `sendDiscord` and `send_discord` have the same. */
+function stemsOf(text: string): ReadonlySet<string> {
+  const words = text.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).map((word) => word.toLowerCase());
+  return new Set(words.filter((word) => word.length > 1 && !isStopWord(word)).map(stemOf));
+}
+
+// Keeps the vectors of methods that cost something, between searches and between processes.
+//
+// With 1,000 methods a server's vectors take about eleven requests and 45,000 tokens, which the agent that searches
+// first pays. A component is one byte, so that they fit into a file of 2 MB; a search before the restart and one after
+// it compare the same numbers.
+
+/** A file that may be lost at any time. */
+interface VectorCache {
+  read(): Promise<unknown>;
+  write(content: object): Promise<void>;
+}
+
+class KeptVectors {
+  readonly #cache: VectorCache | undefined;
+  /** By hash of the text, all of the embedder `#embedder`. */
+  #vectors = new Map<string, Int8Array>();
+  #embedder: string | undefined;
+  #isChanged = false;
+
+  constructor(cache: VectorCache | undefined) {
+    this.#cache = cache;
+  }
+
+  /** Drops the vectors of other embedders. Call it before `get`. */
+  async open(embedder: string): Promise<void> {
+    if (embedder === this.#embedder) return;
+    this.#embedder = embedder;
+    this.#vectors = readVectors(await this.#cache?.read(), embedder);
+    this.#isChanged = false;
+  }
+
+  get(text: string): Float32Array | undefined {
+    const bytes = this.#vectors.get(hashOfText(text));
+    return bytes && fromBytes(bytes);
+  }
+
+  has(text: string): boolean {
+    return this.#vectors.has(hashOfText(text));
+  }
+
+  set(text: string, vector: Float32Array): void {
+    this.#vectors.set(hashOfText(text), toBytes(vector));
+    this.#isChanged = true;
+  }
+
+  /** Writes the vectors of these texts, if there are new ones. */
+  async save(texts: Iterable<string>): Promise<void> {
+    if (!this.#isChanged || !this.#cache) return;
+    this.#isChanged = false;
+    const kept = new Map(
+      Iterator.from(texts).flatMap((text) => {
+        const key = hashOfText(text);
+        const bytes = this.#vectors.get(key);
+        return bytes ? [[key, Buffer.from(bytes.buffer).toString("base64")] as const] : [];
+      }),
+    );
+    await this.#cache.write({ embedder: this.#embedder, vectors: Object.fromEntries(kept) });
+  }
+}
+
+const hashOfText = (text: string): string => hash("sha256", text, "base64url");
+
+/** Returns nothing for a file of another embedder, or of another form. */
+function readVectors(content: unknown, embedder: string): Map<string, Int8Array> {
+  const { embedder: madeBy, vectors } = (content ?? {}) as { readonly embedder?: unknown; readonly vectors?: unknown };
+  const found = new Map<string, Int8Array>();
+  if (madeBy !== embedder || typeof vectors !== "object" || vectors === null) return found;
+  let dimensions: number | undefined;
+  for (const [key, text] of Object.entries(vectors)) {
+    const bytes = typeof text === "string" ? Int8Array.from(Buffer.from(text, "base64")) : new Int8Array(0);
+    dimensions ??= bytes.length;
+    if (bytes.length === dimensions && bytes.some((component) => component !== 0)) found.set(key, bytes);
+  }
+  return found;
 }

@@ -1,15 +1,12 @@
 /**
  * vocabulary.ts -- numbers the words of an index as terms.
  *
- * Words of one stem are one term; stop words are terms too, which no search finds. Words that stemming does not unite, such as the
- * parts of a German compound, are different terms.
+ * Words of one stem are one term; stop words are terms too, which no search finds. Words that stemming does not unite,
+ * such as the parts of a German compound, are different terms.
  */
 import { hashOf, stemOf } from "#util/words.ts";
-import type { Columns } from "../snapshots/columns.ts";
-import { grown } from "./number-lists.ts";
-import { NO_ITEM, NumberChains } from "./number-map.ts";
-import { isStopWord, STOP_WORD_COUNT, stopWordNumber } from "./stop-words.ts";
-import { hashLetters, hashNumber } from "./word-set.ts";
+import type { Columns } from "../columns.ts";
+import { grown, NO_ITEM, NumberChains } from "./flat-lists.ts";
 
 /** Word forms whose term is cached; the cache is emptied when full. */
 const MAX_CACHED_FORMS = 16_384;
@@ -238,4 +235,108 @@ class WordList {
   #startOf(number: number): number {
     return number === 0 ? 0 : (this.#ends[number - 1] as number);
   }
+}
+
+// English and German words that carry no topic, in the folded form of `wordsOf`.
+
+export const isStopWord = (word: string): boolean => STOP_WORD_NUMBERS.has(word);
+
+/** Returns a number below STOP_WORD_COUNT; undefined for other words. */
+const stopWordNumber = (word: string): number | undefined => STOP_WORD_NUMBERS.get(word);
+
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    "a about after again all also always am an and another any anyone anything are as at be because been before being both but by " +
+    "came can come could d did do does doing done down each either else ever every few for from get gets getting give given go " +
+    "goes going gone got had has have having he her here hers him his how however i if in into is isn it its itself just know knows let ll " +
+    "m made make many may maybe me might mine more most much must my no nor not now of off often oh ok on once one only onto or " +
+    "other our ours out over own per please re really s same say shall she should since so some someone something still such t " +
+    "than that the their theirs them then there these they thing things this those though through to too under until up upon us " +
+    "ve very was we well went were what when where whether which while who whom whose why will with within without would yes yet " +
+    "you your yours " +
+    "aber alle als also am an auch auf aus bei bin bis da das dass dem den denn der des die dies diese dieser dieses doch du durch " +
+    "ein eine einem einen einer eines er es fur gegen habe haben hat hatte ich ihr ihre im in ist ja kein keine man mehr mein mir " +
+    "mit nach nicht noch nun nur ob oder ohne schon sehr sein seine sich sie sind so uber um und uns vom von vor war waren warum " +
+    "was wenn wer wie wir wird wo wurde zu zum zur"
+  ).split(" "),
+);
+const STOP_WORD_COUNT = STOP_WORDS.size;
+const STOP_WORD_NUMBERS: ReadonlyMap<string, number> = new Map([...STOP_WORDS].map((word, number) => [word, number]));
+
+// The words of a row as a set, and the similarity of two sets.
+//
+// Numbers are kept apart, because they tell rows of one kind from each other.
+
+export interface WordSet {
+  /** Distinct hashes of the stemmed words without their digits, ascending. */
+  readonly hashes: Uint32Array;
+  /** Distinct hashes of the stems that have digits. */
+  readonly numbers: Uint32Array;
+}
+
+/** `words` are those of `wordsOf`. */
+export function createWordSet(words: readonly string[]): WordSet {
+  const hashes = new Set(words.map((word) => hashLetters(stemOf(word))).filter((hash) => hash !== NO_WORD));
+  return { hashes: Uint32Array.from(hashes).sort(), numbers: hashNumbers(words) };
+}
+
+export const hashNumbers = (words: readonly string[]): Uint32Array =>
+  Uint32Array.from(new Set(words.map((word) => hashNumber(stemOf(word))).filter((hash) => hash !== NO_WORD)));
+
+/** A hash that stands for no word. */
+export const NO_WORD = 0;
+
+/** Returns the hash of a stem without its digits, NO_WORD when it has nothing else. */
+function hashLetters(stem: string): number {
+  const letters = stem.replace(/\d+/g, "");
+  return letters === "" ? NO_WORD : hashOf(letters === stem ? stem : stemOf(letters));
+}
+
+/** Returns the hash of a stem with digits, NO_WORD for others. */
+const hashNumber = (stem: string): number => (/\d/.test(stem) ? hashOf(stem) : NO_WORD);
+
+/** Writes the distinct numbers of `hashes` into its beginning, ascending, without NO_WORD. Returns how many they are. */
+export function sortDistinct(hashes: Uint32Array): number {
+  hashes.sort();
+  let count = 0;
+  let before = NO_WORD;
+  for (let at = 0; at < hashes.length; at++) {
+    const hash = hashes[at] as number;
+    if (hash === before) continue;
+    hashes[count++] = hash;
+    before = hash;
+  }
+  return count;
+}
+
+/** Returns a 53-bit hash of the words without the numbers; other words collide hardly ever. */
+export function hashWords(hashes: Uint32Array, seed = 0): number {
+  let low = hashes.length ^ seed;
+  let high = 0;
+  for (const hash of hashes) {
+    low = Math.imul(low ^ hash, 0x01000193);
+    high = Math.imul(high + hash, 0x85ebca6b) ^ (high >>> 13);
+  }
+  return (low >>> 0) * 2 ** 21 + (high >>> 11);
+}
+
+/** The weight of a word, by the hash of its stem. */
+export type WeighWord = (hash: number) => number;
+
+/** Jaccard similarity by weight: that of the shared words over that of all words; 1 for two empty sets. */
+export function weightedJaccard({ hashes: a }: WordSet, { hashes: b }: WordSet, weigh: WeighWord): number {
+  let shared = 0;
+  let all = 0;
+  let left = 0;
+  let right = 0;
+  while (left < a.length || right < b.length) {
+    const one = a[left] ?? Number.POSITIVE_INFINITY;
+    const other = b[right] ?? Number.POSITIVE_INFINITY;
+    const weight = weigh(Math.min(one, other));
+    all += weight;
+    if (one === other) shared += weight;
+    if (one <= other) left++;
+    if (other <= one) right++;
+  }
+  return all === 0 ? 1 : shared / all;
 }

@@ -1,43 +1,45 @@
 /**
  * remember.ts -- turns a step's events into rows of long-term memory.
  *
- * The caller passes each event with the state before it, which still holds the open call and the reply. One row comes from
- * each finished command, unreadable reply, message from a person and finished turn; it holds what the model thought (not the
- * sentence for the onlooker), the command with its arguments, the result and the feedback. Of what is too long for the row,
- * the row has the beginning, and further rows of kind `piece` have the whole (cut-pieces.ts). A text over 20,000 characters
- * is in a file, and its pieces are those of the part that the model has read. Failures are kept on purpose: an agent that
- * forgets them repeats them.
+ * The caller passes each event with the state before it, which still holds the open call and the reply. One row comes
+ * from each finished command, unreadable reply, message from a person and finished turn; it holds what the model
+ * thought (not the sentence for the onlooker), the command with its arguments, the result and the feedback. Of what is
+ * too long for the row, the row has the beginning, and further rows of kind `piece` have the whole (step-lines.ts). A
+ * text over 20,000 characters is in a file, and its pieces are those of the part that the model has read. Failures are
+ * kept on purpose: an agent that forgets them repeats them.
  *
  * A file or page that is read or written again replaces the pieces of what it was before. Pure but for `read`.
  *
  * Everything but a person's own words is folded to single lines, so that nothing in a result can look like the next
- * part. A row is trusted as far as its least trusted part: it holds the model's words, so never more than `agent`. A row with the
- * model's words carries all outside sources that the agent had received; a piece is trusted as far as its text.
+ * part. A row is trusted as far as its least trusted part: it holds the model's words, so never more than `agent`. A
+ * row with the model's words carries all outside sources that the agent had received; a piece is trusted as far as its
+ * text.
  */
-
 import type { CommandCall, Observation } from "#core/call.ts";
 import { DO_NOTHING, MEMORY_COMMANDS } from "#core/command-names.ts";
-import type { EventOf, RecordedEvent } from "#core/event.ts";
+import type { EventOf, RecordedEvent, TurnMemory } from "#core/event.ts";
 import { describeRestored } from "#core/evolve.ts";
 import { isCallFrame } from "#core/frames.ts";
 import type { NewMemory, Trust } from "#core/ports/memory.ts";
 import { outsideOf, sourcesOf } from "#core/provenance.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { clip, headOf, oneLine, type Text, wellFormed } from "#core/text.ts";
-import { type CommandTexts, readCommandTexts, type TextOfSource } from "./command-texts.ts";
-import { cutPieces, type LongText } from "./cut-pieces.ts";
 import {
+  type CommandTexts,
   commandLines,
+  cutPieces,
   describeCall,
   joinLines,
   type Lines,
+  type LongText,
   type ReadText,
   readArguments,
+  readCommandTexts,
   readThoughts,
   resultLines,
+  type TextOfSource,
   thoughtLines,
 } from "./step-lines.ts";
-import { turnLines } from "./turn-lines.ts";
 
 const LINE_CHARS = 400;
 /** Limit of a person's words in a row; longer words have pieces too. */
@@ -247,3 +249,29 @@ function importanceOf(observation: Observation, closesTurn: boolean, call: Comma
 const trustOf = ({ source }: Observation): Trust => (source === "web" ? "web" : "agent");
 
 const paragraphs = (...parts: readonly string[]): string => wellFormed(parts.join("\n"));
+
+// The lines of the row that a finished turn leaves.
+
+/** Limits of one call, and of all calls. */
+const CALL_CHARS = 1_200;
+const TURN_CHARS = 3_000;
+const MAX_FILES = 5;
+
+/** The newest calls come first in the budget, and all parts in their order. */
+function turnLines({ turn, asked, calls, artifacts, output }: TurnMemory): readonly string[] {
+  const listed: string[] = [];
+  let room = TURN_CHARS;
+  for (const { name, input } of calls.toReversed()) {
+    const line = `Command: ${name} ${oneLine(input, CALL_CHARS)}`;
+    room -= line.length;
+    if (room < 0) break;
+    listed.unshift(line);
+  }
+  const files = artifacts.slice(-MAX_FILES).join(", ");
+  return [
+    `Turn ${turn} was for: ${oneLine(asked.join("; "), LINE_CHARS)}`,
+    ...listed,
+    ...(files === "" ? [] : [`Files: ${oneLine(files, LINE_CHARS)}`]),
+    `Its end: ${oneLine(output, LINE_CHARS)}`,
+  ];
+}

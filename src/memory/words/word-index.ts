@@ -1,5 +1,5 @@
 /**
- * lexical-index.ts -- finds rows by the words that they share with a query: BM25 with a window over neighbours.
+ * word-index.ts -- finds rows by the words that they share with a query: BM25 with a window over neighbours.
  *
  * A row is scored together with the rows around it, because a question is answered in the next row and a name is in the
  * first of five. Postings hold each row's own words; the search adds those of the neighbours. (Expanded postings took
@@ -8,15 +8,11 @@
  * Slots are numbered from 0 without gaps. A removed row is never found and counts in no statistic; its postings stay.
  */
 import type { ScoredSlot } from "#core/ports/memory.ts";
-import type { Columns } from "../snapshots/columns.ts";
-import { LEXICAL_SETTINGS, type LexicalSettings } from "./lexical-settings.ts";
-import { grown } from "./number-lists.ts";
-import type { WordMeanings } from "./related-terms.ts";
-import { RowStatistics } from "./row-statistics.ts";
-import { ScoreSums } from "./score-sums.ts";
-import { TermIndex } from "./term-index.ts";
-import type { CountedTerms, Vocabulary } from "./vocabulary.ts";
-import { NO_WORD } from "./word-set.ts";
+import { BestOf } from "#util/best-of.ts";
+import type { Columns } from "../columns.ts";
+import { grown } from "./flat-lists.ts";
+import { TermIndex, type WordMeanings } from "./query-terms.ts";
+import { type CountedTerms, NO_WORD, type Vocabulary } from "./vocabulary.ts";
 
 /**
  * Postings read per text, and the newest postings read per term. Fewer postings find too little in a large memory: 256 a text
@@ -200,3 +196,221 @@ export class LexicalIndex {
     return Math.log(1 + (rows - rowsWithTerm + 0.5) / (rowsWithTerm + 0.5));
   }
 }
+
+// By slot the length of each row of a lexical index, of its window, its namespace and whether it is live.
+//
+// Slots are numbered from 0 without gaps. Removed rows count in no total and in no window.
+
+class RowStatistics {
+  readonly #window: readonly (readonly [distance: number, weight: number])[];
+  #namespaces = new Uint16Array(256);
+  #lengths = new Float32Array(256);
+  #windowLengths = new Float64Array(256);
+  #live = new Uint8Array(256);
+  /** The namespace of each number. */
+  #namespaceNames: readonly string[] = [];
+  #slots = 0;
+  #size = 0;
+  #totalLength = 0;
+  #totalWindowLength = 0;
+
+  constructor(window: readonly (readonly [distance: number, weight: number])[]) {
+    this.#window = window;
+  }
+
+  exchange(columns: Columns): void {
+    this.#namespaces = columns.array("namespaces", this.#namespaces);
+    this.#lengths = columns.array("lengths", this.#lengths);
+    this.#windowLengths = columns.array("windowLengths", this.#windowLengths);
+    this.#live = columns.array("live", this.#live);
+    this.#namespaceNames = columns.words("namespaceNames", this.#namespaceNames);
+    this.#slots = columns.number("slots", this.#slots);
+    this.#size = columns.number("size", this.#size);
+    this.#totalLength = columns.number("totalLength", this.#totalLength);
+    this.#totalWindowLength = columns.number("totalWindowLength", this.#totalWindowLength);
+  }
+
+  /** Number of rows ever added. */
+  get slots(): number {
+    return this.#slots;
+  }
+
+  /** Number of live rows. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Sum over live rows, in words. */
+  get totalLength(): number {
+    return this.#totalLength;
+  }
+
+  get totalWindowLength(): number {
+    return this.#totalWindowLength;
+  }
+
+  get hasOneNamespace(): boolean {
+    return this.#namespaceNames.length === 1;
+  }
+
+  /** Namespace numbers by slot. This array and those below are valid until the next row is added. */
+  get namespaces(): Uint16Array {
+    return this.#namespaces;
+  }
+
+  /** In words. */
+  get lengths(): Float32Array {
+    return this.#lengths;
+  }
+
+  /** Weighted lengths of the neighbours in each row's window. */
+  get windowLengths(): Float64Array {
+    return this.#windowLengths;
+  }
+
+  /** 1 for a live row, else 0. */
+  get live(): Uint8Array {
+    return this.#live;
+  }
+
+  /** Adds a row in the next slot. */
+  add(length: number, namespace: string): void {
+    const slot = this.#slots++;
+    this.#size++;
+    this.#reserve(this.#slots);
+    this.#namespaces[slot] = this.#namespaceNumber(namespace);
+    this.#live[slot] = 1;
+    this.#lengths[slot] = length;
+    this.#totalLength += length;
+    for (const [distance, weight] of this.#window) {
+      this.#addToWindow(slot + distance, slot, weight);
+      this.#addToWindow(slot, slot - distance, weight);
+    }
+  }
+
+  remove(slot: number): void {
+    this.#totalLength -= this.#lengths[slot] as number;
+    this.#totalWindowLength -= this.#windowLengths[slot] as number;
+    this.#live[slot] = 0;
+    this.#size--;
+    for (const [distance, weight] of this.#window) this.#addToWindow(slot, slot - distance, -weight);
+  }
+
+  /** Adds the weighted length of `neighbour` to the window of `slot`, if both exist in one namespace. */
+  #addToWindow(neighbour: number, slot: number, weight: number): void {
+    if (Math.min(neighbour, slot) < 0 || Math.max(neighbour, slot) >= this.#slots) return;
+    if (this.#namespaces[neighbour] !== this.#namespaces[slot]) return;
+    if (weight > 0 && this.#live[neighbour] !== 1) return;
+    const length = weight * (this.#lengths[neighbour] as number);
+    this.#windowLengths[slot] = (this.#windowLengths[slot] as number) + length;
+    if (this.#live[slot] === 1) this.#totalWindowLength += length;
+  }
+
+  #namespaceNumber(namespace: string): number {
+    const known = this.#namespaceNames.indexOf(namespace);
+    if (known >= 0) return known;
+    this.#namespaceNames = [...this.#namespaceNames, namespace];
+    return this.#namespaceNames.length - 1;
+  }
+
+  #reserve(slots: number): void {
+    if (slots <= this.#live.length) return;
+    this.#namespaces = grown(this.#namespaces, slots);
+    this.#lengths = grown(this.#lengths, slots);
+    this.#windowLengths = grown(this.#windowLengths, slots);
+    this.#live = grown(this.#live, slots);
+  }
+}
+
+// Adds up scores by slot.
+//
+// The arrays are kept from search to search and only touched cells are cleared, so the cost of a search depends on its
+// hits, not on the size of the index.
+
+export class ScoreSums {
+  #scores = new Float32Array(256);
+  #touched = new Uint32Array(256);
+  #count = 0;
+  #best = new BestOf(0);
+
+  /** Makes room for slots below `slots`. All scores are 0 until something is added. */
+  reserve(slots: number): void {
+    if (slots <= this.#scores.length) return;
+    this.#scores = grown(this.#scores, slots);
+    this.#touched = grown(this.#touched, slots);
+  }
+
+  /**
+   * Adds `weight * frequency / (frequency + halfScores[slot])` to each of the slots, which must differ, and clears their
+   * frequencies, which must be positive.
+   */
+  addSaturated(slots: Uint32Array, frequencies: Float32Array, halfScores: Float32Array, weight: number): void {
+    const sums = this.#scores;
+    const touched = this.#touched;
+    let count = this.#count;
+    for (let at = 0; at < slots.length; at++) {
+      const slot = slots[at] as number;
+      const frequency = frequencies[slot] as number;
+      frequencies[slot] = 0;
+      const before = sums[slot] as number;
+      if (before === 0) touched[count++] = slot;
+      sums[slot] = before + (weight * frequency) / (frequency + (halfScores[slot] as number));
+    }
+    this.#count = count;
+  }
+
+  /** Returns the best `limit` slots without the excluded ones, best first, the higher of equals first. Clears all sums. */
+  takeBest(limit: number, excluded: Iterable<number>): ScoredSlot[] {
+    const sums = this.#scores;
+    for (const slot of excluded) sums[slot] = 0;
+    const touched = this.#touched;
+    const count = this.#count;
+    if (this.#best.capacity !== limit) this.#best = new BestOf(limit);
+    const best = this.#best;
+    let { floor } = best;
+    for (let at = 0; at < count; at++) {
+      const slot = touched[at] as number;
+      const score = sums[slot] as number;
+      sums[slot] = 0;
+      if (score === 0 || score < floor || !best.accepts(score, slot)) continue;
+      best.offer(score, slot);
+      floor = best.floor;
+    }
+    this.#count = 0;
+    return best.take();
+  }
+}
+
+// The parameters of lexical ranking, tuned on the dev half of test/data/memory alone.
+
+export interface LexicalSettings {
+  /** Neighbours whose words count for a row: their distance in slots and the weight of their words. */
+  readonly window: readonly (readonly [distance: number, weight: number])[];
+  /** Mean row length, in words, up to which the window counts in full. It counts proportionally less in longer rows. */
+  readonly windowWords: number;
+  /** Weight of a term that only means something like a word of the query. */
+  readonly relatedTermWeight: number;
+  /**
+   * BM25's k1 (term frequency saturation) and b (length normalisation). k1 is high, because a word that neighbours
+   * share is their topic; b is low, because long rows are long by what they hold.
+   */
+  readonly saturation: number;
+  readonly lengthNormalisation: number;
+  /** Terms of a text that are searched: its own words before related ones, the rarest first. */
+  readonly maxTerms: number;
+}
+
+export const LEXICAL_SETTINGS: LexicalSettings = {
+  window: [
+    [-1, 0.5],
+    [1, 0.3],
+    [-2, 0.35],
+    [2, 0.15],
+    [-3, 0.2],
+  ],
+  windowWords: 14,
+  relatedTermWeight: 0.55,
+  saturation: 2,
+  lengthNormalisation: 0.3,
+  maxTerms: 40,
+};

@@ -1,0 +1,303 @@
+/**
+ * server-embedder.ts -- calls an embedder that may fail, hang or return garbage, so that a recall never does.
+ *
+ * Each vector of an answer is checked before it is used. After a failure the next calls skip the embedder: 1, then 2,
+ * 4, up to 64 of them, so that a dead server costs neither a timeout per step nor a bill. No call is made before the
+ * retry time that a server named. Each outage is reported once.
+ */
+import { hash } from "node:crypto";
+import { toError } from "#core/errors.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { CountTokens, Embedder } from "#core/ports/memory.ts";
+import { dot } from "./unit-vector.ts";
+
+const MAX_SKIPPED_CALLS = 64;
+const MAX_WAIT_MS = 60 * 60_000;
+
+export class GuardedEmbedder {
+  readonly #embedder: Embedder;
+  readonly #timeoutMs: number;
+  readonly #clock: Pick<Clock, "now"> | undefined;
+  readonly #outages: OutageReporter;
+  readonly #unusable: OutageReporter;
+  #failures = 0;
+  #callsToSkip = 0;
+  #notBeforeMs = 0;
+
+  /** Recorded runs pass no clock: a replay takes no time, so only calls are counted. */
+  constructor(embedder: Embedder, timeoutMs: number, report: (problem: string) => void, clock?: Pick<Clock, "now">) {
+    this.#embedder = embedder;
+    this.#timeoutMs = timeoutMs;
+    this.#clock = clock;
+    this.#outages = new OutageReporter(report);
+    this.#unusable = new OutageReporter(report);
+  }
+
+  /** Returns one vector per text, null for an unusable one; undefined when the embedder is unavailable now. */
+  async embed(
+    texts: readonly string[],
+    signal: AbortSignal,
+    countTokens?: CountTokens,
+  ): Promise<readonly (Float32Array | null)[] | undefined> {
+    if (signal.aborted) return undefined;
+    if (this.#callsToSkip > 0) {
+      this.#callsToSkip--;
+      return undefined;
+    }
+    if (this.#isWaiting()) return undefined;
+    try {
+      const answer = await requestVectors(this.#embedder, texts, { signal, timeoutMs: this.#timeoutMs, countTokens });
+      const vectors = checkVectors(answer, texts.length, this.#embedder);
+      const unusable = vectors.filter((vector) => vector === null).length;
+      if (unusable > 0)
+        this.#unusable.failed(
+          `${unusable} of ${vectors.length} vectors of ${this.#embedder.id} are unusable; those texts are found by words alone.`,
+        );
+      this.#outages.recovered();
+      this.#failures = 0;
+      return vectors;
+    } catch (error) {
+      if (!signal.aborted) this.#backOff(toError(error));
+      return undefined;
+    }
+  }
+
+  #isWaiting(): boolean {
+    if (!this.#clock) return false;
+    const leftMs = this.#notBeforeMs - this.#clock.now().getTime();
+    // A longer wait than any server may ask for means that the clock was set back.
+    return leftMs > 0 && leftMs <= MAX_WAIT_MS;
+  }
+
+  #backOff(error: Error): void {
+    this.#outages.failed(`Memory is searched by shared words for now: ${error.message}`);
+    this.#callsToSkip = Math.min(2 ** this.#failures, MAX_SKIPPED_CALLS);
+    this.#failures++;
+    const { afterMs } = error as { readonly afterMs?: unknown };
+    if (this.#clock && typeof afterMs === "number")
+      this.#notBeforeMs = this.#clock.now().getTime() + Math.min(afterMs, MAX_WAIT_MS);
+  }
+}
+
+/** Reports the first failure of an outage, and no other until `recovered`. */
+export class OutageReporter {
+  readonly #report: (problem: string) => void;
+  #isDown = false;
+
+  constructor(report: (problem: string) => void) {
+    this.#report = report;
+  }
+
+  failed(problem: string): void {
+    if (!this.#isDown) this.#report(problem);
+    this.#isDown = true;
+  }
+
+  recovered(): void {
+    this.#isDown = false;
+  }
+}
+
+/** Rejects on abort or timeout even if the embedder ignores the signal. */
+async function requestVectors(
+  embedder: Embedder,
+  texts: readonly string[],
+  {
+    signal,
+    timeoutMs,
+    countTokens,
+  }: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly countTokens: CountTokens | undefined },
+): Promise<readonly Float32Array[]> {
+  if (embedder.isInstant) return embedder.embed(texts, signal);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(limited.reason);
+  limited.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([embedder.embed(texts, limited, countTokens), aborted]);
+  } finally {
+    limited.removeEventListener("abort", stop);
+  }
+}
+
+/** Throws when the number of vectors is wrong or no vector is usable. */
+function checkVectors(
+  vectors: readonly Float32Array[],
+  expected: number,
+  { id, dimensions }: Embedder,
+): (Float32Array | null)[] {
+  if (vectors.length !== expected)
+    throw new Error(`the embedder ${id} returned ${vectors.length} vectors for ${expected} texts.`);
+  const usable = vectors.map((vector) => toUnitOrNull(vector, dimensions));
+  if (usable.length > 0 && usable.every((vector) => vector === null))
+    throw new Error(
+      `the embedder ${id} returned no usable vector: expected ${dimensions} finite numbers, got ${vectors[0]?.length}.`,
+    );
+  return usable;
+}
+
+/** Returns null for a vector without a direction: wrong length, not finite or all zero. */
+function toUnitOrNull(vector: Float32Array, dimensions: number): Float32Array | null {
+  const norm = vector.length === dimensions ? Math.sqrt(dot(vector, vector)) : 0;
+  if (!(norm > 0 && norm < Number.POSITIVE_INFINITY)) return null;
+  return Math.abs(norm - 1) < 1e-4 ? vector : vector.map((component) => component / norm);
+}
+
+// Caches the vectors of an embedder that costs money or time.
+//
+// Agents of one host embed the same texts, and a step embeds most texts of the last one again. The cache key holds the
+// embedder's id and a hash of the text: the id changes when the first answer reveals the dimensions.
+
+/** Cached numbers: 12 MB, or 2,048 vectors of 1,536 numbers. */
+const MAX_NUMBERS = 3_145_728;
+
+export function cachedEmbedder(embedder: Embedder, maxNumbers: number = MAX_NUMBERS): Embedder {
+  const vectors = new Map<string, Float32Array>();
+  let numbers = 0;
+
+  function keepVector(key: string, vector: Float32Array): void {
+    if (vectors.has(key)) return;
+    vectors.set(key, vector);
+    numbers += vector.length;
+    for (const [oldest, { length }] of vectors) {
+      if (numbers <= maxNumbers) break;
+      vectors.delete(oldest);
+      numbers -= length;
+    }
+  }
+
+  /** Moves a used vector to the end, so that the least recently used one is dropped first. */
+  function findVector(key: string): Float32Array | undefined {
+    const vector = vectors.get(key);
+    if (vector && vectors.delete(key)) vectors.set(key, vector);
+    return vector;
+  }
+
+  return {
+    get id() {
+      return embedder.id;
+    },
+    get dimensions() {
+      return embedder.dimensions;
+    },
+    get local() {
+      return embedder.local;
+    },
+    get semantic() {
+      return embedder.semantic;
+    },
+    get isInstant() {
+      return embedder.isInstant ?? false;
+    },
+    async embed(texts, signal, countTokens) {
+      const hashes = texts.map((text) => hash("sha1", text, "base64"));
+      const known = new Map<string, Float32Array>();
+      for (const textHash of hashes) {
+        const vector = findVector(`${embedder.id} ${textHash}`);
+        if (vector) known.set(textHash, vector);
+      }
+      const missing = new Map(
+        hashes.flatMap((one, at) => (known.has(one) ? [] : [[one, texts[at] as string] as const])),
+      );
+      const before = embedder.id;
+      const made = missing.size === 0 ? [] : await embedder.embed([...missing.values()], signal, countTokens);
+      // The embedder changed its id: cached vectors of the earlier id do not compare.
+      if (embedder.id !== before && known.size > 0) return embedder.embed(texts, signal, countTokens);
+      for (const [at, one] of [...missing.keys()].entries()) {
+        const vector = made[at];
+        if (!vector) continue;
+        known.set(one, vector);
+        keepVector(`${embedder.id} ${one}`, vector);
+      }
+      return hashes.flatMap((one) => known.get(one) ?? []);
+    },
+  };
+}
+
+// Uses a server's embedder, or the offline one if the server has none.
+//
+// Many chat servers have no embeddings. The first request decides for the rest of the process: an answer selects the
+// server; no connection, or a permanent refusal, selects the local embedder. Any other failure (busy, temporary)
+// decides nothing and reaches the caller, as does every failure after the server's first answer: a switch would discard
+// all of its vectors because of one bad minute.
+//
+// `id`, `dimensions`, `local`, `semantic` and `isInstant` are those of the embedder in use. They may change during the
+// first `embed` and never after it. Other calls wait for it, so the properties describe the vectors when `embed`
+// resolves.
+
+/** Calls `onFallback` once, with the reason, when it selects the local embedder. */
+export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback: (reason: string) => void): Embedder {
+  let chosen: Embedder | undefined;
+  let first: Promise<unknown> = Promise.resolve();
+
+  async function embedFirst(
+    texts: readonly string[],
+    signal: AbortSignal,
+    countTokens?: CountTokens,
+  ): Promise<readonly Float32Array[]> {
+    if (chosen) return chosen.embed(texts, signal, countTokens);
+    try {
+      const vectors = await primary.embed(texts, signal, countTokens);
+      chosen = primary;
+      return vectors;
+    } catch (error) {
+      if ((signal.aborted && !isTimeout(signal)) || !isPermanent(error)) throw error;
+      chosen = local;
+      onFallback(toError(error).message);
+      return local.embed(texts, signal);
+    }
+  }
+
+  return {
+    get id() {
+      return (chosen ?? primary).id;
+    },
+    get dimensions() {
+      return (chosen ?? primary).dimensions;
+    },
+    get local() {
+      return (chosen ?? primary).local;
+    },
+    get semantic() {
+      return (chosen ?? primary).semantic;
+    },
+    get isInstant() {
+      return (chosen ?? primary).isInstant ?? false;
+    },
+    embed(texts, signal, countTokens) {
+      if (chosen) return chosen.embed(texts, signal, countTokens);
+      const turn = first.then(() => embedFirst(texts, signal, countTokens));
+      first = turn.catch(() => undefined);
+      return turn;
+    },
+  };
+}
+
+/** A timeout counts as no connection; a person's Ctrl-C does not. */
+const isTimeout = (signal: AbortSignal): boolean =>
+  (signal.reason as { name?: unknown } | undefined)?.name === "TimeoutError";
+
+/** Statuses of a permanent refusal: a missing path, model or key. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 410, 422, 501]);
+const UNREACHABLE =
+  /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_[A-Z_]+|ERR_TLS_\w+|GOALD_KEY_MISSING|GOALD_HTTP_REFUSED|GOALD_CONFIG)$/;
+const UNREACHABLE_NAME = /^(?:APIConnectionError|APIConnectionTimeoutError|TimeoutError)$/;
+
+/** Whether a retry would fail the same way, by `status`, `code` and `name` of the error and its causes. */
+export function isPermanent(error: unknown): boolean {
+  let cause = error;
+  for (let depth = 0; depth < MAX_CAUSES && typeof cause === "object" && cause !== null; depth++) {
+    const { status, code, name } = cause as {
+      readonly status?: unknown;
+      readonly code?: unknown;
+      readonly name?: unknown;
+    };
+    if (typeof status === "number" && REFUSALS.has(status)) return true;
+    if (typeof code === "string" && UNREACHABLE.test(code)) return true;
+    if ([name, cause.constructor?.name].some((text) => UNREACHABLE_NAME.test(String(text)))) return true;
+    cause = (cause as { readonly cause?: unknown }).cause;
+  }
+  return false;
+}
+
+const MAX_CAUSES = 5;
