@@ -1,8 +1,7 @@
 import type { RequestListener } from "node:http";
 import { expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
-import { createDownloads } from "#services/web/downloads.ts";
-import { createPoliteWeb } from "#services/web/polite-web.ts";
+import { createDownloads, createPoliteWeb } from "#services/web/polite-web.ts";
 import download_file from "../../commands/download_file.ts";
 import { listenOnBoth } from "../helpers/dual-stack.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";

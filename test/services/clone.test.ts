@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CageLevel } from "#cage/cage.ts";
 import { probeCage } from "#cage/find-cage.ts";
-import { createTreeTally } from "#services/git/measure.ts";
+import { createTreeTally } from "#services/git/clone.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import type { GitServer } from "../helpers/git-server.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { checkElsewhere, isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
-import { explainGit } from "#services/git/git-errors.ts";
+import { explainGit } from "#services/git/git-process.ts";
 import { readRepositoryUrl } from "#services/git/repository-url.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { makeRepository } from "../helpers/git-repository.ts";

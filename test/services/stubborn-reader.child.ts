@@ -2,8 +2,8 @@ import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { closeNetwork } from "#cage/close-network.ts";
 import { writeFrame } from "#cage/frames.ts";
+import { serveJobs } from "#services/page/page-reader.ts";
 import { type PageJob, readBytes } from "#services/page/read-bytes.ts";
-import { serveJobs } from "#services/page/serve-jobs.ts";
 
 /** stubborn-reader.child.ts -- a reader that a page can make do what the page says, as a hole in a parser would. */
 

@@ -1,9 +1,16 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
 import type { Passage } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
-import { estimateTokens, rankPassages, selectPassages, splitIntoPassages } from "#services/page/passages.ts";
 import { createPageReader } from "#services/page/read-page.ts";
-import { createWebPages, type FetchedPage, type FetchPage } from "#services/page/web-pages.ts";
+import {
+  createWebPages,
+  estimateTokens,
+  type FetchedPage,
+  type FetchPage,
+  rankPassages,
+  selectPassages,
+  splitIntoPassages,
+} from "#services/page/web-pages.ts";
 import { createPoliteWeb } from "#services/web/polite-web.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { startServiceServer } from "../helpers/service-server.ts";

@@ -2,27 +2,39 @@
  * clone.ts -- clones an untrusted repository into a folder: the newest commit of one branch, as plain files.
  *
  * Fetches and verifies the objects first, then counts the files of the tree, and checks out only a tree that is within
- * the limits. Skips submodules, writes links as plain files with their target, and keeps LFS files as pointers.
- * git runs in a cage (git-process.ts), and git-guard.ts limits what it does there.
+ * the limits. Skips submodules, writes links as plain files with their target, and keeps LFS files as pointers. git
+ * runs in a cage (git-process.ts), and git-process.ts limits what it does there.
  */
+import { lstat, mkdir, opendir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Cage, CageLevel } from "#cage/cage.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Cloned, Repositories } from "#core/services.ts";
 import type { Tunnel, TunnelTarget } from "#http/tunnel.ts";
 import { type Quote, quoteWithout } from "#util/outside-errors.ts";
 import {
+  cloneArgs,
   cloneTookTooLong,
   explainGit,
+  type GitEnd,
+  type GitRoute,
+  type GitRun,
+  type Guard,
+  guardArgs,
+  guardEnvironment,
   isTooLargeFile,
   repositoryHasTooManyFiles,
   repositoryTooLarge,
-} from "./git-errors.ts";
-import { cloneArgs, type GitRoute, type Guard, guardArgs, guardEnvironment } from "./git-guard.ts";
-import { type GitEnd, type GitRun, runGit } from "./git-process.ts";
-import { createTreeTally, measureFolderBytes, type TreeTally } from "./measure.ts";
-import { prepareCheckout, settleRepository } from "./own-repository.ts";
-import { type AddressRules, judgeAddresses, pinAddresses } from "./pin-address.ts";
-import { type RepositoryUrl, readOrigins, readRepositoryUrl } from "./repository-url.ts";
+  runGit,
+} from "./git-process.ts";
+import {
+  type AddressRules,
+  judgeAddresses,
+  pinAddresses,
+  type RepositoryUrl,
+  readOrigins,
+  readRepositoryUrl,
+} from "./repository-url.ts";
 
 export interface RepositoriesParts extends AddressRules {
   /** Absolute path of the git program. */
@@ -248,3 +260,130 @@ function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer
     },
   };
 }
+
+// Measures a folder that is being filled, and a git tree that is not checked out yet.
+//
+// A few bytes of a repository can expand to any number of bytes and files, so a tree is counted before any file is
+// written.
+
+/** Returns the bytes of all files below a folder. Follows no links; a file that vanishes meanwhile counts 0. */
+async function measureFolderBytes(folder: string): Promise<number> {
+  let bytes = 0;
+  const ahead = [folder];
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    const entries = await opendir(next).catch(() => undefined);
+    if (!entries) continue;
+    for await (const entry of entries) {
+      const path = join(next, entry.name);
+      if (entry.isDirectory()) ahead.push(path);
+      else bytes += (await lstat(path).catch(() => undefined))?.size ?? 0;
+    }
+  }
+  return bytes;
+}
+
+interface TreeTally {
+  files: number;
+  bytes: number;
+  links: number;
+  submodules: number;
+  /** Number of .gitattributes files. Without one, no file can be in LFS. */
+  attributes: number;
+}
+
+/** Maximum of an incomplete entry: git does not limit the length of a name. */
+const MAX_ENTRY_BYTES = 64 * 1024;
+
+/** Counts the output of `ls-tree -r -l -z`, piece by piece. */
+export function createTreeTally(): { readonly tally: TreeTally; add(piece: Buffer): void } {
+  const tally: TreeTally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0 };
+  let rest = Buffer.alloc(0);
+  return {
+    tally,
+    add: (piece) => {
+      const all = Buffer.concat([rest, piece]);
+      let start = 0;
+      for (let end = all.indexOf(0); end >= 0; end = all.indexOf(0, start)) {
+        countEntry(all.toString("latin1", start, end), tally);
+        start = end + 1;
+      }
+      rest = Buffer.from(all.subarray(start, start + MAX_ENTRY_BYTES));
+    },
+  };
+}
+
+/** `100644 blob <hash>    1234\tpath` */
+function countEntry(entry: string, tally: TreeTally): void {
+  const [, mode, size, path] = /^(\d{6}) \w+ [0-9a-f]+ +(-|\d+)\t(.*)$/s.exec(entry) ?? [];
+  if (mode === "160000") tally.submodules++;
+  else tally.files++;
+  if (mode === "120000") tally.links++;
+  tally.bytes += Number(size === "-" ? 0 : size) || 0;
+  if (path !== undefined && /(?:^|\/)\.gitattributes$/.test(path)) tally.attributes++;
+}
+
+// Replaces what git reads as settings in a clone's `.git` with settings of goald's own.
+//
+// git is not running meanwhile. Still nothing is written through a link: each file is removed first and created anew.
+
+/** These come before the attributes of the repository: no filter, no identifier to fill in, no text conversion. */
+const PLAIN_ATTRIBUTES = "* -filter -ident -text !eol !working-tree-encoding\n";
+/** The entries of `.git` that git needs to read a clone, without settings. All others, such as hooks and logs, are removed. */
+const KEPT = /^(?:HEAD|index|objects|packed-refs|refs|shallow)$/;
+const KEPT_OBJECTS = /^(?:pack|[0-9a-f]{2})$/;
+const KEPT_PACKS = /^pack-[0-9a-f]+\.(?:pack|idx|rev)$/;
+const SHA256_HEX_CHARS = 64;
+
+/** A clone and its newest commit, as a full hash. */
+export interface OwnedRepository {
+  readonly folder: string;
+  readonly href: string;
+  readonly commit: string;
+}
+
+/** Sets up `.git` for a checkout that converts nothing. */
+async function prepareCheckout(repository: OwnedRepository): Promise<void> {
+  await settleRepository(repository);
+  const info = join(repository.folder, ".git", "info");
+  await mkdir(info);
+  await writeNew(join(info, "attributes"), PLAIN_ATTRIBUTES);
+}
+
+/** Removes all files of `.git` that a finished clone does not need, and writes its settings. */
+async function settleRepository(repository: OwnedRepository): Promise<void> {
+  const git = join(repository.folder, ".git");
+  for (const name of [".", "objects", "objects/pack"]) await requireFolder(join(git, name));
+  await removeExcept(git, KEPT);
+  await removeExcept(join(git, "objects"), KEPT_OBJECTS);
+  await removeExcept(join(git, "objects", "pack"), KEPT_PACKS);
+  await writeNew(join(git, "config"), formatConfig(repository));
+}
+
+/** The address has no character that a quoted value would need to escape; see repository-url.ts. */
+function formatConfig({ href, commit }: OwnedRepository): string {
+  const isSha256 = commit.length === SHA256_HEX_CHARS;
+  return [
+    "[core]",
+    `\trepositoryformatversion = ${isSha256 ? 1 : 0}`,
+    "\tfilemode = true",
+    "\tbare = false",
+    "\tsymlinks = false",
+    ...(isSha256 ? ["[extensions]", "\tobjectformat = sha256"] : []),
+    '[remote "origin"]',
+    `\turl = "${href}"`,
+    "\tfetch = +refs/heads/*:refs/remotes/origin/*",
+    "",
+  ].join("\n");
+}
+
+async function requireFolder(path: string): Promise<void> {
+  if ((await lstat(path).catch(() => undefined))?.isDirectory()) return;
+  throw new GoaldError("GOALD_GIT", "git left no repository as it should be. Nothing of it was kept.");
+}
+
+async function removeExcept(folder: string, kept: RegExp): Promise<void> {
+  for (const name of await readdir(folder))
+    if (!kept.test(name)) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+const writeNew = (path: string, text: string): Promise<void> => writeFile(path, text, { flag: "wx", mode: 0o644 });

@@ -8,7 +8,7 @@
 import gfm from "@joplin/turndown-plugin-gfm";
 import Turndown from "turndown";
 import { type Element, isText, type Node } from "./dom.ts";
-import { resolveLink } from "./links.ts";
+import { resolveLink } from "./readable.ts";
 
 export function toMarkdown(root: Element, base: string): string {
   const service = new Turndown({

@@ -1,10 +1,33 @@
 /**
- * plain-html.ts -- reads all the text of an HTML page without building a tree: for a page that is too large, too deep or too broken.
+ * plain-html.ts -- reads all the text of an HTML page without building a tree: for a page that is too large, too deep
+ * or too broken.
  *
- * Takes linear time on any input. Headings, list items and table cells keep a mark. Text that a style hides is included.
+ * Takes linear time on any input. Headings, list items and table cells keep a mark. Text that a style hides is
+ * included.
  */
 import { Tokenizer } from "htmlparser2";
-import { type Link, MAX_LINKS, nameLink, resolveLink } from "./links.ts";
+import { joinLinks, type Link, MAX_LINKS, nameLink, type Readable, resolveLink } from "./readable.ts";
+
+// Reads an HTML page as plain text, and explains why a page has hardly any.
+
+/** A shorter text is neither an article nor a main part. */
+export const MIN_CHARS = 200;
+
+export function readPlainly(html: string, url: string, remark: string): Readable {
+  const { title, text, links } = readPlainHtml(html, url);
+  return { title, text, links: joinLinks(links), remarks: [remark, ...explainMissingText(html, text.trim().length)] };
+}
+
+/** Explains a page with hardly any text. `chars`: length of its text. */
+export function explainMissingText(html: string, chars: number): string[] {
+  const remarks: string[] = [];
+  if (chars < 1_500 && /<input[^>]{0,300}type\s*=\s*["']?password/i.test(html))
+    remarks.push("The page asks for a login.");
+  if (chars < MIN_CHARS && /<script[\s>]/i.test(html))
+    remarks.push("The page has hardly any text of its own: a script makes it, and goald runs no scripts of pages.");
+  else if (chars === 0) remarks.push("The page is empty.");
+  return remarks;
+}
 
 export interface PlainPage {
   readonly title: string;

@@ -45,7 +45,7 @@ async function readByKind({ bytes, kind, charset, url, isPlain, timeLimitMs }: P
   if (kind !== "html") return { title: "", text: decodePage(bytes, kind, charset), links: [], remarks: [] };
   const html = decodePage(bytes, kind, charset);
   if (isPlain) {
-    const { readPlainly } = await import("./plain-page.ts");
+    const { readPlainly } = await import("./plain-html.ts");
     return readPlainly(html, url, "The page was too much to be taken apart: all of its text, without its structure.");
   }
   const { readHtml } = await import("./read-html.ts");

@@ -6,10 +6,9 @@
  */
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
 import { type Document, type Element, flattenBelow, parseDocument, removeHidden } from "./dom.ts";
-import { findBaseUrl, findLinks, joinLinks, resolveLink } from "./links.ts";
 import { toMarkdown } from "./markdown.ts";
-import { explainMissingText, MIN_CHARS, readPlainly } from "./plain-page.ts";
-import type { Readable } from "./readable.ts";
+import { explainMissingText, MIN_CHARS, readPlainly } from "./plain-html.ts";
+import { findBaseUrl, findLinks, joinLinks, type Readable, resolveLink } from "./readable.ts";
 
 /** Maximum tags and entities. Readability's own `maxElemsToParse` always counts 0 elements with linkedom. */
 const MAX_MARKS = 80_000;

@@ -7,12 +7,14 @@
 import { GoaldError, isGoaldError, withOutside } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import { addSources, webSource } from "#core/provenance.ts";
+import type { Downloads } from "#core/services.ts";
+import { oneLine } from "#core/text.ts";
 import type { Http, HttpLimits } from "#http/http.ts";
 import { MAX_REDIRECTS, nextHop, type PublicInit, type RedirectHop } from "#http/redirect.ts";
+import { listCauses } from "#util/outside-errors.ts";
+import { clean } from "#util/outside-text.ts";
 import { completeAddress, parseRetryAfter } from "#util/web-headers.ts";
-import { createHostPace } from "./pace.ts";
 import { createRobots } from "./robots.ts";
-import { explainWebError } from "./trouble.ts";
 
 export interface WebRequest {
   /** Value of the Accept header, such as `text/html, application/pdf;q=0.9`. Defaults to everything. */
@@ -217,4 +219,104 @@ function withoutFragment(url: URL): string {
   const copy = new URL(url);
   copy.hash = "";
   return copy.href;
+}
+
+// Limits requests to one a second per host, and pauses a host that asks for it.
+//
+// Each request takes the next free second of its host, so that many agents together are no faster than one.
+
+export interface HostPace {
+  /** Resolves when the caller may send its request. Throws GOALD_WEB if that takes over 20 s, and the signal's reason. */
+  waitTurn(host: string, delayMs: number, signal: AbortSignal): Promise<void>;
+  /** Delays the next request to this host. At most a day. */
+  pause(host: string, waitMs: number): void;
+}
+
+const GAP_MS = 1_000;
+/** A command should not wait longer. */
+const MAX_WAIT_MS = 20_000;
+const MAX_PAUSE_MS = 24 * 60 * 60_000;
+const MAX_HOSTS = 1_000;
+
+export function createHostPace(clock: Clock): HostPace {
+  /** Time at which the next request may be sent, by host. */
+  const nextFreeAt = new Map<string, number>();
+
+  function setNextFree(host: string, at: number, now: number): void {
+    nextFreeAt.set(host, at);
+    if (nextFreeAt.size > MAX_HOSTS) for (const [name, time] of nextFreeAt) if (time <= now) nextFreeAt.delete(name);
+  }
+
+  return {
+    async waitTurn(host, delayMs, signal) {
+      const now = clock.now().getTime();
+      const at = Math.max(now, nextFreeAt.get(host) ?? 0);
+      if (at - now > MAX_WAIT_MS)
+        throw new GoaldError("GOALD_WEB", `${host} takes no more requests before ${new Date(at).toISOString()}.`, {
+          hint: "Go on with something else, or read another site.",
+        });
+      setNextFree(host, at + Math.max(GAP_MS, delayMs), now);
+      if (at > now) await clock.sleep(at - now, signal);
+      signal.throwIfAborted();
+    },
+    pause(host, waitMs) {
+      const now = clock.now().getTime();
+      setNextFree(host, Math.max(nextFreeAt.get(host) ?? 0, now + Math.min(waitMs, MAX_PAUSE_MS)), now);
+    },
+  };
+}
+
+// Explains why a request to the web failed, in words that a model or a person can act on.
+
+/** Returns a GoaldError unchanged and any other error as GOALD_WEB. `origin`: the server. */
+export function explainWebError(origin: string, thrown: unknown): GoaldError {
+  if (isGoaldError(thrown)) return thrown;
+  return new GoaldError("GOALD_WEB", `${origin} could not be read: ${explainReason(thrown)}.`, { cause: thrown });
+}
+
+/** Returns the reason without a full stop. */
+export function explainReason(thrown: unknown): string {
+  const chain = listCauses(thrown);
+  const late = chain.find(({ name }) => name === "TimeoutError");
+  if (late) return toShownLine(late.message);
+  const codes = chain.map(({ code }) => String(code ?? "")).join(" ");
+  for (const [pattern, words] of REASON_BY_CODE) if (pattern.test(codes)) return words;
+  return toShownLine(chain.at(-1)?.message ?? "");
+}
+
+const REASON_BY_CODE: readonly (readonly [RegExp, string])[] = [
+  [/ENOTFOUND|EAI_NODATA/, "there is no server of that name"],
+  [/EAI_/, "its name could not be looked up"],
+  [/ECONNREFUSED/, "nobody answers there"],
+  [/ENETUNREACH|EHOSTUNREACH/, "there is no way to it from this machine"],
+  [/ECONNRESET|EPIPE|UND_ERR_SOCKET/, "it broke the connection"],
+  [/ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT/, "it did not answer in time"],
+  [/CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/, "its certificate is not to be trusted"],
+];
+
+const toShownLine = (text: string): string => oneLine(clean(text), 200).replace(/\.$/, "");
+
+// Downloads whole files of the public web, by the rules for pages and with a larger size limit.
+//
+// A download keeps its bytes. A secret in it is reported, not removed.
+
+const DOWNLOAD_LIMITS = { firstByteTimeoutMs: 30_000, idleTimeoutMs: 30_000, totalTimeoutMs: 5 * 60_000 };
+
+/** The search for secrets takes about 20 ms per megabyte. */
+const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
+
+/** `scrub` redacts the secrets of the settings. */
+export function createDownloads(web: PoliteWeb, maxBytes: number, scrub?: (text: string) => string): Downloads {
+  return {
+    async get(address, signal) {
+      const { url, contentType, bytes } = await web.get(address, { maxBytes, limits: DOWNLOAD_LIMITS, signal });
+      const text = Buffer.from(bytes.subarray(0, MAX_SEARCHED_BYTES)).toString();
+      return {
+        url,
+        contentType: /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(contentType) ? contentType : "",
+        bytes,
+        holdsSecret: scrub !== undefined && scrub(text) !== text,
+      };
+    },
+  };
 }

@@ -8,7 +8,7 @@ import type { ValidateFunction } from "ajv";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Http } from "#http/http.ts";
 import { parseJson } from "#util/json.ts";
-import { createHostPace } from "./pace.ts";
+import { createHostPace } from "./polite-web.ts";
 import {
   explainProviderStatus,
   PROVIDER_LIMITS,

@@ -12,7 +12,7 @@ import { oneLine } from "#core/text.ts";
 import { keepNewest } from "#util/caches.ts";
 import { clean } from "#util/outside-text.ts";
 import { parseRetryAfter } from "#util/web-headers.ts";
-import { explainReason } from "./trouble.ts";
+import { explainReason } from "./polite-web.ts";
 
 export interface WebSearchParts {
   /** In the order in which they are tried. */

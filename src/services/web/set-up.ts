@@ -7,12 +7,10 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { Downloads, WebSearch } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
 import { MAX_REDIRECTS, nextHop, type RedirectHop } from "#http/redirect.ts";
-import { createDownloads } from "./downloads.ts";
-import { createPoliteWeb, type PoliteWeb } from "./polite-web.ts";
+import { createDownloads, createPoliteWeb, explainWebError, type PoliteWeb } from "./polite-web.ts";
 import { createWebSearch, type SearchProvider } from "./search.ts";
 import { brave, createDuckDuckGo, createServiceProvider, searxng, serper, tavily } from "./search-services.ts";
 import { type SearchSettings, searchersOf } from "./searchers.ts";
-import { explainWebError } from "./trouble.ts";
 
 export interface WebParts {
   readonly http: Pick<Http, "to" | "public">;
