@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { openHost } from "#app/host.ts";
 import { findHome } from "#config/home.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { openLog } from "#util/log.ts";
 import { createRedactor, createValueRedactor } from "#util/redact.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { openHost } from "#app/host.ts";
 import { findHome } from "#config/home.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { openLog } from "#util/log.ts";
 import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { readJob, startMeter } from "./meter.ts";

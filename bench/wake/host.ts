@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { type Host, openHost } from "#app/host.ts";
 import { findHome } from "#config/home.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { openHome } from "#config/open-home.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { openLog } from "#util/log.ts";

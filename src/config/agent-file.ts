@@ -11,8 +11,7 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { withApproval } from "#core/goal-check.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
-import { type AgentDraft, MAX_GOALS } from "./agent-spec.ts";
-import { findPathProblem, MAX_CHECK_BYTES } from "./goal-checks.ts";
+import { type AgentDraft, findPathProblem, MAX_CHECK_BYTES, MAX_GOALS } from "./agent-spec.ts";
 import { readConfigFile, readTextFile } from "./private-file.ts";
 import { readChecks } from "./read-checks.ts";
 

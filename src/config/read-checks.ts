@@ -8,7 +8,7 @@ import type { GoaldError } from "#core/errors.ts";
 import type { GoalCheck, GoalTest } from "#core/goal-check.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { nearestName } from "#util/nearest-name.ts";
-import { findCheckProblem } from "./goal-checks.ts";
+import { findCheckProblem } from "./agent-spec.ts";
 
 /** Leads to a value in the list of entries. */
 type At = readonly (string | number)[];

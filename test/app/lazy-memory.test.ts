@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { openMemoryLate } from "#app/lazy-memory.ts";
 import type { Home } from "#config/home.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 
 const ROW = {

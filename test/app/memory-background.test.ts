@@ -3,7 +3,7 @@ import { afterEach, expect, it } from "@jest/globals";
 import { openMemory } from "#app/memory.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { systemClock } from "#util/clock.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";

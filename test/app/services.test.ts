@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { serviceStates } from "#app/catalogue.ts";
 import { openServices } from "#app/services.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { systemClock } from "#util/clock.ts";

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { type Host, openHost } from "#app/host.ts";
 import { findHome, type HomeSearch } from "#config/home.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { openHome } from "#config/open-home.ts";
 import type { Store } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { Ajv, type ValidateFunction } from "ajv";
 import fc from "fast-check";
-import { findSchemaProblems, type SchemaProblem } from "#config/check-settings.ts";
+import { findSchemaProblems, type SchemaProblem } from "#config/load-settings.ts";
 import type { ValueSchema } from "#config/setting-row.ts";
 import { readDefaults, SETTINGS, type Setting, valueAt } from "#config/settings.ts";
 

@@ -1,12 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { findSchemaProblems } from "#config/check-settings.ts";
-import { FORMER } from "#config/former-settings.ts";
-import { findSecrets, type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
+import {
+  findSchemaProblems,
+  findSecrets,
+  type LoadedSettings,
+  loadSettings,
+  type SettingSources,
+} from "#config/load-settings.ts";
 import { describeSettings, renderEnvTemplate } from "#config/make-home.ts";
 import {
   DEFAULT_BASE_URL,
+  FORMER,
   findSetting,
   readDefaults,
   SETTINGS,

@@ -5,7 +5,7 @@ import { expect, it } from "@jest/globals";
 import { connectHost } from "#api/client.ts";
 import { openHost } from "#app/host.ts";
 import { findHome, type HomeSearch } from "#config/home.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { openLog } from "#util/log.ts";
 
 it("redacts an answer of a daemon once, however often its settings were reloaded", async () => {

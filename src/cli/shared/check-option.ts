@@ -1,6 +1,6 @@
 /** check-option.ts -- the short forms of checks on the command line. */
 import { resolve } from "node:path";
-import { MAX_CHECK_BYTES } from "#config/goal-checks.ts";
+import { MAX_CHECK_BYTES } from "#config/agent-spec.ts";
 import { readTextFile } from "#config/private-file.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";

@@ -7,16 +7,17 @@
 
 import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
 import { printNote } from "#cli/terminal/print.ts";
-import { checkSettings } from "#config/check-settings.ts";
+import type { Home } from "#config/home.ts";
 import {
+  checkSettings,
   type FoundSetting,
   findInLayers,
   isPlaceholder,
   parseSettingText,
+  type ReadSettings,
+  readSettings,
   type SettingOrigin,
-} from "#config/find-settings.ts";
-import type { Home } from "#config/home.ts";
-import { type ReadSettings, readSettings } from "#config/load.ts";
+} from "#config/load-settings.ts";
 import { findSetting, SETTINGS, type Setting } from "#config/settings.ts";
 import { removeFromSettingsFile, setInSettingsFile, settingsPath } from "#config/settings-file.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";

@@ -3,9 +3,13 @@
  * not set.
  */
 
-import { quoteValue, shortenForDisplay } from "#config/check-settings.ts";
-import type { FoundSetting, SettingOrigin } from "#config/find-settings.ts";
-import type { ReadSettings } from "#config/load.ts";
+import {
+  type FoundSetting,
+  quoteValue,
+  type ReadSettings,
+  type SettingOrigin,
+  shortenForDisplay,
+} from "#config/load-settings.ts";
 import { SETTINGS, type Setting, valueAt } from "#config/settings.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor, type Redact } from "#util/redact.ts";

@@ -10,7 +10,7 @@ import type { ConnectionChoice } from "#cli/terminal/connect.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { connectionsOf, differingConnections } from "#config/connections.ts";
 import { saveToEnvFile } from "#config/env-file.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { hasServer } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";

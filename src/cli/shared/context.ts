@@ -7,7 +7,7 @@ import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
 import { printLine, printNote, printStyledLine, printStyledPart } from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { findHome, type Home } from "#config/home.ts";
-import { loadSettings, type SettingFlags } from "#config/load.ts";
+import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { requireOwned } from "#config/owners.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";

@@ -7,7 +7,7 @@
 
 import { checkModelServer } from "#app/services.ts";
 import type { Home } from "#config/home.ts";
-import { type LoadedSettings, loadSettings } from "#config/load.ts";
+import { type LoadedSettings, loadSettings } from "#config/load-settings.ts";
 import { DEFAULT_BASE_URL, type SettingName, type Settings } from "#config/settings.ts";
 import { countNoun } from "#core/text.ts";
 import { type Finding, fine, problem, warning } from "./doctor-home.ts";

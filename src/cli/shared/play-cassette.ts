@@ -1,6 +1,6 @@
 /** play-cassette.ts -- plays all sessions of a recording, and compares their end with the recorded one. */
 import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassette/format.ts";
-import { loadSettings, type SettingFlags } from "#config/load.ts";
+import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { SETTINGS, type Settings } from "#config/settings.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { AgentState } from "#core/state.ts";

@@ -5,7 +5,7 @@
  */
 
 import { isCharged } from "#app/catalogue.ts";
-import { loadSettings, type SettingFlags } from "#config/load.ts";
+import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import type { AgentSettings, ApprovalMode, GivenSettings, PlanMode, ReplyForm } from "#core/agent-settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import { limitReached, spentOf } from "#core/limits.ts";

@@ -4,7 +4,7 @@
  * There is no default: Enter asks again. The key is not shown while it is typed, and is saved only after a yes.
  */
 import { saveToEnvFile } from "#config/env-file.ts";
-import { isPlaceholder } from "#config/find-settings.ts";
+import { isPlaceholder } from "#config/load-settings.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import type { LineInput } from "./line-input.ts";

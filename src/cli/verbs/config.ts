@@ -5,7 +5,7 @@
  * never written into goald.json.
  */
 import { printNote, renderTable } from "#cli/terminal/print.ts";
-import { readSettings, wrongSettings } from "#config/load.ts";
+import { readSettings, wrongSettings } from "#config/load-settings.ts";
 import { findSetting } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";

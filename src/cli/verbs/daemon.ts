@@ -9,7 +9,7 @@ import { expectDaemon, staysUp, stopExpectingDaemon } from "#api/daemon-expected
 import { readHostInfo } from "#api/host-lock.ts";
 import type { LoadedSettings } from "#app/agent.ts";
 import { type Host, openHost } from "#app/host.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { chooseSocketPath, openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";

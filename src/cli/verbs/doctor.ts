@@ -12,7 +12,7 @@ import { describeSandbox, findSandboxLevel, sandboxInWords } from "#app/sandbox.
 import { findCage } from "#cage/find-cage.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
-import { type LoadedSettings, loadSettings } from "#config/load.ts";
+import { type LoadedSettings, loadSettings } from "#config/load-settings.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";

@@ -1,6 +1,6 @@
 /** restart.ts -- `goald restart`: stops the daemon and starts this version of it. */
 import { ensureDaemon } from "#api/auto-start.ts";
-import { loadSettings } from "#config/load.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { EXIT } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
 import { STOP_OPTIONS } from "../option.ts";
