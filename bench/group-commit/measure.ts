@@ -10,8 +10,8 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { Commit, Store } from "#core/ports/store.ts";
-import { openGroupStore } from "#store/group-store.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
+import { openGroupStore } from "#store/sqlite/writer.ts";
 
 /** `always` uses the writer thread with one agent, to measure its cost where it is not needed. */
 export type Side = "direct" | "group" | "always";

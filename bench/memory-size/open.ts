@@ -8,7 +8,7 @@ import type { Store } from "#core/ports/store.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { IndexSnapshots } from "#memory/recall/snapshots.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { collectGarbage, cpuOf } from "../memory-speed/meter.ts";
 import { median } from "../shared/median.ts";
 import { AGENT, makeTexts } from "./fill.ts";

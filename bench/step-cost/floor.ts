@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OpenAI } from "openai";
 import type { ResponseFormatJSONSchema } from "openai/resources/shared.js";
-import { createTables } from "#store/schema.ts";
+import { createTables } from "#store/sqlite/schema.ts";
 import { readJob, startMeter } from "./meter.ts";
 
 /** Bytes of each event's data, measured in goald's database after the same run. */

@@ -9,7 +9,7 @@ import { type Host, openHost } from "#app/host.ts";
 import { findHome } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { openHome } from "#config/open-home.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLog } from "#util/log.ts";
 import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { type LogJob, writeLog } from "./write-log.ts";

@@ -6,7 +6,7 @@
  */
 import type { Home } from "#config/home.ts";
 import { GoaldError, toError } from "#core/errors.ts";
-import { type HostInfo, isHostHeld } from "#store/host-lock.ts";
+import { type HostInfo, isHostHeld } from "#store/sqlite/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { Client } from "./client.ts";

@@ -7,7 +7,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
-import { isHostHeld } from "#store/host-lock.ts";
+import { isHostHeld } from "#store/sqlite/host-lock.ts";
 
 type HomePaths = Pick<Home, "privateFolder" | "lock">;
 

@@ -8,7 +8,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Home, PRIVATE_FOLDER } from "#config/home.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import { type HostInfo, isAlive, isHostHeld, readHostInfo } from "#store/host-lock.ts";
+import { type HostInfo, isAlive, isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Client } from "./client.ts";
 import type { DaemonStatus } from "./schemas.ts";

@@ -1,7 +1,7 @@
 /** back-up.ts -- writes a backup of a home's store. Needs no lock: agents may run meanwhile. */
 import { resolve } from "node:path";
 import type { Home } from "#config/home.ts";
-import { backupStore, type StoreBackup } from "#store/backup.ts";
+import { backupStore, type StoreBackup } from "#store/sqlite/backup.ts";
 
 export interface HomeBackup extends StoreBackup {
   /** Absolute path. */

@@ -19,8 +19,8 @@ import { createLoopMeter, createProblems, describeHost, type Problems } from "#h
 import { createLiveText, Observer } from "#host/observer.ts";
 import { Supervisor } from "#host/supervisor.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
-import { openGroupStore } from "#store/group-store.ts";
-import { type HostLock, holdHostLock } from "#store/host-lock.ts";
+import { type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
+import { openGroupStore } from "#store/sqlite/writer.ts";
 import { systemClock } from "#util/clock.ts";
 import { stallLimit } from "#views/agent-view.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";

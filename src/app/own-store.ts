@@ -1,7 +1,7 @@
 /** own-store.ts -- holds the lock of a home without a host, and accepts what its store has lost. */
 import type { Home } from "#config/home.ts";
-import { type HostLock, holdHostLock } from "#store/host-lock.ts";
-import { acceptStoreLoss } from "#store/sqlite-store.ts";
+import { type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
+import { acceptStoreLoss } from "#store/sqlite/open-store.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../shipped.ts";
 

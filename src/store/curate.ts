@@ -1,25 +1,26 @@
 /**
  * curate.ts -- changes that a person, or the import of files, makes in the memory of a namespace.
  *
- * Runs inside a transaction. Curations are not events: they need no lease, and they affect only what the agent recalls. Each call
- * leaves a row with its key and its results, so that a repeated call changes nothing.
+ * Runs inside a transaction. Curations are not events: they need no lease, and they affect only what the agent recalls.
+ * Each call leaves a row with its key and its results, so that a repeated call changes nothing.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
+import { compareWords, isAboutResult, joinNumbers, type Statement, statementOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory.ts";
-import { prepare } from "./connection.ts";
-import { openKnownKeys } from "./known-keys.ts";
+import { sha256 } from "./chain.ts";
 import {
   contentOf,
   NEXT_CHANGE,
   type NewRow,
+  openKnownKeys,
   openMemoryByName,
   openMemoryInsert,
   openNamespaces,
   throwNoMemory,
 } from "./memory-rows.ts";
 import { isoTime, nameOf, nameOfRow } from "./rows.ts";
-import { correctedHash, openReplacements, openSameRows, type SameRowFinder, type SameRows } from "./same-rows.ts";
+import { prepare } from "./sql.ts";
 
 export type CurateMemories = (
   namespace: string,
@@ -180,3 +181,182 @@ export const supersededError = (id: string, newer: string): GoaldError =>
   new GoaldError("GOALD_CONFLICT", `Expected the newest version of the memory ${id}; ${newer} has replaced it.`, {
     hint: `Change that one: ${newer}`,
   });
+
+// Finds the rows of a namespace that say the same as one that a person corrects or forgets.
+//
+// A corrected row keeps a hash of what was wrong in it: the whole text, or the command and the result. A row that is
+// committed later with this hash is replaced by the correction at once. The hash reveals nothing, because the row still
+// has its text; it is removed when the text is forgotten. So forgotten texts are not recognized when an agent reads
+// them again.
+
+/** Share of words from which a row is listed as alike: as for near-duplicates among recalls. */
+const ALIKE = 0.7;
+const MAX_ALIKE = 20;
+/** The kind of the pieces of a step's long result, which are forgotten with the step. */
+const PIECE = "piece";
+const TURN = "turn";
+
+export interface SameRow {
+  readonly no: number;
+  readonly name: string;
+  readonly supersededBy: string | null;
+}
+interface SameRows {
+  readonly copies: readonly SameRow[];
+  /** Names of rows that are only alike, at most 20. */
+  readonly alike: readonly string[];
+}
+interface ScannedRow extends SameRow {
+  readonly change: number;
+  readonly seq: number;
+  readonly ordinal: number | null;
+  readonly kind: string;
+  readonly text: string;
+}
+
+const wholeHash = ({ whole }: Statement): string => sha256(`whole\n${whole}`);
+const actHash = ({ act }: Statement): string | null => (act === null ? null : sha256(`act\n${act}`));
+
+/** The hashes by which a later row with this text is recognized. */
+export function correctedHashes(text: string): readonly string[] {
+  const statement = statementOf(text);
+  const act = actHash(statement);
+  return act === null ? [wholeHash(statement)] : [wholeHash(statement), act];
+}
+
+/** Returns the hash of what a correction says is wrong in a text. */
+export function correctedHash(text: string, correction: string): string {
+  const statement = statementOf(text);
+  return (isAboutResult(correction, text) ? actHash(statement) : null) ?? wholeHash(statement);
+}
+
+interface SameRowFinder {
+  /**
+   * The row `no` itself is left out. Rows that were replaced count for a row that is forgotten, and not for one that is corrected.
+   * Scans the namespace.
+   */
+  find(agentNo: number, no: number, correction?: string): SameRows;
+}
+
+type ScannedPlace = Pick<ScannedRow, "seq" | "ordinal">;
+
+/** What the scan keeps of a row: not its text. */
+interface ComparedRow extends Omit<ScannedRow, "text"> {
+  readonly isSame: boolean;
+  readonly isAlike: boolean;
+}
+const PAGE = 500;
+
+function openSameRows(database: DatabaseSync): SameRowFinder {
+  const columns = "no, change, name, seq, ordinal, kind, text, superseded_by AS supersededBy";
+  const target = prepare<ScannedRow>(database, `SELECT ${columns} FROM memory WHERE no = ?`);
+  const page = prepare<ScannedRow>(
+    database,
+    `SELECT ${columns} FROM memory WHERE agent_no = ? AND change > ? AND forgotten IS NULL ORDER BY change LIMIT ${PAGE}`,
+  );
+
+  function* others(agentNo: number, wanted: ScannedRow, correction: string | undefined): Generator<ComparedRow> {
+    const compare = compareTo(wanted, correction);
+    for (let rows = page.all(agentNo, 0); rows.length > 0; rows = page.all(agentNo, rows.at(-1)?.change ?? 0))
+      for (const { text, ...row } of rows)
+        if (row.no !== wanted.no && (correction === undefined || row.supersededBy === null))
+          yield { ...row, ...compare(text) };
+  }
+
+  return {
+    find(agentNo, no, correction) {
+      const wanted = target.get(no);
+      if (!wanted) return { copies: [], alike: [] };
+      const rows = [...others(agentNo, wanted, correction)];
+      const same = rows.filter(({ isSame }) => isSame);
+      const events = new Set([wanted, ...same].filter(isOfEvent).map(({ seq }) => seq));
+      const isOfSameEvent = (row: ComparedRow): boolean => isOfEvent(row) && events.has(row.seq);
+      // Pieces of a corrected step say more than what is wrong.
+      const takesPieces = correction === undefined && wanted.kind !== PIECE;
+      const copies = rows.filter((row) => row.isSame || (takesPieces && row.kind === PIECE && isOfSameEvent(row)));
+      const turns = turnsOf([wanted, ...copies], rows);
+      const alike = rows.filter(
+        (row) =>
+          row.supersededBy === null &&
+          (row.isAlike || isOfSameEvent(row) || turns.has(row.no)) &&
+          !copies.includes(row),
+      );
+      return { copies, alike: alike.slice(-MAX_ALIKE).map(({ name }) => name) };
+    },
+  };
+}
+
+/** Returns the memories of the turns in which these rows were left: they have the input of the commands. */
+function turnsOf(wanted: readonly ScannedPlace[], rows: readonly ComparedRow[]): ReadonlySet<number> {
+  const turns = rows.filter((row) => row.kind === TURN && isOfEvent(row)).sort((a, b) => a.seq - b.seq);
+  const places = wanted.filter(isOfEvent).map(({ seq }) => turns.find((turn) => turn.seq >= seq));
+  return new Set(places.flatMap((turn) => (turn ? [turn.no] : [])));
+}
+
+const isOfEvent = ({ ordinal }: Pick<ScannedRow, "ordinal">): boolean => ordinal !== null;
+
+function compareTo({ text }: ScannedRow, correction: string | undefined) {
+  const statement = statementOf(text);
+  const hash = correction === undefined ? wholeHash(statement) : correctedHash(text, correction);
+  const act = actHash(statement);
+  const likeness = compareWords(text);
+  const numbers = joinNumbers(text);
+  return (other: string): Pick<ComparedRow, "isSame" | "isAlike"> => {
+    // Spares most rows the dearer comparison.
+    if (joinNumbers(other) !== numbers) return { isSame: false, isAlike: false };
+    const hashes = correctedHashes(other);
+    if (hashes.includes(hash)) return { isSame: true, isAlike: false };
+    return { isSame: false, isAlike: (act !== null && hashes.includes(act)) || likeness(other) >= ALIKE };
+  };
+}
+
+/** Marks rows as replaced by a person's correction. */
+export interface Replacements {
+  /** `hash` is that of `correctedHash`. */
+  replace(agentNo: number, row: Pick<SameRow, "no">, by: string, hash: string): void;
+  /** Marks the row that a correction names, which `supersedes` links already. */
+  mark(row: Pick<SameRow, "no">, hash: string): void;
+  /** Replaces a new row, by others than a person, that says the same as one that a person corrected. */
+  replaceAgain(agentNo: number, row: NewRow): void;
+  /** A person says it again: later rows with this text stay. */
+  lift(agentNo: number, text: string): void;
+}
+
+export function openReplacements(database: DatabaseSync): Replacements {
+  const hasAny = prepare(
+    database,
+    "SELECT 1 FROM memory INDEXED BY memory_corrected WHERE agent_no = ? AND corrected IS NOT NULL LIMIT 1",
+  );
+  const find = prepare<{ readonly by: string }>(
+    database,
+    `SELECT superseded_by AS by FROM memory INDEXED BY memory_corrected
+     WHERE agent_no = ? AND corrected = ? AND superseded_by IS NOT NULL
+     ORDER BY change DESC LIMIT 1`,
+  );
+  const replace = prepare(
+    database,
+    `UPDATE memory SET superseded_by = ?3, corrected = ?4, change = ${NEXT_CHANGE} WHERE no = ?2`,
+  );
+  const mark = prepare(database, "UPDATE memory SET corrected = ?2 WHERE no = ?1");
+  const lift = prepare(database, "UPDATE memory SET corrected = NULL WHERE agent_no = ? AND corrected = ?");
+  const byName = openMemoryByName<Pick<SameRow, "no">>(database, "no");
+  const replaceRow: Replacements["replace"] = (agentNo, { no }, by, hash) => void replace.run(agentNo, no, by, hash);
+  return {
+    replace: replaceRow,
+    mark: ({ no }, hash) => void mark.run(no, hash),
+    replaceAgain(agentNo, row) {
+      if (row.trust === "person" || !hasAny.get(agentNo)) return;
+      for (const hash of correctedHashes(row.text)) {
+        const found = find.get(agentNo, hash);
+        const inserted = found && byName(agentNo, nameOfRow(row));
+        if (!found || !inserted) continue;
+        replaceRow(agentNo, inserted, found.by, hash);
+        return;
+      }
+    },
+    lift(agentNo, text) {
+      if (!hasAny.get(agentNo)) return;
+      for (const hash of correctedHashes(text)) lift.run(agentNo, hash);
+    },
+  };
+}

@@ -12,18 +12,15 @@ import type { ShownRow } from "#core/ports/memory.ts";
 import type { Fork } from "#core/ports/store.ts";
 import { folderOf } from "#core/subagent.ts";
 import { wellFormed } from "#core/text.ts";
-import type { NoteHead } from "./anchor.ts";
-import { chainStart } from "./chain.ts";
-import { digestOf, FILE_COLUMNS, readFileVersions, readMemories } from "./commit-rows.ts";
-import { prepare } from "./connection.ts";
-import { openFactMarks } from "./facts.ts";
+import { chainStart, sealOf } from "./chain.ts";
+import { digestOf, FILE_COLUMNS, readFileVersions, readMemories } from "./commit.ts";
 import { throwNoAgent } from "./failure.ts";
-import { openChain } from "./load.ts";
-import type { EventLog } from "./log.ts";
+import { type EventLog, openChain } from "./log.ts";
+import { openFactMarks } from "./memory-rows.ts";
 import { NEXT_AGENT } from "./remove.ts";
 import { isoTime, type LinkedRecord, parseJson } from "./rows.ts";
-import { sealOf } from "./seal.ts";
 import { freeSlug } from "./slug.ts";
+import { type NoteHead, prepare } from "./sql.ts";
 
 /** Returns the id of the agent that was created with this key, now or earlier. */
 export type WriteFork = (source: string, fork: Fork, key: string) => string;

@@ -1,26 +1,24 @@
 /**
  * log.ts -- creates agents and appends to their event logs.
  *
- * Runs inside a transaction. Each event is stored as canonical text with its link in the hash chain. The agent's row keeps
- * the last link: an append reads one row whatever the length of the log, and a truncated log is detected. A commit that
- * consumes messages and appends no event gets a link of its own.
+ * Runs inside a transaction. Each event is stored as canonical text with its link in the hash chain. The agent's row
+ * keeps the last link: an append reads one row whatever the length of the log, and a truncated log is detected. A
+ * commit that consumes messages and appends no event gets a link of its own.
  */
-
 import type { DatabaseSync } from "node:sqlite";
+import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
-import type { AgentSpec } from "#core/ports/store.ts";
+import type { AgentSpec, Loaded } from "#core/ports/store.ts";
 import { folderOf } from "#core/subagent.ts";
 import { wellFormed } from "#core/text.ts";
 import { canonicalJson } from "#util/json.ts";
-import type { NoteHead } from "./anchor.ts";
-import { chainLink, chainStart } from "./chain.ts";
-import { prepare } from "./connection.ts";
+import { createTurns } from "#util/turns.ts";
+import { chainLink, chainStart, requireSealed, sealOf, sha256, snapshotSha } from "./chain.ts";
 import { throwNoAgent } from "./failure.ts";
-import { blobsIn, type References } from "./references.ts";
 import { NEXT_AGENT } from "./remove.ts";
-import { isoTime } from "./rows.ts";
-import { sealOf } from "./seal.ts";
+import { type AgentRecord, isoTime, type LinkedRecord, parseJson, type SnapshotRecord, toEvent } from "./rows.ts";
 import { freeSlug, requireFree } from "./slug.ts";
+import { type NoteHead, prepare } from "./sql.ts";
 
 export interface EventLog {
   /** Returns the id of the agent that was created with this key, now or earlier. Its wake time is `at`. */
@@ -104,4 +102,190 @@ export function makeCreatedEvent(spec: AgentSpec, at: string): RecordedEvent & {
   const role = wellFormed(spec.role);
   const goals = spec.goals.map(wellFormed);
   return { v: EVENT_VERSION, seq: 1, at, frame: 0, type: "agent-created", name, role, goals, ...settings };
+}
+
+// Loads what an agent continues from: its newest snapshot and the events after it, checked.
+//
+// A load follows the hash chain from the snapshot, else from the first event, to the link in the agent's row, so
+// nothing that was changed is folded. The cost depends on the events after the snapshot, not on the age of the agent.
+// Earlier events are left to `verify`.
+
+/** Rows of a page. Events of the maximum size take a few milliseconds. */
+const PAGE = 64;
+
+/** `requireExisting` throws when the agent was removed meanwhile. */
+export type LoadAgent = (agent: AgentRecord, stateVersion: number, requireExisting: () => void) => Promise<Loaded>;
+
+/** A commit that consumed messages and appended nothing. */
+interface EventlessRecord {
+  readonly seq: number;
+  readonly keys: string;
+  readonly sha: string;
+}
+
+export function openLoad(database: DatabaseSync): LoadAgent {
+  const queries = {
+    newest: prepare<SnapshotRecord>(
+      database,
+      `SELECT seq, version, data, sha FROM snapshot WHERE agent_no = ? AND version = ? AND seq <= ?
+       ORDER BY seq DESC LIMIT 1`,
+    ),
+    link: prepare<{ readonly sha: string }>(database, "SELECT sha FROM event WHERE agent_no = ? AND seq = ?"),
+    events: prepare<LinkedRecord>(
+      database,
+      `SELECT seq, data, rows_sha AS rowsSha, sha FROM event WHERE agent_no = ? AND seq > ? AND seq <= ?
+       ORDER BY seq LIMIT ${PAGE}`,
+    ),
+  };
+  const startChain = openChain(database);
+
+  return async (agent, stateVersion, requireExisting) => {
+    requireSealed(agent);
+    const { no, id, head } = agent;
+    const newest = queries.newest.get(no, stateVersion, head);
+    const start = newest ? queries.link.get(no, newest.seq)?.sha : chainStart(id);
+    const chain = startChain(agent, newest?.seq ?? 0, start ?? "");
+    const snapshot = newest ? readSnapshot(id, newest, start) : null;
+    const events: RecordedEvent[] = [];
+    const takeTurn = createTurns();
+    for (;;) {
+      const page = queries.events.all(no, chain.seq, head);
+      if (page.length === 0) requireExisting();
+      if (page.length === 0) break;
+      for (const record of page) {
+        chain.take(record);
+        events.push(toEvent(id, record));
+        const pause = takeTurn();
+        if (pause) await pause.then(requireExisting);
+      }
+    }
+    chain.end();
+    return { head, snapshot, events };
+  };
+}
+
+function readSnapshot(agent: string, record: SnapshotRecord, link: string | undefined): Loaded["snapshot"] {
+  const { seq, data, sha } = record;
+  if (link === undefined) throw damagedError(agent, `event ${seq}, which a snapshot names`, "found none");
+  if (snapshotSha(link, record) !== sha)
+    throw damagedError(agent, `the snapshot at event ${seq} as it was written`, "found it changed");
+  return { seq, state: parseJson(data, `snapshot ${seq} of ${agent}`) };
+}
+
+type ChainEnd = Pick<AgentRecord, "no" | "id" | "head" | "headSha">;
+
+/** Returns a check that continues after event `seq`, whose link is `sha`. */
+export function openChain(database: DatabaseSync): (agent: ChainEnd, seq: number, sha: string) => ChainCheck {
+  const eventless = prepare<EventlessRecord>(
+    database,
+    "SELECT seq, keys, sha FROM eventless WHERE agent_no = ? AND seq BETWEEN ? AND ? ORDER BY no",
+  );
+  return (agent, seq, sha) => new ChainCheck(agent, { seq, sha }, eventless.all(agent.no, seq, agent.head));
+}
+
+/** Follows the chain over events and commits without events, in order. Throws GOALD_STORE_DAMAGED where it breaks. */
+class ChainCheck {
+  readonly #agent: ChainEnd;
+  readonly #eventless: readonly EventlessRecord[];
+  #nextEventless = 0;
+  #sha: string;
+  /** The number of the last checked event. */
+  seq: number;
+
+  constructor(
+    agent: ChainEnd,
+    { seq, sha }: { readonly seq: number; readonly sha: string },
+    eventless: readonly EventlessRecord[],
+  ) {
+    this.#agent = agent;
+    this.seq = seq;
+    this.#sha = sha;
+    this.#eventless = eventless;
+  }
+
+  take({ seq, data, rowsSha, sha }: LinkedRecord): void {
+    this.#passEventless();
+    if (seq !== this.seq + 1) throw this.#damaged(`event ${this.seq + 1}`, `found event ${seq}`);
+    if (chainLink(this.#sha, data, rowsSha) !== sha) throw this.#changed(`event ${seq}`);
+    this.seq = seq;
+    this.#sha = sha;
+  }
+
+  end(): void {
+    const { head, headSha } = this.#agent;
+    if (this.seq < head) throw this.#damaged(`${head} events`, `found none after event ${this.seq}`);
+    // Another process may have committed after the agent's row was read.
+    if (this.#sha !== headSha) this.#passEventless(headSha);
+    if (this.#sha !== headSha) throw this.#damaged(`the log to end with event ${head}`, "found another end");
+  }
+
+  #passEventless(end?: string): void {
+    for (let next = this.#eventless[this.#nextEventless]; next?.seq === this.seq && this.#sha !== end; ) {
+      if (chainLink(this.#sha, next.keys) !== next.sha)
+        throw this.#changed(`the messages consumed after event ${this.seq}`);
+      this.#sha = next.sha;
+      next = this.#eventless[++this.#nextEventless];
+    }
+  }
+
+  #changed(what: string): GoaldError {
+    return this.#damaged(`${what} as written`, "found a change: the hash does not follow from the log");
+  }
+
+  #damaged(expected: string, found: string): GoaldError {
+    return damagedError(this.#agent.id, expected, found);
+  }
+}
+
+const damagedError = (agent: string, expected: string, found: string): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `The log of ${agent} is damaged: expected ${expected}, ${found}. List all damage: goald verify ${agent}`,
+    { hint: `goald does not run ${agent}; other agents run. Restore a backup of the store: see docs/recovery.md.` },
+  );
+
+// Contents of files and long texts, each stored once under its hash, whichever agent wrote it.
+
+export interface Blobs {
+  /** Stores the content of a version of a file, whose row in `file_version` names the hash. Returns the bytes that are new. */
+  keepContent(sha: string, bytes: Uint8Array): number;
+  /** Stores a long text and records that the agent refers to it. Returns the bytes that are new. */
+  keepText(agentNo: number, bytes: Uint8Array): number;
+}
+
+export function openBlobs(database: DatabaseSync, references: References): Blobs {
+  const insert = prepare(database, "INSERT INTO blob (sha, bytes) VALUES (?, ?) ON CONFLICT (sha) DO NOTHING");
+  return {
+    keepContent: (sha, bytes) => insert.run(sha, bytes) * bytes.length,
+    keepText(agentNo, bytes) {
+      const sha = sha256(bytes);
+      const added = insert.run(sha, bytes) * bytes.length;
+      references.note(agentNo, [sha]);
+      return added;
+    },
+  };
+}
+
+// Records which agents' events and messages refer to a blob, so that it is deleted with the last of them.
+//
+// Otherwise a removal would have to search all logs. Rows of `file_version` name their blobs themselves.
+
+const MARK = '"blob":"';
+/** Canonical JSON escapes quotes within texts, so no text can look like a reference. */
+const REFERENCE = /"blob":"([0-9a-f]{64})"/g;
+
+export const blobsIn = (json: string): readonly string[] =>
+  json.includes(MARK) ? [...json.matchAll(REFERENCE)].map(([, sha = ""]) => sha) : [];
+
+export interface References {
+  note(agentNo: number, shas: readonly string[]): void;
+}
+
+export function openReferences(database: DatabaseSync): References {
+  const insert = prepare(database, "INSERT INTO reference (sha, agent_no) VALUES (?, ?) ON CONFLICT DO NOTHING");
+  return {
+    note(agentNo, shas) {
+      for (const sha of shas) insert.run(sha, agentNo);
+    },
+  };
 }

@@ -8,9 +8,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
 import { canonicalJson } from "#util/json.ts";
-import { prepare } from "./connection.ts";
-import { blobsIn, type References } from "./references.ts";
+import { blobsIn, type References } from "./log.ts";
 import { isoTime } from "./rows.ts";
+import { prepare } from "./sql.ts";
 
 export interface Mailbox {
   /** Returns false when this key was delivered to this agent before. */

@@ -1,23 +1,108 @@
 /**
  * memory-rows.ts -- writes rows of memory and finds them by name.
  *
- * A row that was committed with an event has the event's number and an ordinal, and the commit's digest covers it, with a salted hash
- * of the text instead of the text: so a forgotten text can be overwritten and the rest of the row can still be checked. A row that
- * a person added has the number `made`.
+ * A row that was committed with an event has the event's number and an ordinal, and the commit's digest covers it, with
+ * a salted hash of the text instead of the text: so a forgotten text can be overwritten and the rest of the row can
+ * still be checked. A row that a person added has the number `made`.
  */
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { SHARED_MEMORY } from "#core/memory.ts";
-import type { NewMemory } from "#core/ports/memory.ts";
+import { isReplacedPiece, SHARED_MEMORY } from "#core/memory.ts";
+import type { MemoryRow, NewMemory } from "#core/ports/memory.ts";
 import type { Commit, StagedWrite } from "#core/ports/store.ts";
 import { outsideOf } from "#core/provenance.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "./chain.ts";
-import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
-import { nameOf, nameOfRow, sourcesText } from "./rows.ts";
+import { MEMORY_COLUMNS, type MemoryRecord, nameOf, nameOfRow, sourcesText } from "./rows.ts";
+import { prepare } from "./sql.ts";
 import { SHARED_NO } from "./tables.ts";
+
+// Stores the pieces of long texts: those that are known are not stored again, and a newer text of a file or page
+// supersedes the older pieces.
+//
+// Runs inside the transaction of a commit. Its cost depends on the pieces of the commit and on the live pieces of its
+// sources.
+
+export interface Pieces {
+  /** Returns the rows without pieces of a key that is known. */
+  withoutKnown<Row extends NewRow>(agentNo: number, rows: readonly Row[]): readonly Row[];
+  /** Marks the stored pieces that these memories replace. */
+  supersede(agentNo: number, memories: readonly NewMemory[]): void;
+}
+
+interface LivePiece {
+  readonly no: number;
+  readonly seq: number;
+  readonly key: string | null;
+  readonly text: string;
+}
+
+export function openPieces(database: DatabaseSync): Pieces {
+  const findKnown = openKnownKeys(database);
+  const ofSource = prepare<LivePiece>(
+    database,
+    `SELECT no, seq, key, text FROM memory
+     WHERE agent_no = ? AND source = ? AND kind = 'piece' AND superseded_by IS NULL AND forgotten IS NULL`,
+  );
+  const mark = prepare(database, `UPDATE memory SET superseded_by = ?3, change = ${NEXT_CHANGE} WHERE no = ?2`);
+
+  return {
+    withoutKnown(agentNo, rows) {
+      const keys = new Set<string>();
+      return rows.filter(({ kind, key }) => {
+        if (kind !== "piece" || key === null) return true;
+        if (keys.has(key) || findKnown(agentNo, key)) return false;
+        keys.add(key);
+        return true;
+      });
+    },
+    supersede(agentNo, memories) {
+      for (const { seq, replaces } of memories) {
+        if (!replaces) continue;
+        const keys = new Set(memories.filter((memory) => memory.seq === seq).map(({ key }) => key ?? null));
+        const replaced = ofSource
+          .all(agentNo, replaces.source)
+          .filter((piece) => piece.seq < seq && !keys.has(piece.key) && isReplacedPiece(piece.text, replaces.lines));
+        if (replaced.length === 0) continue;
+        const name = nameOfRow({ seq, ordinal: 0, made: null });
+        for (const { no } of replaced) mark.run(agentNo, no, name);
+      }
+    },
+  };
+}
+
+// Finds the row of a key that prevents another row of this key.
+
+interface KeyedRow extends Pick<MemoryRow, "forgotten" | "supersededBy"> {
+  readonly change: number;
+  readonly name: string;
+}
+
+export type FindKnownKey = (agentNo: number, key: string) => Pick<KeyedRow, "name"> | undefined;
+
+export function openKnownKeys(database: DatabaseSync): FindKnownKey {
+  const keyed = prepare<KeyedRow>(
+    database,
+    `SELECT change, name, forgotten, superseded_by AS supersededBy FROM memory
+     WHERE agent_no = ? AND key = ? AND change < ? ORDER BY change DESC LIMIT 1`,
+  );
+  const trusted = openMemoryByName<Pick<MemoryRow, "trust">>(database, "trust");
+
+  /** True for a live row, and for one that a person forgot or corrected. */
+  function preventsAdd(agentNo: number, { forgotten, supersededBy }: KeyedRow): boolean {
+    if (forgotten === "person" || (forgotten === null && supersededBy === null)) return true;
+    return supersededBy !== null && trusted(agentNo, supersededBy)?.trust === "person";
+  }
+
+  // Nearly always the newest row is the first that prevents another.
+  return (agentNo, key) => {
+    let row = keyed.get(agentNo, key, Number.MAX_SAFE_INTEGER);
+    while (row && !preventsAdd(agentNo, row)) row = keyed.get(agentNo, key, row.change);
+    return row;
+  };
+}
 
 export type RowValue = string | number | null;
 /** The values of one row. The first is the number of its event. */
@@ -209,4 +294,35 @@ export function throwNoMemory(id: string): never {
   throw new GoaldError("GOALD_NOT_FOUND", `Expected a memory ${JSON.stringify(id)}, found none.`, {
     hint: "List all memories: goald memory <agent> list",
   });
+}
+
+// Which facts of a namespace hold: of the rows with one key and trust each is closed by the next.
+//
+// The mark of a closed row follows from the rows, so that a fork can set it anew. Rows made from events come in the
+// order of their events; one that a person added comes after the events before it.
+
+/** The facts of the agent `?1` with the row that closes each, null for one that holds. */
+const CLOSINGS = `SELECT no, lead(name) OVER fact AS closed_by, lead(step) OVER fact AS closed_step
+  FROM memory WHERE agent_no = ?1 AND fact_key IS NOT NULL
+  WINDOW fact AS (PARTITION BY fact_key, trust ORDER BY seq, ordinal IS NULL, coalesce(ordinal, made))`;
+
+/** Marks all closed facts of an agent whose rows were copied. */
+export function openFactMarks(database: DatabaseSync): (agentNo: number) => void {
+  const mark = prepare(
+    database,
+    `UPDATE memory SET (closed_by, closed_step) = (closing.closed_by, closing.closed_step)
+     FROM (${CLOSINGS}) AS closing WHERE memory.no = closing.no`,
+  );
+  return (agentNo) => void mark.run(agentNo);
+}
+
+/** Finds the newest row with a key and a trust. */
+export function openNewestFact(
+  database: DatabaseSync,
+): (agentNo: number, factKey: string, trust: string) => MemoryRecord | undefined {
+  const find = prepare<MemoryRecord>(
+    database,
+    `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND fact_key = ? AND trust = ? AND closed_by IS NULL`,
+  );
+  return (...given) => find.get(...given);
 }

@@ -9,9 +9,9 @@ import { GoaldError } from "#core/errors.ts";
 import type { Lease, Projection } from "#core/ports/store.ts";
 import { snapshotSha } from "./chain.ts";
 import { requireLease } from "./commit.ts";
-import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
 import { parseJson } from "./rows.ts";
+import { prepare } from "./sql.ts";
 
 export type ReadProjection = (agentNo: number, name: string, version: number) => Projection | undefined;
 export type SaveProjection = (lease: Lease, name: string, version: number, projection: Projection) => void;

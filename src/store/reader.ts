@@ -1,9 +1,9 @@
 /**
  * reader.ts -- all reads of the store, for verbs that only read and for the store itself.
  *
- * Other processes and threads may write meanwhile: each answer comes from one statement, or is bounded by a head that was
- * read first, so it is a state that the log really had. Reads use pages, because an open iterator would keep the WAL from
- * being reset. Long reads pause between pages so that other work runs.
+ * Other processes and threads may write meanwhile: each answer comes from one statement, or is bounded by a head that
+ * was read first, so it is a state that the log really had. Reads use pages, because an open iterator would keep the
+ * WAL from being reset. Long reads pause between pages so that other work runs.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
@@ -20,19 +20,16 @@ import type {
 } from "#core/ports/store.ts";
 import type { OutsideSource } from "#core/provenance.ts";
 import { createTurns } from "#util/turns.ts";
-import { checkAnchor, requireNothingLost, requireNotLost } from "./anchor-check.ts";
 import { sha256 } from "./chain.ts";
-import { prepare } from "./connection.ts";
 import { changedBlobError, throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
-import { fileQueries } from "./file-versions.ts";
-import { type LoadAgent, openLoad } from "./load.ts";
+import { type LoadAgent, openLoad } from "./log.ts";
 import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
-import { openMemoryVersion } from "./memory-version.ts";
 import { openProjectionReader, type ReadProjection } from "./projections.ts";
 import {
   AGENT_COLUMNS,
   type AgentRecord,
   type EventRecord,
+  type FileRecord,
   type InboxRecord,
   MEMORY_COLUMNS,
   type MemoryRecord,
@@ -44,6 +41,8 @@ import {
   toInboxRow,
   toMemoryRow,
 } from "./rows.ts";
+import { prepare } from "./sql.ts";
+import { checkAnchor, requireNothingLost, requireNotLost } from "./sqlite/anchor.ts";
 import { verifyStore } from "./verify.ts";
 
 /** Rows of a page. Events of the maximum size take a few milliseconds. */
@@ -250,4 +249,62 @@ export class SqliteReader implements StoreReader {
   protected requireAgentNo(id: string): number {
     return (this.#queries.agentNo.get(id) ?? throwNoAgent(id)).no;
   }
+}
+
+// The queries that read the history of an agent's files.
+
+const COLUMNS = "seq, path, operation, bytes, sha AS sha256, step, call_id AS callId, at, outside";
+const MAX_LISTS = 32;
+
+/**
+ * `page` reads at most `pageRows` versions after an event and an ordinal; `last` reads the newest version of a path; `outside`
+ * reads the different sources of all paths from one text up to another.
+ */
+function fileQueries(database: DatabaseSync, pageRows: number) {
+  return {
+    page: prepare<FileRecord & { readonly ordinal: number }>(
+      database,
+      `SELECT ordinal, ${COLUMNS} FROM file_version
+       WHERE agent_no = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ${pageRows}`,
+    ),
+    last: prepare<FileRecord>(
+      database,
+      `SELECT ${COLUMNS} FROM file_version
+       WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ?
+       ORDER BY seq DESC, ordinal DESC LIMIT 1`,
+    ),
+    outside: prepare<{ readonly outside: string }>(
+      database,
+      `SELECT DISTINCT outside FROM file_version
+       WHERE agent_no = ?1 AND outside IS NOT NULL AND path >= ?2 AND path < ?3 AND seq > ?4 LIMIT ${MAX_LISTS}`,
+    ),
+  };
+}
+
+// Names the state of a namespace's memory by the hash chain of the log and the last change by people.
+
+type MemoryPlace = Pick<MemoryVersion, "seq" | "curation">;
+interface Place {
+  readonly no: number;
+  /** The link of an event; the key of a change by people, which no other change has. */
+  readonly name: string;
+}
+
+const BEFORE_ALL: Place = { no: 0, name: "" };
+const LAST = Number.MAX_SAFE_INTEGER;
+
+function openMemoryVersion(database: DatabaseSync): (agentNo: number, at?: MemoryPlace) => MemoryVersion {
+  const last = (table: string, column: string, name: string) =>
+    prepare<Place>(
+      database,
+      `SELECT ${column} AS no, ${name} AS name FROM ${table} WHERE agent_no = ? AND ${column} <= ? ORDER BY ${column} DESC LIMIT 1`,
+    );
+  const lastEvent = last("event", "seq", "sha");
+  const lastCuration = last("curation", "no", "key");
+  return (agentNo, at = { seq: LAST, curation: LAST }) => {
+    const event = lastEvent.get(agentNo, at.seq) ?? BEFORE_ALL;
+    const curation = lastCuration.get(agentNo, at.curation) ?? BEFORE_ALL;
+    const state = [agentNo, event.no, event.name, curation.no, curation.name];
+    return { seq: event.no, curation: curation.no, sha: sha256(JSON.stringify(state)) };
+  };
 }

@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RemoteRow } from "#core/ports/memory.ts";
-import { prepare } from "./connection.ts";
+import { prepare } from "./sql.ts";
 
 export interface RemoteJournal {
   namespaces(place: string): readonly string[];

@@ -6,9 +6,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import type { NoteHead } from "./anchor.ts";
-import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
+import { type NoteHead, prepare } from "./sql.ts";
 
 /** Tables whose rows belong to one agent each. */
 const OWNED = [

@@ -10,8 +10,7 @@ import type { MemoryRow } from "#core/ports/memory.ts";
 import type { AgentRow, InboxRow, LastFileVersion } from "#core/ports/store.ts";
 import { type OutsideSource, parseSources, plainSources } from "#core/provenance.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
-import { sha256 } from "./chain.ts";
-import { requireFolder } from "./seal.ts";
+import { requireFolder, sha256 } from "./chain.ts";
 
 /** A row with the columns of `AGENT_COLUMNS`. */
 export interface AgentRecord extends AgentRow {

@@ -8,23 +8,21 @@ import type { DatabaseSync } from "node:sqlite";
 import { isForgetting } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory.ts";
 import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store } from "#core/ports/store.ts";
-import type { Anchor, NoteHead } from "./anchor.ts";
-import { openBlobs } from "./blobs.ts";
+import { requireSealed, sealOf } from "./chain.ts";
 import { openCommits } from "./commit.ts";
-import { emptyWal, openTransactions, prepare } from "./connection.ts";
 import { openCurations } from "./curate.ts";
 import { throwNoAgent, wrapStoreErrors } from "./failure.ts";
 import { openForks } from "./fork.ts";
-import { openLog } from "./log.ts";
+import { openBlobs, openLog, openReferences } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
 import { openMemoryByName, openNamespaces, throwNoMemory } from "./memory-rows.ts";
 import { openProjectionWriter, type SaveProjection } from "./projections.ts";
-import { openReferences } from "./references.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { openRemove } from "./remove.ts";
 import { AGENT_COLUMNS, type AgentRecord, nameOf, toAgentRow, vectorToBytes } from "./rows.ts";
-import { requireSealed, sealOf } from "./seal.ts";
-import { shrinkFile } from "./shrink.ts";
+import { type NoteHead, openTransactions, prepare } from "./sql.ts";
+import type { Anchor } from "./sqlite/anchor.ts";
+import { emptyWal, shrinkFile } from "./sqlite/connection.ts";
 
 export type Vectors = Parameters<Store["saveVectors"]>[2];
 

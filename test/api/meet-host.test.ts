@@ -6,7 +6,7 @@ import { PROTOCOL_VERSION } from "#api/control.ts";
 import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { meetHost } from "#api/meet-host.ts";
 import { findHome, type Home } from "#config/home.ts";
-import { type HostInfo, type HostLock, holdHostLock } from "#store/host-lock.ts";
+import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
 
 const STARTED_AT = "2026-11-20T10:00:00.000Z";

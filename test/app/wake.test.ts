@@ -9,7 +9,7 @@ import { findHome, type HomeSearch } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { openHome } from "#config/open-home.ts";
 import type { Store } from "#core/ports/store.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLog } from "#util/log.ts";
 import { writeLog } from "../../bench/wake/write-log.ts";
 import { numberedModel } from "../helpers/numbered-model.ts";

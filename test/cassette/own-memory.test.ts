@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { endedWith, type Goald, jsonOf, linesOf, lookInto } from "../helpers/goald.ts";
 import { append, highestTask, replyWith } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { done } from "../helpers/loop.ts";

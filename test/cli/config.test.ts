@@ -3,7 +3,7 @@ import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { readDefaults, SETTINGS, valueAt } from "#config/settings.ts";
-import { holdHostLock } from "#store/host-lock.ts";
+import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
 const KEY = "sk-planted-0123456789";

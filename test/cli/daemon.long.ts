@@ -4,7 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { ensureDaemon, findHost } from "#api/auto-start.ts";
 import { findHome } from "#config/home.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { holdHostLock } from "#store/host-lock.ts";
+import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer } from "../api/unix-server.ts";
 import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
 import { endedWith, errorOf, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { endedWith, type Goald, jsonOf } from "../helpers/goald.ts";
 import { makeWorkedHome, type WorkedHome } from "../helpers/worked-home.ts";
 

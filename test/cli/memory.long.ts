@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
-import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, errorOf, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
@@ -77,7 +77,7 @@ describe("memory while another process holds the home", () => {
     await using other = await makeGoald();
     await mkdir(join(other.home, ".goald"), { recursive: true, mode: 0o700 });
     await (await openSqliteStore(join(other.home, ".goald", "goald.db"))).close();
-    const { holdHostLock } = await import("#store/host-lock.ts");
+    const { holdHostLock } = await import("#store/sqlite/host-lock.ts");
     using _lock = holdHostLock(join(other.home, ".goald", "lock.db"), {
       ...{ pid: process.pid, version: "0", startedAt: new Date().toISOString() },
     });

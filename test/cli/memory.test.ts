@@ -6,7 +6,7 @@ import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { endedWith, errorOf, type Goald, jsonOf } from "../helpers/goald.ts";
 import { write } from "../helpers/numbered-model.ts";
 import { makeWorkedHome, type WorkedHome } from "../helpers/worked-home.ts";

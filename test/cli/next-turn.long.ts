@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { opensTurn } from "#core/inbox.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, jsonOf, lookInto } from "../helpers/goald.ts";
 import { ledger, ledgerText, onceATurn } from "../helpers/numbered-model.ts";

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { EventBody, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { type Ended, endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
 import { write } from "../helpers/numbered-model.ts";

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { openForWriting } from "#store/connection.ts";
-import { createTables } from "#store/schema.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openForWriting } from "#store/sqlite/connection.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
+import { createTables } from "#store/sqlite/schema.ts";
 import { SPEC } from "../contracts/store-builders.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { AT } from "../helpers/events.ts";

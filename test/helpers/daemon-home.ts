@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { CommandCall } from "#core/call.ts";
 import type { InboxRow } from "#core/ports/store.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
 import { numberedModel } from "./numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";

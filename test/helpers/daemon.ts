@@ -6,7 +6,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, connectHost } from "#api/client.ts";
-import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
+import { isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import type { Goald } from "./goald.ts";
 import { killIfAlive, waitUntil } from "./wait-until.ts";
 

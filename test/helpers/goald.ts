@@ -12,8 +12,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { openVerbProcess } from "./verbs.ts";
 import { killIfAlive, waitUntil } from "./wait-until.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import type { Commit } from "#core/ports/store.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { AT, asked, finished, observed, replied, requested } from "./events.ts";
 
 const STEPS_PER_COMMIT = 100;

@@ -2,9 +2,8 @@
 import { compareWords, isLive, isReplacedPiece } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow, NewMemory } from "#core/ports/memory.ts";
 import { wellFormed } from "#core/text.ts";
-import { forgottenError, supersededError } from "#store/curate.ts";
+import { correctedHash, correctedHashes, forgottenError, supersededError } from "#store/curate.ts";
 import { throwNoMemory } from "#store/memory-rows.ts";
-import { correctedHash, correctedHashes } from "#store/same-rows.ts";
 
 const nextChange = (memories: readonly MemoryRow[]): number => 1 + Math.max(0, ...memories.map(({ change }) => change));
 

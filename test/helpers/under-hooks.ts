@@ -1,6 +1,6 @@
 /** under-hooks.ts -- runs a call while a daemon with modules that Node loads first is up, in the place of a running one. */
 import { join } from "node:path";
-import { isHostHeld } from "#store/host-lock.ts";
+import { isHostHeld } from "#store/sqlite/host-lock.ts";
 import { type Ended, endedWith, type Goald, type StartOptions } from "./goald.ts";
 
 /** Runs the call until a hook kills the daemon, then kills the call, so that nobody starts the next daemon. */

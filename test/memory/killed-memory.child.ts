@@ -10,7 +10,7 @@ import { BackgroundLots } from "#memory/recall/row-embedder.ts";
 import { PineconeMemory } from "#memory/remote/pinecone.ts";
 import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { systemClock } from "#util/clock.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";

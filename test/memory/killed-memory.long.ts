@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
 import type { Embedder } from "#core/ports/memory.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";

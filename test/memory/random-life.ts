@@ -10,7 +10,7 @@ import { queryParts } from "#memory/recall/query-parts.ts";
 import { readRecalls } from "#memory/recall/read-rows.ts";
 import { IndexSnapshots, SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
 import { OutageReporter } from "#memory/vectors/server-embedder.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { stemOf } from "#util/words.ts";
 import { NOTHING, SPEC, said, sha256, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";

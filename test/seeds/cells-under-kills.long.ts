@@ -4,7 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { conditionalModel } from "../helpers/conditional-model.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, type Goald, makeGoald } from "../helpers/goald.ts";

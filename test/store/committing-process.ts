@@ -8,7 +8,7 @@ import { argv } from "node:process";
 import { isGoaldError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { type AgentState, STATE_VERSION } from "#core/state.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 

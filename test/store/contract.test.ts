@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { storeContract } from "../contracts/store.ts";
 import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";

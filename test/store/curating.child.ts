@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { argv } from "node:process";
 import type { MemoryChange } from "#core/ports/memory.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { AT } from "../helpers/events.ts";
 
 const [, , path = "", first = "0"] = argv;

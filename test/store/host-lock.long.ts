@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { holdHostLock, isHostHeld, readHostInfo } from "#store/host-lock.ts";
+import { holdHostLock, isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { rounds } from "../helpers/rounds.ts";
 import { INFO, useContenders } from "./contenders.ts";

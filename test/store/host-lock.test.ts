@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { holdHostLock, isHostHeld, readHostInfo } from "#store/host-lock.ts";
+import { holdHostLock, isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { INFO, useContenders } from "./contenders.ts";
 

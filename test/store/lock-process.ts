@@ -4,7 +4,7 @@
 import { writeSync } from "node:fs";
 import { argv } from "node:process";
 import { isGoaldError } from "#core/errors.ts";
-import { holdHostLock } from "#store/host-lock.ts";
+import { holdHostLock } from "#store/sqlite/host-lock.ts";
 
 const [, , path = ""] = argv;
 const print = (line: string) => writeSync(1, `${line}\n`);

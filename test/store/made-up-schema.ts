@@ -1,5 +1,5 @@
 /** made-up-schema.ts -- a schema version 2 that exists in tests only: an index of memories by kind, and one more column. */
-import type { Schema } from "#store/schema.ts";
+import type { Schema } from "#store/sqlite/schema.ts";
 
 export const VERSION_2: Schema = {
   migrations: [

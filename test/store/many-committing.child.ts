@@ -10,7 +10,7 @@ import { writeSync } from "node:fs";
 import { argv } from "node:process";
 import { isGoaldError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
-import { openGroupStore } from "#store/group-store.ts";
+import { openGroupStore } from "#store/sqlite/writer.ts";
 import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 

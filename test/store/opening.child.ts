@@ -1,8 +1,8 @@
 /** Upgrades the store at argv[2] to the made-up version 2 when it reads a byte, then prints "upgraded" or the error's code. */
 import { readSync, writeSync } from "node:fs";
 import { toError } from "#core/errors.ts";
-import { openForWriting } from "#store/connection.ts";
-import { prepareSchema } from "#store/schema.ts";
+import { openForWriting } from "#store/sqlite/connection.ts";
+import { prepareSchema } from "#store/sqlite/schema.ts";
 import { VERSION_2 } from "./made-up-schema.ts";
 
 const database = openForWriting(process.argv[2] ?? "", 20_000);

@@ -3,7 +3,7 @@
  * It must end although the thread still runs.
  */
 import { writeSync } from "node:fs";
-import { openGroupStore } from "#store/group-store.ts";
+import { openGroupStore } from "#store/sqlite/writer.ts";
 import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import type { Command, CommandContext } from "#core/command.ts";
 import type { FileChange, Lease, Store } from "#core/ports/store.ts";
 import type { LastVersion, OpenWorkspace } from "#core/ports/workspace.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import appendToFile from "../../commands/append_to_file.ts";
 import deleteFile from "../../commands/delete_file.ts";

@@ -1,20 +1,20 @@
 /**
  * backup.ts -- writes a consistent copy of a store, also while agents run.
  *
- * SQLite copies all pages in one read transaction, which delays no writer. The copy is verified, and must have everything
- * that goald had confirmed before the copy began. Only then it gets its name.
+ * SQLite copies all pages in one read transaction, which delays no writer. The copy is verified, and must have
+ * everything that goald had confirmed before the copy began. Only then it gets its name.
  */
 import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { findLosses, openTables } from "./anchor-check.ts";
-import { readAnchor } from "./anchor-file.ts";
-import { openUnchanging, prepare } from "./connection.ts";
-import { wrapStoreErrorsAsync } from "./failure.ts";
-import { AGENT_COLUMNS, type AgentRecord } from "./rows.ts";
+import { wrapStoreErrorsAsync } from "../failure.ts";
+import { AGENT_COLUMNS, type AgentRecord } from "../rows.ts";
+import { prepare } from "../sql.ts";
+import { verifyStore } from "../verify.ts";
+import { findLosses, openTables, readAnchor } from "./anchor.ts";
+import { openUnchanging } from "./connection.ts";
 import { requireReadable } from "./schema.ts";
-import { verifyStore } from "./verify.ts";
 
 export interface StoreBackup {
   readonly agents: number;

@@ -1,15 +1,20 @@
-/** anchor-check.ts -- compares a store with its anchor, and accepts a loss that a person has decided to accept. */
-import { rmSync, statSync } from "node:fs";
+/**
+ * anchor.ts -- records each commit in the anchor file, after it is on the disk and before its writer is answered.
+ *
+ * So the anchor never claims more than the store has, and after a killed process it has everything that was confirmed.
+ */
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
-import { COMMITS, STORE_ID } from "./anchor.ts";
-import { type AnchorContent, type AnchoredAgent, anchorPath, readAnchor } from "./anchor-file.ts";
-import { snapshotSha } from "./chain.ts";
-import { openForReading, prepare } from "./connection.ts";
-import type { SnapshotRecord } from "./rows.ts";
+import { sha256, snapshotSha } from "../chain.ts";
+import type { SnapshotRecord } from "../rows.ts";
+import { type NoteHead, type PreparedQuery, prepare } from "../sql.ts";
+import { createPrivateFile, openForReading } from "./connection.ts";
 import { isEmpty, openEmptyTables } from "./schema.ts";
+
+// Compares a store with its anchor, and accepts a loss that a person has decided to accept.
 
 /** Lost logs that an error names; `verify` names all. */
 const MAX_NAMED = 5;
@@ -152,4 +157,162 @@ export function acceptLoss(database: DatabaseSync, path: string): readonly strin
   }
   rmSync(anchorPath(path), { force: true });
   return problems;
+}
+
+export class Anchor {
+  readonly #path: string;
+  /** Undefined after `close`: its number may belong to another file then. */
+  #file: number | undefined;
+  readonly #read: PreparedQuery<{ readonly value: string }>;
+  readonly #storeId: string;
+  readonly #count: PreparedQuery<{ readonly commits: string }>;
+  #noted: AnchoredAgent[] = [];
+  #commits = 0;
+
+  constructor(database: DatabaseSync, path: string) {
+    this.#path = path;
+    this.#read = prepare(database, "SELECT value FROM meta WHERE key = ?");
+    this.#storeId = this.#read.get(STORE_ID)?.value ?? "";
+    this.#count = prepare(database, COUNT_COMMIT);
+    createPrivateFile(anchorPath(path));
+    this.#file = openSync(anchorPath(path), "r+");
+  }
+
+  readonly note: NoteHead = (agent) => void this.#noted.push(agent);
+
+  /** Returns a function that forgets what was noted since, for a write that is rolled back. */
+  mark(): () => void {
+    const { length } = this.#noted;
+    return () => void this.#noted.splice(length);
+  }
+
+  /**
+   * Counts the transaction, as its last statement. Removals are recorded before the commit: the process may be killed
+   * after it, and a removed agent must not count as lost.
+   */
+  count(): void {
+    this.#commits = Number(this.#count.get()?.commits);
+    this.#writeAll(this.#noted.filter(({ head }) => head === 0));
+  }
+
+  /** Called when the transaction is on the disk. */
+  publish(): void {
+    const noted = new Map(this.#noted.splice(0).map((agent) => [agent.no, agent]));
+    this.#writeAll([...noted.values()]);
+    this.#write(0, storeRecord({ id: this.#storeId, commits: this.#commits }));
+  }
+
+  #writeAll(agents: readonly AnchoredAgent[]): void {
+    for (const agent of agents) this.#write(agent.no, agentRecord(agent));
+  }
+
+  /** Writes the records that are missing, older or unreadable. */
+  renew(database: DatabaseSync): void {
+    const anchor = readAnchor(this.#path);
+    const known = new Map(anchor?.agents.map((agent) => [agent.no, agent]));
+    const ends = prepare<AnchoredAgent>(database, "SELECT no, id, head, head_sha AS headSha FROM agent");
+    for (const agent of ends.all()) if (known.get(agent.no)?.headSha !== agent.headSha) this.note(agent);
+    const commits = Number(this.#read.get(COMMITS)?.value ?? 0);
+    if (this.#noted.length === 0 && anchor?.store?.commits === commits) return;
+    this.#commits = commits;
+    this.publish();
+  }
+
+  /** Ignores a failure: the commit is durable without it, and an older record is true too. */
+  #write(no: number, record: Buffer): void {
+    if (this.#file === undefined) return;
+    try {
+      writeSync(this.#file, record, 0, RECORD_BYTES, no * RECORD_BYTES);
+    } catch {}
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+}
+
+/** Keys in `meta`. */
+const STORE_ID = "store_id";
+const COMMITS = "commits";
+const COUNT_COMMIT = `INSERT INTO meta (key, value) VALUES ('${COMMITS}', '1')
+  ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING value AS commits`;
+
+// The file `goald.db-anchor`: how far the store had got, recorded outside the store.
+//
+// SQLite drops the end of a damaged WAL without an error, so the store alone cannot show that commits were lost. Record
+// 0 has the store's id and its number of commits, record n the end of the log of agent number n. Records have a fixed
+// size, a checksum, and one sector each. They are written after the commit and never synced: a power cut leaves older
+// records, which a sound store has passed.
+
+const RECORD_BYTES = 512;
+const CHECKSUM_CHARS = 16;
+
+export interface AnchoredStore {
+  readonly id: string;
+  readonly commits: number;
+}
+export interface AnchoredAgent {
+  readonly no: number;
+  readonly id: string;
+  /** Number of the last event; 0 when the agent was removed. */
+  readonly head: number;
+  readonly headSha: string;
+}
+interface AnchorContent {
+  /** Undefined when record 0 is missing or cannot be read. */
+  readonly store: AnchoredStore | undefined;
+  readonly agents: readonly AnchoredAgent[];
+  /** Numbers of the records that do not match their checksum. */
+  readonly unreadable: readonly number[];
+}
+
+const anchorPath = (database: string): string => `${database}-anchor`;
+
+const FORMAT = "goald anchor 1";
+
+const storeRecord = ({ id, commits }: AnchoredStore): Buffer => encode(0, [FORMAT, id, commits]);
+const agentRecord = ({ no, id, head, headSha }: AnchoredAgent): Buffer => encode(no, [id, head, headSha]);
+
+/** The checksum covers the number of the record, so that records cannot be exchanged. */
+const checksumOf = (no: number, text: string): string => sha256(`${no} ${text}`).slice(0, CHECKSUM_CHARS);
+
+function encode(no: number, values: readonly (string | number)[]): Buffer {
+  const text = JSON.stringify(values);
+  const record = Buffer.alloc(RECORD_BYTES, " ");
+  record.write(`${checksumOf(no, text)} ${text}`);
+  return record;
+}
+
+/** Returns undefined when there is no anchor, as in a home that was copied without it. */
+export function readAnchor(database: string): AnchorContent | undefined {
+  const bytes = readIfExists(anchorPath(database));
+  if (bytes === undefined) return undefined;
+  const agents: AnchoredAgent[] = [];
+  const unreadable: number[] = [];
+  let store: AnchoredStore | undefined;
+  for (let no = 0; no * RECORD_BYTES < bytes.length; no++) {
+    const text = bytes.toString("utf8", no * RECORD_BYTES, (no + 1) * RECORD_BYTES).trimEnd();
+    // A file that grew before a power cut can have records of zeros.
+    if (/^\0*$/.test(text)) continue;
+    const values = decode(no, text);
+    if (!values) unreadable.push(no);
+    else if (no === 0) store = { id: String(values[1]), commits: Number(values[2]) };
+    else agents.push({ no, id: String(values[0]), head: Number(values[1]), headSha: String(values[2]) });
+  }
+  return { store, agents, unreadable };
+}
+
+function decode(no: number, text: string): readonly unknown[] | undefined {
+  const json = text.slice(CHECKSUM_CHARS + 1);
+  return text.slice(0, CHECKSUM_CHARS) === checksumOf(no, json) ? (JSON.parse(json) as unknown[]) : undefined;
+}
+
+function readIfExists(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (Error.isError(error) && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
 }

@@ -18,19 +18,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { GoaldError } from "#core/errors.ts";
-
-type SqlValue = string | number | null | Uint8Array;
-
-/** A prepared statement whose rows have the shape `Row`. */
-export interface PreparedQuery<Row = never> {
-  get(...values: SqlValue[]): Row | undefined;
-  all(...values: SqlValue[]): Row[];
-  /** Returns how many rows changed. */
-  run(...values: SqlValue[]): number;
-}
+import { prepare } from "../sql.ts";
 
 /** Before 3.51.3, two connections that write and checkpoint at once can damage a database (sqlite.org/wal.html#walresetbug). */
 const OLDEST_SQLITE = [3, 51, 3] as const;
@@ -134,36 +126,6 @@ export function emptyWal(database: DatabaseSync): void {
   }
 }
 
-/** Write `LIMIT 0 + ?`: SQLite compiles a statement with a bare `LIMIT ?` again at each call. */
-export function prepare<Row = never>(database: DatabaseSync, sql: string): PreparedQuery<Row> {
-  const statement: StatementSync = database.prepare(sql);
-  return {
-    get: (...values) => statement.get(...values) as Row | undefined,
-    all: (...values) => statement.all(...values) as Row[],
-    run: (...values) => Number(statement.run(...values).changes),
-  };
-}
-
-export type Transact = <T>(work: () => T) => T;
-
-/** Runs `work` between BEGIN IMMEDIATE and COMMIT. Rolls back when anything throws. */
-export function openTransactions(database: DatabaseSync): Transact {
-  const begin = database.prepare("BEGIN IMMEDIATE");
-  const commit = database.prepare("COMMIT");
-  return (work) => {
-    begin.run();
-    try {
-      const result = work();
-      commit.run();
-      return result;
-    } catch (error) {
-      // SQLite has often rolled back by itself when the disk is full.
-      if (database.isTransaction) database.exec("ROLLBACK");
-      throw error;
-    }
-  };
-}
-
 /**
  * Creates an empty file that only its owner can read, and syncs the folder. Never opens an existing file: closing it
  * would drop the locks that SQLite holds on it in this process.
@@ -192,5 +154,28 @@ function tightenMode(path: string): void {
   } catch (error) {
     if (Error.isError(error) && "code" in error && (error.code === "ENOENT" || error.code === "EPERM")) return;
     throw error;
+  }
+}
+
+// Returns the free pages of the database file to the file system after a removal.
+//
+// It works in short transactions and pauses between them. Pages that cannot be returned, because the disk is full or
+// the store is closed, stay in the file and are used again.
+
+/** Pages of one transaction: 1 MB, about ten milliseconds. */
+const PAGES_PER_TRANSACTION = 256;
+
+export async function shrinkFile(database: DatabaseSync): Promise<void> {
+  try {
+    const free = prepare<{ freelist_count: number }>(database, "PRAGMA freelist_count");
+    for (let left = free.get()?.freelist_count ?? 0; left > 0; ) {
+      database.exec(`PRAGMA incremental_vacuum(${PAGES_PER_TRANSACTION})`);
+      await setImmediate();
+      const now = database.isOpen ? (free.get()?.freelist_count ?? 0) : 0;
+      // Stop when the file cannot shrink.
+      left = now < left ? now : 0;
+    }
+  } catch {
+    // The pages are used again, see above.
   }
 }

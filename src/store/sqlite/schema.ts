@@ -1,14 +1,14 @@
 /**
  * schema.ts -- which schema version a store has, and whether this goald may read, write or upgrade it.
  *
- * `meta.schema` is the version of the tables. `meta.min_reader` is the oldest version whose goald can read them: an older
- * goald may read a newer store as long as the newer goald allows it.
+ * `meta.schema` is the version of the tables. `meta.min_reader` is the oldest version whose goald can read them: an
+ * older goald may read a newer store as long as the newer goald allows it.
  */
 import { randomUUID } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { openTransactions, prepare } from "./connection.ts";
-import { APPLICATION_ID, TABLES } from "./tables.ts";
+import { openTransactions, prepare } from "../sql.ts";
+import { APPLICATION_ID, TABLES } from "../tables.ts";
 
 /** Changes the tables of one schema version into those of the next. Runs inside a transaction. */
 export type Migration = (database: DatabaseSync) => void;

@@ -1,16 +1,16 @@
 /**
  * host-lock.ts -- the lock of a home: at most one process runs its agents.
  *
- * The lock is an exclusive transaction on an empty database, and so a lock of the operating system, which releases it when
- * the process ends for any reason. daemon.json beside it only informs people. Pid files and bound sockets were measured:
- * two of six racing processes won.
+ * The lock is an exclusive transaction on an empty database, and so a lock of the operating system, which releases it
+ * when the process ends for any reason. daemon.json beside it only informs people. Pid files and bound sockets were
+ * measured: two of six racing processes won.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { GoaldError, toError } from "#core/errors.ts";
+import { storeError, wrapStoreErrors } from "../failure.ts";
 import { createPrivateFile } from "./connection.ts";
-import { storeError, wrapStoreErrors } from "./failure.ts";
 
 /** Describes the process that holds the lock. */
 export interface HostInfo {

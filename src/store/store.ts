@@ -1,109 +1,21 @@
 /**
- * sqlite-store.ts -- the embedded store: all agents of a home in one file.
+ * store.ts -- the embedded store: all agents of a home in one file.
  *
- * One process writes (the host lock ensures it), any number read. A write is on the disk when its promise resolves; when it
- * rejects, the write is rolled back and the store stays usable, also when the disk is full. Here each write is a synchronous
- * transaction of its own; group-store.ts is the same store for many agents at once.
+ * One process writes (the host lock ensures it), any number read. A write is on the disk when its promise resolves;
+ * when it rejects, the write is rolled back and the store stays usable, also when the disk is full. Here each write is
+ * a synchronous transaction of its own; writer.ts is the same store for many agents at once.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory.ts";
-import type {
-  AgentRow,
-  AgentSpec,
-  Commit,
-  Fork,
-  InboxMessage,
-  Lease,
-  Projection,
-  Store,
-  StoreReader,
-} from "#core/ports/store.ts";
-import { Anchor } from "./anchor.ts";
-import { acceptLoss, openTables, requireNothingLost } from "./anchor-check.ts";
-import { emptyWal, openForWriting, prepare } from "./connection.ts";
-import { openNewestFact } from "./facts.ts";
+import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Projection, Store } from "#core/ports/store.ts";
 import { wrapStoreErrors } from "./failure.ts";
-import { openNamespaces } from "./memory-rows.ts";
+import { openNamespaces, openNewestFact } from "./memory-rows.ts";
 import { SqliteReader } from "./reader.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime, toMemoryRow } from "./rows.ts";
-import { requireSameFiles } from "./same-files.ts";
-import { openEmptyTables, prepareSchema, requireReadable, requireWritable } from "./schema.ts";
-import { openDirectWriter, type StoreWriter, type Vectors } from "./writes.ts";
-
-export interface SqliteStoreOptions {
-  /** Maximum time to wait for another writer. */
-  readonly busyTimeoutMs?: number;
-}
-
-/** Creates the file, readable by its owner only, and its folder. Writes run in the calling thread. */
-export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
-  return openStoreWith(path, options, (database, anchor) => openDirectWriter(database, path, anchor));
-}
-
-/** Opens the store with the writer that `openWriter` returns. */
-export function openStoreWith(
-  path: string,
-  options: SqliteStoreOptions,
-  openWriter: (database: DatabaseSync, anchor: Anchor) => StoreWriter,
-): Store {
-  return wrapStoreErrors(path, () => {
-    requireWritableFile(path);
-    const database = openForWriting(path, options.busyTimeoutMs);
-    try {
-      prepareSchema(database);
-      const anchor = new Anchor(database, path);
-      anchor.renew(database);
-      return new SqliteStore(database, path, requireSameFiles(path, openWriter(database, anchor)));
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-  });
-}
-
-/** Checks through a read-only connection, because a writing one would change the WAL of a store that we refuse. */
-function requireWritableFile(path: string): void {
-  const database = openTables(path, (found) => {
-    requireWritable(found);
-    requireNothingLost(found, path);
-  });
-  database?.close();
-}
-
-/**
- * Accepts that the store has lost confirmed commits: the agents continue from what is left. Returns what was lost. The
- * caller holds the host lock. Throws GOALD_STORE_DAMAGED when not even its tables are left.
- */
-export async function acceptStoreLoss(path: string): Promise<readonly string[]> {
-  return wrapStoreErrors(path, () => {
-    const found = openTables(path, requireWritable);
-    if (!found) return [];
-    found.close();
-    const database = openForWriting(path);
-    try {
-      prepareSchema(database);
-      return acceptLoss(database, path);
-    } finally {
-      database.close();
-    }
-  });
-}
-
-/** Returns an empty reader for a home whose store has no tables yet. Throws GOALD_STORE_DAMAGED when it has lost them. */
-export async function openSqliteReader(path: string): Promise<StoreReader> {
-  return wrapStoreErrors(path, () => {
-    const database = openTables(path, requireReadable);
-    // Without a path of its own, it does not miss what another process writes to the store later.
-    if (!database) return new SqliteReader(openEmptyTables(), ":memory:");
-    try {
-      return new SqliteReader(database, path);
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-  });
-}
+import { prepare } from "./sql.ts";
+import { emptyWal } from "./sqlite/connection.ts";
+import type { StoreWriter, Vectors } from "./writes.ts";
 
 function storeQueries(database: DatabaseSync) {
   return {
