@@ -1,9 +1,9 @@
 /**
- * answers.ts -- records and plays the answers of the three ports that come from outside: the model, the embedder, and the statuses
- * of addresses in checks.
+ * answers.ts -- records and plays the answers of the three ports that come from outside: the model, the embedder, and
+ * the statuses of addresses in checks.
  *
- * Everything else that reaches outside is recorded as the outcome of its command. Step, attempt and ordinal identify an answer;
- * a replay gives it only for the same request.
+ * Everything else that reaches outside is recorded as the outcome of its command. Step, attempt and ordinal identify an
+ * answer; a replay gives it only for the same request.
  */
 import type { AddressStatus } from "#core/goal-check.ts";
 import type { Embedder } from "#core/ports/memory.ts";
@@ -11,10 +11,9 @@ import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import type { Redact } from "#util/redact.ts";
-import { decodeError, encodeError } from "./body.ts";
-import { differenceOf } from "./difference.ts";
+import { decodeError, encodeError } from "./folder.ts";
 import type { AnswerLine, ErrorChain, Port } from "./format.ts";
-import { createOrdinals, type Place } from "./place.ts";
+import { createOrdinals, type Place } from "./tape.ts";
 
 /** Asks a port, or takes what it answered. `request` and the answer are plain JSON. */
 export type AskPort = <T>(port: Port, request: unknown, ask: () => Promise<T>) => Promise<T>;
@@ -195,3 +194,43 @@ const decodeVector = (text: string): Float32Array =>
 const tapeStatuses = (statuses: AddressStatus, ask: AskPort): AddressStatus => ({
   get: (url, options, signal) => ask("statuses", { url, ...options }, () => statuses.get(url, options, signal)),
 });
+
+// Describes the first difference between a recorded and a new request, in one sentence.
+
+const AROUND = 40;
+
+function differenceOf(recorded: AnswerLine["request"], now: AnswerLine["request"]): string {
+  if (!("json" in recorded) || !("json" in now)) return "it is another one, and the recording has only its hash";
+  return firstDifference(recorded.json, now.json, "it") ?? "it is written in another way";
+}
+
+/** Searches depth first, in the order of the members. */
+function firstDifference(recorded: unknown, now: unknown, path: string): string | undefined {
+  if (typeof recorded === "string" && typeof now === "string")
+    return recorded === now ? undefined : textDifference(recorded, now, path);
+  if (!isObject(recorded) || !isObject(now) || Array.isArray(recorded) !== Array.isArray(now))
+    return Object.is(recorded, now) ? undefined : `${path} was ${excerpt(recorded)}, and is ${excerpt(now)}`;
+  for (const name of new Set([...Object.keys(recorded), ...Object.keys(now)])) {
+    const inner = Array.isArray(now) ? `${path}[${name}]` : `${path}.${name}`;
+    if (!Object.hasOwn(now, name)) return `${inner} is missing; it was ${excerpt(recorded[name])}`;
+    if (!Object.hasOwn(recorded, name)) return `${inner} is new: ${excerpt(now[name])}`;
+    const found = firstDifference(recorded[name], now[name], inner);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function textDifference(recorded: string, now: string, path: string): string {
+  let at = 0;
+  while (at < recorded.length && recorded[at] === now[at]) at++;
+  const part = (text: string): string =>
+    JSON.stringify(text.slice(Math.max(0, at - AROUND), at + AROUND).toWellFormed());
+  return `${path} differs from character ${at + 1} on: it was ${part(recorded)}, and is ${part(now)}`;
+}
+
+const excerpt = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length <= 2 * AROUND ? text : `${text.slice(0, 2 * AROUND).toWellFormed()}…`;
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Http } from "#http/http.ts";
-import type { CellAskLine, CellEndLine } from "./cell-lines.ts";
+import type { CellAskLine, CellEndLine } from "./format.ts";
 import { playSandbox } from "./record-cells.ts";
 
 interface DemoScript {

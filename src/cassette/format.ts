@@ -10,7 +10,6 @@ import type { PauseCode } from "#core/event.ts";
 import type { AgentSpec, FileChange, InboxRow } from "#core/ports/store.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
-import type { CellAskLine, CellEndLine } from "./cell-lines.ts";
 
 export const RECORDING_VERSION = 1;
 
@@ -214,3 +213,33 @@ export const ofType = <Type extends Line["type"]>(
 
 /** Number of the last event that the session is known to have committed. */
 export const headOf = (session: Session): number => ofType(session, "committed").at(-1)?.head ?? session.start.head;
+
+// The lines of a cassette about cells of code: what the code asked its host for, and how it ended.
+
+/** A question of the code of a cell to its host. */
+export type CellAsk =
+  | { readonly what: "call"; readonly name: string; readonly args: Readonly<Record<string, unknown>> }
+  | {
+      readonly what: "run";
+      readonly task: string;
+      readonly returns: Readonly<Record<string, unknown>>;
+      readonly form: string | null;
+    }
+  | { readonly what: "list" }
+  | { readonly what: "read"; readonly path: string }
+  /** `content` null: the file was removed. */
+  | { readonly what: "save"; readonly changes: readonly { readonly path: string; readonly content: Body | null }[] };
+
+/** Written before the host answers. `version`: the cell's, unique in the agent. */
+export interface CellAskLine {
+  readonly type: "cell-ask";
+  readonly version: string;
+  readonly ask: CellAsk;
+}
+
+/** The end of a cell. Absent when its call was left open. */
+export interface CellEndLine {
+  readonly type: "cell-end";
+  readonly version: string;
+  readonly outcome: unknown;
+}

@@ -6,6 +6,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Outcome } from "#loop/journal.ts";
@@ -13,14 +14,10 @@ import type { Enter, RunParts, Work } from "#loop/run-parts.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import { type PlayedAnswers, playAnswers, type TapedPorts, tapePorts } from "./answers.ts";
-import { outcomeOf } from "./body.ts";
-import { apply } from "./folder.ts";
+import { apply, outcomeOf } from "./folder.ts";
 import { ofType, stateHash } from "./format.ts";
-import type { PlayerParts } from "./parts.ts";
-import { isOutside, placeOf } from "./place.ts";
-import { PlayClock, patientClock } from "./play-clock.ts";
 import { playSandbox } from "./record-cells.ts";
-import type { Tape } from "./tape.ts";
+import { isOutside, type PlayerParts, placeOf, type Tape } from "./tape.ts";
 
 /** Events of work that a run does not begin any more when its host drains. */
 const BEGINNINGS: ReadonlySet<string> = new Set(["model-asked", "command-started"]);
@@ -243,4 +240,52 @@ export class Player implements Tape {
     this.#place = place;
     return this.#playAct(callId, enter);
   }
+}
+
+// Replay clocks: recorded times for the loop, and a clock without waits for all other parts.
+
+/** Returns the recorded times. After the last recorded time, it keeps returning that time. */
+class PlayClock implements Clock {
+  readonly #segment: () => readonly number[];
+  #index = 0;
+  #at = 0;
+
+  /** `segment`: times read before the next commit. The first is in ms since 1970; the others are differences. */
+  constructor(segment: () => readonly number[]) {
+    this.#segment = segment;
+  }
+
+  now(): Date {
+    this.#read();
+    return new Date(this.#at);
+  }
+
+  async sleep(): Promise<void> {}
+
+  /** Skips `count` readings. */
+  skip(count: number): void {
+    for (let left = count; left > 0; left--) this.#read();
+  }
+
+  /** Starts with the readings of the next commit. */
+  rewind(): void {
+    this.#index = 0;
+  }
+
+  #read(): void {
+    const step = this.#segment()[this.#index];
+    if (step !== undefined) this.#at = this.#index === 0 ? step : this.#at + step;
+    this.#index++;
+  }
+}
+
+/** Sleeps return at once and advance the clock by their duration. */
+function patientClock(): Clock {
+  let at = 0;
+  return {
+    now: () => new Date(at),
+    sleep: async (ms) => {
+      at += Math.max(0, ms);
+    },
+  };
 }

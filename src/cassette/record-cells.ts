@@ -5,9 +5,8 @@
  */
 import type { Cell, CellFileChange, CellHost, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
 import type { Redact } from "#util/redact.ts";
-import { decodeBody, encodeBody } from "./body.ts";
-import type { CellAsk, CellAskLine, CellEndLine } from "./cell-lines.ts";
-import { ofType, type Session } from "./format.ts";
+import { decodeBody, encodeBody } from "./folder.ts";
+import { type CellAsk, type CellAskLine, type CellEndLine, ofType, type Session } from "./format.ts";
 
 type Value = <T>(name: string, compute: () => T) => T;
 interface CellRecording {

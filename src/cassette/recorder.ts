@@ -15,13 +15,10 @@ import type { Enter, RunParts, Work } from "#loop/run-parts.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import { recordAnswers, type TapedPorts, tapePorts } from "./answers.ts";
-import { encodeBody } from "./body.ts";
-import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts";
+import { changesSince, encodeBody, type Folder, hashAll, look, type Seen } from "./folder.ts";
 import { type FileLine, type Line, stateHash } from "./format.ts";
-import type { Begin, RecorderParts } from "./parts.ts";
-import { isOutside, placeOf } from "./place.ts";
 import { recordSandbox } from "./record-cells.ts";
-import type { Tape } from "./tape.ts";
+import { type Begin, isOutside, placeOf, type RecorderParts, type Tape } from "./tape.ts";
 
 export class Recorder implements Tape {
   readonly plays = false;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type AskPort, playAnswers, recordAnswers, tapePorts } from "#cassette/answers.ts";
 import type { AnswerLine } from "#cassette/format.ts";
-import type { Place } from "#cassette/place.ts";
+import type { Place } from "#cassette/tape.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { AddressStatus } from "#core/goal-check.ts";
 import type { Embedder } from "#core/ports/memory.ts";

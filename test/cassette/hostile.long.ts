@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { readCassette } from "#cassette/read-cassette.ts";
+import { readCassette } from "#cassette/recording-file.ts";
 import { isGoaldError } from "#core/errors.ts";
 import { type Ended, endedWith, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
 import { append, numberedModel } from "../helpers/numbered-model.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { ofType } from "#cassette/format.ts";
-import { readCassette } from "#cassette/read-cassette.ts";
+import { readCassette } from "#cassette/recording-file.ts";
 import { endedWith, type Goald, linesOf } from "../helpers/goald.ts";
 import { append, highestTask, replyWith } from "../helpers/numbered-model.ts";
 import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";

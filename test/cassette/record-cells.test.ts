@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { findLineProblem } from "#cassette/check-line.ts";
 import type { Line, Session } from "#cassette/format.ts";
 import { playSandbox, recordSandbox } from "#cassette/record-cells.ts";
+import { findLineProblem } from "#cassette/recording-file.ts";
 import type { Cell, CellHost } from "#core/ports/sandbox.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 

@@ -3,7 +3,7 @@
  */
 import { createLiveThoughts, loadWholeCatalogue } from "#app/catalogue.ts";
 import { ofType } from "#cassette/format.ts";
-import { readSessions } from "#cassette/read-cassette.ts";
+import { readSessions } from "#cassette/recording-file.ts";
 import { createEventLines } from "#cli/terminal/event-line.ts";
 import { createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { EXIT } from "#core/errors.ts";

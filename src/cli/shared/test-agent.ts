@@ -4,7 +4,7 @@
  * The home has the commands, methods, prompts and settings of the present one, and none of its agents, files and memories.
  */
 import { resolve } from "node:path";
-import { readCassette } from "#cassette/read-cassette.ts";
+import { readCassette } from "#cassette/recording-file.ts";
 import type { AgentFile } from "#config/agent-file.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { type AgentState, initialState, isOver } from "#core/state.ts";

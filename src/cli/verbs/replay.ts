@@ -7,7 +7,7 @@
  */
 
 import { resolve } from "node:path";
-import { readCassette } from "#cassette/read-cassette.ts";
+import { readCassette } from "#cassette/recording-file.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
