@@ -6,7 +6,7 @@
  */
 import type { MemoryChanged } from "#core/ports/memory.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import type { MemoryPlace } from "#views/load-memory.ts";
+import type { MemoryPlace } from "#views/memory-view.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
 import type { Control } from "./control.ts";
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";

@@ -1,7 +1,6 @@
 /** memory-routes.ts -- the HTTP routes of `Reading` for memory. */
 import { closed, flag, oneOf, type Schema, text } from "#util/schema.ts";
-import { MemoryList, MemoryPage, MemorySearch } from "#views/load-memory.ts";
-import { MEMORY_KINDS, MemoryView } from "#views/memory-view.ts";
+import { MEMORY_KINDS, MemoryList, MemoryPage, MemorySearch, MemoryView } from "#views/memory-view.ts";
 import { DEFAULT_PAGE, type Route, route } from "./route.ts";
 import { eventNumber, pageSize } from "./schemas.ts";
 

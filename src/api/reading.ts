@@ -9,18 +9,23 @@
  */
 import type { VerifyReport } from "#core/ports/store.ts";
 import type { AgentDetails } from "#views/agent-details.ts";
-import type { DiffRequest, DiffView } from "#views/agent-diff.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import type { FileContent } from "#views/file-content.ts";
+import type { DiffRequest, DiffView } from "#views/file-diff.ts";
 import type { FileStory } from "#views/file-story.ts";
-import type { FileList } from "#views/list-files.ts";
-import type { GoalsView, LoadedAgent } from "#views/load-agent.ts";
-import type { MemoryFilter, MemoryList, MemoryPage, MemoryPlace, MemorySearch } from "#views/load-memory.ts";
-import type { MemoryView } from "#views/memory-view.ts";
+import type { FileContent, FileList } from "#views/file-versions.ts";
+import type {
+  MemoryFilter,
+  MemoryList,
+  MemoryPage,
+  MemoryPlace,
+  MemorySearch,
+  MemoryView,
+} from "#views/memory-view.ts";
 import type { PlanView } from "#views/plan-view.ts";
+import type { GoalsView, LoadedAgent } from "#views/read-agent.ts";
 import type { ReportFacts } from "#views/report-facts.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
-import type { StepPage } from "#views/step-list.ts";
+import type { StepPage } from "#views/step-view.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import type { WholeStep } from "#views/whole-step.ts";
 import type { EventPage } from "./schemas.ts";

@@ -5,18 +5,16 @@
  */
 import type { Schema } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
-import { DiffView } from "#views/agent-diff.ts";
 import { AgentView } from "#views/agent-view.ts";
-import { FileContent } from "#views/file-content.ts";
+import { DiffView } from "#views/file-diff.ts";
 import { FileStory } from "#views/file-story.ts";
-import { FileList } from "#views/list-files.ts";
-import { MemoryList, MemorySearch } from "#views/load-memory.ts";
-import { MemoryView } from "#views/memory-view.ts";
+import { FileContent, FileList } from "#views/file-versions.ts";
+import { MemoryList, MemorySearch, MemoryView } from "#views/memory-view.ts";
 import { FileVersionView } from "#views/parts.ts";
 import { PlanView } from "#views/plan-view.ts";
 import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
-import { StepPage } from "#views/step-list.ts";
+import { StepPage } from "#views/step-view.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
 import { CONTROL_ROUTES } from "./control-routes.ts";

@@ -12,15 +12,12 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import { createTurns } from "#util/turns.ts";
 import { loadDetails } from "#views/agent-details.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { loadFileContent } from "#views/file-content.ts";
 import { loadFileStory } from "#views/file-story.ts";
-import { latestFiles } from "#views/list-files.ts";
-import { findAgent, loadAgent, loadGoals, stateOf } from "#views/load-agent.ts";
-import { findNamespace, listMemories, loadMemory, loadMemoryPage } from "#views/load-memory.ts";
-import { viewMemory, viewRecall } from "#views/memory-view.ts";
+import { latestFiles, loadFileContent, requireTaken } from "#views/file-versions.ts";
+import { findNamespace, listMemories, loadMemory, loadMemoryPage, viewMemory, viewRecall } from "#views/memory-view.ts";
 import { loadPlan } from "#views/plan-view.ts";
-import { requireTaken } from "#views/restore-version.ts";
-import { listSteps } from "#views/step-list.ts";
+import { findAgent, loadAgent, loadGoals, stateOf } from "#views/read-agent.ts";
+import { listSteps } from "#views/step-view.ts";
 import { loadWaiting, type WaitingView } from "#views/waiting.ts";
 import type { StepParts } from "#views/whole-step.ts";
 import type { Reading } from "./reading.ts";
@@ -74,7 +71,7 @@ export function createStoreReading(parts: ReadingParts): Reading {
       return loadFileStory(row, { path, workspace: folderOf(row, parts) }, reader, parts);
     },
     diff: async (name, request) => {
-      const { diffAgent } = await import("#views/agent-diff.ts");
+      const { diffAgent } = await import("#views/file-diff.ts");
       return diffAgent(await find(name), request, reader);
     },
     restorePlan: async (name, step, paths) => {

@@ -22,7 +22,7 @@ import { rememberStep } from "#memory/remember/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { findNewestFiles } from "#workspace/list-files.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
@@ -217,7 +217,7 @@ async function beginRecording(recorder: Recorder, host: AgentHost, of: Recorded)
 
 /** Writes the report into the agent's folder when the agent does not run. */
 async function updateReport({ home, store, redact }: AgentHost, lease: Lease, folder: string): Promise<void> {
-  const { writeReport } = await import("#host/write-report.ts");
+  const { writeReport } = await import("#views/report-facts.ts");
   const row = await store.agent(lease.agent);
   const workspace = openLocalWorkspace(folder, undefined, { own: true });
   if (row) await writeReport(row, { store, workspaceFolder: home.workspaceFolder, workspace, redact });

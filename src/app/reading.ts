@@ -19,7 +19,7 @@ import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { systemClock } from "#util/clock.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AgentView, isOver, stallLimit, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import type { StepParts } from "#views/whole-step.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import type { AgentHost } from "./agent.ts";

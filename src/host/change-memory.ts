@@ -8,7 +8,7 @@ import type { Control } from "#api/control.ts";
 import { isForgetting, SHARED_MEMORY } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Store } from "#core/ports/store.ts";
-import { findAgent } from "#views/load-agent.ts";
+import { findAgent } from "#views/read-agent.ts";
 
 export const changesOf =
   (

@@ -15,7 +15,7 @@ import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
-import { requireTaken, restoreVersion } from "#views/restore-version.ts";
+import { requireTaken, restoreVersion } from "#views/file-versions.ts";
 import type { DescribedAgent } from "./host-views.ts";
 
 export interface ForkParts {

@@ -8,7 +8,7 @@ import type { AgentRow, InboxMessage } from "#core/ports/store.ts";
 import { approvalOf, isFinished, isOver, questionOf } from "#core/state.ts";
 import { deliveryNote } from "#loop/delivery-note.ts";
 import { type AgentView, countStandings } from "#views/agent-view.ts";
-import { findAgent } from "#views/load-agent.ts";
+import { findAgent } from "#views/read-agent.ts";
 import { changesOf } from "./change-memory.ts";
 import { editPlanOf } from "./edit-plan.ts";
 import type { ForkParts } from "./fork-agent.ts";

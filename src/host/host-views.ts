@@ -7,7 +7,7 @@ import type { AgentState } from "#core/state.ts";
 import type { Redact } from "#util/redact.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AgentView, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
-import { findAgent, stateOf } from "#views/load-agent.ts";
+import { findAgent, stateOf } from "#views/read-agent.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export interface HostViewParts {

@@ -16,7 +16,8 @@ import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import { outsideOf } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { foldLog } from "#views/load-agent.ts";
+import { DROPPED, holdsFileContent, isPutBack, RESTORE_CALL, restoreVersion } from "#views/file-versions.ts";
+import { foldLog } from "#views/read-agent.ts";
 import {
   type PlannedFile,
   planRestore,
@@ -25,7 +26,6 @@ import {
   summarizePlan,
   type WholePlan,
 } from "#views/restore-plan.ts";
-import { DROPPED, holdsFileContent, isPutBack, RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export interface RestoreParts {

@@ -4,7 +4,7 @@ import { spentOf } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow, Store } from "#core/ports/store.ts";
 import { type AgentState, isOver } from "#core/state.ts";
-import { descendantsOf, stateOf } from "#views/load-agent.ts";
+import { descendantsOf, stateOf } from "#views/read-agent.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 interface HostParts {

@@ -10,7 +10,7 @@ import type { Store } from "#core/ports/store.ts";
 import { isOver } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
-import { descendantsOf, stateOf } from "#views/load-agent.ts";
+import { descendantsOf, stateOf } from "#views/read-agent.ts";
 import { AgentRunner } from "./agent-runner.ts";
 import { FrontAgents } from "./front-agents.ts";
 import { IsolationQueue } from "./isolation-queue.ts";

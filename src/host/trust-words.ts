@@ -4,7 +4,7 @@ import type { TrustedEntry } from "#api/trust-schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { InboxMessage, Store } from "#core/ports/store.ts";
 import { plainSources, sourcesOfFile } from "#core/provenance.ts";
-import { describesPath, tidyPath } from "#views/trusted-words.ts";
+import { describesPath, tidyPath } from "#views/file-versions.ts";
 import type { Found } from "./host-views.ts";
 
 export interface TrustParts {

@@ -4,13 +4,11 @@ import { describeCheck } from "#core/goal-check.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { count, described, flag, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
-import { AgentView, agentMembers } from "./agent-view.ts";
-import { LimitLeft, limitsLeft } from "./limits-left.ts";
-import { LatestFile, latestFiles } from "./list-files.ts";
-import { stateOf } from "./load-agent.ts";
+import { AgentView, agentMembers, LimitLeft, limitsLeft } from "./agent-view.ts";
+import { LatestFile, latestFiles, loadTrustInAll, TrustGiven, trustedFiles } from "./file-versions.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
 import { Lost, usageMembers } from "./parts.ts";
-import { loadTrustInAll, TrustGiven, trustedFiles } from "./trusted-words.ts";
+import { stateOf } from "./read-agent.ts";
 import { loadWaiting, WaitingView } from "./waiting.ts";
 
 export const CheckView = open({

@@ -1,9 +1,11 @@
 /** file-diff.ts -- unified diffs of an agent's files between the ends of two steps, from the file history. */
 import { createTwoFilesPatch } from "diff";
-import type { FileVersion, StoreReader } from "#core/ports/store.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import { isBinary } from "#util/media-format.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
-import { byPath, isChosen, restoreVersion, upToStep } from "./restore-version.ts";
+import { byPath, isChosen, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
+import { stateOf } from "./read-agent.ts";
 
 export const FileDiff = open({
   path: text,
@@ -18,7 +20,7 @@ export const FileDiff = open({
 });
 export type FileDiff = Static<typeof FileDiff>;
 
-export interface DiffRange {
+interface DiffRange {
   /** Steps; the files at their ends are compared. Infinity in `to` means now. */
   readonly from: number;
   readonly to: number;
@@ -104,4 +106,60 @@ function countLines(patch: string): { readonly added: number; readonly removed: 
     .slice(2)
     .map((line) => line[0]);
   return { added: signs.filter((sign) => sign === "+").length, removed: signs.filter((sign) => sign === "-").length };
+}
+
+// The files of an agent compared between two steps; by default around the last step that changed any.
+
+export const DiffView = open({
+  agent: text,
+  from: count,
+  to: described(nullable(count), "Null for the files as they are now, and when nothing was ever changed."),
+  files: listOf(FileDiff),
+});
+export type DiffView = Static<typeof DiffView>;
+
+export interface DiffRequest {
+  /** Steps. Without both, the last step that changed a file is compared with the step before it. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Files, or folders with all files below; empty means all files. */
+  readonly paths: readonly string[];
+}
+
+/** Throws GOALD_NOT_FOUND for an unknown path or step, GOALD_USAGE for steps in the wrong order. */
+export async function diffAgent(
+  row: AgentRow,
+  request: DiffRequest,
+  reader: Pick<StoreReader, "files" | "blob" | "load">,
+): Promise<DiffView> {
+  const versions = await reader.files(row.id);
+  requireKnown(request.paths, versions, row.id);
+  const { step } = await stateOf(reader, row);
+  const range = rangeOf(request, versions);
+  for (const end of [request.from, request.to]) if (end !== undefined) requireTaken(end, step, row.id);
+  const files = range ? await diffFiles(versions, range, reader) : [];
+  const to = range && Number.isFinite(range.to) ? range.to : null;
+  return { agent: row.id, from: range?.from ?? 0, to, files };
+}
+
+/** Undefined when nothing was ever changed and the request names no step. */
+function rangeOf({ from, to, paths }: DiffRequest, versions: readonly FileVersion[]): DiffRange | undefined {
+  if (from !== undefined && to !== undefined && from > to)
+    throw new GoaldError("GOALD_USAGE", `Expected --from before --to, got ${from} and ${to}.`, {
+      hint: `To see what was undone since: goald diff … --from ${to} --to ${from}`,
+    });
+  if (from !== undefined) return { from, to: to ?? Number.POSITIVE_INFINITY, paths };
+  const last = to ?? lastChangingStep(versions, paths);
+  return last === undefined ? undefined : { from: Math.max(0, last - 1), to: last, paths };
+}
+
+/** Throws GOALD_NOT_FOUND for a path that is neither a file in the history nor a folder of one. */
+export function requireKnown(paths: readonly string[], versions: readonly FileVersion[], agent: string): void {
+  const unknown = paths.find((name) => !versions.some(({ path }) => path === name || path.startsWith(`${name}/`)));
+  if (unknown === undefined) return;
+  throw new GoaldError(
+    "GOALD_NOT_FOUND",
+    `Expected a file or folder that ${agent} wrote, got ${JSON.stringify(unknown)}.`,
+    { hint: `See its files: goald show ${agent} --files` },
+  );
 }

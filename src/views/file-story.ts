@@ -1,27 +1,169 @@
 /**
- * file-story.ts -- explains why a file exists: for each version the goals, the step, the thoughts and the sources before it.
+ * file-story.ts -- explains why a file exists: for each version the goals, the step, the thoughts and the sources
+ * before it.
  *
- * One pass over the log. The sources of a version are those read since the previous version, and words from outside read
- * since the agent's last clean state. Which of them the model used is unknown.
+ * One pass over the log. The sources of a version are those read since the previous version, and words from outside
+ * read since the agent's last clean state. Which of them the model used is unknown.
  */
 import type { CommandCall } from "#core/call.ts";
+import { isCellCommand, SAVES_FILES } from "#core/command-names.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { OutputMode, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { namespaceOf, shownIds } from "#core/memory.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
-import type { Received } from "#core/provenance.ts";
+import { describeReceived, listSources, type Received } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
-import { isBlobRef, type Text } from "#core/text.ts";
+import { isBlobRef, oneLine, type Text } from "#core/text.ts";
+import { escapeUnseenInJson } from "#util/outside-text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
-import { CellView, createCellFinder } from "./cell-of-file.ts";
-import { stateOf } from "./load-agent.ts";
+import { isByPerson, loadTrustInAll, TrustGiven } from "./file-versions.ts";
 import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
-import { allEvents } from "./read-log.ts";
-import { isByPerson } from "./restore-version.ts";
+import { allEvents, stateOf } from "./read-agent.ts";
 import { createSourceReader, Source } from "./sources.ts";
-import { loadTrustInAll, TrustGiven } from "./trusted-words.ts";
 import type { StepParts } from "./whole-step.ts";
+
+// Formats why a file exists: its last version in full, earlier versions in short. Pure.
+
+type Version = FileStory["versions"][number];
+
+export function describeFileStory({ agent, name, path, workspace, trusted, versions }: FileStory): string {
+  const last = versions.at(-1);
+  if (!last) return "";
+  const is = last.operation === "delete" ? "deleted" : `${last.bytes} bytes`;
+  const lines = [
+    `${path} (${is}), of ${name} (${agent}), in ${workspace}`,
+    ...trusted.map(({ at }) => `Trusted by a person at ${at}: all words from outside that ${name} had read by then`),
+    "",
+    "Goals",
+    ...last.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
+    "",
+    headOf(last, versions.length),
+    ...bodyOf(last),
+  ];
+  const earlier = versions.slice(0, -1).toReversed();
+  if (earlier.length > 0) lines.push("", "Before that");
+  for (const story of earlier) {
+    const read = story.sources.length > 0 ? ` after ${story.sources.length + story.sourcesLeftOut} sources` : "";
+    lines.push(`  ${headOf(story, versions.length)}${read}`);
+    if (story.thought !== "") lines.push(`    ${oneLine(story.thought, 200)}`);
+  }
+  return lines.join("\n");
+}
+
+function headOf({ version, step, at, operation, by, command, cell }: Version, count: number): string {
+  const did = cell?.command ?? command?.name ?? "a command";
+  const what = by === "agent" ? `${operation} by ${did}` : PERSON_DID[operation];
+  return `Version ${version} of ${count}: step ${step}, ${at}, ${what}`;
+}
+
+const PERSON_DID: Readonly<Record<Version["operation"], string>> = {
+  found: "edited by a person before this step",
+  write: "restored by a person",
+  append: "restored by a person",
+  delete: "removed by a person, who restored an earlier step",
+  place: "put back by a person, who restored another step",
+  trust: "trusted by a person",
+};
+
+function bodyOf(story: Version): readonly string[] {
+  const { command, cell, thought, thoughts, recalledSteps, outside, received, sources, sourcesLeftOut, version } =
+    story;
+  const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
+  const since = version > 1 ? `since version ${version - 1}` : "before it";
+  const earlier = version > 1 && received.length > 0 ? `, and from outside since step ${received[0]?.step}` : "";
+  return [
+    ...(command && command.name !== SAVES_FILES
+      ? [`  Command: ${command.name} ${escapeUnseenInJson(JSON.stringify(command.args))}`]
+      : []),
+    ...(cell ? [`  Cell: ${nameCell(cell)}`] : []),
+    ...said.map(([name, text]) => `  ${name}: ${text.replaceAll("\n", "\n    ")}`),
+    ...(recalledSteps.length > 0 ? [`  Recalled: what happened in step ${recalledSteps.join(", ")}`] : []),
+    ...(outside.length > 0 ? [`  Holds words from outside: ${listSources(outside, 5)}`] : []),
+    ...(received.length > 0 ? [`  Outside words that it had read: ${describeReceived(received, 5)}`] : []),
+    sources.length === 0 ? `  Sources: nothing was read ${since}` : `  Sources, read ${since}${earlier}`,
+    ...(sourcesLeftOut > 0 ? [`    ${sourcesLeftOut} older ones`] : []),
+    ...sources.flatMap(sourceLines).map((line) => `    ${line}`),
+  ];
+}
+
+function nameCell({ callId, command, file, line, source }: NonNullable<Version["cell"]>): string {
+  const name = file === null ? `${command} ${callId}` : `${command} ${callId} of ${file}`;
+  return line === null ? name : `${name}, line ${line}: ${source}`;
+}
+
+function sourceLines({ step, at, command, what, kind, outside, kept, answer }: Source): readonly string[] {
+  if (kind === "person" && command === null) return [`step ${step}, ${at}, a person said: ${what}`];
+  const whose = outside.length > 0 ? `: ${listSources(outside)}` : "";
+  const where = kept.length > 0 ? `, kept in ${kept.slice(0, MAX_PATHS).join(", ")}` : "";
+  const read = command === null ? what : `${command} ${what}`;
+  return [`step ${step}, ${at}, ${read} (${kind}${whose})${where}`, ...(answer === "" ? [] : [`  | ${answer}`])];
+}
+
+const MAX_PATHS = 3;
+
+// Finds the cell of code that wrote a version of a file, and its line that names the file. Pure.
+
+const CellView = open({
+  callId: text,
+  command: text,
+  file: described(nullable(text), "The file that was run; null for code in the call itself."),
+  line: described(nullable(ordinal), "Number of the first line that names the written file; null when none does."),
+  source: described(text, "That line; empty when there is none."),
+});
+type CellView = Static<typeof CellView>;
+
+interface CellFinder {
+  add(event: RecordedEvent): void;
+  cellOf(version: FileVersion): CellView | null;
+}
+
+/** `versions`: the ones that `cellOf` will be called for. */
+function createCellFinder(versions: readonly FileVersion[]): CellFinder {
+  const above = new Set(versions.flatMap(({ callId }) => idsAbove(callId)));
+  const cells = new Map<string, Cell>();
+  return {
+    add: (event) => {
+      if (event.type !== "command-requested" || !above.has(event.callId) || !isCellCommand(event.call.name)) return;
+      const { code, file } = event.call.args;
+      const head = isBlobRef(code) ? code.head : code;
+      cells.set(event.callId, {
+        command: event.call.name,
+        code: typeof head === "string" ? head : "",
+        file: typeof file === "string" ? file : null,
+      });
+    },
+    cellOf: ({ callId, path }) => {
+      const id = idsAbove(callId).find((each) => cells.has(each));
+      const cell = id === undefined ? undefined : cells.get(id);
+      return id === undefined || !cell ? null : describeCell(id, cell, path);
+    },
+  };
+}
+
+interface Cell {
+  readonly command: string;
+  readonly code: string;
+  readonly file: string | null;
+}
+
+/** The calls that a nested call is inside of, the innermost first. */
+function idsAbove(callId: string): readonly string[] {
+  const ids: string[] = [];
+  for (let end = callId.lastIndexOf("."); end > 0; end = callId.lastIndexOf(".", end - 1))
+    ids.push(callId.slice(0, end));
+  return ids;
+}
+
+const MAX_LINE_CHARS = 200;
+
+function describeCell(callId: string, { command, code, file }: Cell, path: string): CellView {
+  const lines = code.split("\n");
+  const names = [path, path.slice(path.lastIndexOf("/") + 1)];
+  const found = names.map((name) => lines.findIndex((line) => line.includes(name))).find((index) => index >= 0);
+  const source = found === undefined ? "" : oneLine(lines[found] ?? "", MAX_LINE_CHARS);
+  return { callId, command, file, line: found === undefined ? null : found + 1, source };
+}
 
 /** What `goald why` shows of one version. */
 const ToldVersion = open({

@@ -1,11 +1,10 @@
 /**
- * report-facts.ts -- the facts of a report: the agent's details, and what its newest events say of files, sources and failures.
- *
- * Looks at the same number of events at any age of the agent, and reads no clock, so one log always gives one report.
+ * report-facts.ts -- gathers the facts of a report from the store, and writes the report into the folder of its agent.
  */
 import type { RecordedEvent } from "#core/event.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import {
   amount,
@@ -22,9 +21,48 @@ import {
   time,
 } from "#util/schema.ts";
 import { describeState, stateMembers } from "./agent-details.ts";
-import type { AgentView } from "./agent-view.ts";
-import { foldLog } from "./load-agent.ts";
+import { type AgentView, viewAgent } from "./agent-view.ts";
+import { foldLog } from "./read-agent.ts";
+import { renderReport } from "./report.ts";
 import { type OpenCall, openCallOf, type Source, sourceIn, sourceMembers, Trouble, troubleIn } from "./sources.ts";
+
+// Renders `_goald/report.md` in an agent's folder from the store.
+//
+// The report is written after each turn, pause, limit, stop or kill, and at the first start after a crash. An unchanged
+// report is not written again. The file has no history, because goald owns it.
+
+export const REPORT_FILE = "_goald/report.md";
+
+export interface WriteReportParts {
+  readonly store: Pick<StoreReader, "load" | "read" | "files">;
+  /** Absolute path of the home's `workspace/`. */
+  readonly workspaceFolder: string;
+  /** The agent's folder, writable including `_goald/`. */
+  readonly workspace: Workspace;
+  /** Redacts secrets in the report. */
+  redact?(text: string): string;
+}
+
+/** Resolves to true when the file was changed. Rejects with a GoaldError when it cannot be written. */
+export async function writeReport(row: AgentRow, parts: WriteReportParts): Promise<boolean> {
+  const { store, workspaceFolder, workspace, redact = (text: string) => text } = parts;
+  const facts = {
+    workspaceFolder,
+    hosted: false,
+    lastCommand: null,
+    stallAfterMs: () => 0,
+    now: new Date(row.updatedAt),
+  };
+  const report = redact(renderReport(await gatherReport(row, store, (state) => viewAgent(row, state, facts))));
+  const found = await workspace.read(REPORT_FILE).catch(() => undefined);
+  if (found && Buffer.from(found).equals(Buffer.from(report))) return false;
+  await workspace.write(REPORT_FILE, report);
+  return true;
+}
+
+// The facts of a report: the agent's details, and what its newest events say of files, sources and failures.
+//
+// Looks at the same number of events at any age of the agent, and reads no clock, so one log always gives one report.
 
 const TAIL_EVENTS = 500;
 /** The most entries of each list: about as many as the rendered report has room for. */

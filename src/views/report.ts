@@ -2,13 +2,14 @@
  * report.ts -- renders `_goald/report.md`: an agent's work, for a person who was away. Pure.
  *
  * goald judges goals by their checks only: the report has their results, quotes the agent and lists files, sources,
- * failures, cost and next steps. Text from outside is escaped (markdown.ts). At most 64 KB: each part has a share and counts what it omits.
+ * failures, cost and next steps. Text from outside is escaped (report.ts). At most 64 KB: each part has a share and
+ * counts what it omits.
  */
 import { describeReceived, listSources } from "#core/provenance.ts";
-import { countNoun } from "#core/text.ts";
+import { countNoun, oneLine } from "#core/text.ts";
+import { clean } from "#util/outside-text.ts";
 import { describeCheckView } from "./agent-details.ts";
-import { describeLimit, dollars } from "./limits-left.ts";
-import { code, codeList, fitLines, inline, quote } from "./markdown.ts";
+import { describeLimit, dollars } from "./agent-view.ts";
 import type { ReportFacts } from "./report-facts.ts";
 import type { Trouble } from "./sources.ts";
 
@@ -215,3 +216,51 @@ export function findNamedFiles(text: string, paths: readonly string[]): readonly
 const MAX_NAMED_OF = 5_000;
 const MAX_NAMED = 20;
 const MIN_NAME_CHARS = 3;
+
+// Escapes text of models, files and people for a Markdown document.
+//
+// Escaped text cannot start a heading, a list, a link, an image, HTML or a formula, and has no control characters. All
+// functions return one line, except `quote`, which marks each line, and `fitLines`.
+
+/** Prose in one line. */
+export const inline = (text: string, maxChars: number): string => escapeLine(oneLine(clean(text), maxChars));
+
+/** A name, path, address or command, as a code span. */
+export function code(text: string, maxChars: number): string {
+  const line = oneLine(clean(text), maxChars) || " ";
+  const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const edge = line.startsWith("`") || line.endsWith("`") ? " " : "";
+  return `${fence}${edge}${line}${edge}${fence}`;
+}
+
+/** Paragraphs behind `>`, at most `maxChars` of them. */
+export function quote(text: string, maxChars: number): string {
+  const whole = clean(text).trim();
+  const short = whole.length <= maxChars ? whole : `${whole.slice(0, maxChars - 1).toWellFormed()}…`;
+  return short
+    .split("\n")
+    .map((line) => `> ${escapeLine(line.trim())}`.trimEnd())
+    .join("\n");
+}
+
+const codeList = (names: readonly string[]): string => names.map((name) => code(name, 300)).join(", ");
+
+/** The lines that fit, and the number of lines that do not. */
+function fitLines(lines: readonly string[], maxBytes: number, what: string, indent = ""): string {
+  let bytes = 0;
+  const fitting = lines.findIndex((line) => {
+    bytes += Buffer.byteLength(line) + 1;
+    return bytes > maxBytes;
+  });
+  if (fitting < 0) return lines.join("\n");
+  return [...lines.slice(0, fitting), `${indent}- and ${lines.length - fitting} more ${what}, omitted here`].join("\n");
+}
+
+/** GitHub turns bare addresses into links, and dollar signs into formulas. */
+const escapeLine = (line: string): string =>
+  line
+    .replace(/[\\`*_[\]<>|~$&@]/g, "\\$&")
+    .replace(/:(?=\/)|(?<=www)\./gi, "\\$&")
+    .replace(/^(\d{1,9})(?=[.)])/, "$1\\")
+    .replace(/^[#+=-]/, "\\$&");

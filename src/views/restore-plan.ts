@@ -10,9 +10,9 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import { type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { splitSubagentPath } from "#core/subagent.ts";
 import { closed, count, described, flag, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
-import { requireKnown } from "./agent-diff.ts";
-import { stateOf } from "./load-agent.ts";
-import { holdsFileContent, isChosen, requireTaken, restoreVersion, upToStep } from "./restore-version.ts";
+import { requireKnown } from "./file-diff.ts";
+import { holdsFileContent, isChosen, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
+import { stateOf } from "./read-agent.ts";
 
 export interface PlannedFile {
   readonly path: string;

@@ -4,14 +4,13 @@ import { isCellCommand, SAVES_FILES } from "#core/command-names.ts";
 import type { ModelSpending } from "#core/event.ts";
 import { countNoun } from "#core/text.ts";
 import { escapeUnseenInJson, numberCode } from "#util/outside-text.ts";
-import { dollars } from "./limits-left.ts";
-import { wholeText } from "./long-text.ts";
-import type { NestedRow, NestedView } from "./nested-rows.ts";
-import { planLines, proofLines } from "./plan-changes.ts";
-import type { RebuiltPrompt } from "./rebuild-prompt.ts";
-import { isByPerson } from "./restore-version.ts";
-import type { Attempt } from "./step-schema.ts";
-import type { WholeStep } from "./whole-step.ts";
+import { dollars } from "./agent-view.ts";
+import { isByPerson } from "./file-versions.ts";
+import type { NestedRow, NestedView } from "./nested.ts";
+import { planLines, proofLines } from "./plan-view.ts";
+import { wholeText } from "./read-agent.ts";
+import type { Attempt } from "./step-view.ts";
+import type { RebuiltPrompt, WholeStep } from "./whole-step.ts";
 
 export function describeStep(step: WholeStep): string {
   const parts = [

@@ -1,11 +1,28 @@
+import type { Annotations, Effect, Observation } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { FileVersion } from "#core/ports/store.ts";
+import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import { listNested } from "./nested-rows.ts";
-import { NestedWork } from "./nested-work.ts";
-import { planChangeOf, proofsOf } from "./plan-changes.ts";
-import type { Attempt, StepView } from "./step-schema.ts";
+import type { Text } from "#core/text.ts";
+import {
+  amount,
+  count,
+  described,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  open,
+  ordinal,
+  type Static,
+  text,
+  time,
+  typed,
+} from "#util/schema.ts";
+import { listNested, NestedView, NestedWork } from "./nested.ts";
+import { Call, FileVersionView, UsageView } from "./parts.ts";
+import { planChangeOf, planMembers, proofsOf } from "./plan-view.ts";
+import { allEvents } from "./read-agent.ts";
 
 type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
 
@@ -160,3 +177,136 @@ function attemptOf(event: AskedEvent): Attempt {
   const { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd = null } = event;
   return { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
 }
+
+// The members of one step, as the API returns them.
+
+const stamp = { at: time, seq: ordinal };
+
+const Attempt = open({
+  ...stamp,
+  attempt: ordinal,
+  model: text,
+  mode: oneOf("json_schema", "json_object", "plain", "tools", "plan", "react", "code"),
+  requestHash: text,
+  reservedTokens: count,
+  reservedUsd: nullable(amount),
+  failure: nullable(open({ code: text, message: text, retryAt: nullable(time) })),
+});
+export type Attempt = Static<typeof Attempt>;
+
+/** A text of the log: a reference until `openTexts` has read it. */
+const LongText = described(typed<Text>({}), "Text; an object only when the text is missing from the store.");
+
+const Reply = open({
+  ...stamp,
+  text: LongText,
+  finishReason: text,
+  durationMs: count,
+  usage: UsageView,
+  costUsd: nullable(amount),
+});
+
+const Approval = open({
+  asked: described(nullable(text), "Why a person was asked; null when nobody was."),
+  verdict: nullable(oneOf("approved", "denied")),
+  by: nullable(text),
+  reason: described(nullable(text), "With a denial."),
+});
+
+const Start = open({
+  ...stamp,
+  attempt: ordinal,
+  effect: typed<Effect>(text),
+  annotations: typed<Annotations>({ type: "object" }),
+});
+
+const Result = open({
+  ...stamp,
+  status: oneOf("ok", "failed", "denied", "cancelled", "unknown"),
+  code: nullable(text),
+  source: typed<Observation["source"]>(text),
+  artifacts: described(listOf(text), "Workspace paths that the call created or changed."),
+  text: LongText,
+  durationMs: count,
+  reconciled: described(flag, "A crash interrupted the call, and its effect was found done."),
+});
+
+const Spent = open({ usage: UsageView, costUsd: nullable(amount), modelCalls: ordinal });
+
+export const stepMembers = {
+  step: ordinal,
+  turn: ordinal,
+  startedAt: time,
+  endedAt: described(time, "Time of the last event of the step."),
+  goals: listOf(text),
+  attempts: listOf(Attempt),
+  recallIds: listOf(text),
+  reply: nullable(Reply),
+  problems: described(listOf(text), "Why the reply could not be used; empty when it could."),
+  command: described(nullable(Call), "As parsed and validated."),
+  thought: text,
+  repaired: described(flag, "The JSON had to be repaired."),
+  approval: Approval,
+  starts: listOf(Start),
+  interruptions: count,
+  result: nullable(Result),
+  spent: described(nullable(Spent), "What the command spent on models; null for nothing."),
+  ...planMembers,
+  nested: described(NestedView, "What happened inside the calls of the step."),
+  files: listOf(FileVersionView),
+};
+const StepView = open(stepMembers);
+export type StepView = Static<typeof StepView>;
+
+// The steps of an agent in short, loaded from a store.
+
+const StepSummary = open({
+  step: ordinal,
+  turn: ordinal,
+  startedAt: time,
+  command: described(nullable(text), "Name of the command; null when the reply had none."),
+  thought: text,
+  status: described(
+    nullable(oneOf("ok", "failed", "denied", "cancelled", "unknown")),
+    "Status of the result; null until there is one.",
+  ),
+});
+type StepSummary = Static<typeof StepSummary>;
+
+export const StepPage = open({
+  agent: text,
+  steps: listOf(StepSummary),
+  last: described(count, "Number of the last step of the agent, listed or not."),
+});
+export type StepPage = Static<typeof StepPage>;
+
+/** Steps after `after`, oldest first, at most `limit`. */
+export async function listSteps(
+  { id }: AgentRow,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  reader: Pick<StoreReader, "read">,
+): Promise<StepPage> {
+  const steps = new Map<number, StepSummary>();
+  /** The first call of each step; the others are further calls of the reply, or made by a command. */
+  const calls = new Map<number, string>();
+  let [turn, last] = [1, 0];
+  for await (const event of allEvents(reader, id)) {
+    if (event.type === "turn-started") turn = event.turn;
+    if (!("step" in event)) continue;
+    last = Math.max(last, event.step);
+    if (event.step <= after || event.step > after + limit) continue;
+    const step = steps.get(event.step) ?? emptySummary(event.step, turn, event.at);
+    steps.set(event.step, step);
+    if (event.type === "command-requested" && !calls.has(event.step)) calls.set(event.step, event.callId);
+    if ("callId" in event && calls.get(event.step) !== event.callId) continue;
+    if (event.type === "command-requested")
+      steps.set(event.step, { ...step, command: event.call.name, thought: event.thought });
+    if (event.type === "command-denied") steps.set(event.step, { ...step, status: "denied" });
+    if (event.type === "command-finished") steps.set(event.step, { ...step, status: event.observation.status });
+  }
+  return { agent: id, steps: [...steps.values()], last };
+}
+
+const emptySummary = (step: number, turn: number, startedAt: string): StepSummary => ({
+  ...{ step, turn, startedAt, command: null, thought: "", status: null },
+});

@@ -8,11 +8,9 @@ import { type OutsideSource, sourcesOfFile } from "#core/provenance.ts";
 import { type AgentState, approvalOf, callForPerson, questionOf } from "#core/state.ts";
 import type { Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
-import { stateOf } from "./load-agent.ts";
-import { openTexts, wholeText } from "./long-text.ts";
+import { tidyPath } from "./file-versions.ts";
 import { Call, OutsideSourceView, ReceivedView } from "./parts.ts";
-import { eventsBackward } from "./read-log.ts";
-import { tidyPath } from "./trusted-words.ts";
+import { eventsBackward, openTexts, stateOf, wholeText } from "./read-agent.ts";
 
 const CodeView = open({
   file: described(nullable(text), "The file with the code; null when the call itself has it."),

@@ -2,18 +2,16 @@
 import type { Reading } from "#api/reading.ts";
 import type { Schema, Static } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
-import { DiffView } from "#views/agent-diff.ts";
-import { FileContent } from "#views/file-content.ts";
+import { DiffView } from "#views/file-diff.ts";
 import { FileStory } from "#views/file-story.ts";
-import { FileList } from "#views/list-files.ts";
-import { GoalsView, LoadedAgent } from "#views/load-agent.ts";
-import { MemoryList, MemoryPage, type MemoryPlace, MemorySearch } from "#views/load-memory.ts";
-import { MemoryView } from "#views/memory-view.ts";
+import { FileContent, FileList } from "#views/file-versions.ts";
+import { MemoryList, MemoryPage, type MemoryPlace, MemorySearch, MemoryView } from "#views/memory-view.ts";
 import { VerifyView } from "#views/parts.ts";
 import { PlanView } from "#views/plan-view.ts";
+import { GoalsView, LoadedAgent } from "#views/read-agent.ts";
 import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
-import { StepPage } from "#views/step-list.ts";
+import { StepPage } from "#views/step-view.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
 

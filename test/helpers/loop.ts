@@ -31,7 +31,7 @@ import { rememberStep } from "#memory/remember/remember.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import { freeSlug } from "#store/slug.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { type Answer, createPerson } from "./answering-person.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { MemoryStore } from "./memory-store.ts";

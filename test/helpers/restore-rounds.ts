@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import fc from "fast-check";
-import { isPutBack } from "#views/restore-version.ts";
+import { isPutBack } from "#views/file-versions.ts";
 import { PowerCut } from "./power-cut.ts";
 import { RestoredAgent } from "./restored-agent.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { approvalOf } from "#core/state.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { makeWorld, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { RestoredAgent } from "../helpers/restored-agent.ts";
 
 const CLONE = { "README.md": "# Plain\n", "src/main.py": "print(1)\n", ".git/config": "[core]\n" };

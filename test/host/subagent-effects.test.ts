@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
 import type { CommandCall } from "#core/call.ts";
 import { spentOf } from "#core/limits.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { HANG } from "../helpers/scripted-model.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { REPORT_FILE, writeReport } from "#host/write-report.ts";
+import { REPORT_FILE, writeReport } from "#views/report-facts.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 

@@ -9,7 +9,7 @@ import type { InboxMessage } from "#core/ports/store.ts";
 import { initialState, isFinished } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { loadWords, type Words } from "#prompt/words.ts";
-import { rebuildPrompt } from "#views/rebuild-prompt.ts";
+import { rebuildPrompt } from "#views/whole-step.ts";
 import type { CellBehaviour } from "../helpers/fake-sandbox.ts";
 import { type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { testCommand, WRITES } from "../helpers/outer-command.ts";

@@ -6,7 +6,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { stamped, wrote } from "../contracts/store-builders.ts";
 import { finished } from "../helpers/events.ts";
 import { type Loop, makeLoop } from "../helpers/loop.ts";

@@ -7,7 +7,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { LongTermMemory, Recall, Trust } from "#core/ports/memory.ts";
 import { isTainted, type OutsideSource } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { stamped, wrote } from "../contracts/store-builders.ts";
 import type { Answer } from "../helpers/answering-person.ts";
 import { finished } from "../helpers/events.ts";

@@ -4,7 +4,7 @@ import type { CommandCall } from "#core/call.ts";
 import type { EventBody } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
 import { activeFrame } from "#core/state.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { write } from "../helpers/numbered-model.ts";

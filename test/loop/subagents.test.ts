@@ -7,7 +7,7 @@ import { spentOf } from "#core/limits.ts";
 import type { AgentSpec } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
 import { write } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";

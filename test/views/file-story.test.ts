@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { NewEvent } from "#core/event.ts";
-import { traceVersions } from "#views/file-story.ts";
-import { describeFileStory } from "#views/file-story-text.ts";
+import { describeFileStory, traceVersions } from "#views/file-story.ts";
 import { asked, created, finished, log, observed, replied, requested } from "../helpers/events.ts";
 import { historyOf } from "../helpers/file-history.ts";
 

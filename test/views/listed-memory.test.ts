@@ -1,8 +1,7 @@
 /** What a person's list of memories says of facts and of rows that the agent has hidden. */
 import { expect, it } from "@jest/globals";
 import type { StagedWrite } from "#core/ports/store.ts";
-import { listMemories } from "#views/load-memory.ts";
-import { memoryCells, recallCells, validityOf, viewMemory } from "#views/memory-view.ts";
+import { listMemories, memoryCells, recallCells, validityOf, viewMemory } from "#views/memory-view.ts";
 import { NOTHING, SPEC, stamped } from "../contracts/store-builders.ts";
 import { AT, finished } from "../helpers/events.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { code, inline, quote } from "#views/markdown.ts";
+import { code, inline, quote } from "#views/report.ts";
 
 const HOSTILE = [
   "# heading",

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { defineCommand, succeed } from "#core/command.ts";
-import { listNested } from "#views/nested-rows.ts";
-import { type NestedNode, NestedWork } from "#views/nested-work.ts";
+import { listNested, type NestedNode, NestedWork } from "#views/nested.ts";
 import { nestedLines } from "#views/step-text.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 

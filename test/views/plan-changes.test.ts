@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { NewEvent } from "#core/event.ts";
-import { planLines, proofLines } from "#views/plan-changes.ts";
+import { planLines, proofLines } from "#views/plan-view.ts";
 import { findStep } from "#views/step-view.ts";
 import { asked, created, finished, log, replied, requested } from "../helpers/events.ts";
 

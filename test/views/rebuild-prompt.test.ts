@@ -4,7 +4,7 @@ import { evolve } from "#core/evolve.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { loadWords } from "#prompt/words.ts";
-import { asRecalled, rebuildPrompt } from "#views/rebuild-prompt.ts";
+import { asRecalled, rebuildPrompt } from "#views/whole-step.ts";
 import { cellValue } from "../helpers/fake-sandbox.ts";
 import { memoryRows } from "../helpers/memory-rows.ts";
 import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";

@@ -9,7 +9,7 @@ import { createCommandSets } from "#loop/command-set.ts";
 import { type LongTermMemoryParts, openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { BackgroundLots } from "#memory/recall/row-embedder.ts";
 import { loadWords } from "#prompt/words.ts";
-import { rebuildPrompt } from "#views/rebuild-prompt.ts";
+import { rebuildPrompt } from "#views/whole-step.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";

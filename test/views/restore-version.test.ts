@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { FileVersion } from "#core/ports/store.ts";
-import { byPath, isByPerson, isChosen, restoreVersion, upToStep } from "#views/restore-version.ts";
+import { byPath, isByPerson, isChosen, restoreVersion, upToStep } from "#views/file-versions.ts";
 import { historyOf } from "../helpers/file-history.ts";
 import { growthOverEightfold } from "../helpers/growth.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { NewEvent } from "#core/event.ts";
-import { traceVersions } from "#views/file-story.ts";
-import { describeFileStory } from "#views/file-story-text.ts";
+import { describeFileStory, traceVersions } from "#views/file-story.ts";
 import { renderReport } from "#views/report.ts";
 import { createSourceReader, type Source } from "#views/sources.ts";
 import { asked, created, finished, log, observed, replied, requested } from "../helpers/events.ts";

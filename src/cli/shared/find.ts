@@ -1,7 +1,7 @@
 /** find.ts -- finds the agent that a person names, with its state. Needs no host. */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
-import type { LoadedAgent } from "#views/load-agent.ts";
+import type { LoadedAgent } from "#views/read-agent.ts";
 import type { CliContext } from "./context.ts";
 import { withReading } from "./reading.ts";
 

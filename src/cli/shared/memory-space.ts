@@ -3,8 +3,7 @@ import type { Reading } from "#api/reading.ts";
 import { GoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
-import { type MemoryPlace, wholeMemoryId } from "#views/load-memory.ts";
-import type { MemoryView } from "#views/memory-view.ts";
+import { type MemoryPlace, type MemoryView, wholeMemoryId } from "#views/memory-view.ts";
 import type { GlobalOptions } from "./context.ts";
 
 export interface MemoryOptions extends GlobalOptions {

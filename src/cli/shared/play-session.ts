@@ -10,7 +10,7 @@ import type { AgentRow, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import type { CliContext } from "./context.ts";
 import { openHostLog } from "./private-host.ts";
 import { createPresenter, type Show } from "./result.ts";

@@ -13,7 +13,7 @@ import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
-import { dollars } from "#views/limits-left.ts";
+import { dollars } from "#views/agent-view.ts";
 import { goOnCall, nameCall } from "#views/next-step.ts";
 import { type AskPerson, type AskWords, createAskPerson, createAskWords } from "./ask-person.ts";
 import { type CliContext, callsHere, formatCall } from "./context.ts";

@@ -10,7 +10,7 @@ import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
-import type { GoalsView } from "#views/load-agent.ts";
+import type { GoalsView } from "#views/read-agent.ts";
 import { AGENT, positiveInteger, texts } from "../option.ts";
 import { checkOption, readCheckOptions, withoutSecrets } from "../shared/check-option.ts";
 import { type CliContext, callsHere, type GlobalOptions } from "../shared/context.ts";

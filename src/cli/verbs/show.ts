@@ -11,7 +11,7 @@ import { describeReceived } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
-import { describeLimit, dollars } from "#views/limits-left.ts";
+import { describeLimit, dollars } from "#views/agent-view.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
 import { describeStep } from "#views/step-text.ts";
 import type { WaitingView } from "#views/waiting.ts";

@@ -9,7 +9,7 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { countChecks, describeCheckView, describeCounts } from "#views/agent-details.ts";
-import { dollars } from "#views/limits-left.ts";
+import { dollars } from "#views/agent-view.ts";
 import { flag, texts } from "../option.ts";
 import { requireServer } from "../shared/connect.ts";
 import { type CliContext, openContext } from "../shared/context.ts";

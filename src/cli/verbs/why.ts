@@ -1,7 +1,7 @@
 /** why.ts -- `goald why`: explains why a file exists: goals, step, thoughts and sources. */
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
-import { describeFileStory } from "#views/file-story-text.ts";
+import { describeFileStory } from "#views/file-story.ts";
 import type { GlobalOptions } from "../shared/context.ts";
 import { findFile } from "../shared/find-file.ts";
 import { reading } from "../shared/reading.ts";

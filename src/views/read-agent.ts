@@ -1,10 +1,13 @@
-/** load-agent.ts -- finds agents by id or name, and loads their states. */
+/** read-agent.ts -- finds an agent and folds its log, reads the log in pages, and opens its long texts. */
 import { GoaldError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
+import { isBlobRef, type Text } from "#core/text.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 import { count, described, flag, listOf, open, type Static, text, typed } from "#util/schema.ts";
 
 /**
@@ -91,3 +94,46 @@ export async function descendantsOf(id: string, reader: Pick<StoreReader, "agent
     ({ id: own, parent }) => parent !== null && found.has(parent) && found.add(own),
   );
 }
+
+// Reads an agent's log in pages.
+
+const PAGE = 500;
+
+/** All events, oldest first. */
+export async function* allEvents(reader: Pick<StoreReader, "read">, agent: string): AsyncGenerator<RecordedEvent> {
+  const read = (after: number, limit: number) => reader.read(agent, after, limit);
+  for await (const page of readPages(read, bySeq, { limit: PAGE })) yield* page;
+}
+
+/** All events up to `head`, newest first. */
+export async function* eventsBackward(
+  reader: Pick<StoreReader, "read">,
+  agent: string,
+  head: number,
+): AsyncGenerator<RecordedEvent> {
+  for (let end = head; end > 0; ) {
+    const start = Math.max(0, end - PAGE);
+    yield* (await reader.read(agent, start, end - start)).toReversed();
+    end = start;
+  }
+}
+
+// Reads long texts that events keep as references.
+
+/** Replaces each reference to a long text by the text. A text that is missing from the store stays a reference. */
+export async function openTexts(value: unknown, store: Pick<StoreReader, "blob">): Promise<unknown> {
+  if (isBlobRef(value)) {
+    const bytes = await store.blob(value.blob);
+    if (!bytes) return value;
+    const text = Buffer.from(bytes).toString("utf8");
+    return value.json ? JSON.parse(text) : text;
+  }
+  if (Array.isArray(value)) return Promise.all(value.map((item) => openTexts(item, store)));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(async ([name, inner]) => [name, await openTexts(inner, store)] as const);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** For people: names a text that is missing from the store. */
+export const wholeText = (text: Text): string =>
+  typeof text === "string" ? text : `${text.head}\n[… of ${text.bytes} bytes; the rest is missing from the store]`;
