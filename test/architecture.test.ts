@@ -171,8 +171,7 @@ const ROOMS: readonly Room[] = [
     "#api/(control|live-text|schemas|trust-schemas)\\.ts",
     "#loop/.+",
     "#views/.+",
-    "node:crypto",
-    "node:perf_hooks",
+    "node:(crypto|perf_hooks|v8|vm)",
     "node:timers/promises",
   ),
   // What a person or a program reads about agents: loaded from a store reader, or computed from rows, states and events.

@@ -30,7 +30,7 @@ export interface SpawnOptions {
 /** A start takes less than 500 ms (measured on an idle machine). */
 const READY_MS = 10_000;
 /**
- * Limits V8's semi-space to 8 MB, which is enough for many agents (util/young-space.ts). Without the second option
+ * Limits V8's semi-space to 8 MB, which is enough for many agents (host/supervisor.ts). Without the second option
  * SIGUSR1 opens a debugger that any program of this machine can use.
  */
 export const DAEMON_OPTIONS: readonly string[] = ["--max-semi-space-size=8", "--disable-sigusr1"];

@@ -13,7 +13,7 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import type { OpenedAgent, PauseReason } from "#host/opened-agent.ts";
+import type { OpenedAgent, PauseReason } from "#host/agent-runner.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/ask-model.ts";
 import { readScript } from "#loop/complete-events.ts";
 import type { SubagentParts } from "#loop/loop-services.ts";

@@ -4,14 +4,17 @@
  * Between runs it holds at most a timer. Each run claims the agent again, so that the log records unfinished work of an
  * earlier run. A failed run is retried; an agent that keeps failing is paused.
  */
+import type { Effect, WaitFor } from "#core/call.ts";
+import { isCellCommand } from "#core/command-names.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
-import type { PauseCode } from "#core/event.ts";
-import type { AgentState } from "#core/state.ts";
+import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Lease } from "#core/ports/store.ts";
+import { type AgentState, openCommand } from "#core/state.ts";
 import { pauseAgent } from "#loop/journal.ts";
 import { run } from "#loop/run.ts";
 import type { RunParts } from "#loop/run-parts.ts";
-import type { OpenedAgent, PauseReason, RunnerParts } from "./opened-agent.ts";
-import { type Patience, patienceFor } from "./patience.ts";
+import type { IsolationQueue } from "./isolation-queue.ts";
 
 const MAX_FAILURES = 3;
 const MAX_BACKOFF_MS = 300_000;
@@ -240,3 +243,102 @@ export class AgentRunner {
 
 /** A failed read of the disk has SQLite's error as its cause, and may succeed later. */
 const isDamage = (error: Error): boolean => isGoaldError(error, "GOALD_STORE_DAMAGED") && error.cause === undefined;
+
+// The parts of one agent for the main loop, claimed for one run.
+
+export interface PauseReason {
+  readonly code: PauseCode;
+  readonly reason: string;
+}
+
+/** Longest wait in ms that a run sleeps through; it ends for a longer one. Default: 10 s. */
+export type LongestWait = (waitFor: WaitFor) => number;
+
+export interface OpenedAgent extends AsyncDisposable {
+  readonly lease: Lease;
+  readonly parts: Omit<RunParts, "wait" | "draining" | "onCommitted" | "onSent">;
+  /** Wraps the loop's parts of a recorded or replayed agent. */
+  through?(parts: RunParts): RunParts;
+  /** Called with the last state when the loop has returned. */
+  ended?(state: AgentState): Promise<void>;
+  readonly longestWaitMs?: LongestWait;
+  /** True while cells of other agents wait for a process. Absent: never. */
+  isSandboxCrowded?(): boolean;
+}
+
+export interface RunnerParts {
+  readonly clock: Clock;
+  /** Aborted when the host shuts down. No new run or step starts after that. */
+  readonly draining: AbortSignal;
+  /** Aborting `signal` cuts the agent off. `pause` is set when the agent is opened only to be paused. */
+  open(agent: string, signal: AbortSignal, pause?: PauseReason): Promise<OpenedAgent>;
+  onCommitted(agent: string, events: readonly RecordedEvent[], state: AgentState): void;
+  /** Called when the agent has started these agents or sent them a message. */
+  onSent?(agents: readonly string[]): void;
+  /** Turns of this host's agents to run a command alone. */
+  readonly isolation: IsolationQueue;
+  /** Called after each run, when the agent is idle. A rejection is reported and changes nothing. */
+  onStopped(agent: string, state: AgentState): Promise<void>;
+  /** Called when a run has failed. The runner retries it or pauses the agent. */
+  onFailed?(agent: string, error: Error): void;
+  /** Reports a problem with an agent, as a sentence. */
+  report(agent: string, problem: string): void;
+  /** Called when the runner holds nothing, not even a timer, and may be discarded. */
+  onIdle(agent: string): void;
+}
+
+// How long a run stays open while its agent waits.
+
+const LONGEST_WAIT_MS = 10_000;
+/**
+ * A person who is there answers within minutes, and running a cell again costs up to the time that its code took. A process of
+ * the sandbox holds some 200 MB.
+ */
+const CELL_WAIT_MS = 600_000;
+/** How often a waiting cell looks whether others wait for its process. */
+const CROWD_CHECK_MS = 500;
+
+interface Patience {
+  /** A wait that is known to be longer is not begun. */
+  readonly longestMs: number;
+  /** Set inside a cell: whether the run must be left, looked at every `everyMs`. */
+  readonly leave?: { readonly everyMs: number; when(waitedMs: number): boolean };
+}
+
+function patienceFor(waitFor: WaitFor, state: AgentState, opened: OpenedAgent): Patience {
+  switch (underWay(state, opened.lease.epoch)) {
+    case "nothing":
+      return { longestMs: opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS };
+    case "command":
+      // Leaving it would interrupt it.
+      return { longestMs: Number.POSITIVE_INFINITY };
+    case "cell": {
+      const when = (waitedMs: number): boolean => waitedMs >= CELL_WAIT_MS || opened.isSandboxCrowded?.() === true;
+      const longestMs = waitFor === "time" ? CELL_WAIT_MS : Number.POSITIVE_INFINITY;
+      return { longestMs, leave: { everyMs: CROWD_CHECK_MS, when } };
+    }
+  }
+}
+
+// Which commands this process is in the middle of while the agent waits inside one of them. Pure.
+
+/** Effects of commands that run again after an interruption, and then get the recorded results of their nested work. */
+const REPEATABLE: ReadonlySet<Effect> = new Set(["pure", "idempotent", "transactional"]);
+
+/**
+ *   nothing  no command runs in this process: a wait holds nothing
+ *   command  a command would lose its place, or holds nothing worth giving back: it stays for as long as the wait takes
+ *   cell     a cell holds a process of the sandbox. It may be left: it runs again when the wait is over
+ */
+type UnderWay = "nothing" | "command" | "cell";
+
+/** `epoch`: of this process's lease. */
+function underWay(state: AgentState, epoch: number): UnderWay {
+  const running = state.frames.flatMap(({ phase }) => {
+    const open = phase.kind === "executing" ? openCommand(state, phase.callId) : undefined;
+    return open?.intent?.epoch === epoch ? [{ name: open.call.name, effect: open.intent.effect }] : [];
+  });
+  if (running.length === 0) return "nothing";
+  const mayLeave = running.every(({ effect }) => REPEATABLE.has(effect));
+  return mayLeave && running.some(({ name }) => isCellCommand(name)) ? "cell" : "command";
+}

@@ -1,19 +1,24 @@
-/** host-control.ts -- implements `Control` in a host. Requests are first stored in the inbox: a crash loses nothing. */
+/**
+ * host-control.ts -- implements `Control` in a host. Requests are first stored in the inbox: a crash loses nothing.
+ */
 import { randomUUID } from "node:crypto";
 import type { Control, LiveText } from "#api/control.ts";
 import type { ApprovalAnswer, ControlResult, DaemonStatus, NewAgent } from "#api/schemas.ts";
+import type { TrustedEntry } from "#api/trust-schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
-import type { AgentRow, InboxMessage } from "#core/ports/store.ts";
-import { approvalOf, isFinished, isOver, questionOf } from "#core/state.ts";
-import { deliveryNote } from "#loop/delivery-note.ts";
+import { limitReached } from "#core/limits.ts";
+import { isForgetting, SHARED_MEMORY } from "#core/memory.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
+import { plainSources, sourcesOfFile } from "#core/provenance.ts";
+import { type AgentState, approvalOf, isFinished, isOver, questionOf } from "#core/state.ts";
 import { type AgentView, countStandings } from "#views/agent-view.ts";
+import { describesPath, tidyPath } from "#views/file-versions.ts";
+import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { findAgent } from "#views/read-agent.ts";
-import { changesOf } from "./change-memory.ts";
-import { editPlanOf } from "./edit-plan.ts";
 import type { ForkParts } from "./fork-agent.ts";
-import { GoOnControl, type GoOnParts } from "./go-on.ts";
-import { HaltControl } from "./halt-agent.ts";
+import { GoOnControl, type GoOnParts, HaltControl, requireNoChildren, tellRemoval } from "./halt-and-resume.ts";
 import {
   createHostViews,
   type Found,
@@ -22,10 +27,7 @@ import {
   type HostViews,
   redactIf,
 } from "./host-views.ts";
-import { requireApproval } from "./pending-approval.ts";
 import type { RestoreParts } from "./restore-files.ts";
-import { requireNoChildren, tellRemoval } from "./subagent-effects.ts";
-import { trustOf } from "./trust-words.ts";
 
 /** The files into which runs of agents are recorded. */
 export interface RecordingControl {
@@ -257,3 +259,112 @@ export class HostControl implements Control {
 }
 
 const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });
+
+// A person's trust in words from outside: all that an agent has read until now, or those of some files.
+
+export interface TrustParts {
+  readonly store: Pick<Store, "files" | "lastFileVersion">;
+  find(name: string): Promise<Found>;
+  send(found: Found, message: InboxMessage): Promise<void>;
+  done(row: Found["row"], note: string): ReturnType<Control["say"]>;
+}
+
+/** Throws GOALD_NOT_FOUND, before anything is trusted, for a path that the agent's history does not have. */
+const trustOf =
+  ({ store, find, send, done }: TrustParts): Control["trust"] =>
+  async (name, { what, paths = [] }) => {
+    const found = await find(name);
+    const { row, state } = found;
+    if ((what === "files") !== paths.length > 0)
+      throw new GoaldError("GOALD_USAGE", "Expected paths with `files`, and none with `all`.");
+    const trusted: TrustedEntry[] = [];
+    const of = { agent: row.id, trustedSeq: state.trustedSeq };
+    const versions = what === "files" ? await store.files(row.id) : [];
+    for (const path of new Set(paths.map(tidyPath))) {
+      if (!describesPath(versions, path)) throw unknownPath(row.id, path);
+      trusted.push({ path, outside: await sourcesOfFile(of, path, store) });
+    }
+    if (what === "all") trusted.push({ path: null, outside: plainSources(state.received) });
+    for (const { path } of trusted)
+      await send(found, path === null ? { type: "trust", what: "all" } : { type: "trust", what: "file", path });
+    return { ...(await done(row, "")), trusted, received: what === "all" ? state.received : [] };
+  };
+
+const unknownPath = (agent: string, path: string): GoaldError =>
+  new GoaldError("GOALD_NOT_FOUND", `Expected a file of ${agent}, got ${JSON.stringify(path)}.`, {
+    hint: `See its files: goald show ${agent} --files`,
+  });
+
+// A person's changes of an agent's plan.
+
+export interface EditPlanParts {
+  readonly store: Pick<Store, "agent" | "inbox" | "load">;
+  find(name: string): Promise<Found>;
+  send(found: Found, message: InboxMessage, key?: string): Promise<ControlResult>;
+}
+
+/** Sends all changes as one message, or none. */
+const editPlanOf =
+  ({ store, find, send }: EditPlanParts): Control["editPlan"] =>
+  async (name, { edits, key }) => {
+    const found = await find(name);
+    const changes = planEdits(found.state, await loadPlan(found.row, store), edits);
+    return { ...(await send(found, { type: "plan", edits }, key)), changes };
+  };
+
+// Applies a person's memory changes at once, even while the agent runs.
+//
+// Forgotten vectors also leave the indexes: these are removed, and built again from the rows at the next recall.
+
+export const changesOf =
+  (
+    store: Pick<Store, "agents" | "agent" | "curate">,
+    clock: Clock,
+    removeIndexes: (namespace: string) => Promise<void>,
+  ): Control["changeMemory"] =>
+  async (name, changes, key) => {
+    const namespace = name === SHARED_MEMORY ? name : (await findAgent(store, name)).id;
+    const changed = await store.curate(namespace, changes, key, clock.now().toISOString());
+    if (changes.some(isForgetting)) await removeIndexes(namespace);
+    return changed;
+  };
+
+// Finds the question that a person's answer belongs to.
+
+/**
+ * `callId`: the call that the client means; absent for the one that waits. Throws GOALD_CONFLICT when another call waits, or
+ * when the question has expired.
+ */
+function requireApproval(id: string, state: AgentState, callId: string | undefined, now: Date) {
+  const waiting = approvalOf(state);
+  const conflict = (message: string): GoaldError =>
+    new GoaldError("GOALD_CONFLICT", message, { hint: `See its state: goald show ${id}` });
+  if (!waiting) throw conflict(`${id} has no command that waits for this answer.`);
+  const name = `${waiting.callId} (${waiting.call.name})`;
+  if (callId !== undefined && callId !== waiting.callId)
+    throw conflict(`${id} does not wait for ${callId}: ${name} waits now.`);
+  if (waiting.until !== null && Date.parse(waiting.until) <= now.getTime())
+    throw conflict(`The approval of ${name} expired at ${waiting.until}.`);
+  return waiting;
+}
+
+// Tells a person when the agent will read their message.
+
+interface Delivery {
+  readonly message: InboxMessage;
+  /** A host runs the agent without a resume. */
+  readonly runs: boolean;
+  readonly now: Date;
+}
+
+function deliveryNote({ id }: Pick<AgentRow, "id">, state: AgentState, { message, runs, now }: Delivery): string {
+  if (isFinished(state) && opensTurn(message)) {
+    const limit = limitReached(state, state.step + 1, now);
+    const more = limit ? ` ${limit.reason.replaceAll("<agent>", id)}` : "";
+    return `It had finished. This begins turn ${state.turn + 1}.${more}`;
+  }
+  if (state.paused) return `It is paused and will read this when it goes on: goald resume ${id}`;
+  if (questionOf(state) !== undefined && runs && message.type === "say")
+    return "It goes on with this as the answer to its question.";
+  return runs ? "It will read this with its next step." : `It does not run: goald resume ${id}`;
+}

@@ -1,9 +1,9 @@
 /** observer.ts -- reacts to committed events: log lines and live replies. */
 import type { LiveReply, LiveText } from "#api/control.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { isFurtherCall, isNestedCall } from "#core/frames.ts";
 import type { Log } from "#util/log.ts";
 import type { LoopMeter } from "./host-status.ts";
-import { createStepLog } from "./log-step.ts";
 
 export interface ObserverParts {
   readonly log: Log;
@@ -75,4 +75,125 @@ export function createLiveText(): LiveTextWriter {
         else replies.delete(agent);
     },
   };
+}
+
+// Writes an agent's lines in goald's own log: one per step, and one per change of state.
+//
+// A step's line is written at its end, with command, status, model, durations and cost. Further calls of the same reply
+// get lines without the model's figures. The store has the events themselves. With the level `debug`, each event has
+// its own line.
+
+/** The known facts about the current step; fewer if this process started in the middle of it. */
+interface StepSoFar {
+  model?: string;
+  attempts?: number;
+  command?: string | undefined;
+  /** Names of the further commands of the reply, in order. */
+  further?: readonly string[];
+  modelMs?: number;
+  inputTokens?: number;
+  outputTokens?: number;
+  cachedTokens?: number;
+  costUsd?: number | null;
+}
+
+/** Call the returned function with the committed events of one agent, in order. */
+export function createStepLog(log: Log, agent: string): (event: RecordedEvent) => void {
+  let soFar: StepSoFar = {};
+  return (event) => {
+    // The end of a nested call does not end the step of its command.
+    if ("callId" in event && isNestedCall(event.callId) && event.type !== "goals-checked") {
+      log.debug({ agent, seq: event.seq }, event.type);
+      return;
+    }
+    soFar = addTo(soFar, event);
+    const end = endOf(event);
+    if (!end) {
+      logEvent(log, agent, event);
+      return;
+    }
+    const { seq, step, ...more } = end;
+    const { further: [command, ...further] = [], ...known } = soFar;
+    log.info({ agent, seq, step, ...known, ...more }, "step");
+    soFar = command === undefined ? {} : { command, further };
+  };
+}
+
+function addTo(soFar: StepSoFar, event: RecordedEvent): StepSoFar {
+  switch (event.type) {
+    case "model-asked":
+      return { ...(event.attempt === 1 ? {} : soFar), model: event.model, attempts: event.attempt };
+    case "model-replied": {
+      const { inputTokens, outputTokens, cachedTokens } = event.usage;
+      const cost = event.costUsd === undefined ? {} : { costUsd: event.costUsd };
+      return { ...soFar, modelMs: event.durationMs, inputTokens, outputTokens, cachedTokens, ...cost };
+    }
+    case "command-requested":
+      if (!isFurtherCall(event.callId)) return { ...soFar, command: event.call.name };
+      return { ...soFar, further: [...(soFar.further ?? []), event.call.name] };
+    default:
+      return soFar;
+  }
+}
+
+/** Returns how the step ended; undefined when the event does not end one. */
+function endOf(event: RecordedEvent) {
+  switch (event.type) {
+    case "command-finished": {
+      const { seq, step, observation, durationMs } = event;
+      return { seq, step, status: observation.status, code: observation.code, commandMs: durationMs };
+    }
+    case "command-denied":
+      return { seq: event.seq, step: event.step, status: "denied", by: event.by };
+    case "reply-rejected":
+      return { seq: event.seq, step: event.step, status: "bad-reply" };
+    default:
+      return undefined;
+  }
+}
+
+function logEvent(log: Log, agent: string, event: RecordedEvent): void {
+  const { seq, type } = event;
+  switch (event.type) {
+    case "model-failed":
+      log.warn({ agent, seq, step: event.step, code: event.code, retryAt: event.retryAt }, event.message);
+      return;
+    case "agent-paused":
+      log.warn({ agent, seq, code: event.code }, event.reason);
+      return;
+    case "agent-started":
+    case "agent-told":
+    case "agent-ended":
+      log.info({ agent, seq, other: event.agent }, type);
+      return;
+    case "agent-reported":
+      log.info({ agent, seq, other: event.agent, status: event.status }, type);
+      return;
+    case "approval-asked":
+    case "agent-created":
+    case "agent-resumed":
+    case "files-restored":
+    case "message-received":
+    case "task-received":
+    case "turn-started":
+    case "turn-finished":
+      log.info({ agent, seq }, type);
+      return;
+    case "task-added":
+    case "task-changed":
+      log[event.by === "person" ? "info" : "debug"]({ agent, seq }, type);
+      return;
+    case "goals-checked": {
+      const failed = event.results.filter(({ isPassed }) => !isPassed).length;
+      const counts = { passed: event.results.length - failed, failed };
+      log[failed > 0 ? "warn" : "info"]({ agent, seq, step: event.step, ...counts }, type);
+      return;
+    }
+    case "call-interrupted":
+    case "repetition-noticed":
+      log.warn({ agent, seq, step: event.step }, type);
+      return;
+    default:
+      log.debug({ agent, seq }, type);
+  }
 }

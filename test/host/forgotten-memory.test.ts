@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { removeMemoryOf } from "#app/memory-folders.ts";
 import type { Store } from "#core/ports/store.ts";
-import { changesOf } from "#host/change-memory.ts";
+import { changesOf } from "#host/host-control.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { IndexSnapshots } from "#memory/recall/snapshots.ts";
 import { memoryFolder } from "#memory/vectors/index-folders.ts";

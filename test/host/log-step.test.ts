@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { NewEvent } from "#core/event.ts";
-import { createStepLog } from "#host/log-step.ts";
+import { createStepLog } from "#host/observer.ts";
 import type { Log } from "#util/log.ts";
 import {
   asked,

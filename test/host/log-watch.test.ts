@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AgentRow } from "#core/ports/store.ts";
-import { createLogWatch } from "#host/log-watch.ts";
+import { createLogWatch } from "#host/supervisor.ts";
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,0 +1,232 @@
+/** halt-and-resume.ts -- pauses, stops and continues agents for a person. Their sub-agents follow. */
+import { randomUUID } from "node:crypto";
+import type { Control } from "#api/control.ts";
+import type { ControlResult } from "#api/schemas.ts";
+import { GoaldError } from "#core/errors.ts";
+import { opensTurn } from "#core/inbox.ts";
+import { spentOf } from "#core/limits.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
+import { type AgentState, isFinished, isOver } from "#core/state.ts";
+import { requireFinished } from "#views/next-step.ts";
+import { descendantsOf, stateOf } from "#views/read-agent.ts";
+import type { HostControlParts } from "./host-control.ts";
+import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+export interface HaltParts extends Pick<HostViewParts, "store" | "supervisor" | "clock"> {
+  find(name: string): Promise<Found>;
+  deliver(id: string, message: InboxMessage): Promise<void>;
+  done(row: AgentRow, note: string): Promise<ControlResult>;
+}
+
+const ALREADY = "It is already stopped.";
+const STOPPED = "Stopped by a person.";
+
+export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
+  readonly #parts: HaltParts;
+
+  constructor(parts: HaltParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns false while a run is ending or another run is about to follow. */
+  isStill({ id }: AgentRow, state: AgentState): boolean {
+    return isOver(state) && !this.#parts.supervisor.runners.get(id)?.running;
+  }
+
+  async pause(name: string, reason: string): Promise<ControlResult> {
+    const { supervisor, store, find, deliver, done } = this.#parts;
+    const { row, state } = await find(name);
+    if (this.isStill(row, state)) return done(row, ALREADY);
+    const runner = supervisor.runners.get(row.id);
+    const isRunning = runner?.running === true;
+    if (isRunning) await deliver(row.id, { type: "pause", reason });
+    if (isRunning) runner.wake();
+    else await supervisor.pause(row.id, "person", reason);
+    return done(row, await withOthers(row, "stop", store, isRunning ? "It finishes its step first." : ""));
+  }
+
+  async stop(name: string, graceMs: number): Promise<ControlResult> {
+    const { supervisor, store, find, done } = this.#parts;
+    const { row, state } = await find(name);
+    if (this.isStill(row, state)) return done(row, ALREADY);
+    const isRunning = supervisor.runners.get(row.id)?.running === true;
+    if (!isRunning) await supervisor.pause(row.id, "stopped", STOPPED);
+    else if (!(await this.#stopsWithin(row.id, graceMs))) {
+      await supervisor.cutOff(row.id, "stopped", STOPPED);
+      return done(row, `Its step did not end within ${graceMs / 1000} s and was cut off.`);
+    }
+    return done(row, await withOthers(row, "stop", store));
+  }
+
+  async kill(name: string): Promise<ControlResult> {
+    const { supervisor, store, find, done } = this.#parts;
+    const { row, state } = await find(name);
+    if (this.isStill(row, state)) return done(row, ALREADY);
+    await supervisor.cutOff(row.id, "killed", "Killed by a person.");
+    return done(row, await withOthers(row, "stop", store));
+  }
+
+  async #stopsWithin(id: string, graceMs: number): Promise<boolean> {
+    const { supervisor, clock, find, deliver } = this.#parts;
+    await deliver(id, { type: "pause", code: "stopped", reason: STOPPED });
+    const runner = supervisor.runners.get(id);
+    runner?.wake();
+    const grace = new AbortController();
+    await Promise.race([runner?.settled(), clock.sleep(graceMs, grace.signal)]);
+    grace.abort();
+    return isOver((await find(id)).state);
+  }
+}
+
+// Makes an agent go on for a person: from the end of its log, or with new goals as its next turn.
+
+type Settings = Parameters<Control["resume"]>[1];
+
+export interface GoOnParts
+  extends Pick<HostControlParts, "store" | "supervisor" | "recordings" | "checkAgent" | "checkSettings"> {
+  find(name: string): Promise<Found>;
+  deliver(id: string, message: InboxMessage, key?: string): Promise<void>;
+  done(row: AgentRow, note: string): Promise<ControlResult>;
+}
+
+export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
+  readonly #parts: GoOnParts;
+
+  constructor(parts: GoOnParts) {
+    this.#parts = parts;
+  }
+
+  async resume(name: string, changes: Settings, { record }: { readonly record?: string } = {}): Promise<ControlResult> {
+    const { supervisor, find, deliver, done } = this.#parts;
+    const { row, state } = await find(name);
+    const note = await this.#noteOfResume(row, state);
+    const key = randomUUID();
+    const background = await this.#change({ row, state }, changes, { record, key });
+    await deliver(row.id, { type: "resume" }, key);
+    supervisor.wake(row.id, !background);
+    await supervisor.startSubAgents(row.id);
+    return done(row, note);
+  }
+
+  /** Throws GOALD_CONFLICT for a finished agent, unless words or goals wait for it. */
+  async #noteOfResume(row: AgentRow, state: AgentState): Promise<string> {
+    const { store } = this.#parts;
+    if (!isFinished(state))
+      return state.paused || state.outage ? withOthers(row, "go on", store) : "It was not paused.";
+    if ((await store.inbox(row.id)).some(({ message }) => opensTurn(message)))
+      return `It begins turn ${state.turn + 1}.`;
+    throw new GoaldError("GOALD_CONFLICT", `${row.id} has finished.`, {
+      hint: `Give it more to do: goald say ${row.id} "…"`,
+    });
+  }
+
+  /** The goals are delivered last: without them, nothing has begun. */
+  async beginTurn(name: string, turn: Parameters<Control["beginTurn"]>[1]): Promise<ControlResult> {
+    const { supervisor, checkAgent, find, deliver, done } = this.#parts;
+    const { settings = {}, record, key = randomUUID() } = turn;
+    const found = await find(name);
+    const { row, state } = found;
+    requireFinished(row.id, state);
+    const goals = goalsMessage(state, turn, checkAgent);
+    const background = await this.#change(found, settings, { record, key });
+    await deliver(row.id, goals, key);
+    supervisor.wake(row.id, !background);
+    return done(row, `It begins turn ${state.turn + 1}.`);
+  }
+
+  /** Changes the settings and continues the recording. Returns whether the agent is in the background now. */
+  async #change(
+    { row, state }: Found,
+    changes: Settings,
+    { record, key }: { readonly record: string | undefined; readonly key: string },
+  ): Promise<boolean> {
+    const { background, ...settings } = {
+      background: true,
+      ...this.#parts.checkSettings(changes ?? {}, state.settings),
+    };
+    if (record !== undefined) resumeRecording(record, row, this.#parts);
+    const moved = background || state.settings.background ? { background } : {};
+    const message = { ...settings, ...moved };
+    if (Object.keys(message).length > 0)
+      await this.#parts.deliver(row.id, { type: "settings", ...message }, `${key}/settings`);
+    return background;
+  }
+}
+
+/** Throws GOALD_CONFLICT for an agent that runs and is not recorded into this file. */
+function resumeRecording(
+  path: string,
+  row: AgentRow,
+  { recordings, supervisor }: Pick<HostControlParts, "recordings" | "supervisor">,
+): void {
+  if (recordings.pathOf(row) === path) return;
+  if (supervisor.runners.get(row.id)?.running)
+    throw new GoaldError("GOALD_CONFLICT", `${row.id} is running, and is not recorded into ${path}.`, {
+      hint: `Pause it first: goald pause ${row.id}`,
+    });
+  recordings.resume(path, row);
+}
+
+// Applies a person's action on an agent to its sub-agents and its parent.
+
+interface HostParts {
+  readonly store: Pick<Store, "agents" | "load" | "deliver">;
+  readonly clock: Clock;
+  readonly supervisor: Pick<Supervisor, "notify">;
+}
+
+/** Throws GOALD_CONFLICT while the agent's sub-agents exist. */
+export async function requireNoChildren({ id }: AgentRow, { store }: Pick<HostParts, "store">): Promise<void> {
+  const others = (await descendantsOf(id, store)).map((row) => row.id);
+  if (others.length === 0) return;
+  // Lists the deepest sub-agents first, so that each has none left when it is removed.
+  const calls = others.toReversed().join(" && goald rm ");
+  throw new GoaldError(
+    "GOALD_CONFLICT",
+    `${id} has started ${others.length === 1 ? "an agent that still exists" : "agents that still exist"}: ${others.join(", ")}.`,
+    { hint: `Remove what it has started first: goald rm ${calls}` },
+  );
+}
+
+/** Called before the removal: the parent gets back the unused part of the reserved limits. */
+export async function tellRemoval(
+  row: AgentRow,
+  state: AgentState,
+  { store, clock, supervisor }: HostParts,
+): Promise<void> {
+  if (row.parent === null) return;
+  const text = "It was removed by a person. Its files stay where they are, unless those were removed, too.";
+  const observation = { status: "failed", code: "agent-removed", text, source: "goald", artifacts: [] } as const;
+  const told = {
+    agent: row.id,
+    status: "ended",
+    tasksReceived: state.tasksReceived,
+    spent: spentOf(state),
+    observation,
+  } as const;
+  await store.deliver(
+    row.parent,
+    `removed/${row.id}/${row.createdAt}`,
+    { type: "report", ...told },
+    clock.now().toISOString(),
+  );
+  supervisor.notify(row.parent);
+}
+
+/** Appends to `note` a sentence that names the sub-agents that stop or continue too, if any. */
+async function withOthers(
+  { id }: AgentRow,
+  verb: "stop" | "go on",
+  store: HostParts["store"],
+  note = "",
+): Promise<string> {
+  const meant: string[] = [];
+  for (const row of await descendantsOf(id, store)) {
+    const state = await stateOf(store, row);
+    if (state.paused?.code === "parent" || (verb === "stop" && !isOver(state))) meant.push(row.id);
+  }
+  const others = meant.length === 0 ? "" : `Its agents ${verb} with it: ${meant.join(", ")}.`;
+  return [note, others].filter((sentence) => sentence !== "").join(" ");
+}
