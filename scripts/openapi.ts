@@ -1,7 +1,7 @@
 /** openapi.ts -- writes config/openapi.json from the table of routes. A test fails when the file is out of date. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { buildOpenApi } from "#api/openapi.ts";
+import { buildOpenApi } from "#api/routes.ts";
 
 const FILE = "config/openapi.json";
 

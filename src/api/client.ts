@@ -8,11 +8,9 @@ import type { MemoryChanged } from "#core/ports/memory.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { MemoryPlace } from "#views/memory-view.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
-import type { Control } from "./control.ts";
-import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
-import type { Reading } from "./reading.ts";
+import type { Control, Reading } from "./control.ts";
 import type { ControlResult, DaemonStatus, ForkedAgent } from "./schemas.ts";
-import { ANSWER_MS, callHost, type HostCall } from "./socket.ts";
+import { ANSWER_MS, callHost, type Followed, type FollowOptions, followAgent, type HostCall } from "./socket.ts";
 
 /** All methods of a host in another process. */
 export interface Client extends Omit<Control, "whenLonger" | "live" | "addFollower">, Reading {

@@ -1,11 +1,9 @@
 /** control-routes.ts -- the HTTP routes of `Control`. */
 import { AgentView } from "#views/agent-view.ts";
 import { RestorePlan, RestoreRequest } from "#views/restore-plan.ts";
-import { MemoryChanged, MemoryChanges } from "./memory-schemas.ts";
-import { PlanEdited, PlanEdits } from "./plan-schemas.ts";
 import { type Route, route } from "./route.ts";
 import * as schemas from "./schemas.ts";
-import { Trust, Trusted } from "./trust-schemas.ts";
+import { MemoryChanged, MemoryChanges, PlanEdited, PlanEdits, Trust, Trusted } from "./schemas.ts";
 
 const DEFAULT_GRACE_MS = 30_000;
 

@@ -5,13 +5,66 @@
  * each client costs one page of memory, and no agent waits for a client. Each committed event has its number as its id.
  * A client that reconnects with its last id gets every event once.
  */
-import type { FastifyReply } from "fastify";
-import { isGoaldError, toError } from "#core/errors.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { cutToWholeWords } from "#util/outside-text.ts";
+import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
-import type { Control } from "./control.ts";
-import type { ToJson } from "./json.ts";
-import { type LiveSender, openLiveSender } from "./live-sender.ts";
-import type { EventPage } from "./schemas.ts";
+import type { Control, LiveReply } from "./control.ts";
+import { DEFAULT_PAGE, type Given } from "./route.ts";
+import type { EventPage, EventsQuery } from "./schemas.ts";
+
+// Counts all clients that follow events, and sends them `bye` when the host shuts down.
+
+export interface EventStreams {
+  readonly count: number;
+  readonly isFull: boolean;
+  /** When the last of them ended, as `performance.now()`; 0 if none has. */
+  readonly endedAt: number;
+  /** `agent`: an id, because a newer agent may take the name. */
+  open(agent: string, start: StreamStart, response: Response): void;
+  /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
+  close(reason: string): Promise<void>;
+}
+
+export function createEventStreams(parts: StreamParts): EventStreams {
+  const streams = new Set<EventStream>();
+  let farewell: string | undefined;
+  let endedAt = 0;
+
+  return {
+    get count() {
+      return streams.size;
+    },
+    get endedAt() {
+      return endedAt;
+    },
+    get isFull() {
+      return streams.size >= parts.limits.followers;
+    },
+    open: (agent, start, response) => {
+      if (response.destroyed) return;
+      const stream = new EventStream(agent, start, response, parts);
+      streams.add(stream);
+      const leave = parts.control.addFollower(agent, start.hold, (error) => stream.fail(error));
+      void stream.closed.then(() => {
+        streams.delete(stream);
+        endedAt = performance.now();
+        leave();
+      });
+      if (farewell !== undefined) stream.sayBye(farewell);
+    },
+    close: async (reason) => {
+      farewell = reason;
+      for (const stream of streams) stream.sayBye(reason);
+      const late = setTimeout(() => {
+        for (const stream of streams) stream.cutOff();
+      }, parts.limits.flushMs);
+      await Promise.all([...streams].map(({ closed }) => closed));
+      clearTimeout(late);
+    },
+  };
+}
 
 export interface StreamLimits {
   /** Maximum clients at once. Fewer than connections, so that followers cannot block control requests. */
@@ -28,7 +81,7 @@ export interface StreamLimits {
   readonly pageEvents: number;
 }
 
-export interface StreamParts {
+interface StreamParts {
   readonly control: Pick<Control, "page" | "whenLonger" | "live" | "addFollower">;
   readonly toJson: ToJson;
   readonly redact: (text: string) => string;
@@ -36,9 +89,9 @@ export interface StreamParts {
   readonly limits: StreamLimits;
 }
 
-export type Response = FastifyReply["raw"];
+type Response = FastifyReply["raw"];
 
-export interface StreamStart {
+interface StreamStart {
   readonly after: number;
   /** True to also send pieces of the reply that is arriving. */
   readonly live: boolean;
@@ -54,7 +107,7 @@ const HEADERS = {
 };
 const REMOVED = "The agent was removed.";
 
-export class EventStream {
+class EventStream {
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
   readonly #agent: string;
@@ -196,3 +249,170 @@ export class EventStream {
     this.#end("dropped", { reason, after: this.#after });
   }
 }
+
+// GET /v1/agents/:agent/events: replies with a page of the log as JSON, or starts a stream.
+
+export interface EventsParts {
+  readonly control: Pick<Control, "agent" | "page">;
+  readonly streams: EventStreams;
+  readonly toJson: ToJson;
+}
+export type EventsRequest = Given<{ readonly agent: string }, Static<typeof EventsQuery>>;
+
+/** Resolves to the JSON of a page, or to undefined after it has started a stream. */
+export async function answerWithEvents(
+  { params, query }: EventsRequest,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { control, streams, toJson }: EventsParts,
+): Promise<string | undefined> {
+  const after = lastEventId(request) ?? query.after ?? 0;
+  // Resolves the name once, because a newer agent may take it while the stream is open.
+  const { id } = await control.agent(params.agent);
+  if (!wantsStream(request)) return pageToJson(await control.page(id, after, query.limit ?? DEFAULT_PAGE), toJson);
+  const { head } = await control.page(id, after, 1);
+  if (after > head)
+    throw new GoaldError("GOALD_CONFLICT", `The log of ${id} ends with event ${head}; there is no event ${after}.`, {
+      hint: "The agent may have been removed and created again. Start without Last-Event-ID and `after`.",
+    });
+  if (streams.isFull)
+    throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${streams.count}.`, {
+      hint: "Close some of them and retry.",
+    });
+  reply.hijack();
+  streams.open(id, { after, live: query.live ?? false, hold: query.hold ?? false }, reply.raw);
+  return undefined;
+}
+
+const wantsStream = ({ headers }: FastifyRequest): boolean =>
+  (headers.accept ?? "").split(",").some((type) => type.split(";")[0]?.trim().toLowerCase() === "text/event-stream");
+
+/** Sent by a reconnecting client; has precedence over `after`. */
+function lastEventId({ headers }: FastifyRequest): number | undefined {
+  const id = headers["last-event-id"];
+  if (id === undefined) return undefined;
+  if (typeof id === "string" && /^\d{1,15}$/.test(id)) return Number(id);
+  throw new GoaldError("GOALD_USAGE", "Last-Event-ID must be the number of an event.", {
+    hint: "Send the id of the last event that was received, or none.",
+  });
+}
+
+/** Converts event by event, so that a page of long events does not block the agents. */
+async function pageToJson({ events, head }: EventPage, toJson: ToJson): Promise<string> {
+  const turn = createTurns();
+  const texts: string[] = [];
+  for (const event of events) {
+    texts.push(toJson(event));
+    await turn();
+  }
+  return `{"events":[${texts.join(",")}],"head":${head}}`;
+}
+
+// Sends a following client the reply that is arriving, as pieces without an id.
+//
+// Sends at most twenty times a second, only while the client is caught up and reading.
+
+/** The client's connection. */
+export interface LiveResponse {
+  readonly writableNeedDrain: boolean;
+  write(text: string): unknown;
+}
+
+export interface LiveSenderParts {
+  readonly control: Pick<Control, "live">;
+  toJson(value: unknown): string;
+  redact(text: string): string;
+}
+
+interface LiveSender {
+  /** Sends pieces only after `setCaughtUp(true)`. */
+  setCaughtUp(isCaughtUp: boolean): void;
+  close(): void;
+}
+
+const LIVE_EVERY_MS = 50;
+
+function openLiveSender(
+  agent: string,
+  response: LiveResponse,
+  { control, toJson, redact }: LiveSenderParts,
+): LiveSender {
+  const nextPiece = createLiveReader(redact);
+  let isCaughtUp = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function send(): void {
+    timer = undefined;
+    const reply = isCaughtUp && !response.writableNeedDrain ? control.live.of(agent) : undefined;
+    const piece = reply && nextPiece(reply);
+    if (piece) response.write(`event: delta\ndata: ${toJson(piece)}\n\n`);
+  }
+
+  const sendSoon = (): void => {
+    timer ??= setTimeout(send, LIVE_EVERY_MS);
+  };
+  const stopListening = control.live.listen(agent, sendSoon);
+  return {
+    setCaughtUp: (is) => {
+      isCaughtUp = is;
+      if (is) sendSoon();
+    },
+    close: () => {
+      stopListening();
+      clearTimeout(timer);
+      isCaughtUp = false;
+    },
+  };
+}
+
+interface LivePiece {
+  /** Number of the event that requested the reply. */
+  readonly seq: number;
+  /** Characters of the reply before this piece. */
+  readonly from: number;
+  readonly text: string;
+}
+
+const OPENS_JSON = /^\s*(?:```json\s*)?\{/;
+const NOTHING = { seq: 0, sent: "", isLost: false };
+
+/**
+ * The returned function returns the next piece to send, or undefined.
+ *
+ * Pieces are whole words. Secrets are redacted from the text so far; when that changes text that was returned before, no
+ * more of this reply is returned.
+ */
+export function createLiveReader(redact: (text: string) => string): (reply: LiveReply) => LivePiece | undefined {
+  let shown = NOTHING;
+  return ({ seq, text }) => {
+    if (shown.seq !== seq) shown = { ...NOTHING, seq };
+    if (shown.isLost) return undefined;
+    const whole = redact(cutToWholeWords(text, OPENS_JSON.test(text)));
+    if (!whole.startsWith(shown.sent)) {
+      shown = { ...shown, isLost: true };
+      return undefined;
+    }
+    const from = shown.sent.length;
+    if (whole.length === from) return undefined;
+    shown = { ...shown, sent: whole };
+    return { seq, from, text: whole.slice(from) };
+  };
+}
+
+// Writes the JSON text of replies: redacted, and safe to print on a terminal.
+//
+// JSON itself escapes only the ASCII control characters. This also escapes those of Latin-1 and bidirectional marks; a
+// JSON parser restores every character.
+
+export type ToJson = (value: unknown) => string;
+
+export function createJsonWriter(redact: (text: string) => string): ToJson {
+  return (value) => {
+    const text = redact(JSON.stringify(value));
+    return ACTS.test(text) ? text.replace(ACTS_ALL, escapeCharacter) : text;
+  };
+}
+
+const ACTS = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+const ACTS_ALL = new RegExp(ACTS.source, "g");
+const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

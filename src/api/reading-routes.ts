@@ -1,10 +1,11 @@
 /** reading-routes.ts -- the HTTP routes of `Reading`. */
-import { closed, listOf, open } from "#util/schema.ts";
+import { closed, flag, listOf, oneOf, open, type Schema, text } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
 import { AgentView } from "#views/agent-view.ts";
 import { DiffView } from "#views/file-diff.ts";
 import { FileStory } from "#views/file-story.ts";
 import { FileContent, FileList } from "#views/file-versions.ts";
+import { MEMORY_KINDS, MemoryList, MemoryPage, MemorySearch, MemoryView } from "#views/memory-view.ts";
 import { VerifyView } from "#views/parts.ts";
 import { PlanView } from "#views/plan-view.ts";
 import { GoalsView, LoadedAgent } from "#views/read-agent.ts";
@@ -13,9 +14,53 @@ import { RestorePlan } from "#views/restore-plan.ts";
 import { StepPage } from "#views/step-view.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
-import { MEMORY_ROUTES } from "./memory-routes.ts";
 import { DEFAULT_PAGE, type Route, route } from "./route.ts";
 import { AgentList, eventNumber, PARAMS, pageSize } from "./schemas.ts";
+
+// The HTTP routes of `Reading` for memory.
+
+const DEFAULT_MEMORIES = 50;
+const SharedQuery = closed({ shared: flag }, "shared");
+const memoryQuery = { shared: flag, all: flag, kind: oneOf(...MEMORY_KINDS), limit: pageSize };
+const searchText: Schema<string> = { ...text, minLength: 1, maxLength: 10_000 };
+
+const MEMORY_ROUTES: readonly Route[] = [
+  route(
+    "GET /v1/agents/:agent/memory",
+    "memories",
+    "An agent's memories, the newest first; `all`: forgotten and superseded ones too. The agent `shared` is the memory that all agents share.",
+    { query: closed(memoryQuery, "shared", "all", "kind", "limit"), reply: MemoryList },
+    ({ reading }, { params, query: { shared = false, limit = DEFAULT_MEMORIES, ...filter } }) =>
+      reading.memories({ name: params.agent, shared }, { ...filter, limit }),
+  ),
+  route(
+    "GET /v1/agents/:agent/memory/changes",
+    "memoryPage",
+    "Lists all rows of a memory whose `change` is above `after`, in the order of their last change.",
+    {
+      query: closed({ shared: flag, after: eventNumber, limit: pageSize }, "shared", "after", "limit"),
+      reply: MemoryPage,
+    },
+    ({ reading }, { params, query: { shared = false, after = 0, limit = DEFAULT_PAGE } }) =>
+      reading.memoryPage({ name: params.agent, shared }, { after, limit }),
+  ),
+  route(
+    "GET /v1/agents/:agent/memory/search",
+    "searchMemory",
+    "Finds what the agent would recall for a query.",
+    { query: closed({ shared: flag, query: searchText, limit: pageSize }, "shared", "limit"), reply: MemorySearch },
+    ({ reading }, { params, query: { shared = false, query, limit = null } }) =>
+      reading.searchMemory({ name: params.agent, shared }, query, limit),
+  ),
+  route(
+    "GET /v1/agents/:agent/memory/:memory",
+    "memory",
+    "Returns one memory.",
+    { query: SharedQuery, reply: MemoryView },
+    ({ reading }, { params, query: { shared = false } }) =>
+      reading.memory({ name: params.agent, shared }, params.memory),
+  ),
+];
 
 const PageQuery = closed({ after: eventNumber, limit: pageSize }, "after", "limit");
 const paths = listOf<string>(PARAMS.path, { maxItems: 100 });

@@ -1,7 +1,6 @@
 /** route.ts -- one route of the local API: address, schemas and the call behind it. */
 import type { ObjectSchema, Schema, Static } from "#util/schema.ts";
-import type { Control } from "./control.ts";
-import type { Reading } from "./reading.ts";
+import type { Control, Reading } from "./control.ts";
 import type { PARAMS } from "./schemas.ts";
 
 /** Default number of items in a page. */

@@ -17,14 +17,16 @@ import { RestorePlan } from "#views/restore-plan.ts";
 import { StepPage } from "#views/step-view.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
+import { PROTOCOL_VERSION } from "./control.ts";
 import { CONTROL_ROUTES } from "./control-routes.ts";
 import { READING_ROUTES } from "./reading-routes.ts";
-import type { Route, RouteDescription } from "./route.ts";
+import { paramsOf, type Route, type RouteDescription } from "./route.ts";
 import * as schemas from "./schemas.ts";
+import { ErrorReply, eventNumber, PARAMS } from "./schemas.ts";
 
 export const ROUTES: readonly Route[] = [...READING_ROUTES, ...CONTROL_ROUTES];
 
-/** Returns a page as JSON, or with `Accept: text/event-stream` a stream of all further events (event-streams.ts). */
+/** Returns a page as JSON, or with `Accept: text/event-stream` a stream of all further events (event-stream.ts). */
 export const EVENTS_ROUTE: RouteDescription = {
   method: "GET",
   path: "/v1/agents/:agent/events",
@@ -85,4 +87,93 @@ export function methodsOf(path: string): readonly string[] {
     return own.length === parts.length && own.every((part, at) => part.startsWith(":") || part === parts[at]);
   };
   return [...new Set(ALL_ROUTES.filter(matches).map(({ method }) => method))];
+}
+
+// Builds the OpenAPI 3.1 document from the table of routes.
+//
+// Served at /v1/openapi.json; `npm run openapi` writes it into config/openapi.json, which test/api/routes.test.ts
+// checks.
+
+const ABOUT = `Speak HTTP to goald's unix socket; its file permission is the authentication.
+Send \`Host: goald\`, bodies as \`application/json\`, and neither \`Origin\` nor \`Sec-Fetch-*\`:
+requests that a web page could send are refused. Requests with unknown members are refused; replies may have
+unknown members. Every error has the form of \`ErrorReply\`.`;
+
+const STREAM = `\`id: <seq>\` and \`data: <event>\` for each committed event, oldest first, then new ones as they are committed. Without an id:
+\`event: dropped\` with \`{reason, after}\` for a reader that is too slow, \`event: bye\` with \`{reason}\` at the end, and
+comments that keep the connection alive.`;
+
+export function buildOpenApi(): Schema {
+  const paths: Record<string, Record<string, Schema>> = {};
+  for (const route of ALL_ROUTES) {
+    const path = route.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  const schemas = Object.fromEntries(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [name, inside(schema)]));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "goald",
+      version: String(PROTOCOL_VERSION),
+      summary: "The local API of the goal daemon.",
+      description: ABOUT,
+    },
+    servers: [{ url: "http://goald", description: "The unix socket of a home, .goald/daemon.sock." }],
+    paths,
+    components: { schemas },
+  };
+}
+
+function operationOf(route: RouteDescription): Schema {
+  const content: Record<string, Schema> = { "application/json": { schema: named(route.reply) } };
+  if (route === EVENTS_ROUTE) content["text/event-stream"] = { schema: { type: "string", description: STREAM } };
+  const parameters = parametersOf(route);
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body
+      ? {
+          requestBody: {
+            required: route.body.required.length > 0,
+            content: { "application/json": { schema: named(route.body) } },
+          },
+        }
+      : {}),
+    responses: {
+      [route.status]: { description: "Done.", content },
+      default: {
+        description: "The error, with a hint what to do.",
+        content: { "application/json": { schema: named(ErrorReply) } },
+      },
+    },
+  };
+}
+
+function parametersOf(route: RouteDescription): readonly Schema[] {
+  const path = paramsOf(route.path).map((name) => ({ name, in: "path", required: true, schema: PARAMS[name] }));
+  const last = { name: "Last-Event-ID", in: "header", required: false, schema: eventNumber };
+  const query = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: route.query?.required.includes(name) ?? false,
+    schema: named(schema),
+  }));
+  return [...path, ...query, ...(route === EVENTS_ROUTE ? [last] : [])];
+}
+
+const NAMES = new Map(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [schema, name]));
+
+/** Returns a reference for a named schema; otherwise the schema, with references inside. */
+function named(schema: Schema): Schema {
+  const name = NAMES.get(schema);
+  return name === undefined ? inside(schema) : { $ref: `#/components/schemas/${name}` };
+}
+
+const inside = (schema: Schema): Schema =>
+  Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, withReferences(value)]));
+
+function withReferences(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withReferences);
+  return typeof value === "object" && value !== null ? named(value as Schema) : value;
 }

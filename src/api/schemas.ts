@@ -7,8 +7,12 @@
 import { type AgentSettings, REPLY_FORMS } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
 import { MAX_WINDOW_BATCH } from "#core/frames.ts";
+import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
+import { MAX_TASK_CHARS, type PlanEdit, TASK_STATES, type TaskChange } from "#core/plan.ts";
+import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory.ts";
 import {
   amount,
+  anyOf,
   closed,
   count,
   described,
@@ -26,7 +30,39 @@ import {
   typed,
 } from "#util/schema.ts";
 import { AgentCounts, AgentView, agentMembers } from "#views/agent-view.ts";
-import { GoalChecks } from "./check-schemas.ts";
+import { MEMORY_KINDS, TRUSTS } from "#views/memory-view.ts";
+import { GivenSources, OutsideSources, ReceivedView } from "#views/parts.ts";
+
+// The checks of goals in requests, as JSON Schema. `validateAgent` has the rules beyond the shape.
+
+const textUpTo = (maxLength: number): Schema<string> => ({ type: "string", minLength: 1, maxLength });
+const whole = (minimum: number, maximum: number): Schema<number> => ({ type: "integer", minimum, maximum });
+const kind = <const Kind extends GoalTest["kind"]>(name: Kind): Schema<Kind> => oneOf(name) as Schema<Kind>;
+const path = textUpTo(900);
+const needsApproval = described(flag, "Code of an agent file: a person is asked once, where run_code asks.");
+
+const GoalTestSchema: Schema<GoalTest> = anyOf(
+  closed({ kind: kind("file"), path }),
+  closed({ kind: kind("contains"), path, text: textUpTo(2_000) }),
+  closed({ kind: kind("length"), path, min: described(whole(1, 10_000_000), "Characters.") }),
+  closed({ kind: kind("schema"), path, schema: typed<Readonly<Record<string, unknown>>>({ type: "object" }) }),
+  closed({ kind: kind("code"), code: textUpTo(32_768), needsApproval }, "needsApproval"),
+  closed(
+    { kind: kind("url"), url: textUpTo(2_000), status: described(whole(100, 599), "Absent: any from 200 to 299.") },
+    "status",
+  ),
+  closed({ kind: kind("judge"), question: textUpTo(2_000), paths: listOf(path, { minItems: 1, maxItems: 10 }) }),
+);
+
+export const GoalCheckSchema: Schema<GoalCheck> = closed({
+  goal: described(nullable(whole(0, 4)), "Index of the goal; null for all goals together."),
+  test: GoalTestSchema,
+});
+
+const GoalChecks = described(
+  listOf(GoalCheckSchema, { maxItems: MAX_CHECKS }),
+  "Prove the goals: they run when the agent reports its goals as reached. Absent: none.",
+);
 
 // ---------------------------------------------------------------- values
 
@@ -35,7 +71,7 @@ const TURNS_WRITING = "\\u202a-\\u202e\\u2066-\\u2069";
 const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
 const MANY_LINES = `^(?:[^\\p{Cc}\\p{Cs}${TURNS_WRITING}]|[\\t\\r\\n])*$`;
 
-export const key: Schema<string> = {
+const key: Schema<string> = {
   type: "string",
   minLength: 1,
   maxLength: 200,
@@ -50,7 +86,7 @@ const record: Schema<string> = {
 };
 const words: Schema<string> = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
 /** Text of several lines that is not blank. */
-export const filledLines: Schema<string> = { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` };
+const filledLines: Schema<string> = { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` };
 const goals = listOf<string>(filledLines, { minItems: 1, maxItems: 5 });
 const graceMs: Schema<number> = {
   type: "integer",
@@ -166,7 +202,7 @@ export type ForkRequest = Static<typeof Fork>;
 
 export const Removal = closed({ force: flag, files: flag }, "force", "files");
 
-export function sized(minLength: number, maxLength: number): Schema<string> {
+function sized(minLength: number, maxLength: number): Schema<string> {
   return { type: "string", ...(minLength > 0 ? { minLength } : {}), maxLength };
 }
 
@@ -244,3 +280,118 @@ export const EventsQuery = closed(
 export const Accepted = open({});
 export const OpenApiDocument = open({ openapi: text, info: open({ title: text, version: text }) });
 export const ErrorReply: ObjectSchema = open({ error: open({ code: text, message: text, hint: text }) });
+
+// The memory changes that a request may ask for and their results, as JSON Schema.
+
+const memoryId: Schema<string> = { type: "string", minLength: 3, maxLength: 100, pattern: "^[^\\s\\p{Cc}]+$" };
+const copies = described(flag, "Also replace or forget every row of the memory that says the same.");
+const MemoryAdded = closed(
+  {
+    op: oneOf("add"),
+    copies,
+    kind: oneOf(...MEMORY_KINDS),
+    text: sized(1, 20_000),
+    importance: { type: "number", minimum: 0, maximum: 1 } as Schema<number>,
+    trust: oneOf(...TRUSTS),
+    supersedes: memoryId,
+    key,
+    source: sized(1, 4_096),
+    outside: GivenSources,
+    factKey: { type: "string", pattern: "^[0-9a-f]{64}$" } as Schema<string>,
+  },
+  "copies",
+  "supersedes",
+  "key",
+  "source",
+  "outside",
+  "factKey",
+);
+const MemoryPinned = closed({ op: oneOf("pin", "unpin"), id: memoryId });
+const MemoryForgotten = closed({ op: oneOf("forget"), id: memoryId, by: oneOf("person", "source"), copies }, "copies");
+export const MemoryChanges = closed({
+  changes: listOf<MemoryChange>(anyOf(MemoryAdded, MemoryPinned, MemoryForgotten), { minItems: 1, maxItems: 1_000 }),
+  key,
+});
+
+const ChangedRow = open(
+  {
+    id: text,
+    isNew: flag,
+    copies: described(listOf(text), "Other rows that were replaced or forgotten, because they say the same."),
+    alike: described(
+      listOf(text),
+      "Rows that resemble it, come from the same event or are the memory of its turn; they were left as they are.",
+    ),
+  },
+  "copies",
+  "alike",
+);
+export const MemoryChanged = open({ changed: listOf<Changed>(ChangedRow) });
+
+// The argument and the result of `Control.editPlan`, as JSON Schema with TypeScript types.
+
+const taskId: Schema<string> = {
+  ...{ type: "string", minLength: 1, maxLength: 100 },
+  description: "The id of a task, such as 0.1.2; 0 is the task above all others.",
+};
+const state = oneOf(...TASK_STATES);
+const goal: Schema<string> = { ...filledLines, maxLength: MAX_TASK_CHARS };
+
+export const PlanEdits = closed(
+  {
+    edits: listOf<PlanEdit>(
+      anyOf(
+        closed({ kind: oneOf("add"), parent: taskId, goal }),
+        closed({
+          kind: oneOf("set"),
+          id: taskId,
+          state: described(state, "Of the task and, by the state, of those above or below."),
+        }),
+      ),
+      { minItems: 1, maxItems: 50 },
+    ),
+    key,
+  },
+  "key",
+);
+export type PlanEdits = Static<typeof PlanEdits>;
+
+export const PlanEdited = open({
+  agent: AgentView,
+  note: text,
+  changes: described(
+    listOf<TaskChange>(open({ id: text, goal: text, from: nullable(state), to: state })),
+    "The tasks whose state changes; `from` is null for a new task.",
+  ),
+});
+export type PlanEdited = Static<typeof PlanEdited>;
+
+// The argument and the result of `Control.trust`, as JSON Schema with TypeScript types.
+
+export const Trust = closed(
+  {
+    what: described(oneOf("all", "files"), "`all`: all words from outside that the agent has read until now."),
+    paths: listOf<string>(
+      {
+        ...{ type: "string", minLength: 1, maxLength: 4_096 },
+        description: "A file, or a folder that came as a whole, relative to the agent's folder.",
+      },
+      { minItems: 1, maxItems: 100 },
+    ),
+  },
+  "paths",
+);
+export type Trust = Static<typeof Trust>;
+
+const TrustedEntry = open({
+  path: described(nullable(text), "Null for all words that the agent has read."),
+  outside: described(OutsideSources, "Whose words are trusted; empty when there were none."),
+});
+export type TrustedEntry = Static<typeof TrustedEntry>;
+export const Trusted = open({
+  agent: AgentView,
+  note: text,
+  trusted: listOf(TrustedEntry),
+  received: described(listOf(ReceivedView), "For `all`: since when the agent had read them."),
+});
+export type Trusted = Static<typeof Trusted>;

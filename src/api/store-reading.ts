@@ -20,7 +20,7 @@ import { findAgent, loadAgent, loadGoals, stateOf } from "#views/read-agent.ts";
 import { listSteps } from "#views/step-view.ts";
 import { loadWaiting, type WaitingView } from "#views/waiting.ts";
 import type { StepParts } from "#views/whole-step.ts";
-import type { Reading } from "./reading.ts";
+import type { Reading } from "./control.ts";
 
 export interface ReadingParts extends StepParts {
   readonly reader: Omit<StoreReader, "close">;

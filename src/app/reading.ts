@@ -4,8 +4,8 @@
  * Reading takes no lock, so a host may write meanwhile. Catalogue and memory search are loaded when a method needs
  * them.
  */
-import { findHost } from "#api/auto-start.ts";
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
+import { findHost } from "#api/find-daemon.ts";
 import { createStoreReading } from "#api/store-reading.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";

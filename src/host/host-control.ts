@@ -3,8 +3,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Control, LiveText } from "#api/control.ts";
-import type { ApprovalAnswer, ControlResult, DaemonStatus, NewAgent } from "#api/schemas.ts";
-import type { TrustedEntry } from "#api/trust-schemas.ts";
+import type { ApprovalAnswer, ControlResult, DaemonStatus, NewAgent, TrustedEntry } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import { limitReached } from "#core/limits.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import * as fc from "fast-check";
-import { createLiveReader } from "#api/live-sender.ts";
+import { createLiveReader } from "#api/event-stream.ts";
 import { createRedactor } from "#util/redact.ts";
 import { makeFakeControl } from "../helpers/fake-control.ts";
 import { eventually, messagesIn, serve } from "../helpers/local-server.ts";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import { connectHost } from "#api/client.ts";
-import type { Followed } from "#api/follow.ts";
+import type { Followed } from "#api/socket.ts";
 import { type Answer, type Request, sendJson, startUnixServer } from "./unix-server.ts";
 
 const event = (seq: number): string => `id: ${seq}\ndata: ${JSON.stringify({ seq, type: "agent-resumed" })}\n\n`;

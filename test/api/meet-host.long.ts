@@ -1,8 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
-import { ensureDaemon } from "#api/auto-start.ts";
 import { PROTOCOL_VERSION } from "#api/control.ts";
-import { meetHost } from "#api/meet-host.ts";
+import { ensureDaemon, meetHost } from "#api/find-daemon.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";

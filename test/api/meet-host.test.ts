@@ -1,10 +1,9 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { ensureDaemon, findHost, revive } from "#api/auto-start.ts";
 import { PROTOCOL_VERSION } from "#api/control.ts";
-import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
-import { meetHost } from "#api/meet-host.ts";
+import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
+import { ensureDaemon, findHost, meetHost, revive } from "#api/find-daemon.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";

@@ -1,12 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { Control } from "#api/control.ts";
-import { buildOpenApi } from "#api/openapi.ts";
-import type { PlanEdits } from "#api/plan-schemas.ts";
-import type { Reading } from "#api/reading.ts";
-import { ALL_ROUTES, NAMED_SCHEMAS } from "#api/routes.ts";
-import type { ApprovalAnswer, EventPage, NewAgent, NextTurn } from "#api/schemas.ts";
+import type { Control, Reading } from "#api/control.ts";
+import { ALL_ROUTES, buildOpenApi, NAMED_SCHEMAS } from "#api/routes.ts";
+import type { ApprovalAnswer, EventPage, NewAgent, NextTurn, PlanEdits } from "#api/schemas.ts";
 import * as words from "#api/schemas.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";

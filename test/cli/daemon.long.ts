@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { ensureDaemon, findHost } from "#api/auto-start.ts";
+import { ensureDaemon, findHost } from "#api/find-daemon.ts";
 import { findHome } from "#config/home.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";

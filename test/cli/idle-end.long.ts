@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
-import { ensureDaemon } from "#api/auto-start.ts";
-import { isDaemonExpected } from "#api/daemon-expected.ts";
+import { isDaemonExpected } from "#api/daemon-files.ts";
+import { ensureDaemon } from "#api/find-daemon.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { isGoaldError } from "#core/errors.ts";

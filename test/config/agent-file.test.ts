@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readFile as readText, symlink, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { GoalCheckSchema } from "#api/check-schemas.ts";
+import { GoalCheckSchema } from "#api/schemas.ts";
 import { parseCheck, readCheckOptions, withoutSecrets } from "#cli/shared/check-option.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { validateAgent } from "#config/agent-spec.ts";

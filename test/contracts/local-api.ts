@@ -6,8 +6,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import * as fc from "fast-check";
-import type { Control } from "#api/control.ts";
-import type { Reading } from "#api/reading.ts";
+import type { Control, Reading } from "#api/control.ts";
 import type { RouteDescription } from "#api/route.ts";
 import { ALL_ROUTES } from "#api/routes.ts";
 import { ErrorReply } from "#api/schemas.ts";

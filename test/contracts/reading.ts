@@ -1,6 +1,6 @@
 /** reading.ts -- the contract of `Reading`, for the implementation over a store and for the socket client. */
 import { describe, expect, it } from "@jest/globals";
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { reply } from "../helpers/loop.ts";
 

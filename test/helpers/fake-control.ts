@@ -5,8 +5,7 @@
  * that end when the log is longer, the agent is removed or the signal aborts.
  */
 
-import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
-import type { Reading } from "#api/reading.ts";
+import { type Control, PROTOCOL_VERSION, type Reading } from "#api/control.ts";
 import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";

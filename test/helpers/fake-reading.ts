@@ -1,5 +1,5 @@
 /** fake-reading.ts -- a `Reading` whose replies are samples of their schemas, and that writes every call down. */
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
 import type { Schema, Static } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
 import { DiffView } from "#views/file-diff.ts";

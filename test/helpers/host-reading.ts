@@ -1,6 +1,6 @@
 /** host-reading.ts -- `Reading` over a world in memory. */
 
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
 import { createStoreReading } from "#api/store-reading.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";

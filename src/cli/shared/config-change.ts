@@ -5,7 +5,7 @@
  * value.
  */
 
-import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
+import { isHostHeld, readHostInfo } from "#api/daemon-files.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import {

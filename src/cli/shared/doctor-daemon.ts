@@ -1,9 +1,7 @@
 /** doctor-daemon.ts -- checks the daemon, its lock, its socket and its service for `goald doctor`. */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
-import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
-import { hasDaemonDied } from "#api/daemon-expected.ts";
-import { readHostInfo } from "#api/host-lock.ts";
-import { type Meeting, meetHost } from "#api/meet-host.ts";
+import { hasDaemonDied, readHostInfo } from "#api/daemon-files.ts";
+import { checkVersion, type Meeting, meetHost, takesNoCalls } from "#api/find-daemon.ts";
 import { outputFileOf } from "#api/spawn-daemon.ts";
 import { lockHome } from "#app/own-store.ts";
 import type { Home } from "#config/home.ts";

@@ -4,7 +4,7 @@
  * A person's text has the highest trust and importance. A correction replaces the wrong row and every row that says the
  * same, which are never recalled again, and keeps the pin.
  */
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { correctFact, namespaceOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory.ts";

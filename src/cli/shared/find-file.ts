@@ -1,7 +1,7 @@
 /** find-file.ts -- finds an agent's file from `foo notes.md`, `foo/notes.md`, or a path on the disk. */
 import { realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
 import type { Home } from "#config/home.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { CliContext } from "./context.ts";

@@ -6,9 +6,8 @@
  * held here, and every event is shown exactly once.
  */
 import type { Client } from "#api/client.ts";
-import { hasDaemonDied } from "#api/daemon-expected.ts";
-import type { Followed } from "#api/follow.ts";
-import { isHostHeld } from "#api/host-lock.ts";
+import { hasDaemonDied, isHostHeld } from "#api/daemon-files.ts";
+import type { Followed } from "#api/socket.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
@@ -214,7 +213,7 @@ class Follower {
   async #findNextHost(): Promise<Client | undefined> {
     const { agent, context, state } = this.#parts;
     const { home } = context;
-    if (isHostHeld(home.lock)) return (await import("#api/auto-start.ts")).findHost(home);
+    if (isHostHeld(home.lock)) return (await import("#api/find-daemon.ts")).findHost(home);
     if (hasDaemonDied(home)) return reachHost(context);
     throw new GoaldError("GOALD_DAEMON", `The daemon is down, and ${agent} does not go on meanwhile.`, {
       hint: state.settings.background

@@ -1,5 +1,5 @@
 /** memory-space.ts -- finds the memory that a person names, and a row in it. */
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
 import { GoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
 import { byChange, readPages } from "#util/read-pages.ts";

@@ -1,5 +1,5 @@
 /** past.ts -- shows the part of an agent's log before the live events. */
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
 import type { CliContext } from "./context.ts";
 import { withReading } from "./reading.ts";
 import type { Show } from "./result.ts";

@@ -1,6 +1,7 @@
 /** reach.ts -- finds the daemon for a verb: the running one, or one that it starts. */
-import { ensureDaemon, findHost, type Reached } from "#api/auto-start.ts";
+
 import type { Client } from "#api/client.ts";
+import { ensureDaemon, findHost, type Reached } from "#api/find-daemon.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { GoaldError } from "#core/errors.ts";

@@ -1,7 +1,7 @@
 /** reading.ts -- opens `Reading` for verbs, and pages through what it returns. */
 
 import { join } from "node:path";
-import type { Reading } from "#api/reading.ts";
+import type { Reading } from "#api/control.ts";
 import type { HomeReading, HomeReadingOptions } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";

@@ -5,8 +5,7 @@
  * steps; a second one cuts them off. SIGHUP reads the settings again. One that a verb started ends when nothing has needed
  * it for a while.
  */
-import { expectDaemon, staysUp, stopExpectingDaemon } from "#api/daemon-expected.ts";
-import { readHostInfo } from "#api/host-lock.ts";
+import { expectDaemon, readHostInfo, staysUp, stopExpectingDaemon } from "#api/daemon-files.ts";
 import type { LoadedSettings } from "#app/agent.ts";
 import { type Host, openHost } from "#app/host.ts";
 import { loadSettings } from "#config/load-settings.ts";

@@ -4,10 +4,8 @@
  * The daemon has stopped when its lock is free. It is killed only with --kill.
  */
 
-import { takesNoCalls } from "#api/auto-start.ts";
-import { stopExpectingDaemon } from "#api/daemon-expected.ts";
-import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
-import { meetHost } from "#api/meet-host.ts";
+import { isHostHeld, readHostInfo, stopExpectingDaemon } from "#api/daemon-files.ts";
+import { meetHost, takesNoCalls } from "#api/find-daemon.ts";
 import { unfinishedAgents } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";

@@ -1,5 +1,5 @@
 /** reload.ts -- `goald reload`: makes the daemon read its settings, commands and prompts again. */
-import { findHost } from "#api/auto-start.ts";
+import { findHost } from "#api/find-daemon.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";

@@ -1,5 +1,5 @@
 /** restart.ts -- `goald restart`: stops the daemon and starts this version of it. */
-import { ensureDaemon } from "#api/auto-start.ts";
+import { ensureDaemon } from "#api/find-daemon.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { EXIT } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";

@@ -1,8 +1,7 @@
 /** status.ts -- `goald status`: shows whether the daemon is running, its load and its limits. It reads no settings and no store. */
 
-import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
-import { hasDaemonDied } from "#api/daemon-expected.ts";
-import { type Meeting, meetHost } from "#api/meet-host.ts";
+import { hasDaemonDied } from "#api/daemon-files.ts";
+import { checkVersion, type Meeting, meetHost, takesNoCalls } from "#api/find-daemon.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 import { findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";

@@ -1,5 +1,5 @@
 /** trust.ts -- `goald trust`: a person trusts words from outside that an agent has read. */
-import type { Trusted } from "#api/trust-schemas.ts";
+import type { Trusted } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { describeReceived, listSources } from "#core/provenance.ts";
 import { AGENT } from "../option.ts";

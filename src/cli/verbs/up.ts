@@ -1,6 +1,6 @@
 /** up.ts -- `goald up`: starts the daemon, unless it is running; it stays until `goald down`. */
-import { ensureDaemon, type Reached } from "#api/auto-start.ts";
-import { expectDaemon } from "#api/daemon-expected.ts";
+import { expectDaemon } from "#api/daemon-files.ts";
+import { ensureDaemon, type Reached } from "#api/find-daemon.ts";
 import { EXIT } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
 import { flag } from "../option.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createLiveReader } from "#api/live-sender.ts";
+import { createLiveReader } from "#api/event-stream.ts";
 import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";

@@ -1,13 +1,16 @@
 /**
- * daemon-expected.ts -- a file that marks a home whose daemon must be started again when it dies.
- *
- * The daemon writes it; `goald down` removes it, and so does a daemon that ends because nothing needs it. `goald up` writes
- * a word into it: then the daemon stays until `goald down`.
+ * daemon-files.ts -- the files of a home that show which process is its host, and whether a daemon must be started
+ * again.
  */
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
+
+// A file that marks a home whose daemon must be started again when it dies.
+//
+// The daemon writes it; `goald down` removes it, and so does a daemon that ends because nothing needs it. `goald up`
+// writes a word into it: then the daemon stays until `goald down`.
 
 type HomePaths = Pick<Home, "privateFolder" | "lock">;
 
@@ -33,3 +36,7 @@ export function stopExpectingDaemon(home: Pick<Home, "privateFolder">): void {
 
 /** True when no host runs although a daemon is expected. Costs one file lookup in a home without daemons. */
 export const hasDaemonDied = (home: HomePaths): boolean => isDaemonExpected(home) && !isHostHeld(home.lock);
+
+// Exports the functions that read the lock of a home.
+
+export { isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
