@@ -13,9 +13,9 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createSandbox } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
 import type { Cell, CellHost, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
-import { createSandbox } from "#sandbox/sandbox.ts";
 import { median } from "./shared/median.ts";
 import { readCount } from "./shared/read-count.ts";
 

@@ -6,29 +6,32 @@ import { foundCage } from "#cage/find-cage.ts";
 import type { HostEdges } from "#cassette/demo-script.ts";
 import { Recordings } from "#cassette/recordings.ts";
 import type { Tape } from "#cassette/tape.ts";
-import type { ServiceStates } from "#commands/registry.ts";
+import type { Registry, ServiceStates } from "#commands/registry.ts";
+import { validateAgent } from "#config/agent-spec.ts";
 import { connectionsOf } from "#config/connections.ts";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
 import { changesBetween, type Settings } from "#config/settings.ts";
+import { type AgentSettings, checkProfile, offersPlan, type ReplyForm } from "#core/agent-settings.ts";
+import { isActionForm, RUN_CODE } from "#core/command-names.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Store } from "#core/ports/store.ts";
-import { HostControl } from "#host/host-control.ts";
+import type { AgentState } from "#core/state.ts";
+import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLoopMeter, createProblems, describeHost, type Problems } from "#host/host-status.ts";
-import { createLiveText, Observer } from "#host/observer.ts";
-import { Supervisor } from "#host/supervisor.ts";
+import { createLiveText, Observer, type ObserverParts } from "#host/observer.ts";
+import { Supervisor, type SupervisorParts } from "#host/supervisor.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
 import { systemClock } from "#util/clock.ts";
+import type { Log } from "#util/log.ts";
 import { stallLimit } from "#views/agent-view.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { readVersion } from "../shipped.ts";
 import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
 import { type Catalogue, findServiceStates, loadCatalogue } from "./catalogue.ts";
-import { createChecks } from "./checks.ts";
-import type { HostParts } from "./host-parts.ts";
 import { removeMemoryOf, removeStrayIndexesOf } from "./memory-folders.ts";
 import { describeSandbox, openSandbox, type SandboxLevel } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
@@ -240,3 +243,69 @@ export class Host implements AgentHost, AsyncDisposable {
 
 const isPrivate = (what: string): GoaldError =>
   new GoaldError("GOALD_ALREADY_RUNNING", `A demo, test or replay (pid ${process.pid}) has this home, and it ${what}.`);
+
+// What the caller of a host provides.
+
+export interface HostParts
+  extends LoadedSettings,
+    Pick<SupervisorParts, "onFailed">,
+    Pick<ObserverParts, "onCommitted"> {
+  readonly home: Home;
+  readonly log: Log;
+  /** Path of the API socket. Absent for a host that accepts no requests. */
+  readonly socket?: string;
+  /** Reads the settings again. The new redactors also remove earlier secrets. Absent: `reload` is refused. */
+  load?(): Promise<LoadedSettings>;
+  /** Called after each run of an agent. */
+  onStopped?(agent: string, state: AgentState): void;
+  /** Called when a client requests a shutdown. Absent: the request is refused. */
+  onShutdown?(graceMs: number): void;
+  /** Reports degraded operation of agents, as a sentence. */
+  onProblem?(problem: string): void;
+  /** Services that replace those of the settings. */
+  readonly services?: ServiceStates;
+  /** Replaces the parts that reach outside. */
+  readonly edges?: HostEdges;
+  /** Replays an agent instead of running it. */
+  readonly player?: Tape;
+}
+
+// The checks of what a person asks for an agent.
+
+type Checks = Pick<HostControlParts, "checkAgent" | "checkSettings">;
+
+/** `registry` returns the commands of the moment. */
+export const createChecks = (registry: () => Pick<Registry, "all" | "unavailable">): Checks => ({
+  checkAgent: validateAgent,
+  checkSettings(settings, before = {}) {
+    const { commands, form } = settings;
+    if (form !== undefined) checkForm(form, registry());
+    const { all, unavailable } = registry();
+    const known = [...all, ...unavailable.map(({ command }) => command)];
+    const checked = commands === undefined ? settings : { ...settings, commands: checkProfile(commands, known) };
+    checkPlan({ ...before, ...checked });
+    return checked;
+  },
+});
+
+/** Throws GOALD_USAGE for a plan that the agent could not make, because its profile leaves the commands out. */
+function checkPlan({ form, plan, commands = null }: Partial<AgentSettings>): void {
+  if ((form !== "plan" && plan !== "required") || offersPlan(commands)) return;
+  const asked = form === "plan" ? "The form plan" : "--plan required";
+  throw new GoaldError(
+    "GOALD_USAGE",
+    `${asked} needs add_task and modify_task, and --commands ${commands} leaves them out.`,
+    {
+      hint: `Add the group plan: --commands ${commands},plan`,
+    },
+  );
+}
+
+/** Throws GOALD_USAGE for a form whose replies are code when code cannot run. */
+function checkForm(form: ReplyForm, { all, unavailable }: Pick<Registry, "all" | "unavailable">): void {
+  if (!isActionForm(form) || all.some(({ name }) => name === RUN_CODE)) return;
+  const { toDo = [] } = unavailable.find(({ command }) => command.name === RUN_CODE) ?? {};
+  throw new GoaldError("GOALD_USAGE", `The form ${form} runs code, and code cannot run here.`, {
+    hint: [...toDo, "Or choose another form: --form json or --form tools."].join(" "),
+  });
+}

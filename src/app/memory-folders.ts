@@ -1,10 +1,11 @@
 /** memory-folders.ts -- the folders with the index files of long-term memory. */
+import { hash } from "node:crypto";
+import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import { removeIndexes, removeStrayIndexes } from "#memory/vectors/index-folders.ts";
 
 export const indexRoot = ({ privateFolder }: Pick<Home, "privateFolder">): string => join(privateFolder, "memory");
 
@@ -25,4 +26,35 @@ export async function removeMemoryOf(
 export async function removeStrayIndexesOf(host: { readonly home: Home; readonly store: Store }): Promise<void> {
   const ids = (await host.store.agents()).map(({ id }) => id);
   await removeStrayIndexes(indexRoot(host.home), [SHARED_MEMORY, ...ids]);
+}
+
+// The folders of index files: `<root>/<namespace>` has the snapshot of the words.
+//
+// No file is the only copy of anything. But the files hold words and vectors of memories, so they are deleted with
+// their agent.
+
+export const memoryFolder = (root: string, namespace: string): string => join(root, folderName(namespace));
+
+export async function removeIndexes(root: string, namespace: string): Promise<void> {
+  await rm(memoryFolder(root, namespace), { recursive: true, force: true });
+  await syncFolder(root);
+}
+
+/** Removes the files of all other namespaces, such as those of a removed agent after a crash. */
+export async function removeStrayIndexes(root: string, namespaces: Iterable<string>): Promise<void> {
+  const kept = new Set(Array.from(namespaces, folderName));
+  const found = await readdir(root).catch(() => []);
+  for (const name of found) if (!kept.has(name)) await rm(join(root, name), { recursive: true, force: true });
+}
+
+/** After a power cut the removed files do not come back. */
+async function syncFolder(root: string): Promise<void> {
+  await using folder = await open(root, "r").catch(() => undefined);
+  await folder?.sync();
+}
+
+/** Returns a legible folder name, unique for each name. */
+function folderName(name: string): string {
+  const legible = name.replace(/[^\w@-]+/g, "_").slice(0, 60);
+  return `${legible}-${hash("sha256", name).slice(0, 12)}`;
 }

@@ -11,12 +11,11 @@ import { IndexSnapshots } from "#memory/recall/snapshots.ts";
 import { PineconeMemory } from "#memory/remote/pinecone.ts";
 import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { chooseIndex } from "#memory/vectors/hnsw-index.ts";
-import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { cachedEmbedder, fallbackEmbedder } from "#memory/vectors/server-embedder.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { systemClock } from "#util/clock.ts";
-import { indexRoot } from "./memory-folders.ts";
+import { indexRoot, memoryFolder } from "./memory-folders.ts";
 
 type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "remoteForgotten" | "saveRemoteRows">;
 

@@ -1,5 +1,9 @@
-/** own-store.ts -- holds the lock of a home without a host, and accepts what its store has lost. */
+/**
+ * own-store.ts -- changes and copies the store of a home without a host: accepts what it has lost, writes a backup.
+ */
+import { resolve } from "node:path";
 import type { Home } from "#config/home.ts";
+import { backupStore, type StoreBackup } from "#store/sqlite/backup.ts";
 import { type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { acceptStoreLoss } from "#store/sqlite/open-store.ts";
 import { systemClock } from "#util/clock.ts";
@@ -21,3 +25,16 @@ export const lockHome = ({ lock }: Pick<Home, "lock">): HostLock =>
     version: readVersion(),
     startedAt: systemClock.now().toISOString(),
   });
+
+// Writes a backup of a home's store. Needs no lock: agents may run meanwhile.
+
+export interface HomeBackup extends StoreBackup {
+  /** Absolute path. */
+  readonly file: string;
+}
+
+/** Throws GOALD_CONFLICT when the file exists, unless `replace` is set, and GOALD_STORE_DAMAGED for a damaged store. */
+export async function backUpHome(home: Pick<Home, "database">, name: string, replace: boolean): Promise<HomeBackup> {
+  const file = resolve(name);
+  return { file, ...(await backupStore(home.database, file, replace)) };
+}

@@ -1,6 +1,9 @@
-/** sandbox.ts -- sets up the sandbox of a host: whether code may run, at which level, and how a call of it is judged. */
+/**
+ * sandbox.ts -- sets up the sandbox of a host: whether code may run, at which level, and how a call of it is judged.
+ */
 import { join } from "node:path";
 import type { DaemonStatus } from "#api/schemas.ts";
+import type { Cage } from "#cage/cage.ts";
 import { findCage } from "#cage/find-cage.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";
@@ -12,8 +15,8 @@ import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
 import type { PerformParts } from "#loop/ask-model.ts";
 import type { DescribeLeaving } from "#loop/journal.ts";
+import type { Namespaces } from "#sandbox/namespaces.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
-import { createSandbox } from "#sandbox/sandbox.ts";
 
 /** The level is found before the first call of code is judged, since finding it takes 0.1 s. */
 export interface SandboxLevel {
@@ -133,4 +136,57 @@ function readLocation(location: string | null): Readonly<Record<string, unknown>
     // It is the name of a place.
   }
   return { place: location };
+}
+
+// The sandbox of this machine: cells run in processes of goald's cage, one for each agent.
+//
+// Nothing is searched, loaded or started before it is needed.
+
+export interface SandboxOptions {
+  readonly findCage: () => Promise<Cage>;
+  /** Folder of Python's start-up snapshot. */
+  readonly cacheFolder: string;
+  /** Default: 4. A cell that runs alone inside a wait of the same agent's cell may exceed it. */
+  readonly maxProcesses?: number;
+  /** Memory that code may use. Default: 512. */
+  readonly memoryMegabytes?: number;
+  /** Time without a cell after which a process ends. Its namespace is saved. Default: 5 minutes. */
+  readonly idleMs?: number;
+}
+
+const MAX_PROCESSES = 4;
+const MEMORY_MEGABYTES = 512;
+const IDLE_MS = 5 * 60_000;
+
+export function createSandbox(options: SandboxOptions): Sandbox {
+  let namespaces: Namespaces | undefined;
+  let isClosed = false;
+
+  async function openNamespaces(): Promise<Namespaces> {
+    const { Namespaces: Loaded } = await import("#sandbox/namespaces.ts");
+    namespaces ??= new Loaded({
+      ...{ maxProcesses: MAX_PROCESSES, memoryMegabytes: MEMORY_MEGABYTES, idleMs: IDLE_MS },
+      ...options,
+    });
+    if (isClosed) await namespaces.close();
+    return namespaces;
+  }
+
+  return {
+    async find() {
+      const { level, reason } = await options.findCage();
+      return { level: level === "strict" ? level : "degraded", reason };
+    },
+    async run(cell, host, signal) {
+      signal.throwIfAborted();
+      return (namespaces ?? (await openNamespaces())).run(cell, host, signal);
+    },
+    get isCrowded() {
+      return namespaces?.isCrowded ?? false;
+    },
+    async close() {
+      isClosed = true;
+      await namespaces?.close();
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createChecks } from "#app/checks.ts";
+import { createChecks } from "#app/host.ts";
 import { loadRegistry } from "#commands/registry.ts";
 import type { ServiceState } from "#core/services.ts";
 

@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
+import { memoryFolder } from "#app/memory-folders.ts";
 import type { CommandCall } from "#core/call.ts";
 import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
-import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith } from "../helpers/goald.ts";
 

@@ -6,7 +6,7 @@
 
 import { basename } from "node:path";
 import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
-import { createChecks } from "#app/checks.ts";
+import { createChecks } from "#app/host.ts";
 import type { ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";

@@ -3,7 +3,7 @@
  *
  * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
-import { createDescribeLeaving } from "#app/egress.ts";
+import { createDescribeLeaving } from "#app/agent.ts";
 import { judgeByLevel } from "#app/sandbox.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";

@@ -3,12 +3,11 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { removeMemoryOf } from "#app/memory-folders.ts";
+import { memoryFolder, removeMemoryOf } from "#app/memory-folders.ts";
 import type { Store } from "#core/ports/store.ts";
 import { changesOf } from "#host/host-control.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { IndexSnapshots } from "#memory/recall/snapshots.ts";
-import { memoryFolder } from "#memory/vectors/index-folders.ts";
 import { toUnit } from "#memory/vectors/unit-vector.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";

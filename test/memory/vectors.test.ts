@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
+import { memoryFolder, removeIndexes, removeStrayIndexes } from "#app/memory-folders.ts";
 import type { IndexedRows, IndexScope, ScoredSlot } from "#core/ports/memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { chooseIndex, HnswIndex } from "#memory/vectors/hnsw-index.ts";
-import { memoryFolder, removeIndexes, removeStrayIndexes } from "#memory/vectors/index-folders.ts";
 import {
   BLOCK_BYTES,
   MAX_STRIDE,

@@ -6,9 +6,9 @@
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createSandbox } from "#app/sandbox.ts";
 import { probeCage } from "#cage/find-cage.ts";
 import type { Cell, CellHost, CellOutcome, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
-import { createSandbox } from "#sandbox/sandbox.ts";
 import { type AttackGround, openAttackGround } from "../helpers/attack-ground.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 

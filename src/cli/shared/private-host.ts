@@ -1,7 +1,6 @@
 /** private-host.ts -- a host in this process for a demo or a test, in a home that nobody else uses. */
 import { type Client, connectHost } from "#api/client.ts";
-import { type Host, openHost } from "#app/host.ts";
-import type { HostParts } from "#app/host-parts.ts";
+import { type Host, type HostParts, openHost } from "#app/host.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
 import { type Log, openLog } from "#util/log.ts";
 import { clean } from "#util/outside-text.ts";

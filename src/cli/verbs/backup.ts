@@ -1,5 +1,5 @@
 /** backup.ts -- `goald backup`: writes a verified copy of the store, also while agents run. */
-import { backUpHome } from "#app/back-up.ts";
+import { backUpHome } from "#app/own-store.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
