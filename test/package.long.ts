@@ -164,6 +164,7 @@ describe("goald installed from the package", () => {
     for (const [file, text] of Object.entries(OWN_FILES)) await goald.write(file, text);
     await using server = await startOpenAIServer({ reply: CALLS.map(replyWith), embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
+    await npx(["down"]);
     const flags = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
     const ended = await npx(["run", ...flags], { env });
     expect(ended).toMatchObject({ code: 0 });
@@ -200,6 +201,7 @@ describe("goald installed from the package", () => {
     const cell = { name: "run_code", args: { code: "print(6 * 7)" } };
     await using server = await startOpenAIServer({ reply: [cell, CALLS[4]].map(replyWith), embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
+    await npx(["down"]);
     const flags = ["--name", "P", "--role", "r", "--goal", "g", "--continuous", "--json"];
     const ended = await npx(["run", ...flags], { env, shell: `shift 2; exec node ${source}/src/goald.js "$@"` });
     const finished = linesOf(ended).find(({ type }) => type === "command-finished");
@@ -207,6 +209,7 @@ describe("goald installed from the package", () => {
   });
 
   it("names a person's own file that is invalid", async () => {
+    await npx(["down"]);
     await goald.write("commands/broken.ts", "export default { name: ");
     const env = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "any" };
     const ended = await npx(["run", "--name", "U", "--role", "r", "--goal", "g", "--continuous", "--json"], { env });

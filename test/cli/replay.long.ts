@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -183,6 +183,9 @@ describe("a recorded run that was killed and resumed", () => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
     endedWith(6, await goald.run([...RUN, "--max-steps", "1", "--record", "t.ndjson"]));
+    // The daemon would go on with the recording.
+    endedWith(0, await goald.ask(["down"]));
+    await rm(join(goald.home, ".goald", "recordings"), { recursive: true });
     endedWith(6, await goald.run(["resume", "t", "--max-steps", "1", "--json"]));
     const ended = endedWith(2, await goald.run(["resume", "t", "--record", "t.ndjson"]));
     expect(ended.stderr).toContain("it went on without being recorded");

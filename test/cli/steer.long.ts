@@ -250,6 +250,7 @@ describe("a verb that controls an agent", () => {
   beforeAll(async () => {
     home = await makeDaemonHome([]);
     endedWith(0, await home.goald.ask(["run", "--name", "T", "--goal", "g", "--continuous"]));
+    endedWith(0, await home.goald.ask(["down"]));
   });
   afterAll(async () => home[Symbol.asyncDispose]());
 

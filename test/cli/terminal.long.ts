@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,18 @@ import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.t
 const KEY = "sk-planted-6Tz1bV8mKe4";
 const RELAY = fileURLToPath(new URL("../helpers/relay-openai.child.ts", import.meta.url));
 const NEW_AGENT = ["run", "--name", "T", "--goal", "g"];
+
+/** The process of the home's call with this verb. */
+async function pidOf({ home }: Pick<Goald, "home">, verb: string): Promise<number> {
+  for (const name of (await readdir("/proc")).filter((each) => /^\d+$/.test(each))) {
+    const [words, env] = await Promise.all(
+      ["cmdline", "environ"].map((file) => readFile(`/proc/${name}/${file}`, "utf8").catch(() => "")),
+    );
+    const [program = "", called] = (words ?? "").split("\0").slice(1);
+    if (program.endsWith("goald.js") && called === verb && env?.includes(`GOALD_HOME=${home}\0`)) return Number(name);
+  }
+  throw new Error(`No goald ${verb} runs in ${home}.`);
+}
 
 /** Makes a home whose model appends lines, and holds back its replies until `release`. */
 async function atTerminal(tasks: number, isHeld = false) {
@@ -250,8 +262,7 @@ describe("interrupting a run on a terminal", () => {
     const { goald } = home;
     const terminal = goald.openTerminal(NEW_AGENT);
     await terminal.see("Run it? ");
-    const { pid } = JSON.parse((await goald.read(".goald/daemon.json")) ?? "{}") as { pid: number };
-    process.kill(pid, "SIGTERM");
+    process.kill(await pidOf(goald, "run"), "SIGTERM");
     endedWith(130, await terminal.ended);
     const again = goald.openTerminal(["resume"]);
     await again.see("append_to_file");
@@ -295,13 +306,16 @@ describe("without a key, on a terminal", () => {
     await terminal.answer("Your choice (1 to ", count);
     await terminal.see("what the model, the search and the web answer, and what code computes, is a script");
     endedWith(0, await terminal.ended);
-    expect(await goald.read("workspace/foo/recommended_strings.txt")).toContain("Solinco Tour Bite");
+    const [, workspace = ""] = /^Foo \(foo\) works in (\S+)$/m.exec(readable(terminal)) ?? [];
+    expect(await readFile(join(workspace, "recommended_strings.txt"), "utf8")).toContain("Solinco Tour Bite");
   });
 
   it.concurrent("a pasted key is used for OpenAI's server, never shown, and stored only after a yes", async () => {
     await using home = await atTerminal(0);
     const { goald, server } = home;
-    const options = { imports: [RELAY], env: { ...noServer, RELAY_OPENAI_TO: server.baseUrl } };
+    // The daemon asks the model.
+    const env = { ...noServer, RELAY_OPENAI_TO: server.baseUrl, NODE_OPTIONS: `--import=${RELAY}` };
+    const options = { env };
     const ask = async (keep: string): Promise<Terminal> => {
       const terminal = goald.openTerminal([...NEW_AGENT, "--continuous"], options);
       await terminal.answer("Your choice (1 to ", "1");
@@ -315,6 +329,7 @@ describe("without a key, on a terminal", () => {
     };
     await ask("n");
     expect(await goald.read(".env")).toBeUndefined();
+    endedWith(0, await goald.ask(["down"]));
     await ask("y");
     expect(await goald.read(".env")).toBe(`OPENAI_API_KEY=${KEY}\n`);
     expect((await stat(join(goald.home, ".env"))).mode & 0o777).toBe(0o600);
