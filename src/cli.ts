@@ -4,8 +4,8 @@
  * Data goes to standard output, everything else about a call to standard error. The exit codes are those of core/errors.ts.
  */
 import type { Command, CommanderError } from "commander";
-import { callsFor } from "#cli/shared/own-calls.ts";
 import { printNote } from "#cli/terminal/print.ts";
+import { callsFor } from "#cli/verb-list.ts";
 import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
 import { allVerbs, asksForFirstVerbs, buildParser, type Call, hintFor, rewriteArgs, verbsIn } from "./cli/parser.ts";

@@ -139,6 +139,7 @@ const ROOMS: readonly Room[] = [
   withTypes(
     room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:tty", "node:util"),
     "#reply/(read|thoughts)\\.ts",
+    "#views/waiting\\.ts",
   ),
   room(
     "src/util/*.ts",
@@ -195,12 +196,12 @@ const ROOMS: readonly Room[] = [
   room("src/app/*.ts", "#[a-z]+/.+", "\\.\\./shipped\\.ts", FILES),
   // Verbs call `Control` and `Reading`, which the composition root opens. They read no store.
   room(
-    "src/cli/{verbs,shared}/*.ts",
+    "src/cli/{verbs/*,!(parser|registry|verb|verb-list)}.ts",
     CORE,
     UTIL,
     FILES,
-    "(\\.\\.|#cli)/((verbs|shared|terminal)/)?[\\w-]+\\.ts",
-    "\\.\\./\\.\\./shipped\\.ts",
+    "(\\.|\\.\\.|#cli)/((verbs|terminal)/)?[\\w-]+\\.ts",
+    "(\\.\\./)+shipped\\.ts",
     "#api/.+",
     "#app/.+",
     "#cage/find-cage\\.ts",
@@ -214,8 +215,16 @@ const ROOMS: readonly Room[] = [
     "commander",
   ),
   withTypes(
-    room("src/cli/*.ts", CORE, "#util/nearest-name\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
-    "#cli/shared/context\\.ts",
+    room(
+      "src/cli/{parser,registry,verb,verb-list}.ts",
+      CORE,
+      FILES,
+      "#util/nearest-name\\.ts",
+      "\\./verbs/[\\w-]+\\.ts",
+      "\\.\\./shipped\\.ts",
+      "commander",
+    ),
+    "\\./context\\.ts",
   ),
   room("src/cli.ts", CORE, UTIL, "\\./cli/[\\w-]+\\.ts", "#cli/.+", "commander"),
   room("src/shipped.ts", FILES),

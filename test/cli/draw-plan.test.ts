@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { drawPlan } from "#cli/shared/draw-plan.ts";
 import { printable } from "#cli/terminal/print.ts";
+import { drawPlan } from "#cli/verbs/plan.ts";
 import { currentTask, type PlanTask, type TaskState } from "#core/plan.ts";
 import { type TaskView, viewTask } from "#views/plan-view.ts";
 

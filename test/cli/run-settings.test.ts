@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import type { CliContext } from "#cli/shared/context.ts";
-import { newSettings, resumedSettings } from "#cli/shared/run-settings.ts";
+import type { CliContext } from "#cli/context.ts";
+import { newSettings, resumedSettings } from "#cli/run-options.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 

@@ -3,12 +3,11 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Command, Option } from "commander";
-import { callsFor, ownName } from "#cli/shared/own-calls.ts";
+import { callsFor, ownName, SUMMARIES, VERB_NAMES } from "#cli/verb-list.ts";
 import { EXIT } from "#core/errors.ts";
 import { allVerbs, buildParser, FIRST_VERBS, rewriteArgs, verbsIn } from "../../src/cli/parser.ts";
 import { loadVerbs } from "../../src/cli/registry.ts";
 import { COMMON_CODES, type Verb } from "../../src/cli/verb.ts";
-import { SUMMARIES, VERB_NAMES } from "../../src/cli/verb-list.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
 function helpOf(verb: Command): string {

@@ -3,7 +3,7 @@ import { mkdir, readFile as readText, symlink, writeFile } from "node:fs/promise
 import { describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { GoalCheckSchema } from "#api/schemas.ts";
-import { parseCheck, readCheckOptions, withoutSecrets } from "#cli/shared/check-option.ts";
+import { parseCheck, readCheckOptions, withoutSecrets } from "#cli/run-options.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { GoalCheck, GoalTest } from "#core/goal-check.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { type IngestSource, type KnownPiece, piecesOf, planSource } from "#cli/verbs/ingest.ts";
 import type { MemoryChange } from "#core/ports/memory.ts";
-import { type IngestSource, type KnownPiece, piecesOf, planSource } from "#views/ingest-plan.ts";
 
 const source = (text: string, name = "/docs/a.md"): IngestSource => ({ name, text, format: "markdown", trust: "file" });
 const NONE = { pieces: [], settled: new Set<string>() };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { describeLogLine, type LogFilter, matchesFilter, readLogLine } from "#views/log-line.ts";
+import { describeLogLine, type LogFilter, matchesFilter, readLogLine } from "#cli/verbs/logs.ts";
 
 const line = (fields: object): string =>
   JSON.stringify({ level: 30, time: "2026-11-20T10:00:00.000Z", pid: 1, ...fields });

@@ -1,12 +1,52 @@
 /**
  * describe-call.ts -- a command as a person reads it before approving it.
  *
- * Every argument is shown by itself, so that a long one cannot push another out of sight. A short call is one
- * line of JSON. Otherwise texts are shown as text, with their true size; unseen and control characters are written out.
+ * Every argument is shown by itself, so that a long one cannot push another out of sight. A short call is one line of
+ * JSON. Otherwise texts are shown as text, with their true size; unseen and control characters are written out.
  */
 import type { CommandCall } from "#core/call.ts";
+import { listSources } from "#core/provenance.ts";
 import { countNoun, isBlobRef } from "#core/text.ts";
 import { escapeUnseenInJson, numberCode, showUnseen } from "#util/outside-text.ts";
+import type { WaitingView } from "#views/waiting.ts";
+
+// The question whether a command may run, as a person reads it before answering. Pure.
+
+/** A question shows this many lines of code. `goald show` shows all. */
+export const MAX_QUESTION_LINES = 500;
+
+/** The call, its code and the reasons, in lines. `maxLines`: of the code; default: all. */
+export const describeApproval = (waiting: WaitingView, maxLines?: number): readonly string[] => [
+  ...describeCall(withoutCode(waiting)).split("\n"),
+  ...(waiting.code ? describeCode(waiting.code, maxLines) : []),
+  ...(waiting.reason ?? "").split("\n").filter((line) => line !== ""),
+  ...describeFacts(waiting),
+];
+
+/** The code is shown by itself. */
+function withoutCode({ command, code }: WaitingView): WaitingView["command"] {
+  if (!code || code.file !== null) return command;
+  const { code: _, ...args } = command.args;
+  return { ...command, args };
+}
+
+/** Lines that the call and the question in the log do not show: the rest of the code, whose words files hold, and the end. */
+export const describeMore = (waiting: WaitingView): readonly string[] => [
+  ...(waiting.code && isPartly(waiting) ? describeCode(waiting.code, MAX_QUESTION_LINES) : []),
+  ...describeFacts(waiting),
+];
+
+const isPartly = ({ command, code }: WaitingView): boolean =>
+  code?.text !== command.args.code || !isShownWhole(code?.text ?? "");
+
+const describeFacts = ({ files, until }: WaitingView): readonly string[] => [
+  ...files.map(({ path, outside }) => `${JSON.stringify(path)} holds words from outside: ${listSources(outside)}.`),
+  ...(until === null ? [] : [`The question expires at ${until}; the command is then rejected.`]),
+];
+
+/** How to read the code of a question that does not show all of it; empty when it does. */
+export const describeRest = ({ code }: WaitingView, call: string): readonly string[] =>
+  code && code.text.split("\n").length > MAX_QUESTION_LINES ? [`All of the code: ${call}`] : [];
 
 /** A call whose JSON is longer gets one argument per line. */
 const MAX_LINE_CHARS = 200;
@@ -20,7 +60,7 @@ export function describeCall({ name, args }: CommandCall): string {
 }
 
 /** True when `describeCall` shows this argument from its beginning to its end. */
-export const isShownWhole = (text: string): boolean => headOfText(text) === text;
+const isShownWhole = (text: string): boolean => headOfText(text) === text;
 
 /** True for texts that one line of JSON would make unreadable. */
 const isLongText = (value: unknown): boolean =>

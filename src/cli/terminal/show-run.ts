@@ -4,17 +4,19 @@
  * Everything shown is durable already. Control characters are removed from the texts of models, files and the web.
  */
 import { styleText } from "node:util";
+import type { CommandCall } from "#core/call.ts";
+import { describeSaved } from "#core/command-names.ts";
 import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
 import { describeRestored } from "#core/evolve.ts";
-import { describeResult, type GoalCheck } from "#core/goal-check.ts";
+import { isNestedCall } from "#core/frames.ts";
+import { CHECK_COMMANDS, describeResult, type GoalCheck } from "#core/goal-check.ts";
+import type { AgentState } from "#core/state.ts";
 import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
-import type { ThoughtName } from "#reply/thoughts.ts";
-import { clean } from "#util/outside-text.ts";
+import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
+import { clean, cutToWholeWords } from "#util/outside-text.ts";
 import { describeCall } from "./describe-call.ts";
 import { shortSpan } from "./print.ts";
-import { createShowLive, type ShowLiveParts } from "./show-live.ts";
-import { createShowNested } from "./show-nested.ts";
 
 export interface ShowRunParts {
   print(line: string): void;
@@ -211,5 +213,177 @@ function createShowChecks(print: (style: "green" | "yellow", line: string) => vo
       print(result.isPassed ? "green" : "yellow", `Check ${text.replaceAll("\n", "\n  ")}`);
     }
     return true;
+  };
+}
+
+// Shows the calls that commands and code make: one line each, and of many the number. Checks are shown by
+// show-checks.ts.
+
+/** Lines for the calls of one command; it can make 1,000. */
+const MAX_LINES = 20;
+const MAX_CALL_CHARS = 120;
+const MAX_PROBLEM_CHARS = 200;
+
+function describe(call: CommandCall): string {
+  const saved = describeSaved(call);
+  return saved === undefined ? describeCall(call) : `saves ${saved}`;
+}
+
+/**
+ * Returns true for an event that needs nothing further. A call is shown when it has ended, or in full when a person is asked
+ * about it.
+ */
+function createShowNested(print: (line: string) => void): (event: RecordedEvent) => boolean {
+  const calls = new Map<string, CommandCall>();
+  /** Calls that have ended, by the command that made them. */
+  const ended = new Map<string, number>();
+
+  const showEnd = (callId: string, result: string): void => {
+    const call = calls.get(callId);
+    calls.delete(callId);
+    const parent = callId.slice(0, callId.lastIndexOf("."));
+    const count = (ended.get(parent) ?? 0) + 1;
+    ended.set(parent, count);
+    if (call && count <= MAX_LINES) print(`  ${callId} ${oneLine(describe(call), MAX_CALL_CHARS)}: ${result}`);
+  };
+  const showRest = (callId: string): void => {
+    const left = (ended.get(callId) ?? 0) - MAX_LINES;
+    ended.delete(callId);
+    if (left > 0) print(`  … and ${countNoun(left, "more call")}`);
+  };
+
+  return (event) => {
+    if (!("callId" in event)) return false;
+    const { callId } = event;
+    const isNested = isNestedCall(callId);
+    switch (event.type) {
+      case "command-requested":
+        if (isNested && !CHECK_COMMANDS.has(event.call.name)) calls.set(callId, event.call);
+        return isNested;
+      case "command-approved":
+        return isNested;
+      case "approval-asked": {
+        const call = calls.get(callId);
+        if (call) print(`Command: ${describeCall(call).replaceAll("\n", "\n  ")}`);
+        return false;
+      }
+      case "command-denied":
+        if (isNested) showEnd(callId, `denied: ${oneLine(event.reason, MAX_PROBLEM_CHARS)}`);
+        return isNested;
+      case "command-finished": {
+        const { status, text } = event.observation;
+        showRest(callId);
+        if (isNested)
+          showEnd(callId, status === "ok" ? status : `${status}: ${oneLine(headOf(text), MAX_PROBLEM_CHARS)}`);
+        return isNested;
+      }
+      default:
+        return false;
+    }
+  };
+}
+
+// Thoughts on a terminal while the reply arrives, word by word.
+//
+// A word is shown when it is whole, so that neither an escape sequence nor a secret can come in pieces: each time, all
+// that is known of a thought is cleaned and redacted anew, and only what that adds to the shown text is written. When
+// it adds to another text than the one that stands there, no more of the thought is shown; the whole follows with its
+// event.
+
+interface ShowLiveParts {
+  write(text: string): void;
+  redact(text: string): string;
+  /** Printed before a thought, painted, without the blank behind it. */
+  label(name: ThoughtName): string;
+  createScanner(onText: (name: ThoughtName, piece: string, isWhole: boolean) => void): LiveThoughts;
+}
+
+export interface ShowLive {
+  /** A piece of the reply. */
+  push(piece: string): void;
+  /**
+   * Completes the thought whose beginning is shown, ends its line and forgets the reply. `textOf` returns a thought of the
+   * finished reply. Returns the thoughts that are shown whole, as they were shown.
+   */
+  end(textOf?: (name: ThoughtName) => string | undefined): ReadonlyMap<ThoughtName, string>;
+}
+
+/** Of one thought. A longer one is shown whole when the reply is there. */
+const MAX_LIVE_CHARS = 4_000;
+
+interface Shown {
+  readonly name: ThoughtName;
+  known: string;
+  written: string;
+  isCertain: boolean;
+}
+
+function createShowLive({ write, redact, label, createScanner }: ShowLiveParts): ShowLive {
+  let whole = new Map<ThoughtName, string>();
+  let open: Shown | undefined;
+  let scanner = createScanner(take);
+
+  function take(name: ThoughtName, piece: string, isWhole: boolean): void {
+    if (open?.name !== name) {
+      endLine();
+      open = { name, known: "", written: "", isCertain: true };
+    }
+    if (!open.isCertain) return;
+    open.known += piece;
+    if (open.known.length > MAX_LIVE_CHARS) open.isCertain = false;
+    else if (isWhole || /\s/.test(piece)) showMore(open, isWhole);
+    if (isWhole) endLine();
+  }
+
+  function showMore(shown: Shown, isWhole: boolean): void {
+    const { name, known } = shown;
+    const certain = isWhole ? known : cutToWholeWords(known);
+    const text = redact(clean(certain).trim()).replaceAll("\n", "\n  ");
+    if (!text.startsWith(shown.written)) {
+      shown.isCertain = false;
+      return;
+    }
+    const added = text.slice(shown.written.length);
+    if (added !== "") write(shown.written === "" ? `${label(name)} ${added}` : added);
+    shown.written = text;
+    if (isWhole) whole.set(name, text);
+  }
+
+  function endLine(): void {
+    if (open && open.written !== "") write("\n");
+    open = undefined;
+  }
+
+  return {
+    push: (piece) => scanner.push(piece),
+    end: (textOf) => {
+      const known = open && textOf?.(open.name);
+      if (open?.isCertain && known !== undefined) showMore(Object.assign(open, { known }), true);
+      endLine();
+      const shown = whole;
+      whole = new Map();
+      scanner = createScanner(take);
+      return shown;
+    },
+  };
+}
+
+// One event as programs read it: a line of NDJSON.
+//
+// The same shape in `goald run --json` and `goald events --json`: the event as it lies in the log, and for every event
+// of a call also the call itself, so that no reader has to join.
+
+export type EventLine = RecordedEvent & { readonly call?: CommandCall };
+
+/** Remembers the calls of the events that it has seen; `begun`: those that are open where it starts to read a log. */
+export function createEventLines(begun: AgentState["open"] = []): (event: RecordedEvent) => EventLine {
+  const calls = new Map<string, CommandCall>();
+  for (const open of begun) if (open.kind === "command") calls.set(open.callId, open.call);
+  return (event) => {
+    if (!("callId" in event)) return event;
+    if (event.type === "command-requested") calls.set(event.callId, event.call);
+    const call = calls.get(event.callId);
+    if (event.type === "command-finished" || event.type === "command-denied") calls.delete(event.callId);
+    return call ? { ...event, call } : event;
   };
 }

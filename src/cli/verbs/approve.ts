@@ -1,10 +1,21 @@
-/** approve.ts -- `goald approve`: lets the pending command of an agent run. */
+/** approve.ts -- `goald approve` and `goald deny`: runs or rejects the pending command of an agent. */
 import { InvalidArgumentError } from "commander";
-import { AGENT, CALL_OPTIONS, flag, positiveInteger, value } from "../option.ts";
-import { approveVerb } from "../shared/answer-approval.ts";
-import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
+import type { ApprovalAnswer } from "#api/schemas.ts";
+import { describeApproval, describeCall, describeRest, MAX_QUESTION_LINES } from "#cli/terminal/describe-call.ts";
+import { askYesNo } from "#cli/terminal/questions.ts";
+import { callIdOfStep } from "#core/call.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { approvalOf, questionOf } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
+import { clean } from "#util/outside-text.ts";
+import { nameCall } from "#views/next-step.ts";
+import { loadQuestion } from "../agents.ts";
+import { type CliContext, formatCall, type GlobalOptions } from "../context.ts";
+import { isAwaitingApproval } from "../result.ts";
+import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "../steering.ts";
+import { AGENT, CALL_OPTIONS, defineVerb, flag, HOST_CODES, NO_AGENT, positiveInteger, text, value } from "../verb.ts";
 
-export const verb = defineVerb({
+export const APPROVE = defineVerb({
   description:
     "run the command that an agent asks approval for; on a terminal, show it and ask first. A script names the command that it means by --step or --call, because another may wait by then",
   examples: ["goald approve foo", "goald approve foo --step 12", "goald approve foo -N 5"],
@@ -29,4 +40,153 @@ function answerCount(given: string): number {
   const count = positiveInteger(given);
   if (count <= 1_000) return count;
   throw new InvalidArgumentError("Expected a whole number from 1 to 1000.");
+}
+
+export const DENY = defineVerb({
+  examples: ["goald deny foo", "goald deny foo --step 12", 'goald deny foo --reason "Use the file that is there"'],
+  arguments: [AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
+  options: { ...CALL_OPTIONS, reason: text("--reason <words>", "give the agent the reason, or what to do instead") },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
+  run: ([agent = "", ...words], options) => denyVerb(agent, words, options),
+});
+
+// Implements `goald approve` and `goald deny`.
+//
+// The answer names the call that this process has read, so that it never approves another one: the host refuses it when
+// another call waits by then.
+
+interface WhichCall {
+  /** The waiting command must be the first of this step. */
+  readonly step?: number;
+  /** The waiting command must have this id. */
+  readonly call?: string;
+}
+
+export interface ApproveOptions extends GlobalOptions, WhichCall {
+  readonly count?: number;
+  /** Approve without showing the command and without a confirmation. */
+  readonly yes?: boolean;
+}
+
+const approveVerb = (name: string, options: ApproveOptions): Promise<number> =>
+  answer(name, options, { verdict: "approved", count: options.count ?? 1 });
+
+async function denyVerb(
+  name: string,
+  words: readonly string[],
+  options: GlobalOptions & WhichCall & { readonly reason?: string },
+): Promise<number> {
+  if (words.length > 0 && options.reason !== undefined)
+    throw new GoaldError("GOALD_USAGE", "The reason was given twice: as words, and by --reason.", {
+      hint: "Leave one of the two out.",
+    });
+  const text = clean(options.reason ?? words.join(" ")).trim();
+  if (text.length > MAX_CHARS)
+    throw new GoaldError("GOALD_USAGE", `Expected a reason of up to ${MAX_CHARS} characters, got ${text.length}.`);
+  return answer(name, options, { verdict: "denied", ...(text === "" ? {} : { text }) });
+}
+
+const MAX_CHARS = 10_000;
+
+type Approval = NonNullable<ReturnType<typeof approvalOf>>;
+
+async function answer(name: string, options: ApproveOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
+  return steering(name, options, async ({ row, state, context, reach }) => {
+    const open = approvalOf(state);
+    if (!open) throw await nothingPending({ row, state }, context);
+    const wanted = wantedCall(options);
+    if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, { row, context });
+    const { interactive } = context.output;
+    if (given.verdict === "approved" && interactive && !options.yes) {
+      const isSure = await askAboutCommand({ ...open, agent: row.id }, given.count ?? 1, context);
+      if (isSure === undefined) return EXIT.interrupted;
+      if (!isSure) {
+        context.output.say(`Not approved. ${row.id} still waits. Deny it: ${formatCall(context.home, "deny", row.id)}`);
+        return EXIT.ok;
+      }
+    }
+    const client = await reach();
+    const text = given.text === undefined ? {} : { text: context.scrub(given.text) };
+    const { agent: told } = await client.answer(row.id, { ...given, ...text, callId: open.callId });
+    const many = given.count !== undefined && given.count > 1 ? `, and the next ${given.count - 1} without asking` : "";
+    const verdict = given.verdict === "approved" ? "Approved" : "Denied";
+    const agent = isAwaitingApproval(state) ? await viewWhenHeard(client, told) : told;
+    // A terminal's agent reads the answer only while its terminal runs it.
+    const isHeard = agent.state !== "waiting: approval" || agent.changedAt !== told.changedAt;
+    const goesOn = told.background ? isAwaitingApproval(state) : isHeard;
+    const later = goesOn ? "" : ` It is not running. Continue it: ${formatCall(context.home, "resume", row.id)}.`;
+    const note = `${verdict}${many}: ${describeCall(open.call)}.${later}`;
+    return tellDone({ agent, note }, context, { call: open.call });
+  });
+}
+
+/** Throws GOALD_USAGE when both options are given. */
+function wantedCall({ step, call }: WhichCall): string | undefined {
+  if (step !== undefined && call !== undefined)
+    throw new GoaldError("GOALD_USAGE", "The command was named twice: by --step and by --call.", {
+      hint: "Leave one of the two out.",
+    });
+  return step === undefined ? call : callIdOfStep(step);
+}
+
+function anotherPending(
+  wanted: string,
+  open: Approval,
+  { row, context }: Pick<Steered, "row" | "context">,
+): GoaldError {
+  const { redact, home } = context;
+  const call = oneLine(redact(clean(describeCall(open.call))), 300);
+  return new GoaldError(
+    "GOALD_CONFLICT",
+    `${row.id} does not wait for ${wanted} now, but for ${open.callId}: ${call}`,
+    {
+      hint: `See it: ${formatCall(home, "show", row.id)}, then: ${formatCall(home, "approve", row.id, ...nameCall(open).split(" "))}`,
+    },
+  );
+}
+
+/** Shows the pending command and asks for the approval. Resolves to undefined when the person leaves. */
+async function askAboutCommand(
+  open: Approval & { readonly agent: string },
+  count: number,
+  context: CliContext,
+): Promise<boolean | undefined> {
+  const { output, redact } = context;
+  const waiting = await loadQuestion(context, open.agent, open.callId);
+  const whole = formatCall(context.home, "show", open.agent);
+  const lines = waiting
+    ? [...describeApproval(waiting, MAX_QUESTION_LINES), ...describeRest(waiting, whole)]
+    : [describeCall(open.call), open.reason];
+  output.say(redact(clean(lines.join("\n  "))));
+  const more = count > 1 ? ` and the next ${count - 1} unseen` : "";
+  return askYesNo(
+    { input: output.input(), say: output.say },
+    {
+      question: `Approve it${more}?`,
+      default: false,
+      help: "  y  run the command\n  n  leave the agent waiting; goald deny rejects the command",
+    },
+  );
+}
+
+async function nothingPending(
+  { row, state }: Pick<Steered, "row" | "state">,
+  context: CliContext,
+): Promise<GoaldError> {
+  const call = (...words: readonly string[]): string => formatCall(context.home, ...words);
+  const question = questionOf(state);
+  if (question !== undefined)
+    return new GoaldError(
+      "GOALD_CONFLICT",
+      `${row.id} is waiting for an answer, not an approval: ${JSON.stringify(oneLine(context.redact(clean(question)), 200))}`,
+      { hint: `Answer with: ${call("say", row.id, '"…"')}` },
+    );
+  const view = await viewNow(context, row);
+  return new GoaldError(
+    "GOALD_CONFLICT",
+    `${row.id} has no pending command: it is ${view.state} (step ${view.step}).`,
+    {
+      hint: `See what it does: ${call("show", row.id)}`,
+    },
+  );
 }

@@ -5,15 +5,12 @@
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { AGENT, positiveInteger, value } from "../option.ts";
-import { formatCall, type GlobalOptions } from "../shared/context.ts";
-import { followAgent } from "../shared/follow-agent.ts";
-import { Interrupts } from "../shared/interrupts.ts";
-import { showFrom, showLastStep } from "../shared/past.ts";
-import { folderOf } from "../shared/reading.ts";
-import { openScreen, sayGoesOn, sayResult } from "../shared/result.ts";
-import { steering } from "../shared/steering.ts";
-import { defineVerb, RUN_CODES } from "../verb.ts";
+import { folderOf } from "../agents.ts";
+import { formatCall, type GlobalOptions } from "../context.ts";
+import { followAgent, Interrupts, showFrom, showLastStep } from "../follow-agent.ts";
+import { openScreen, sayGoesOn, sayResult } from "../result.ts";
+import { steering } from "../steering.ts";
+import { AGENT, defineVerb, positiveInteger, RUN_CODES, value } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "follow an agent live and answer its questions; Ctrl-C leaves it running",

@@ -1,4 +1,5 @@
 /** commands.ts -- `goald commands`: lists the commands of agents in this home, and the settings that are missing. */
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { findServiceStates, loadModulesOf, loadRegistryOf } from "#app/catalogue.ts";
 import { findSandboxLevel, judgeByLevel } from "#app/sandbox.ts";
@@ -11,12 +12,15 @@ import {
   listMethods,
   type MethodLine,
 } from "#commands/describe.ts";
+import { COMMAND_NAME } from "#commands/validate.ts";
+import { createFile } from "#config/make-home.ts";
+import { openFolder } from "#config/open-home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { flag } from "../option.ts";
-import { type GlobalOptions, openContext } from "../shared/context.ts";
-import { defineVerb } from "../verb.ts";
+import { formatCall, type GlobalOptions, openContext } from "../context.ts";
+import { defineVerb, flag } from "../verb.ts";
+import { quoteForShell } from "../verb-list.ts";
 
 export const verb = defineVerb({
   description: "list the commands of agents: state, arguments, effect, risk, and which settings are missing",
@@ -25,7 +29,7 @@ export const verb = defineVerb({
   options: { new: flag("--new", "create it for your agents: a file that works as it is, and its test") },
   exitCodes: { notFound: "no such command", conflict: "a file of that name is there" },
   run: async ([name], { new: isNew, ...options }) =>
-    isNew ? (await import("../shared/new-command.ts")).newCommand(name ?? "", options) : commands(name, options),
+    isNew ? newCommand(name ?? "", options) : commands(name, options),
 });
 
 export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
@@ -79,4 +83,50 @@ const describeMethods = (methods: readonly MethodLine[]): readonly string[] =>
 const unknown = (name: string, lines: readonly CommandLine[]): GoaldError =>
   new GoaldError("GOALD_NOT_FOUND", `There is no command ${JSON.stringify(name)} in this home.`, {
     hint: `There are ${lines.flatMap((line) => (line.listed ? [line.name] : [])).join(", ")}.`,
+  });
+
+// `goald commands NAME --new`: writes a command that works without changes, and its test.
+
+async function newCommand(name: string, options: GlobalOptions): Promise<number> {
+  if (!COMMAND_NAME.test(name))
+    throw new GoaldError(
+      "GOALD_USAGE",
+      `Expected a name of lower-case letters, digits and underscores that begins with a letter, got ${JSON.stringify(name)}.`,
+      { hint: "Such as: goald commands count_words --new" },
+    );
+  const { home, output } = await openContext({ ...options, revives: false });
+  try {
+    const isShipped = (await loadRegistryOf(home, {})).fileOf(name) !== undefined;
+    await openFolder(home.commandsFolder, home);
+    const file = join(home.commandsFolder, `${name}.ts`);
+    const test = join(home.commandsFolder, `${name}.test.ts`);
+    if (!(await createFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);
+    if (!(await createFile(test, await skeleton("command.test.ts.txt", name), 0o644))) {
+      await rm(file);
+      throw taken(test);
+    }
+    if (output.json) output.data(JSON.stringify({ name, file, test, replacesShipped: isShipped }));
+    else
+      for (const line of [
+        `Your command: ${file}`,
+        `Its test:     ${test}`,
+        ...(isShipped ? [`It replaces goald's own ${name} in this home.`] : []),
+        "It counts words and works as it is. Next:",
+        `  node --test ${quoteForShell(test)}`,
+        `  ${formatCall(home, "commands", name)}`,
+        `  ${formatCall(home, "reload")}    (when the daemon is running)`,
+      ])
+        output.say(clean(line));
+    return EXIT.ok;
+  } finally {
+    output.close();
+  }
+}
+
+const skeleton = async (shipped: string, name: string): Promise<string> =>
+  (await readFile(join(ROOT_FOLDER, "config", "skeletons", shipped), "utf8")).replaceAll("{{name}}", name);
+
+const taken = (path: string): GoaldError =>
+  new GoaldError("GOALD_CONFLICT", `${path} exists already and was not changed.`, {
+    hint: "Choose another name, or move the file away.",
   });

@@ -1,11 +1,11 @@
-/** complete.ts -- `goald complete`: prints what may stand at the cursor of a command line, for shells. Starts no daemon, never fails. */
+/** complete.ts -- `goald complete` and `goald completion`: completes command lines in shells. */
 import { printLine } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { defineVerb, type LoadVerbs, type Verb, type VerbOption } from "../verb.ts";
 import { SUMMARIES, VERB_NAMES } from "../verb-list.ts";
 
-export const verb = defineVerb({
+export const COMPLETE = defineVerb({
   examples: ["goald complete -- run --ap"],
   arguments: [{ name: "[words...]", about: "the words after goald; the last is the one at the cursor" }],
   run: async (words, { home }, loadVerbs) => {
@@ -97,10 +97,7 @@ const verbsBelow = (parent: string): readonly Candidate[] =>
 
 /** Ids with their names, or names when no id matches. */
 async function findAgents(begin: string, home: string | undefined): Promise<readonly Candidate[]> {
-  const [{ listAgentNames }, { findContext }] = await Promise.all([
-    import("#app/reading.ts"),
-    import("../shared/context.ts"),
-  ]);
+  const [{ listAgentNames }, { findContext }] = await Promise.all([import("#app/reading.ts"), import("../context.ts")]);
   const context = await findContext({ ...(home === undefined ? {} : { home }), input: false });
   try {
     const rows = (await listAgentNames(context.home)).map(({ id, name }) => [id, oneLineOf(name)] as const);
@@ -114,3 +111,49 @@ async function findAgents(begin: string, home: string | undefined): Promise<read
 }
 
 const oneLineOf = (name: string): string => clean(name).replace(/\s+/g, " ");
+
+// `goald completion`: prints the completion script of a shell. It asks `goald complete` at each Tab.
+
+const SCRIPTS = {
+  bash: `# bash completion for goald
+_goald() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("$(printf '%q' "\${line%%$'\\t'*}")")
+  done < <("$1" complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
+}
+complete -o default -F _goald goald`,
+  zsh: `#compdef goald
+# zsh completion for goald
+_goald() {
+  local -a values
+  values=(\${(f)"$("\${words[1]}" complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null </dev/null)"})
+  if (( ! $#values )); then _files; return; fi
+  values=(\${values//:/\\\\:})
+  values=(\${values//$'\\t'/:})
+  _describe goald values
+}
+if [[ \${funcstack[1]} == _goald ]]; then _goald "$@"; else compdef _goald goald; fi`,
+  fish: `# fish completion for goald
+function __goald_complete
+    set -l tokens (commandline -opc) (commandline -ct)
+    $tokens[1] complete -- $tokens[2..-1] 2>/dev/null </dev/null
+end
+complete -c goald -a '(__goald_complete)'`,
+} as const;
+
+export const COMPLETION = defineVerb({
+  description: "print a script with which a shell completes verbs, options and agents",
+  examples: [
+    "goald completion bash > ~/.local/share/bash-completion/completions/goald",
+    "goald completion zsh > ~/.zfunc/_goald",
+    "goald completion fish > ~/.config/fish/completions/goald.fish",
+  ],
+  arguments: [{ name: "<shell>", about: "the shell", choices: ["bash", "zsh", "fish"] }],
+  run: async ([shell], { json }) => {
+    const script = SCRIPTS[shell as keyof typeof SCRIPTS];
+    printLine(json ? JSON.stringify({ shell, script }) : script);
+    return EXIT.ok;
+  },
+});

@@ -14,8 +14,8 @@ import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { clean } from "#util/outside-text.ts";
-import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
-import { openHostLog } from "../shared/private-host.ts";
+import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../context.ts";
+import { openHostLog } from "../private-host.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({

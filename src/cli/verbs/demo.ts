@@ -7,14 +7,12 @@ import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { text } from "../option.ts";
-import { type GlobalOptions, openContext } from "../shared/context.ts";
-import { Interrupts } from "../shared/interrupts.ts";
-import { openPrivateHost } from "../shared/private-host.ts";
-import { openScreen } from "../shared/result.ts";
-import { runOnScreen } from "../shared/run-agent.ts";
-import { makeTemporaryHome } from "../shared/temporary-home.ts";
-import { defineVerb, RUN_CODES } from "../verb.ts";
+import { type GlobalOptions, makeTemporaryHome, openContext } from "../context.ts";
+import { Interrupts } from "../follow-agent.ts";
+import { openPrivateHost } from "../private-host.ts";
+import { openScreen } from "../result.ts";
+import { runOnScreen } from "../run-agent.ts";
+import { defineVerb, RUN_CODES, text } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "run a scripted agent through the real loop: no key and no network needed",

@@ -4,28 +4,25 @@
  * Checks are independent, so that one failure hides no other. It shows no keys, and uses the network only with
  * `--online`.
  */
-
 import { statfs } from "node:fs/promises";
 import { findServiceStates, loadWholeCatalogue } from "#app/catalogue.ts";
 import { measureStore } from "#app/reading.ts";
 import { describeSandbox, findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
+import { checkModelServer } from "#app/services.ts";
 import { findCage } from "#cage/find-cage.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load-settings.ts";
-import { DEFAULT_BASE_URL } from "#config/settings.ts";
+import { DEFAULT_BASE_URL, type SettingName, type Settings } from "#config/settings.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
 import { readVersion } from "../../shipped.ts";
-import { flag } from "../option.ts";
-import { callsHere, findContext, formatCall, type GlobalOptions, isClosed, type Output } from "../shared/context.ts";
-import { checkDaemon } from "../shared/doctor-daemon.ts";
-import { checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
-import { checkOnline } from "../shared/doctor-online.ts";
-import { defineVerb } from "../verb.ts";
+import { callsHere, findContext, formatCall, type GlobalOptions, isClosed, type Output } from "../context.ts";
+import { checkDaemon, checkHome, type Finding, fine, problem, warning } from "../doctor-home.ts";
+import { defineVerb, flag } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "check everything that goald needs, and explain what to fix",
@@ -237,3 +234,57 @@ function show(home: Home, findings: readonly Finding[], repaired: readonly Findi
 
 const SIGNS: Readonly<Record<Finding["level"], string>> = { ok: "✓", warning: "!", error: "✗" };
 const WIDTH = 12;
+
+// Checks for `goald doctor --online` that the model server responds, accepts the key and offers the configured models.
+//
+// This is the only check that uses the network, and it runs only on request. It lists models, which costs nothing.
+
+const TIMEOUT_MS = 10_000;
+
+/** Returns nothing when settings are unreadable or no server is set. Other checks report these. */
+async function checkOnline(home: Home): Promise<readonly Finding[]> {
+  const loaded = await loadSettings({ home, env: process.env }).catch(() => undefined);
+  if (!loaded) return [];
+  const { apiKey, baseUrl } = loaded.settings.openai;
+  if (apiKey === null && baseUrl === DEFAULT_BASE_URL) return [];
+  const server = URL.canParse(baseUrl) ? new URL(baseUrl).origin : "";
+  const check = await checkModelServer(loaded.settings, TIMEOUT_MS);
+  if ("problem" in check) return [problem("online", check.problem, "")];
+  if (!check.names)
+    return [
+      warning(
+        "online",
+        `${server} answers, but lists no models`,
+        "Does OPENAI_BASE_URL end in /v1? Some servers have none to list.",
+      ),
+    ];
+  return checkNames(server, check, loaded);
+}
+
+function checkNames(
+  server: string,
+  { names, offer }: { readonly names: readonly string[]; readonly offer: string },
+  { settings, originOf }: LoadedSettings,
+): readonly Finding[] {
+  const offered = countNoun(names.length, "model");
+  const missing = settingsOfModels(settings).filter(([, model]) => !isOffered(model, names));
+  if (missing.length === 0)
+    return [fine("online", `${server} answers and has the models that are set, among ${offered}`)];
+  return missing.map(([setting, model]) =>
+    warning(
+      "online",
+      `${server} answers, but ${model} (${originOf(setting).name}) is not among its ${offered}`,
+      `It offers: ${offer}.`,
+    ),
+  );
+}
+
+const settingsOfModels = ({ models }: Settings): readonly (readonly [setting: SettingName, model: string])[] => [
+  ["models.smart", models.smart],
+  ["models.fast", models.fast],
+  ...(models.fallback === null ? [] : [["models.fallback", models.fallback] as const]),
+];
+
+/** Ollama lists the model `name` as `name:latest`. */
+const isOffered = (model: string, names: readonly string[]): boolean =>
+  names.includes(model) || names.includes(`${model}:latest`);

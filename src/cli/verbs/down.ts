@@ -1,21 +1,46 @@
-/**
- * down.ts -- `goald down`: stops the daemon after the current steps.
- *
- * The daemon has stopped when its lock is free. It is killed only with --kill.
- */
-
+/** down.ts -- `goald down` and `goald restart`: stops the daemon, or replaces it by this version. */
 import { isHostHeld, readHostInfo, stopExpectingDaemon } from "#api/daemon-files.ts";
-import { meetHost, takesNoCalls } from "#api/find-daemon.ts";
+import { ensureDaemon, meetHost, takesNoCalls } from "#api/find-daemon.ts";
 import { unfinishedAgents } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
+import { loadSettings } from "#config/load-settings.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
-import { STOP_OPTIONS } from "../option.ts";
-import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
-import { defineVerb } from "../verb.ts";
+import { readVersion } from "../../shipped.ts";
+import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../context.ts";
+import { defineVerb, HOST_CODES, STOP_OPTIONS } from "../verb.ts";
+import { sayUp } from "./up.ts";
 
-export const verb = defineVerb({
+export const RESTART = defineVerb({
+  description: "restart the daemon with this version; its agents continue where they stopped",
+  examples: ["goald restart", "goald restart -t 5"],
+  options: STOP_OPTIONS,
+  exitCodes: { ...HOST_CODES, error: "the daemon has not stopped in time" },
+  run: (_args, options) => restart(options),
+});
+
+/** Checks the settings first, so that invalid ones leave the daemon running. */
+async function restart(options: StopOptions): Promise<number> {
+  const { home, output } = await findOwnContext(options);
+  try {
+    await loadSettings({ home, env: process.env });
+    const stopped = await stopDaemon({ home, output }, options);
+    if (stopped && !stopped.isGone) return EXIT.error;
+    const reached = await ensureDaemon(home, { version: readVersion() });
+    const agents = stopped && stopped.unfinished.length > 0 ? "; its agents continue" : "";
+    sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
+    return EXIT.ok;
+  } finally {
+    output.close();
+  }
+}
+
+// `goald down`: stops the daemon after the current steps.
+//
+// The daemon has stopped when its lock is free. It is killed only with --kill.
+
+export const DOWN = defineVerb({
   description: "finish the steps under way and stop the daemon; unfinished agents go on at its next start",
   examples: ["goald down", "goald down -t 5", "goald down -t 0 --kill"],
   options: STOP_OPTIONS,
@@ -27,7 +52,7 @@ export const verb = defineVerb({
   run: (_args, options) => down(options),
 });
 
-export interface StopOptions extends GlobalOptions {
+interface StopOptions extends GlobalOptions {
   /** Grace time for current steps, in seconds. */
   readonly timeout?: number;
   /** Kill the daemon if it does not stop in time. */
@@ -76,7 +101,7 @@ export async function down(options: StopOptions): Promise<number> {
  * Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when another goald holds the home. Throws
  * GOALD_DAEMON when the daemon does not reply and may not be killed. Prints what it waits for.
  */
-export async function stopDaemon(
+async function stopDaemon(
   { home, output }: Pick<CliContext, "home" | "output">,
   { timeout = GRACE_SECONDS, kill = false }: StopOptions,
 ): Promise<Stopped | undefined> {

@@ -11,11 +11,9 @@ import type { AgentRow } from "#core/ports/store.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
-import { AGENT, step, text, texts } from "../option.ts";
-import { type CliContext, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
-import { findState } from "../shared/find.ts";
-import { reachHost } from "../shared/reach.ts";
-import { defineVerb, HOST_CODES } from "../verb.ts";
+import { type CliContext, formatCall, type GlobalOptions, openContext } from "../context.ts";
+import { findState, reachHost } from "../steering.ts";
+import { AGENT, defineVerb, HOST_CODES, step, text, texts } from "../verb.ts";
 
 export const verb = defineVerb({
   description:

@@ -11,12 +11,11 @@ import { isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import type { GoalsView } from "#views/read-agent.ts";
-import { AGENT, positiveInteger, texts } from "../option.ts";
-import { checkOption, readCheckOptions, withoutSecrets } from "../shared/check-option.ts";
-import { type CliContext, callsHere, type GlobalOptions } from "../shared/context.ts";
-import { withReading } from "../shared/reading.ts";
-import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
-import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
+import { withReading } from "../agents.ts";
+import { type CliContext, callsHere, type GlobalOptions } from "../context.ts";
+import { checkOption, readCheckOptions, withoutSecrets } from "../run-options.ts";
+import { steering, tellDone, viewWhenHeard } from "../steering.ts";
+import { AGENT, defineVerb, HOST_CODES, NO_AGENT, positiveInteger, texts } from "../verb.ts";
 
 export const verb = defineVerb({
   description:

@@ -1,31 +1,34 @@
 /**
  * ingest.ts -- `goald ingest`: reads files and pages into a memory, in pieces.
  *
- * A second run replaces changed pieces and forgets pieces and files that are gone. Pieces that a person forgot or corrected
- * do not come back.
+ * A second run replaces changed pieces and forgets pieces and files that are gone. Pieces that a person forgot or
+ * corrected do not come back.
  */
-import { resolve, sep } from "node:path";
+import { createHash } from "node:crypto";
+import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { basename, extname, join, resolve, sep } from "node:path";
 import { openPages } from "#app/services.ts";
 import { printNote } from "#cli/terminal/print.ts";
-import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
-import { countNoun } from "#core/text.ts";
+import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import type { MemoryChange, MemoryRow, Trust } from "#core/ports/memory.ts";
+import { webSource } from "#core/provenance.ts";
+import { countNoun, oneLine } from "#core/text.ts";
+import { chunkText } from "#util/chunk-text.ts";
 import { clean } from "#util/outside-text.ts";
-import {
-  type IngestPlan,
-  type IngestSource,
-  type KnownPiece,
-  type KnownSource,
-  planSource,
-  retire,
-} from "#views/ingest-plan.ts";
 import type { MemoryView } from "#views/memory-view.ts";
-import { MEMORY_AGENT, SHARED } from "../option.ts";
-import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
-import { type CliContext, openContext } from "../shared/context.ts";
-import { filesBelow, isGone, placeOf, readText, type Skipped } from "../shared/ingest-read.ts";
-import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
-import { withReading } from "../shared/reading.ts";
-import { defineVerb, HOST_CODES } from "../verb.ts";
+import { withReading } from "../agents.ts";
+import { type CliContext, openContext } from "../context.ts";
+import {
+  allMemories,
+  type Changer,
+  findSpace,
+  inUnits,
+  lengthOfChange,
+  type MemoryOptions,
+  openChanger,
+  type Space,
+} from "../memory-space.ts";
+import { defineVerb, HOST_CODES, MEMORY_AGENT, SHARED } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "read files or pages into an agent's memory, in pieces; again: only what changed",
@@ -161,4 +164,218 @@ function tell({ context: { output }, space, skipped, sums }: Ingestion): number 
   const left = skipped.length > 0 ? `; ${skipped.length} skipped` : "";
   output.say(clean(`${countNoun(sources, "text")} read into ${space.title}: ${pieces}${left}.`));
   return code;
+}
+
+// Reads the named files, and the files below named folders.
+//
+// Links inside a folder, hidden files, node_modules, binary and large files are skipped, each with a reason. Memories
+// that were read from a skipped file earlier stay.
+
+interface Skipped {
+  readonly path: string;
+  readonly reason: string;
+}
+export interface FoundText {
+  /** Absolute path with links resolved. */
+  readonly path: string;
+  readonly text: string;
+  readonly format: "markdown" | "plain";
+}
+
+const MAX_FILE_BYTES = 5 * 1024 * 1024;
+const MAX_FILES = 20_000;
+const MARKDOWN: ReadonlySet<string> = new Set([".md", ".markdown", ".mdx", ".mkd"]);
+
+/** Returns the real path and kind, or undefined when nothing is there. Throws GOALD_FILE. */
+async function placeOf(given: string): Promise<{ readonly path: string; readonly isFolder: boolean } | undefined> {
+  try {
+    const path = await realpath(resolve(given));
+    const found = await stat(path);
+    if (!found.isDirectory() && !found.isFile())
+      throw new GoaldError("GOALD_FILE", `${given} is neither a file nor a folder.`);
+    return { path, isFolder: found.isDirectory() };
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return undefined;
+    if (isGoaldError(thrown)) throw thrown;
+    throw new GoaldError("GOALD_FILE", `${given} cannot be read: ${toError(thrown).message}`);
+  }
+}
+
+/** Resolves to true when the path does not exist. */
+async function isGone(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => false,
+    (thrown) => codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR",
+  );
+}
+
+/** Lists the files below a folder by name, and reports skipped ones. Throws GOALD_USAGE for too many. */
+async function* filesBelow(folder: string, skip: (skipped: Skipped) => void): AsyncGenerator<string> {
+  let count = 0;
+  for (const folders = [folder]; folders.length > 0; ) {
+    const current = folders.pop() as string;
+    const entries = await readdir(current, { withFileTypes: true }).catch((thrown) => {
+      skip({ path: current, reason: toError(thrown).message });
+      return [];
+    });
+    const inner: string[] = [];
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const path = join(current, entry.name);
+      if (entry.isSymbolicLink()) skip({ path, reason: "a link" });
+      else if (entry.name.startsWith(".")) skip({ path, reason: "hidden" });
+      else if (entry.name === "node_modules") skip({ path, reason: "packages" });
+      else if (entry.isDirectory()) inner.push(path);
+      else if (!entry.isFile()) skip({ path, reason: "not a file" });
+      else if (++count > MAX_FILES) throw tooMany(folder);
+      else yield path;
+    }
+    folders.push(...inner.reverse());
+  }
+}
+
+/** Returns undefined for a skipped file. */
+async function readText(path: string, skip: (skipped: Skipped) => void): Promise<FoundText | undefined> {
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_FILE_BYTES) return void skip({ path, reason: `larger than ${MAX_FILE_BYTES / 1024 / 1024} MB` });
+    const bytes = await readFile(path);
+    const text = bytes.includes(0) ? undefined : decode(bytes);
+    if (text === undefined) return void skip({ path, reason: "not text" });
+    return { path, text, format: MARKDOWN.has(extname(path).toLowerCase()) ? "markdown" : "plain" };
+  } catch (thrown) {
+    return void skip({ path, reason: toError(thrown).message });
+  }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+const codeOf = (thrown: unknown): unknown => (thrown as { readonly code?: unknown } | null)?.code;
+
+const tooMany = (folder: string): GoaldError =>
+  new GoaldError("GOALD_USAGE", `There are more than ${MAX_FILES} files below ${folder}.`, {
+    hint: "Name only the folders that you need.",
+  });
+
+// Plans the memory changes for a text that is read again: pieces to add, to replace and to retire. Pure.
+//
+// A piece is identified by a hash of its source and its text, so unchanged pieces stay. A changed piece supersedes the
+// most similar old one, so that both are never recalled together.
+
+export interface IngestSource {
+  /** Absolute path or address. The same text from another source is another piece. */
+  readonly name: string;
+  readonly text: string;
+  readonly format: "markdown" | "plain";
+  readonly trust: Trust;
+}
+
+export type KnownPiece = Pick<MemoryRow, "id" | "key" | "text">;
+
+/** The pieces of a source in memory. */
+interface KnownSource {
+  /** Live rows. */
+  readonly pieces: readonly KnownPiece[];
+  /** Keys of rows that a person forgot or corrected: never added again. */
+  readonly settled: ReadonlySet<string>;
+}
+
+interface IngestPlan {
+  readonly changes: readonly MemoryChange[];
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  readonly unchanged: number;
+}
+
+/** Longest piece, headings included. */
+const MAX_CHARS = 1_000;
+const OVERLAP_CHARS = 100;
+const HEAD_CHARS = 119;
+const TEXT_CHARS = MAX_CHARS - HEAD_CHARS - 1;
+/** Share of common words from which a new piece counts as a changed version of an old one. */
+const ALIKE = 0.3;
+/** Above this number of comparisons, pieces are added and retired without pairing. */
+const MAX_COMPARISONS = 250_000;
+const IMPORTANCE = { file: 0.4, web: 0.3 } as const;
+
+export function planSource(source: IngestSource, { pieces, settled }: KnownSource): IngestPlan {
+  const texts = new Map(piecesOf(source).map((text) => [keyOf(source.name, text), text]));
+  const here = new Set([...pieces.map(({ key }) => key), ...settled]);
+  const gone = pieces.filter(({ key }) => key === null || !texts.has(key));
+  const fresh = [...texts].filter(([key]) => !here.has(key)).map(([key, text]) => ({ key, text }));
+  const pairs = pairUp(fresh, gone);
+  const outside = source.trust === "web" ? { outside: [webSource(source.name)] } : {};
+  const content = { kind: "file_chunk", trust: source.trust, source: source.name, ...outside } as const;
+  const importance = source.trust === "web" ? IMPORTANCE.web : IMPORTANCE.file;
+  const adds = fresh.map(({ key, text }): MemoryChange => {
+    const supersedes = pairs.get(key);
+    return { op: "add", ...content, importance, text, key, ...(supersedes === undefined ? {} : { supersedes }) };
+  });
+  const superseded = new Set(pairs.values());
+  const removes = gone.filter(({ id }) => !superseded.has(id)).map(retire);
+  return {
+    changes: [...adds, ...removes],
+    added: fresh.length - pairs.size,
+    changed: pairs.size,
+    removed: removes.length,
+    unchanged: texts.size - fresh.length,
+  };
+}
+
+/** For pieces whose source no longer exists. */
+const retire = ({ id }: Pick<KnownPiece, "id">): MemoryChange => ({ op: "forget", id, by: "source" });
+
+const keyOf = (source: string, text: string): string =>
+  createHash("sha256")
+    .update(JSON.stringify([source, text]))
+    .digest("hex");
+
+/** Each piece begins with its file's name and headings, so that it is found by them and readable alone. */
+export function piecesOf({ name, text, format }: Pick<IngestSource, "name" | "text" | "format">): readonly string[] {
+  const whole = clean(text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"));
+  const title = /^https?:\/\//.test(name) ? name.replace(/^https?:\/\//, "") : basename(name);
+  return chunkText(whole, { maxChars: TEXT_CHARS, overlapChars: OVERLAP_CHARS, format })
+    .filter((chunk) => chunk.text.trim() !== "")
+    .map(({ text: words, headings, lead }) => {
+      const head = oneLine(clean([title, ...headings].join(" > ")), HEAD_CHARS);
+      const said = words.trim();
+      return head.length + 1 + lead.length + said.length <= MAX_CHARS ? `${head}\n${lead}${said}` : `${head}\n${said}`;
+    });
+}
+
+interface Fresh {
+  readonly key: string;
+  readonly text: string;
+}
+
+/** Maps the key of a new piece to the id of the old piece that it supersedes: most similar pairs first, each piece once. */
+function pairUp(fresh: readonly Fresh[], gone: readonly KnownPiece[]): ReadonlyMap<string, string> {
+  const pairs = new Map<string, string>();
+  if (fresh.length * gone.length > MAX_COMPARISONS) return pairs;
+  const goneWords = gone.map(({ text }) => wordsOf(text));
+  const alike = fresh.flatMap(({ key, text }) => {
+    const words = wordsOf(text);
+    return gone.map(({ id }, at) => ({ key, id, share: sharedPart(words, goneWords[at] as ReadonlySet<string>) }));
+  });
+  const taken = new Set<string>();
+  for (const { key, id } of alike.filter((pair) => pair.share >= ALIKE).sort((a, b) => b.share - a.share)) {
+    if (pairs.has(key) || taken.has(id)) continue;
+    pairs.set(key, id);
+    taken.add(id);
+  }
+  return pairs;
+}
+
+const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
+
+function sharedPart(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const word of a) if (b.has(word)) shared++;
+  return shared / Math.max(1, a.size + b.size - shared);
 }

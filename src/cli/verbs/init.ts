@@ -9,7 +9,7 @@ import { findUnignored, holdsHomeFiles, isBelowWorkspace, makeHome } from "#conf
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { findContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { findContext, formatCall, type GlobalOptions } from "../context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

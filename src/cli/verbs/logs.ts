@@ -1,23 +1,23 @@
-/**
- * logs.ts -- `goald logs`: prints and follows goald's own log, with filters.
- *
- * Secrets were redacted when the lines were written. Lines are also cleaned for the terminal, since others can write
- * into the file. With --json each line is printed exactly as in the file.
- */
+/** logs.ts -- `goald logs` and `goald events`: prints goald's own log, and the event log of an agent. */
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { printNote } from "#cli/terminal/print.ts";
+import { createEventLines, type EventLine } from "#cli/terminal/show-run.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
+import { oneLine } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
-import { clean } from "#util/outside-text.ts";
-import { describeLogLine, type LevelName, type LogFilter, matchesFilter, readLogLine } from "#views/log-line.ts";
-import { flag, positiveInteger, step, text, value } from "../option.ts";
-import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
-import { openLogReader } from "../shared/log-files.ts";
-import { withReading } from "../shared/reading.ts";
-import { untilInterrupt } from "../shared/until-interrupt.ts";
-import { defineVerb, NO_AGENT } from "../verb.ts";
+import { isRecord, parseJson } from "#util/json.ts";
+import { clean, escapeUnseenInJson } from "#util/outside-text.ts";
+import { allEvents, reading, untilInterrupt, withReading } from "../agents.ts";
+import { type CliContext, type GlobalOptions, openContext } from "../context.ts";
+import { AGENT, defineVerb, flag, NO_AGENT, positiveInteger, step, text, value } from "../verb.ts";
 
-export const verb = defineVerb({
+// `goald logs`: prints and follows goald's own log, with filters.
+//
+// Secrets were redacted when the lines were written. Lines are also cleaned for the terminal, since others can write
+// into the file. With --json each line is printed exactly as in the file.
+
+export const LOGS = defineVerb({
   description: "print goald's own log: one line per step, and every failure",
   examples: [
     "goald logs foo",
@@ -144,4 +144,209 @@ function timeOf(text: string, now: Date): number {
   throw new GoaldError("GOALD_USAGE", `Expected a time for --since, got ${JSON.stringify(text)}.`, {
     hint: "How long ago, such as 90s, 30m, 2h, 3d; or when: 2026-11-20T08:00:00Z",
   });
+}
+
+export const EVENTS = defineVerb({
+  description: "print an agent's event log, one event per line",
+  examples: ["goald events foo", "goald events foo --after 120 --json"],
+  arguments: [AGENT],
+  options: { after: value("--after <seq>", "print only events after this number", positiveInteger) },
+  exitCodes: NO_AGENT,
+  run: ([agent = ""], options) => events(agent, options),
+});
+
+async function events(name: string, options: GlobalOptions & { readonly after?: number }): Promise<number> {
+  return reading(options, async (reading, { output, redact }) => {
+    const toLine = createEventLines();
+    for await (const event of allEvents(reading, name)) {
+      const line = toLine(event);
+      if (event.seq <= (options.after ?? 0)) continue;
+      if (output.json) output.data(redact(JSON.stringify(line)));
+      // Redact before cutting: half a key is not recognized.
+      else output.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
+    }
+    return EXIT.ok;
+  });
+}
+
+/** Returns the members that are specific to this type of event, as JSON. */
+function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
+  return escapeUnseenInJson(JSON.stringify(rest));
+}
+
+// Reads the lines of a rotated log file, the oldest first, and follows new ones.
+//
+// A reader holds the open file, not its name. After a rotation it reads the rest of the old file, then the files
+// between, then the new one. An incomplete line waits for its end.
+
+/** Maximum suffix that is read; `path.3` is older than `path.1`. goald keeps fewer files. */
+const MAX_ROTATED = 9;
+const PIECE_BYTES = 64 * 1024;
+
+export interface LogReader {
+  /** Calls `onLine` with complete lines that were not read before. */
+  read(onLine: (line: string) => void): void;
+  /** Returns the text after the last newline. */
+  rest(): string;
+  close(): void;
+}
+
+/** Reads a missing file as soon as it exists. `rotated`: start with the rotated files. */
+function openLogReader(path: string, { rotated = true }: { readonly rotated?: boolean } = {}): LogReader {
+  let open: OpenLog | undefined;
+  let started = false;
+
+  function read(onLine: (line: string) => void): void {
+    for (const file of open ? newerThan(open, path) : generations(path, started || !rotated)) {
+      open = moveTo(open, file, onLine);
+      if (open) drain(open, onLine);
+    }
+    started = true;
+  }
+
+  return {
+    read,
+    rest: () => open?.pending.toString("utf8") ?? "",
+    close: () => {
+      if (open) closeSync(open.descriptor);
+      open = undefined;
+    },
+  };
+}
+
+interface OpenLog {
+  readonly descriptor: number;
+  readonly inode: string;
+  offset: number;
+  pending: Buffer;
+}
+
+interface Generation {
+  readonly path: string;
+  readonly inode: string;
+}
+
+/** Returns the existing files, the oldest first. */
+function generations(path: string, onlyNewest: boolean): readonly Generation[] {
+  const names = onlyNewest
+    ? [path]
+    : [...Array.from({ length: MAX_ROTATED }, (_, at) => `${path}.${MAX_ROTATED - at}`), path];
+  return names.flatMap((name) => {
+    const found = statSync(name, { throwIfNoEntry: false });
+    return found?.isFile() ? [{ path: name, inode: `${found.dev}/${found.ino}` }] : [];
+  });
+}
+
+/** Returns the open file and all newer ones; all files when the open one was deleted. */
+function newerThan({ inode }: OpenLog, path: string): readonly Generation[] {
+  const all = generations(path, false);
+  const at = all.findIndex((file) => file.inode === inode);
+  return at < 0 ? all.slice(-1) : all.slice(at);
+}
+
+function moveTo(open: OpenLog | undefined, file: Generation, onLine: (line: string) => void): OpenLog | undefined {
+  if (open?.inode === file.inode) return open;
+  if (open) {
+    drain(open, onLine);
+    if (open.pending.length > 0) onLine(open.pending.toString("utf8"));
+    closeSync(open.descriptor);
+  }
+  const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+  try {
+    const descriptor = openSync(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const { dev, ino } = fstatSync(descriptor);
+    return { descriptor, inode: `${dev}/${ino}`, offset: 0, pending: Buffer.alloc(0) };
+  } catch {
+    // The file was rotated between two reads. The next read finds it under its new name.
+    return undefined;
+  }
+}
+
+function drain(open: OpenLog, onLine: (line: string) => void): void {
+  // The file was truncated, so read it from its start.
+  if (fstatSync(open.descriptor).size < open.offset) {
+    open.offset = 0;
+    open.pending = Buffer.alloc(0);
+  }
+  const piece = Buffer.alloc(PIECE_BYTES);
+  for (;;) {
+    const bytes = readSync(open.descriptor, piece, 0, PIECE_BYTES, open.offset);
+    if (bytes === 0) return;
+    open.offset += bytes;
+    const text = Buffer.concat([open.pending, piece.subarray(0, bytes)]);
+    let start = 0;
+    for (let end = text.indexOf(0x0a); end >= 0; end = text.indexOf(0x0a, start)) {
+      if (end > start) onLine(text.toString("utf8", start, end));
+      start = end + 1;
+    }
+    open.pending = text.subarray(start);
+  }
+}
+
+// Parses, filters and formats one line of goald's own log. Pure.
+//
+// A line that is not JSON (torn by a full disk, or printed by another program) is shown unchanged.
+
+const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const;
+type LevelName = keyof typeof LEVELS;
+
+interface LogLine {
+  readonly text: string;
+  /** Null for a line that is not a JSON object. */
+  readonly record: Readonly<Record<string, unknown>> | null;
+}
+
+export interface LogFilter {
+  /** Id; undefined for all. */
+  readonly agent?: string;
+  /** Only lines without an agent. */
+  readonly withoutAgent?: boolean;
+  readonly step?: number;
+  readonly level?: LevelName;
+  /** Milliseconds since 1970. */
+  readonly since?: number;
+}
+
+export function readLogLine(text: string): LogLine {
+  const value = parseJson(text);
+  return { text, record: isRecord(value) ? value : null };
+}
+
+/** A line that is not JSON passes only an empty filter. */
+export function matchesFilter({ record }: LogLine, filter: LogFilter): boolean {
+  const { agent, withoutAgent = false, step, level, since } = filter;
+  if (record === null) return agent === undefined && step === undefined && level === undefined && since === undefined;
+  if (agent !== undefined && record.agent !== agent) return false;
+  if (withoutAgent && typeof record.agent === "string") return false;
+  if (step !== undefined && record.step !== step) return false;
+  if (level !== undefined && !(Number(record.level) >= LEVELS[level])) return false;
+  return since === undefined || Date.parse(String(record.time)) >= since;
+}
+
+/** `2026-11-20T10:00:00.000Z info  foo  step 3  step  command=write_to_file status=ok …`; further lines are indented. */
+export function describeLogLine({ text, record }: LogLine): string {
+  if (record === null) return text;
+  const { time, level, agent, step, msg, pid: _pid, ...fields } = record;
+  const rest = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  const parts = [
+    String(time ?? ""),
+    nameOf(level).padEnd(5),
+    ...(typeof agent === "string" ? [agent] : []),
+    ...(typeof step === "number" ? [`step ${step}`] : []),
+    ...(msg === undefined || (msg === "step" && typeof step === "number") ? [] : [String(msg)]),
+    rest.map(([name, value]) => `${name}=${shorten(value)}`).join(" "),
+  ];
+  return parts
+    .filter((part) => part !== "")
+    .join("  ")
+    .replaceAll("\n", "\n  ");
+}
+
+const nameOf = (level: unknown): string =>
+  Object.entries(LEVELS).find(([, number]) => number === level)?.[0] ?? String(level ?? "");
+
+function shorten(value: unknown): string {
+  if (typeof value === "string") return /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
+  const isError = typeof value === "object" && value !== null && "message" in value;
+  return JSON.stringify(isError ? value.message : value);
 }

@@ -1,7 +1,15 @@
-/** memory.ts -- `goald memory`: the verbs about an agent's memory. */
-import { defineVerb } from "../verb.ts";
+/** memory.ts -- `goald memory`, `goald memory <agent> list` and `search`: shows memories. */
+import { renderTable } from "#cli/terminal/print.ts";
+import { EXIT } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
+import { clean } from "#util/outside-text.ts";
+import { MEMORY_HEAD, MEMORY_KINDS, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
+import { reading, withReading } from "../agents.ts";
+import { openContext } from "../context.ts";
+import { type MemoryOptions, titleOf } from "../memory-space.ts";
+import { defineVerb, flag, MEMORY_AGENT, positiveInteger, SHARED, text, value } from "../verb.ts";
 
-export const verb = defineVerb({
+export const MEMORY = defineVerb({
   description: "show and change what an agent remembers",
   examples: [
     "goald memory foo list",
@@ -13,3 +21,88 @@ export const verb = defineVerb({
     "goald memory foo import foo.jsonl",
   ],
 });
+
+export const MEMORY_LIST = defineVerb({
+  examples: ["goald memory foo list", "goald memory foo list --kind fact -n 10"],
+  arguments: [MEMORY_AGENT],
+  options: {
+    all: flag("-a, --all", "list forgotten and replaced memories, too"),
+    kind: {
+      ...text("--kind <kind>", "list only this kind"),
+      choices: ["step", "turn", "fact", "note", "file_chunk", "reflection", "piece"],
+    },
+    limit: value("-n, --limit <number>", "list at most this many (default: 50)", positiveInteger),
+    shared: SHARED,
+  },
+  exitCodes: { notFound: "no such agent" },
+  run: ([agent = ""], options) => listMemories(agent, options),
+});
+
+export const MEMORY_SEARCH = defineVerb({
+  description: "search a memory as the agent does when it works on these words",
+  examples: ['goald memory foo search "opening hours"'],
+  arguments: [MEMORY_AGENT, { name: "<words...>", about: "words to search for" }],
+  options: {
+    limit: value("-n, --limit <number>", "show at most this many (default: setting recall.count)", positiveInteger),
+    shared: SHARED,
+  },
+  exitCodes: { notFound: "no such agent" },
+  run: ([agent = "", ...words], options) => searchMemory(agent, words, options),
+});
+
+// Implements `goald memory <agent>` list and search, which take no lock.
+
+export interface ListOptions extends MemoryOptions {
+  readonly all?: boolean;
+  readonly kind?: string;
+  readonly limit?: number;
+}
+
+const DEFAULT_LINES = 50;
+
+/** Lists the newest first. */
+async function listMemories(name: string, options: ListOptions): Promise<number> {
+  return reading(options, async (reading, { output, redact }) => {
+    const { shared = false, all = false, limit = DEFAULT_LINES } = options;
+    const kind = MEMORY_KINDS.find((each) => each === options.kind);
+    const list = await reading.memories({ name, shared }, { all, limit, ...(kind ? { kind } : {}) });
+    const { namespace, count, pieces, memories } = list;
+    if (output.json) output.data(redact(JSON.stringify(list)));
+    else if (count === 0)
+      output.say(`There is ${kind === undefined ? "nothing" : `no ${kind}`} in ${titleOf(namespace)}.`);
+    else {
+      output.data(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
+      if (memories.length < count) output.say(`The newest ${memories.length} of ${count}. More: -n ${count}`);
+      if (kind === undefined && pieces > 0) output.say(`And ${countNoun(pieces, "piece")} of long texts: --kind piece`);
+    }
+    return EXIT.ok;
+  });
+}
+
+/** Returns the memories that the agent would recall for these words. Ctrl-C returns the results found so far. */
+async function searchMemory(
+  name: string,
+  words: readonly string[],
+  options: MemoryOptions & { readonly limit?: number },
+): Promise<number> {
+  const { shared = false, limit = null } = options;
+  const context = await openContext(options);
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort();
+  process.once("SIGINT", stop);
+  try {
+    const { output, redact } = context;
+    const found = await withReading(
+      context,
+      (reading) => reading.searchMemory({ name, shared }, words.join(" ").trim(), limit),
+      { signal: interrupt.signal },
+    );
+    if (output.json) output.data(redact(JSON.stringify(found)));
+    else if (found.recalls.length === 0) output.say(`Found nothing in ${titleOf(found.namespace)}.`);
+    else output.data(redact(clean(renderTable(RECALL_HEAD, found.recalls.map(recallCells)))));
+    return EXIT.ok;
+  } finally {
+    process.off("SIGINT", stop);
+    context.output.close();
+  }
+}

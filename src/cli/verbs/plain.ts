@@ -2,8 +2,8 @@
  * plain.ts -- `goald` without a verb, and `npm start`: lists agents, on a terminal those at work. Without any, it runs the set-up on
  * a terminal, and the demo elsewhere.
  */
-import { formatCall, openContext } from "../shared/context.ts";
-import { withReading } from "../shared/reading.ts";
+import { withReading } from "../agents.ts";
+import { formatCall, openContext } from "../context.ts";
 import { defineVerb, RUN_CODES } from "../verb.ts";
 import { isGoing, ps } from "./ps.ts";
 import type { RunOptions } from "./run.ts";

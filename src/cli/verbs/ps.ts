@@ -11,11 +11,9 @@ import { countNoun, oneLine } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentView, dollars, FAILING, isOver } from "#views/agent-view.ts";
-import { flag } from "../option.ts";
-import { type CliContext, callsHere, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
-import { withReading } from "../shared/reading.ts";
-import { untilInterrupt } from "../shared/until-interrupt.ts";
-import { defineVerb } from "../verb.ts";
+import { untilInterrupt, withReading } from "../agents.ts";
+import { type CliContext, callsHere, formatCall, type GlobalOptions, openContext } from "../context.ts";
+import { defineVerb, flag } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "list the agents of this home that are not over, and those that ended within a day",

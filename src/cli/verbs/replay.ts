@@ -11,9 +11,8 @@ import { readCassette } from "#cassette/recording-file.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
-import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
-import { type PlayedCassette, playCassette, requireState, withoutOwnSecrets } from "../shared/play-cassette.ts";
-import { makeTemporaryHome } from "../shared/temporary-home.ts";
+import { type CliContext, type GlobalOptions, makeTemporaryHome, openContext } from "../context.ts";
+import { type PlayedCassette, playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

@@ -2,14 +2,12 @@
 import { EXIT } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { flag } from "../option.ts";
-import { type CliContext, formatCall, openContext } from "../shared/context.ts";
-import { type Found, findNamedOrLast } from "../shared/find.ts";
-import { outcomeOf } from "../shared/result.ts";
-import { type RunAgentOptions, resumeAgent } from "../shared/run-agent.ts";
-import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
-import { checkOptions, flagsOf, givenMode, requireSomebody } from "../shared/run-settings.ts";
-import { defineVerb, NO_AGENT, RUN_CODES } from "../verb.ts";
+import { type CliContext, formatCall, openContext } from "../context.ts";
+import { outcomeOf } from "../result.ts";
+import { type RunAgentOptions, resumeAgent } from "../run-agent.ts";
+import { approveOption, checkOptions, flagsOf, givenMode, RUN_OPTIONS, requireSomebody } from "../run-options.ts";
+import { type Found, findNamedOrLast } from "../steering.ts";
+import { defineVerb, flag, NO_AGENT, RUN_CODES } from "../verb.ts";
 import { demoVerb } from "./demo.ts";
 
 export const verb = defineVerb({

@@ -5,11 +5,10 @@ import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { AGENT, flag } from "../option.ts";
-import { formatCall, type GlobalOptions } from "../shared/context.ts";
-import { folderOf } from "../shared/reading.ts";
-import { steering } from "../shared/steering.ts";
-import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
+import { folderOf } from "../agents.ts";
+import { formatCall, type GlobalOptions } from "../context.ts";
+import { steering } from "../steering.ts";
+import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "remove an agent: its log, memory and file history; its folder stays",

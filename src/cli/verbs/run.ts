@@ -11,14 +11,20 @@ import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { requireFinished } from "#views/next-step.ts";
-import { flag, text, texts } from "../option.ts";
-import { checkOption, readCheckOptions } from "../shared/check-option.ts";
-import { openContext } from "../shared/context.ts";
-import { type Found, findState, lastAgent } from "../shared/find.ts";
-import type { RunAgentOptions } from "../shared/run-agent.ts";
-import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
-import { checkOptions, flagsOf, givenMode, requireSomebody } from "../shared/run-settings.ts";
-import { defineVerb, NO_AGENT, RUN_CODES } from "../verb.ts";
+import { openContext } from "../context.ts";
+import type { RunAgentOptions } from "../run-agent.ts";
+import {
+  approveOption,
+  checkOption,
+  checkOptions,
+  flagsOf,
+  givenMode,
+  RUN_OPTIONS,
+  readCheckOptions,
+  requireSomebody,
+} from "../run-options.ts";
+import { type Found, findState, lastAgent } from "../steering.ts";
+import { defineVerb, flag, NO_AGENT, RUN_CODES, text, texts } from "../verb.ts";
 
 export const verb = defineVerb({
   description:
@@ -71,7 +77,7 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
     if (!given && !context.output.interactive) throw nobodyDescribed();
     if (!options.detach && !options.wait)
       requireSomebody(context, givenMode(options) ?? context.settings.agents.approve);
-    const { createAgent, resumeAgent } = await import("../shared/run-agent.ts");
+    const { createAgent, resumeAgent } = await import("../run-agent.ts");
     const starting = { ...options, playDemo: playDemo(options) };
     if (given) return await createAgent(given, context, starting);
     const found = await lastAgent(context);
@@ -108,7 +114,7 @@ export async function continueAgent(name: string, goal: string | undefined, opti
     const checked = validateAgent({ name: found.state.name, role, goals, checks });
     if (!options.detach && !options.wait && !settings.background)
       requireSomebody(context, givenMode(options) ?? settings.approve);
-    const { resumeAgent } = await import("../shared/run-agent.ts");
+    const { resumeAgent } = await import("../run-agent.ts");
     return await resumeAgent(found, context, { ...options, playDemo: playDemo(options) }, checked);
   } finally {
     context.output.close();

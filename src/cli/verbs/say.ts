@@ -4,11 +4,10 @@
 import { GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { AGENT } from "../option.ts";
-import { callsHere, type GlobalOptions } from "../shared/context.ts";
-import { readInput } from "../shared/read-input.ts";
-import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
-import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
+import { readInput } from "../agents.ts";
+import { callsHere, type GlobalOptions } from "../context.ts";
+import { steering, tellDone, viewWhenHeard } from "../steering.ts";
+import { AGENT, defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "send an agent a message, which it reads in its next step; a finished agent begins its next turn",

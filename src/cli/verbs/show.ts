@@ -15,11 +15,10 @@ import { describeLimit, dollars } from "#views/agent-view.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
 import { describeStep } from "#views/step-text.ts";
 import type { WaitingView } from "#views/waiting.ts";
-import { AGENT, flag, step } from "../option.ts";
-import { callsHere, type GlobalOptions } from "../shared/context.ts";
-import { describeApproval } from "../shared/describe-approval.ts";
-import { reading } from "../shared/reading.ts";
-import { defineVerb } from "../verb.ts";
+import { reading } from "../agents.ts";
+import { callsHere, type GlobalOptions } from "../context.ts";
+import { describeApproval } from "../terminal/describe-call.ts";
+import { AGENT, defineVerb, flag, step } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "show an agent's goals, state, cost and files; or one step of it, its report, or all its files",

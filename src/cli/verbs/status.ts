@@ -11,7 +11,7 @@ import { countNoun } from "#core/text.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
-import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

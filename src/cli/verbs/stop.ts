@@ -1,10 +1,28 @@
-/** stop.ts -- `goald stop`: stops agents after their step and report. */
+/** stop.ts -- `goald pause` and `goald stop`: pauses or stops agents after their step. */
 import { InvalidArgumentError } from "commander";
-import { ANY_AGENT, flag, value } from "../option.ts";
-import { haltVerb } from "../shared/halt-agents.ts";
-import { defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
+import type { Client } from "#api/client.ts";
+import type { ControlResult } from "#api/schemas.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { isOver } from "#core/state.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import { withReading } from "../agents.ts";
+import { type CliContext, formatCall, type GlobalOptions, openContext } from "../context.ts";
+import { reachHost, stateWord, steering, tellDone, viewNow } from "../steering.ts";
+import { ANY_AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, value } from "../verb.ts";
+import { isGoing } from "./ps.ts";
 
-export const verb = defineVerb({
+export const PAUSE = defineVerb({
+  description: "pause an agent after its step, until goald resume",
+  examples: ["goald pause foo", "goald pause --all"],
+  arguments: [ANY_AGENT],
+  options: { all: flag("--all", "pause every agent that is not done") },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  run: ([agent], options) => haltVerb("pause", agent, options),
+});
+
+// `goald stop`: stops agents after their step and report.
+
+export const STOP = defineVerb({
   description:
     "let an agent finish its step and write its report, and wait for that; with --now stop in the middle of the step",
   examples: ["goald stop foo", "goald stop foo -t 120", "goald stop foo --now", "goald stop --all"],
@@ -22,3 +40,81 @@ function seconds(given: string): number {
   if (/^\d{1,5}$/.test(given) && Number(given) <= 86_400) return Number(given);
   throw new InvalidArgumentError("Expected whole seconds from 0 to 86400.");
 }
+
+// Implements `goald pause` and `goald stop`, for one agent or all.
+
+export type Halt = "pause" | "stop" | "kill";
+
+export interface HaltOptions extends GlobalOptions {
+  readonly all?: boolean;
+  /** Grace time in seconds, for `stop`. */
+  readonly timeout?: number;
+}
+
+const CALL = { pause: "pause", stop: "stop", kill: "stop --now" } as const;
+
+async function haltVerb(halt: Halt, name: string | undefined, options: HaltOptions): Promise<number> {
+  if (options.all ? name !== undefined : name === undefined)
+    throw new GoaldError("GOALD_USAGE", `Expected an agent or --all, got ${name === undefined ? "neither" : "both"}.`, {
+      hint: `Such as: goald ${CALL[halt]} foo, or: goald ${CALL[halt]} --all`,
+    });
+  if (name === undefined) return haltAll(halt, options);
+  return steering(name, options, async ({ row, state, context, reach }) => {
+    // An agent that does not run needs no daemon.
+    if (isOver(state)) return tellHalt(halt, { agent: await viewNow(context, row), note: ALREADY }, context);
+    return tellHalt(halt, await haltAgent(halt, row.id, await reach(), options), context);
+  });
+}
+
+/** Halts every agent that runs or waits. Throws the first failure after trying all of them. */
+async function haltAll(halt: Halt, options: HaltOptions): Promise<number> {
+  const context = await openContext(options);
+  try {
+    const going = await goingOn(context);
+    const client = going.length > 0 ? await reachHost(context) : undefined;
+    const ended = client ? await Promise.allSettled(going.map(({ id }) => haltAgent(halt, id, client, options))) : [];
+    const done = ended.flatMap((end) => (end.status === "fulfilled" ? [withNote(halt, end.value)] : []));
+    if (context.output.json) context.output.data(JSON.stringify({ agents: done }));
+    else if (going.length === 0) context.output.say("No agent is running.");
+    else for (const one of ended) if (one.status === "fulfilled") tellHalt(halt, one.value, context);
+    const failed = ended.find((end) => end.status === "rejected");
+    if (failed) throw failed.reason;
+    return EXIT.ok;
+  } finally {
+    context.output.close();
+  }
+}
+
+async function goingOn(context: CliContext): Promise<readonly AgentView[]> {
+  const views = await withReading(context, (reading) => reading.agents());
+  return views.filter((view) => isGoing(view) || (view.state === "interrupted" && view.background));
+}
+
+function haltAgent(halt: Halt, agent: string, client: Client, { timeout = 30 }: HaltOptions): Promise<ControlResult> {
+  switch (halt) {
+    case "pause":
+      return client.pause(agent, "Paused by a person.");
+    case "stop":
+      return client.stop(agent, timeout * 1000);
+    case "kill":
+      return client.kill(agent);
+  }
+}
+
+/** The host's note for an agent that is already paused or finished. */
+const ALREADY = "It is already stopped.";
+const DONE = { pause: "Paused.", stop: "Stopped.", kill: "Killed." } as const;
+
+/** Adds a note for the JSON output. */
+const withNote = (halt: Halt, { agent, note }: ControlResult): ControlResult => ({ agent, note: note || DONE[halt] });
+
+function tellHalt(halt: Halt, done: ControlResult, context: CliContext): number {
+  const { agent, note } = done;
+  const { output, home } = context;
+  if (output.json || (note !== "" && note !== ALREADY)) return tellDone(withNote(halt, done), context);
+  if (note === ALREADY) output.say(`${agent.id} is already ${stateWord(agent)} (step ${agent.step}).`);
+  else output.say(`${agent.id} ${PAST[halt]} (step ${agent.step}). Continue: ${formatCall(home, "resume", agent.id)}`);
+  return EXIT.ok;
+}
+
+const PAST = { pause: "is paused", stop: "is stopped", kill: "was killed" } as const;

@@ -1,13 +1,13 @@
-/** up.ts -- `goald up`: starts the daemon, unless it is running; it stays until `goald down`. */
+/** up.ts -- `goald up` and `goald reload`: starts the daemon, or makes it read its settings again. */
 import { expectDaemon } from "#api/daemon-files.ts";
-import { ensureDaemon, type Reached } from "#api/find-daemon.ts";
-import { EXIT } from "#core/errors.ts";
+import { ensureDaemon, findHost, type Reached } from "#api/find-daemon.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
-import { flag } from "../option.ts";
-import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
-import { defineVerb, HOST_CODES } from "../verb.ts";
+import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../context.ts";
+import { defineVerb, flag, HOST_CODES } from "../verb.ts";
 
-export const verb = defineVerb({
+export const UP = defineVerb({
   description:
     "start the daemon, unless it is running; it stays until `goald down`. Most verbs start it themselves, and then it ends after ten minutes in which no agent runs, waits for a time or is followed",
   examples: ["goald up", "goald up --json", "goald up --foreground --home /srv/goald"],
@@ -45,4 +45,29 @@ export function sayUp(
   output.say(`The daemon ${how} (pid ${pid}, goald ${version}).`);
   output.say(`  home    ${home.root}\n  socket  ${client.socket}\n  log     ${home.logFolder}`);
   output.say(`  see its load: ${formatCall(home, "status")}\n  stop it: ${formatCall(home, "down")}`);
+}
+
+export const RELOAD = defineVerb({
+  description: "have the daemon reload settings, commands and prompts, as SIGHUP does",
+  examples: ["goald reload"],
+  exitCodes: { daemonUnreachable: "the daemon is not running or does not answer" },
+  run: (_args, options) => reload(options),
+});
+
+async function reload(options: GlobalOptions): Promise<number> {
+  const { home, output } = await findOwnContext(options);
+  try {
+    const client = await findHost(home, { version: readVersion() });
+    if (!client)
+      throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
+        hint: `It reads all settings when it starts: ${formatCall(home, "up")}`,
+      });
+    const changes = await client.reload();
+    if (output.json) output.data(JSON.stringify({ changes }));
+    else if (changes.length === 0) output.say("Reloaded commands and prompts; no setting has changed.");
+    else for (const change of changes) output.data(clean(change));
+    return EXIT.ok;
+  } finally {
+    output.close();
+  }
 }

@@ -2,7 +2,7 @@ import { lstat, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { type ConnectionChoice, chooseConnection, type FoundServer, saveKey } from "#cli/terminal/connect.ts";
+import { type ConnectionChoice, chooseConnection, type FoundServer, saveKey } from "#cli/terminal/set-up.ts";
 import { scriptedLines } from "../../helpers/scripted-lines.ts";
 
 const ollama: FoundServer = { name: "Ollama", baseUrl: "http://127.0.0.1:11434/v1", models: ["llama3", "qwen3"] };

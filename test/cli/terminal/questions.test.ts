@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { chooseConnection } from "#cli/terminal/connect.ts";
 import { type ApprovalReply, askText, askYesNo, readApproval } from "#cli/terminal/questions.ts";
-import { setUpAgent } from "#cli/terminal/set-up.ts";
+import { chooseConnection, setUpAgent } from "#cli/terminal/set-up.ts";
 import { scriptedLines } from "../../helpers/scripted-lines.ts";
 
 const last = { name: "Foo", role: "an AI", goals: ["one"] };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { createEventLines } from "#cli/terminal/event-line.ts";
 import { renderTable } from "#cli/terminal/print.ts";
-import { createShowRun } from "#cli/terminal/show-run.ts";
+import { createEventLines, createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import * as given from "../../helpers/events.ts";

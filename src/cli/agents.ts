@@ -1,0 +1,86 @@
+/** agents.ts -- reads the agents of a home, and what a person types for them. */
+import { join } from "node:path";
+import type { Reading } from "#api/control.ts";
+import type { HomeReading, HomeReadingOptions } from "#app/reading.ts";
+import { printNote } from "#cli/terminal/print.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import type { AgentRow } from "#core/ports/store.ts";
+import { systemClock } from "#util/clock.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
+import type { WaitingView } from "#views/waiting.ts";
+import { type CliContext, callsHere, type GlobalOptions, openContext } from "./context.ts";
+
+const PAGE = 500;
+
+/** Runs a read-only verb. Needs no host and no lock. */
+export async function reading(
+  options: GlobalOptions,
+  look: (reading: Reading, context: CliContext) => Promise<number>,
+): Promise<number> {
+  const context = await openContext(options);
+  try {
+    return await withReading(context, (opened) => look(opened, context));
+  } finally {
+    context.output.close();
+  }
+}
+
+/** Prints problems to standard error, unless `options` has another way to report them. */
+export async function withReading<T>(
+  { home, settings }: CliContext,
+  look: (reading: HomeReading) => Promise<T>,
+  options: Partial<HomeReadingOptions> = {},
+): Promise<T> {
+  const { openReading } = await import("#app/reading.ts");
+  const report = (problem: string): void => printNote(callsHere(home, problem));
+  await using opened = await openReading(home, settings, { report, ...options });
+  return await look(opened);
+}
+
+/** Returns the question that an agent waits with; null when it waits for another call or for nobody. */
+export const loadQuestion = (context: CliContext, agent: string, callId: string): Promise<WaitingView | null> =>
+  withReading(context, async (reading) => {
+    const { waiting } = await reading.details(agent);
+    return waiting?.callId === callId ? waiting : null;
+  });
+
+/** Absolute path of the agent's folder. */
+export const folderOf = ({ home }: Pick<CliContext, "home">, { folder }: Pick<AgentRow, "folder">): string =>
+  join(home.workspaceFolder, folder);
+
+/** Yields the whole log, oldest first. */
+export async function* allEvents(reading: Pick<Reading, "page">, agent: string): AsyncGenerator<RecordedEvent> {
+  const read = async (after: number, limit: number) => (await reading.page(agent, after, limit)).events;
+  for await (const page of readPages(read, bySeq, { limit: PAGE })) yield* page;
+}
+
+// Repeats an action until Ctrl-C, which ends it without an error.
+
+/** The first call is immediate. Rejects when a call fails. */
+export async function untilInterrupt(everyMs: number, act: () => Promise<void>): Promise<void> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.on(signal, end);
+  try {
+    while (!ending.signal.aborted) {
+      await act();
+      await systemClock.sleep(everyMs, ending.signal);
+    }
+  } finally {
+    for (const signal of signals) process.off(signal, end);
+  }
+}
+
+// Reads standard input, for verbs whose text may be piped.
+
+/** Stops shortly after `maxChars`, so that the caller can reject a longer text. */
+export async function readInput(maxChars: number): Promise<string> {
+  let text = "";
+  process.stdin.setEncoding("utf8");
+  for await (const chunk of process.stdin) {
+    text += chunk as string;
+    if (text.length > 2 * maxChars) break;
+  }
+  return text;
+}

@@ -1,0 +1,266 @@
+/** ask-person.ts -- asks the person the followed agent's questions while its events continue. */
+import type { Client } from "#api/client.ts";
+import { APPROVAL_QUESTION, readApproval } from "#cli/terminal/questions.ts";
+import { isGoaldError, toError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/state.ts";
+import { clean } from "#util/outside-text.ts";
+import { loadQuestion } from "./agents.ts";
+import { type CliContext, formatCall } from "./context.ts";
+import { describeMore, describeRest } from "./terminal/describe-call.ts";
+
+export interface QuestionsParts {
+  readonly context: CliContext;
+  readonly agent: string;
+  /** undefined without an interactive terminal. */
+  readonly ask: AskPerson | undefined;
+  /** Asks the agent's own questions. */
+  readonly askWords: AskWords | undefined;
+  /** Returns the current host. */
+  client(): Client;
+  /** Called when the person leaves the question by Ctrl-C or the end of input. */
+  onLeft(): void;
+  /** Called when the person answers that the agent must stop. */
+  onStop(): void;
+  /** Called when the question failed. */
+  onFailed(error: Error): void;
+}
+
+interface OpenQuestion {
+  readonly callId: string;
+  readonly withdrawn: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export class Questions {
+  readonly #parts: QuestionsParts;
+  #open: OpenQuestion | undefined;
+  /** Id of the call whose answer was sent, but not yet read by the agent. */
+  #answered = "";
+  /** The call that was asked about last. */
+  #asked = "";
+  #state: AgentState | undefined;
+  /** Words typed before a question was shown; they are sent with its answer. */
+  readonly #typedWords: string[] = [];
+
+  constructor(parts: QuestionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Asks when this state waits for an approval or an answer that was not given yet. */
+  lookAt(state: AgentState): void {
+    this.#state = state;
+    const callId = waitingCall(state);
+    const ask = this.#askerFor(state);
+    if (!ask || this.#open || callId === undefined || callId === this.#answered) return;
+    const withdrawn = new AbortController();
+    const ended = this.#ask(callId, ask, withdrawn.signal)
+      .catch((thrown) => this.#parts.onFailed(toError(thrown)))
+      .finally(() => {
+        this.#open = undefined;
+      });
+    this.#open = { callId, withdrawn, ended };
+  }
+
+  /** Words that were typed before the question never answer it. They are kept for the agent's next step. */
+  async #ask(callId: string, ask: AskPerson, withdrawn: AbortSignal): Promise<void> {
+    const { output, redact } = this.#parts.context;
+    const isQuestion = this.#state !== undefined && questionOf(this.#state) !== undefined;
+    const isAsked = this.#asked === callId;
+    const text = isAsked ? "" : joinWords(await output.takeTypedAhead());
+    if (text !== "") {
+      output.say(redact(`Kept for the next step: ${text.replaceAll("\n", "\n  ")}`));
+      this.#typedWords.push(text);
+    }
+    // A question that was withdrawn before it was shown does not count as asked.
+    if (!withdrawn.aborted) this.#asked = callId;
+    if (!isQuestion && !isAsked) await this.#sayFacts(callId);
+    const said = await ask(withdrawn, isAsked);
+    if (said.kind !== "withdrawn") this.#answered = callId;
+    if (isQuestion) {
+      // The answer goes first: words sent before it would answer the agent's question.
+      await this.#send(callId, said);
+      if (said.kind === "words") await this.#sendTypedWords();
+      else for (const words of this.#typedWords.splice(0)) this.#sayUnsent(words);
+      return;
+    }
+    // The words go first: sent after the approval, they could miss the next step.
+    await this.#sendTypedWords();
+    await this.#send(callId, said);
+  }
+
+  /** Shows what the question in the log does not have: all of the code, sources of files, and when the question expires. */
+  async #sayFacts(callId: string): Promise<void> {
+    const { agent, context } = this.#parts;
+    const waiting = await loadQuestion(context, agent, callId);
+    const lines = waiting
+      ? [...describeMore(waiting), ...describeRest(waiting, formatCall(context.home, "show", agent))]
+      : [];
+    if (lines.length > 0) context.output.say(context.redact(clean(lines.join("\n"))));
+  }
+
+  async #sendTypedWords(): Promise<void> {
+    const { agent, context, client } = this.#parts;
+    for (const text of this.#typedWords.splice(0))
+      try {
+        await client().say(agent, { from: "a person", text: context.scrub(text) });
+      } catch (thrown) {
+        context.output.say(context.redact(clean(toError(thrown).message)));
+        this.#sayUnsent(text);
+      }
+  }
+
+  /** Call at the end of the run. Withdraws the open question and shows words that were not sent. */
+  async end(): Promise<void> {
+    await this.withdraw(undefined);
+    const text = joinWords(await this.#parts.context.output.takeTypedAhead());
+    if (text !== "") this.#sayUnsent(text);
+  }
+
+  #sayUnsent(text: string): void {
+    const { agent, context } = this.#parts;
+    const call = formatCall(context.home, "say", agent, '"…"');
+    context.output.say(context.redact(`Not sent: ${text}\n  Send it with: ${call}`));
+  }
+
+  /** Withdraws the open question because of this event. Resolves when the terminal is free. */
+  async withdraw(event: RecordedEvent | undefined): Promise<void> {
+    if (!this.#open) return;
+    const { callId, withdrawn, ended } = this.#open;
+    const wasAsking = callId !== this.#answered;
+    withdrawn.abort();
+    await ended;
+    if (!wasAsking || !event) return;
+    const sentence = answeredElsewhere(callId, event);
+    // An approval has two events; this prevents a second question between them.
+    if (sentence !== "") this.#answered = callId;
+    // Starts a new line after the question.
+    this.#parts.context.output.say(sentence === "" ? "" : `\n${sentence}`);
+  }
+
+  #askerFor(state: AgentState): AskPerson | undefined {
+    const { ask, askWords } = this.#parts;
+    const question = questionOf(state);
+    if (question === undefined) return ask;
+    if (!askWords) return undefined;
+    return async (withdrawn) => {
+      const text = await askWords(question, withdrawn);
+      return text === undefined ? { kind: withdrawn.aborted ? "withdrawn" : "left" } : { kind: "words", text };
+    };
+  }
+
+  async #send(callId: string, said: PersonSaid): Promise<void> {
+    const { agent, context, client, onLeft, onStop } = this.#parts;
+    const { scrub, output } = context;
+    if (said.kind === "withdrawn") return;
+    if (said.kind === "left") return onLeft();
+    if (said.kind === "no") return onStop();
+    try {
+      if (said.kind === "words") await client().say(agent, { from: "a person", text: scrub(said.text) });
+      else if (said.kind === "approved")
+        await client().answer(agent, { callId, verdict: "approved", count: said.count });
+      else await client().answer(agent, { callId, verdict: "denied", text: scrub(said.text) });
+    } catch (thrown) {
+      output.say(clean(toError(thrown).message));
+      // Another client answered first. Its event is shown.
+      if (isGoaldError(thrown, "GOALD_CONFLICT")) return;
+      this.#answered = "";
+      setImmediate(() => this.#state && this.lookAt(this.#state));
+    }
+  }
+}
+
+const joinWords = (lines: readonly string[]): string =>
+  lines
+    .map((line) => clean(line).trim())
+    .filter((line) => line !== "")
+    .join("\n");
+
+/** Returns the call that waits for an approval or an answer; undefined while the agent is paused. */
+function waitingCall(state: AgentState): string | undefined {
+  const { phase } = activeFrame(state);
+  if (state.paused) return undefined;
+  if (phase.kind === "waiting") return questionOf(state) === undefined ? undefined : phase.callId;
+  return approvalOf(state)?.callId;
+}
+
+/** Describes how another client answered the call; empty when the event is not about it. */
+function answeredElsewhere(callId: string, event: RecordedEvent): string {
+  if (event.type === "approvals-granted") return "It was approved elsewhere.";
+  if (!("callId" in event) || event.callId !== callId) return "";
+  if (event.type === "command-approved") return "It was approved elsewhere.";
+  if (event.type === "command-finished") return "It was answered elsewhere.";
+  return event.type === "command-denied" ? "It was denied elsewhere." : "";
+}
+
+// Asks the person at the terminal to approve the shown command, or to answer a question.
+
+type PersonSaid =
+  | { readonly kind: "approved"; readonly count: number }
+  | { readonly kind: "feedback"; readonly text: string }
+  /** The answer to the agent's own question. */
+  | { readonly kind: "words"; readonly text: string }
+  /** Pause the agent; the command does not run. */
+  | { readonly kind: "no" }
+  /** Ctrl-C or the end of input. */
+  | { readonly kind: "left" }
+  /** The question was withdrawn before an answer. */
+  | { readonly kind: "withdrawn" };
+
+/**
+ * Resolves to the person's answer. Aborting `withdraw` withdraws the question. `isAsked`: the same question was asked
+ * before, so that a half-typed line may answer it.
+ */
+export type AskPerson = (withdraw: AbortSignal, isAsked: boolean) => Promise<PersonSaid>;
+
+/** Asks the agent's own question. Resolves to undefined when the person leaves or the question is withdrawn. */
+export type AskWords = (question: string, withdraw: AbortSignal) => Promise<string | undefined>;
+
+/** Returns undefined without an interactive terminal. */
+export function createAskPerson(context: CliContext): AskPerson | undefined {
+  const { output } = context;
+  if (!output.interactive) return undefined;
+  return async (withdraw, isAsked) => {
+    for (let isSeen = isAsked; ; isSeen = true) {
+      const line = await askLine(context, APPROVAL_QUESTION, withdraw);
+      if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
+      const answer = readApproval(line);
+      if (answer.kind === "approved" && !isSeen && output.input().wasBegunEarly) {
+        output.say("You began to type that before the command was shown. Answer again.");
+        continue;
+      }
+      switch (answer.kind) {
+        case "approved":
+        case "feedback":
+          return answer;
+        case "refused":
+          return { kind: "no" };
+        case "unclear":
+          output.say(answer.why);
+      }
+    }
+  };
+}
+
+/** Returns undefined without an interactive terminal. Repeats the question after an empty line. */
+export function createAskWords(context: CliContext): AskWords | undefined {
+  const { output, redact } = context;
+  if (!output.interactive) return undefined;
+  return async (question, withdraw) => {
+    output.say(redact(clean(`\nIt asks: ${question}`)));
+    for (;;) {
+      const line = await askLine(context, "Your answer: ", withdraw);
+      if (line === undefined || line.trim() !== "") return line && clean(line).trim();
+    }
+  };
+}
+
+/** Resolves to undefined when the person leaves or the question is withdrawn. */
+async function askLine({ output }: CliContext, question: string, withdraw: AbortSignal): Promise<string | undefined> {
+  try {
+    return await output.input().askLine(question, withdraw);
+  } catch (thrown) {
+    if (withdraw.aborted) return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,249 @@
+/** context.ts -- the context of a verb: home, settings, redactors and output. */
+import { existsSync, rmSync } from "node:fs";
+import { access, constants, mkdtemp, stat } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
+import { printLine, printNote, printStyledLine, printStyledPart } from "#cli/terminal/print.ts";
+import { askYesNo } from "#cli/terminal/questions.ts";
+import { findHome, type Home } from "#config/home.ts";
+import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
+import { requireOwned } from "#config/owners.ts";
+import type { Settings } from "#config/settings.ts";
+import { GoaldError } from "#core/errors.ts";
+import { clean, inertJson } from "#util/outside-text.ts";
+import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
+import { CHECKOUT, readVersion } from "../shipped.ts";
+import { callsFor, ownName, quoteForShell } from "./verb-list.ts";
+
+// Makes a home below the system's folder for temporary files, and removes it with all that is in it.
+
+export interface TemporaryHome extends AsyncDisposable {
+  readonly home: Home;
+}
+
+/** `visited`: the present home, whose commands, methods, prompts and configuration are used. */
+export async function makeTemporaryHome(
+  visited: Home,
+  options: GlobalOptions,
+  { prefix, isKept = false }: { readonly prefix: string; readonly isKept?: boolean },
+): Promise<TemporaryHome> {
+  const root = await mkdtemp(join(tmpdir(), prefix));
+  // An interrupt can end the process at once.
+  const remove = (): void => rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+  if (!isKept) process.on("exit", remove);
+  const { home } = await findContext({ ...options, input: false, home: root });
+  return {
+    home: { ...home, ...presentFolders(visited) },
+    [Symbol.asyncDispose]: async () => {
+      if (isKept) return;
+      remove();
+      process.off("exit", remove);
+    },
+  };
+}
+
+/** A missing folder is left out, because opening a home makes its folders. */
+function presentFolders({ commandsFolder, methodsFolder, promptsFolder, configFolder }: Home): Partial<Home> {
+  const folders = Object.entries({ commandsFolder, methodsFolder, promptsFolder, configFolder });
+  return Object.fromEntries(folders.filter(([, folder]) => existsSync(folder)));
+}
+
+/** The global options of all verbs, as the parser returns them. */
+export interface GlobalOptions {
+  readonly home?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+  readonly input?: boolean;
+  /** False for verbs that do not concern agents, and for verbs that start or stop the daemon. */
+  readonly revives?: boolean;
+  /** False for verbs that load nothing from the home. */
+  readonly judges?: boolean;
+}
+
+/** Output of a verb. Data goes to standard output; with --json, all other text goes to standard error. */
+export interface Output {
+  readonly json: boolean;
+  /** True when input and output are a terminal, without --no-input and --json. */
+  readonly interactive: boolean;
+  data(line: string): void;
+  /** Data with goald's own styles. */
+  styled(line: string): void;
+  say(line: string): void;
+  /** Writes partial lines for a person, with goald's own styles; absent when the output is not a person's terminal. */
+  readonly write?: (text: string) => void;
+  /** Lines of the person's input; opened by the first call. */
+  input(): LineInput;
+  /** Returns the lines that were typed before a question. Returns none before input is opened. */
+  takeTypedAhead(): Promise<readonly string[]>;
+  /** True when the person left the last question by Ctrl-C. */
+  readonly interrupted: boolean;
+  close(): void;
+}
+
+export interface CliContext {
+  readonly home: Home;
+  readonly settings: Settings;
+  /** For displayed and logged text: redacts known secrets and everything that looks like one. */
+  readonly redact: Redact;
+  /** For stored text: redacts only known secrets. */
+  readonly scrub: Redact;
+  readonly output: Output;
+  readonly colour: boolean;
+}
+
+export function openOutput(options: GlobalOptions): Output {
+  const json = options.json === true;
+  const { stdin, stdout } = process;
+  const interactive = !json && options.input !== false && stdin.isTTY === true && stdout.isTTY === true;
+  let input: LineInput | undefined;
+  return {
+    json,
+    interactive,
+    data: (line) => printLine(json ? inertJson(line) : line),
+    styled: printStyledLine,
+    say: (line) => (json ? printNote(line) : printLine(line)),
+    ...(!json && stdout.isTTY === true ? { write: printStyledPart } : {}),
+    input: () => {
+      input ??= openLineInput(stdin, stdout);
+      return input;
+    },
+    takeTypedAhead: async () => (await input?.takeTypedAhead()) ?? [],
+    get interrupted() {
+      return input?.interrupted === true;
+    },
+    close: () => input?.close(),
+  };
+}
+
+/** Restarts a daemon that died with unfinished agents, unless the options prevent it. */
+export async function openContext(options: GlobalOptions, flags: SettingFlags = {}): Promise<CliContext> {
+  const { home, output } = await findContext(options);
+  try {
+    await requireFolder(home);
+    const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
+    for (const note of notes) printNote(note);
+    const colour = options.color !== false && isColourTerminal();
+    if (options.revives !== false && existsSync(join(home.privateFolder, "wanted"))) await reviveDaemon(home);
+    return { home, settings, ...redactorsFor(secrets), output, colour };
+  } catch (error) {
+    // An open terminal input keeps the process alive.
+    output.close();
+    throw error;
+  }
+}
+
+/**
+ * Finds the home without reading its settings, for verbs that must work with invalid settings. Throws
+ * GOALD_HOME_UNTRUSTED for a home that others may change.
+ */
+export async function findContext(options: GlobalOptions): Promise<Pick<CliContext, "home" | "output">> {
+  const output = openOutput(options);
+  try {
+    const home = await findHome({
+      flag: options.home,
+      env: process.env,
+      cwd: currentFolder(),
+      checkout: CHECKOUT,
+      userHome: homedir(),
+      configHome: process.env.XDG_CONFIG_HOME,
+      isTerminal: output.interactive,
+      askTrust: (folder) => askTrust(folder, output),
+      uid: process.getuid?.(),
+    });
+    if (options.judges !== false) requireOwned(home);
+    return { home, output };
+  } catch (error) {
+    output.close();
+    throw error;
+  }
+}
+
+/** Works as `findContext`, for verbs that call the daemon. Throws GOALD_HOME_UNWRITABLE for another user's home. */
+export async function findOwnContext(options: GlobalOptions): Promise<Pick<CliContext, "home" | "output">> {
+  const context = await findContext(options);
+  try {
+    await requireFolder(context.home);
+    return context;
+  } catch (error) {
+    context.output.close();
+    throw error;
+  }
+}
+
+/** Creates the redactors for these secrets: one for displayed text, one for stored text. */
+export const redactorsFor = (secrets: readonly string[]): Pick<CliContext, "redact" | "scrub"> => ({
+  redact: createRedactor(secrets),
+  scrub: createValueRedactor(secrets),
+});
+
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new GoaldError("GOALD_USAGE", "The folder that goald was started in is not there any more.", {
+      hint: "Go to another one, such as: cd ~",
+      cause,
+    });
+  }
+}
+
+/** Returns a shell command that calls goald for this home. */
+export const formatCall = (home: Home, ...words: readonly string[]): string => {
+  const root = namedRoot(home);
+  return [ownName(), ...words, ...(root === undefined ? [] : ["--home", quoteForShell(root)])].join(" ");
+};
+
+/** Completes all goald calls in a text of goald in the same way. */
+export const callsHere = (home: Home, text: string): string => callsFor(namedRoot(home), text);
+
+const namedRoot = ({ root, chosenBy }: Home): string | undefined => (chosenBy === "--home" ? root : undefined);
+
+/** https://no-color.org: any value of NO_COLOR but an empty one turns colour off. */
+const isColourTerminal = (): boolean =>
+  process.stdout.isTTY === true && process.env.TERM !== "dumb" && !process.env.NO_COLOR;
+
+/** Accepts a missing home, or a folder that this user can read. Throws GOALD_HOME_UNWRITABLE for any other. */
+async function requireFolder({ root, privateFolder }: Home): Promise<void> {
+  const refuse = (why: string): GoaldError =>
+    new GoaldError("GOALD_HOME_UNWRITABLE", `The home ${root} cannot be used: ${why}.`, {
+      hint: "Name another home with --home FOLDER or GOALD_HOME.",
+    });
+  const found = await stat(root).catch(() => undefined);
+  if (found && !found.isDirectory()) throw refuse("it is not a folder");
+  if (await isClosed(privateFolder))
+    throw refuse(`its folder ${privateFolder} belongs to another user, or is closed to you`);
+}
+
+/** True when the folder exists and this user cannot read it. */
+export const isClosed = (folder: string): Promise<boolean> =>
+  access(folder, constants.R_OK | constants.X_OK).then(
+    () => false,
+    ({ code }: NodeJS.ErrnoException) => code === "EACCES",
+  );
+
+async function askTrust(folder: string, output: Output): Promise<boolean> {
+  output.say(`${clean(folder)} looks like a goald home. Its commands are programs and its .env holds keys.`);
+  const isTrusted = await askYesNo(
+    { input: output.input(), say: output.say },
+    {
+      question: "Do you trust this folder?",
+      default: false,
+      help: "  y  use it, and do not ask again\n  n  leave it alone",
+    },
+  );
+  return isTrusted === true;
+}
+
+// Restarts the daemon of a home when it died with unfinished agents.
+
+/** Never rejects, because reading needs no daemon. */
+async function reviveDaemon(home: Home): Promise<void> {
+  const { hasDaemonDied } = await import("#api/daemon-files.ts");
+  if (!hasDaemonDied(home)) return;
+  const [{ revive }, { unfinishedAgents }] = await Promise.all([
+    import("#api/find-daemon.ts"),
+    import("#app/reading.ts"),
+  ]);
+  await revive(home, async () => (await unfinishedAgents(home, 1)).length > 0, { version: readVersion() });
+}

@@ -1,0 +1,223 @@
+/** doctor-home.ts -- what `goald doctor` checks of a home: its files, its daemon, their owners and permissions. */
+import { lstatSync, readFileSync, rmSync, type Stats } from "node:fs";
+import { access, chmod, constants, lstat, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { hasDaemonDied, readHostInfo } from "#api/daemon-files.ts";
+import { checkVersion, type Meeting, meetHost, takesNoCalls } from "#api/find-daemon.ts";
+import { outputFileOf } from "#api/spawn-daemon.ts";
+import { lockHome } from "#app/own-store.ts";
+import type { Home } from "#config/home.ts";
+import { isSocketOf } from "#config/open-home.ts";
+import { findOwnerFaults, type OwnerFault } from "#config/owners.ts";
+import { SETTINGS } from "#config/settings.ts";
+import { settingsPath } from "#config/settings-file.ts";
+import { toError } from "#core/errors.ts";
+import { readVersion } from "../shipped.ts";
+import { formatCall } from "./context.ts";
+
+// Checks the daemon, its lock, its socket and its service for `goald doctor`.
+
+const PATIENCE_MS = 5_000;
+const MAX_LINE_CHARS = 300;
+
+export async function checkDaemon(home: Home): Promise<readonly Finding[]> {
+  try {
+    const met = await meetHost(home, PATIENCE_MS);
+    switch (met.kind) {
+      case "host":
+        return [...checkHost(met), ...checkEnvironment(met.status.pid, home)];
+      case "mute":
+        return [checkMute(met)];
+      case "nobody":
+        return [checkAbsent(home), ...checkRemains(home)];
+    }
+  } catch (thrown) {
+    const { message } = toError(thrown);
+    return [
+      problem("daemon", `it answers with an error: ${message}`, `Start it again: ${formatCall(home, "restart")}`),
+    ];
+  }
+}
+
+function checkHost({ status }: Extract<Meeting, { kind: "host" }>): readonly Finding[] {
+  const findings: Finding[] = [];
+  const { pid, version, stopping } = status;
+  const what = `runs (pid ${pid}, goald ${version})`;
+  try {
+    checkVersion(status, { version: readVersion(), tell: (text) => findings.push(warning("daemon", text, "")) });
+    findings.unshift(fine("daemon", stopping ? `${what}, and is going down` : what));
+  } catch (thrown) {
+    findings.unshift(problem("daemon", toError(thrown).message, "Put this one in its place: goald restart"));
+  }
+  for (const text of status.problems)
+    findings.push(warning("daemon", text, "Its log says more: the folder .goald/log"));
+  return findings;
+}
+
+/** Finds variables of this shell that the daemon does not have with the same value. Shows names, never values. */
+function checkEnvironment(pid: number, home: Home): readonly Finding[] {
+  const there = environmentOf(pid);
+  if (!there) return [];
+  const names = new Set(SETTINGS.flatMap(({ environment }) => environment));
+  const differing = [...names].filter((name) => process.env[name] && process.env[name] !== there.get(name));
+  if (differing.length === 0) return [];
+  return [
+    warning(
+      "environment",
+      `the daemon was started without these variables of this shell, or with others: ${differing.join(", ")}`,
+      `What is in ${home.envFile} holds everywhere; or start the daemon from here: ${formatCall(home, "restart")}`,
+    ),
+  ];
+}
+
+/** Returns the start environment of a process; undefined when the system does not provide it. */
+function environmentOf(pid: number): ReadonlyMap<string, string> | undefined {
+  try {
+    const lines = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+    return new Map(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
+  } catch {
+    return undefined;
+  }
+}
+
+function checkMute(met: Extract<Meeting, { kind: "mute" }>): Finding {
+  const { message, hint } = takesNoCalls(met);
+  return met.info?.socket !== undefined ? problem("daemon", message, hint) : warning("daemon", message, hint);
+}
+
+function checkAbsent(home: Home): Finding {
+  if (!hasDaemonDied(home)) return fine("daemon", "not running; what needs it starts it");
+  const last = lastWords(home);
+  return problem(
+    "daemon",
+    `not running, though nobody ended it: it died${last ? `. Its last words: ${last}` : ""}`,
+    `Its agents go on where they stand: ${formatCall(home, "up")}`,
+  );
+}
+
+/** Returns the last line of the daemon's output, which may contain an error of goald or Node. */
+function lastWords(home: Home): string {
+  try {
+    const lines = readFileSync(outputFileOf(home), "utf8").trim().split("\n");
+    return (lines.at(-1) ?? "").slice(0, MAX_LINE_CHARS);
+  } catch {
+    return "";
+  }
+}
+
+/** Finds sockets that a killed host left. The next host removes them. */
+function checkRemains(home: Home): readonly Finding[] {
+  const told = readHostInfo(home.lock)?.socket;
+  const places = [...new Set([home.socket, ...(typeof told === "string" && isSocketOf(home, told) ? [told] : [])])];
+  const left = places.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSocket());
+  return left.map((path) =>
+    warning(
+      "socket",
+      `${path} was left by a host that was killed`,
+      "The next start removes it, and so does: goald doctor --fix",
+      async () => removeUnderLock(home, path),
+    ),
+  );
+}
+
+/** Takes the lock, which proves that no host listens at the socket. */
+function removeUnderLock(home: Home, socket: string): void {
+  using _lock = lockHome(home);
+  rmSync(socket, { force: true });
+}
+
+// Checks owners and permissions of a home's folders and files for `goald doctor`.
+//
+// Anyone who can write commands controls goald. Anyone who can read `.goald` or `.env` has the keys and the log. Checks
+// change nothing; a repairable finding has a `repair`.
+
+export interface Finding {
+  readonly check: string;
+  readonly level: "ok" | "warning" | "error";
+  readonly text: string;
+  /** Advice for a person; empty when none is needed. */
+  readonly advice: string;
+  /** Repairs the problem; absent when only a person can. */
+  readonly repair?: () => Promise<void>;
+}
+
+export const fine = (check: string, text: string): Finding => ({ check, level: "ok", text, advice: "" });
+export const problem = (check: string, text: string, advice: string, repair?: Finding["repair"]): Finding => ({
+  check,
+  level: "error",
+  text,
+  advice,
+  ...(repair ? { repair } : {}),
+});
+export const warning = (...given: Parameters<typeof problem>): Finding => ({ ...problem(...given), level: "warning" });
+
+export async function checkHome(home: Home, uid: number | undefined): Promise<readonly Finding[]> {
+  const { root, chosenBy } = home;
+  const found = await look(root);
+  if (!found) return [fine("home", `${root} (${chosenBy}) is not there yet; the first agent makes it`)];
+  if (!found.isDirectory())
+    return [problem("home", `${root} is not a folder`, "Name another home with --home FOLDER or GOALD_HOME.")];
+  const isWritable = await access(root, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!isWritable)
+    return [problem("home", `${root} cannot be written by you`, "Make it writable, or name another home with --home.")];
+  const faults = uid === undefined ? [] : await checkPermissions(home, uid);
+  return [fine("home", `${root} (${chosenBy})`), ...faults, ...(faults.length === 0 ? [closed()] : [])];
+}
+
+const closed = (): Finding => fine("permissions", "nobody else can read what is private, or write what goald obeys");
+
+async function checkPermissions(home: Home, uid: number): Promise<readonly Finding[]> {
+  const { envFile, privateFolder, logFolder } = home;
+  const secret = [envFile, settingsPath(home)];
+  const findings = findOwnerFaults(home)
+    .filter(({ path }) => !secret.includes(path) && path !== privateFolder)
+    .map(describeFault);
+  for (const path of secret)
+    findings.push(...checkMode(path, await look(path), uid, 0o077, "can be read by others, and keys are kept there"));
+  const own = await lstat(privateFolder).catch(() => undefined);
+  if (own?.isSymbolicLink())
+    return [...findings, problem("permissions", `${privateFolder} is a link`, "Put a real folder in its place.")];
+  for (const path of [privateFolder, logFolder, ...(await filesIn(privateFolder)), ...(await filesIn(logFolder))])
+    findings.push(...checkMode(path, await look(path), uid, 0o077, "is open to others"));
+  return findings;
+}
+
+const describeFault = ({ path, reason, mend, mode }: OwnerFault): Finding =>
+  mode === undefined
+    ? problem("permissions", `${path} ${reason}`, `${mend}, or name another home.`)
+    : problem("permissions", `${path} ${reason}`, `${mend}, or: goald doctor --fix`, () => chmod(path, mode));
+
+/** `forbidden`: permission bits that must not be set. A missing file is valid. */
+function checkMode(
+  path: string,
+  found: Stats | undefined,
+  uid: number,
+  forbidden: number,
+  what: string,
+): readonly Finding[] {
+  if (!found) return [];
+  if (found.uid !== uid)
+    return [
+      problem(
+        "permissions",
+        `${path} belongs to the user with id ${found.uid}, not to you (${uid})`,
+        "Give it back to its owner: chown, or name another home.",
+      ),
+    ];
+  const mode = found.mode & 0o7777;
+  if ((mode & forbidden) === 0) return [];
+  const better = mode & ~forbidden;
+  const advice = `chmod ${better.toString(8)} ${JSON.stringify(path)}, or: goald doctor --fix`;
+  return [problem("permissions", `${path} ${what} (mode ${mode.toString(8)})`, advice, () => chmod(path, better))];
+}
+
+/** Skips links, whose targets do not belong to goald. */
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isFile() || entry.isSocket()).map(({ name }) => join(folder, name));
+}
+
+const look = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);

@@ -1,0 +1,331 @@
+/**
+ * follow-agent.ts -- shows an agent's events and asks the person its questions.
+ *
+ * It ends when the agent stops or waits by itself, or when the person leaves. An interrupt pauses an agent that was
+ * started here, and only detaches from others. If the daemon dies, it is started again and goes on with an agent that
+ * is held here, and every event is shown exactly once.
+ */
+import type { Client } from "#api/client.ts";
+import type { Reading } from "#api/control.ts";
+import { hasDaemonDied, isHostHeld } from "#api/daemon-files.ts";
+import type { Followed } from "#api/socket.ts";
+import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import { evolve } from "#core/evolve.ts";
+import type { AgentState } from "#core/state.ts";
+import { systemClock } from "#util/clock.ts";
+import { clean } from "#util/outside-text.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import { withReading } from "./agents.ts";
+import { type AskPerson, type AskWords, Questions } from "./ask-person.ts";
+import { type CliContext, formatCall } from "./context.ts";
+import type { Show } from "./result.ts";
+import { reachHost } from "./steering.ts";
+
+export interface FollowParts {
+  readonly context: CliContext;
+  readonly client: Client;
+  /** Id of the agent. */
+  readonly agent: string;
+  /** Number of the last known event; `state` is the state after it. */
+  readonly after: number;
+  readonly state: AgentState;
+  readonly show: Show;
+  /** undefined without an interactive terminal. */
+  readonly ask: AskPerson | undefined;
+  readonly askWords: AskWords | undefined;
+  readonly interrupts: Interrupts;
+  /** Effect of an interrupt: pause the agent, or only stop following. */
+  readonly onInterrupt: "pause" | "leave";
+  /** True for states in which following ends. */
+  isEnd(state: AgentState): boolean;
+}
+
+export interface FollowEnd {
+  readonly state: AgentState;
+  /** True when the person left, false when following ended with the agent. */
+  readonly left: boolean;
+}
+
+/** Wait for a lost host in ms, before checking whether it must be restarted. */
+const PATIENCE_MS = 2_000;
+/** How often agents below are looked at, in ms. */
+const BELOW_MS = 2_000;
+/** Usual maximum time until a host has recorded a pause, in ms. */
+const SENDING_MS = 1_000;
+
+export const followAgent = (parts: FollowParts): Promise<FollowEnd> => new Follower(parts).follow();
+
+class Follower {
+  readonly #parts: FollowParts;
+  readonly #questions: Questions;
+  readonly #leaving = new AbortController();
+  #client: Client;
+  #failure: Error | undefined;
+  /** The requested halt, sent again to a new host. */
+  #halt: "none" | "pause" | "kill" = "none";
+  #reason = "";
+  #sending: Promise<unknown> = Promise.resolve();
+  readonly #ended = new AbortController();
+  #watchesBelow = false;
+  #shown = { seq: 0, chars: 0 };
+
+  constructor(parts: FollowParts) {
+    this.#parts = parts;
+    this.#client = parts.client;
+    this.#questions = new Questions({
+      ...parts,
+      client: () => this.#client,
+      onLeft: () => (parts.onInterrupt === "pause" ? this.#pause(STOPPED_HERE) : this.#leaving.abort()),
+      onStop: () => this.#pause(STOPPED_HERE),
+      onFailed: (error) => {
+        this.#failure = error;
+        this.#leaving.abort();
+      },
+    });
+  }
+
+  async follow(): Promise<FollowEnd> {
+    const { interrupts, isEnd, show, onInterrupt } = this.#parts;
+    let { state } = this.#parts;
+    interrupts.listen((count, kind) => this.#interrupt(count, kind));
+    try {
+      this.#questions.lookAt(state);
+      for await (const event of this.#events()) {
+        const before = state;
+        state = evolve(state, event);
+        await this.#questions.withdraw(event);
+        show(event);
+        // Ignores an end state that the agent was already in when following started.
+        if (isEnd(state) && !isEnd(before)) return { state, left: false };
+        this.#questions.lookAt(state);
+        if (onInterrupt === "pause" && Object.keys(state.children).length > 0) void this.#watchBelow();
+      }
+      if (this.#failure) throw this.#failure;
+      return { state, left: this.#leaving.signal.aborted };
+    } finally {
+      this.#ended.abort();
+      await this.#questions.end();
+    }
+  }
+
+  /** Ends when the person leaves. Throws GOALD_DAEMON when the daemon has ended and none can replace it. */
+  async *#events(): AsyncGenerator<RecordedEvent> {
+    const { agent, context, show, onInterrupt } = this.#parts;
+    const { signal } = this.#leaving;
+    const isLive = show.onText !== undefined;
+    const options = { signal, live: isLive, hold: onInterrupt === "pause", patienceMs: PATIENCE_MS };
+    let { after } = this.#parts;
+    for (;;) {
+      try {
+        for await (const followed of this.#client.follow(agent, { ...options, after })) {
+          if (followed.kind === "delta") this.#showPiece(followed);
+          else if (followed.kind === "bye") context.output.say(byeOf(followed));
+          else if (followed.kind === "event") {
+            after = followed.event.seq;
+            yield followed.event;
+          }
+        }
+        return;
+      } catch (thrown) {
+        if (!isGoaldError(thrown, "GOALD_DAEMON") || signal.aborted) throw thrown;
+        this.#client = (await this.#findNextHost()) ?? this.#client;
+        this.#sendHalt();
+      }
+    }
+  }
+
+  /** Says which of the agents that it has started wait for a person, each time once. */
+  async #watchBelow(): Promise<void> {
+    if (this.#watchesBelow) return;
+    this.#watchesBelow = true;
+    const { agent, context } = this.#parts;
+    const told = new Set<string>();
+    while (!this.#ended.signal.aborted) {
+      const views = await this.#client.agents().catch(() => []);
+      for (const { id, state, reason, changedAt } of belowOf(agent, views)) {
+        const isNew = /^waiting: (?:approval|person)$/.test(state) && !told.has(`${id} ${changedAt}`);
+        if (!isNew) continue;
+        told.add(`${id} ${changedAt}`);
+        const [verb, ...words] = state === "waiting: approval" ? ["approve"] : ["say", '"…"'];
+        const asked = `${id} ${(reason ?? "It waits.").replace(/^It /, "")}`;
+        const call = formatCall(context.home, verb as string, id, ...words);
+        context.output.say(context.redact(clean(`\n${asked}\n  Answer with: ${call}`)));
+      }
+      await systemClock.sleep(BELOW_MS, this.#ended.signal);
+    }
+  }
+
+  /** Prints each piece once and in order. After a missed piece, skips the rest of that reply. */
+  #showPiece({ seq, from, text }: Extract<Followed, { kind: "delta" }>): void {
+    if (this.#shown.seq !== seq) this.#shown = { seq, chars: 0 };
+    const { chars } = this.#shown;
+    const end = from + text.length;
+    if (from > chars || end <= chars) return;
+    this.#parts.show.onText?.(text.slice(chars - from));
+    this.#shown = { seq, chars: end };
+  }
+
+  #interrupt(count: number, kind: Interrupt): void {
+    if (this.#parts.onInterrupt === "leave") this.#leaving.abort();
+    else if (count === 2) this.#requestHalt("kill");
+    else if (count > 2) this.#sayLeft();
+    else {
+      this.#pause("Stopped by the person at the terminal.");
+      if (kind === "signal") void this.#sayFinishing();
+    }
+  }
+
+  /** Prints the message after the host has received the request, since the agent could start another step before. */
+  async #sayFinishing(): Promise<void> {
+    await Promise.race([this.#sending, systemClock.sleep(SENDING_MS)]);
+    if (this.#halt !== "pause" || this.#ended.signal.aborted) return;
+    this.#parts.context.output.say("\nFinishing this step. Again to stop at once.");
+  }
+
+  /** Prints before this process exits, even if the host has not received the request. */
+  #sayLeft(): void {
+    const { agent, context } = this.#parts;
+    context.output.say(`\nLeft at once. See whether ${agent} goes on: ${formatCall(context.home, "ps")}`);
+  }
+
+  #pause(reason: string): void {
+    this.#reason = reason;
+    this.#requestHalt("pause");
+  }
+
+  #requestHalt(halt: "pause" | "kill"): void {
+    this.#halt = halt;
+    this.#sendHalt();
+  }
+
+  /** Sends the request again when a new host replaces a lost one. */
+  #sendHalt(): void {
+    const { agent, context } = this.#parts;
+    if (this.#halt === "none") return;
+    const sent = this.#halt === "kill" ? this.#client.kill(agent) : this.#client.pause(agent, this.#reason);
+    this.#sending = sent.then(undefined, (thrown) => {
+      if (!isGoaldError(thrown, "GOALD_DAEMON")) context.output.say(context.redact(clean(toError(thrown).message)));
+    });
+  }
+
+  /** Returns the next host of the home; undefined while the lock's holder does not respond. */
+  async #findNextHost(): Promise<Client | undefined> {
+    const { agent, context, state } = this.#parts;
+    const { home } = context;
+    if (isHostHeld(home.lock)) return (await import("#api/find-daemon.ts")).findHost(home);
+    if (hasDaemonDied(home)) return reachHost(context);
+    throw new GoaldError("GOALD_DAEMON", `The daemon is down, and ${agent} does not go on meanwhile.`, {
+      hint: state.settings.background
+        ? `Start it: ${formatCall(home, "up")}`
+        : `Go on with it: ${formatCall(home, "resume", agent)}`,
+    });
+  }
+}
+
+/** The agents that it has started, and those that they have started. */
+const belowOf = (agent: string, views: readonly AgentView[]): readonly AgentView[] =>
+  views.filter(({ parent }) => parent === agent).flatMap((view) => [view, ...belowOf(view.id, views)]);
+
+const STOPPED_HERE = "The person at the terminal stopped here.";
+
+const byeOf = ({ reason }: Extract<Followed, { readonly reason: string }>): string =>
+  clean(`The host goes down${reason ? `: ${reason}` : ""}`);
+
+// Shows the part of an agent's log before the live events.
+
+const PAGE = 500;
+
+/** Shows the last step that started up to `head`. */
+export async function showLastStep(agent: string, head: number, context: CliContext, show: Show): Promise<void> {
+  await showFrom(agent, Number.POSITIVE_INFINITY, head, context, show);
+}
+
+/** Shows all events from that step on, up to `head`. A later step than the last means the last one. */
+export const showFrom = (agent: string, step: number, head: number, context: CliContext, show: Show): Promise<void> =>
+  withReading(context, async (reading) => {
+    let after = await seqBefore(reading, agent, step, head);
+    while (after < head) {
+      const { events } = await reading.page(agent, after, Math.min(PAGE, head - after));
+      for (const event of events) show(event);
+      if (events.length === 0) return;
+      after += events.length;
+    }
+  });
+
+/** Returns the number of the event before the step started. Searches backward. */
+async function seqBefore(reading: Pick<Reading, "page">, agent: string, step: number, head: number): Promise<number> {
+  let wanted: number | undefined;
+  let begin = head + 1;
+  for (let end = head; end > 0; ) {
+    const start = Math.max(0, end - PAGE);
+    const { events } = await reading.page(agent, start, end - start);
+    for (const event of events.toReversed()) {
+      if (event.type !== "model-asked") continue;
+      wanted ??= Math.min(step, event.step);
+      if (event.step < wanted) return begin - 1;
+      // Continues to the first of several attempts.
+      begin = event.seq;
+    }
+    end = start;
+  }
+  return 0;
+}
+
+// Collects Ctrl-C, SIGTERM, a closed terminal and a closed pipe for a terminal's client.
+//
+// A closed terminal counts as one Ctrl-C, even if the system reports it several times. The third interrupt ends this
+// process at once.
+
+type Interrupt = "signal" | "closed-pipe";
+
+export class Interrupts implements Disposable {
+  #count = 0;
+  #isUnread = false;
+  #onInterrupt: ((count: number, kind: Interrupt) => void) | undefined;
+  readonly #onSignal = (): void => this.#note("signal");
+  readonly #onHangUp = (): void => {
+    if (this.#count === 0) this.#note("signal");
+  };
+  readonly #onUnread = (): void => {
+    this.#isUnread = true;
+    if (this.#count === 0) this.#note("closed-pipe");
+  };
+
+  constructor() {
+    for (const name of SIGNALS) process.on(name, this.#onSignal);
+    process.on("SIGHUP", this.#onHangUp);
+    process.stdout.on("unread", this.#onUnread);
+  }
+
+  /** True after a signal. */
+  get isInterrupted(): boolean {
+    return this.#count > 0;
+  }
+
+  /** True when the reader of standard output has closed it. */
+  get isUnread(): boolean {
+    return this.#isUnread;
+  }
+
+  /** Calls `take` for each interrupt, and at once for an earlier one. */
+  listen(take: (count: number, kind: Interrupt) => void): void {
+    this.#onInterrupt = take;
+    if (this.#count > 0) take(this.#count, this.#isUnread ? "closed-pipe" : "signal");
+  }
+
+  [Symbol.dispose](): void {
+    for (const name of SIGNALS) process.off(name, this.#onSignal);
+    process.off("SIGHUP", this.#onHangUp);
+    process.stdout.off("unread", this.#onUnread);
+  }
+
+  #note(kind: Interrupt): void {
+    this.#count += 1;
+    this.#onInterrupt?.(this.#count, kind);
+    if (this.#count > MOST) process.exit(EXIT.interrupted);
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+const MOST = 2;

@@ -1,0 +1,200 @@
+/** result.ts -- prints a run and its result: lines for a person, or NDJSON with a last line `result`. */
+import { createLiveThoughts, loadWholeCatalogue } from "#app/catalogue.ts";
+import { ofType } from "#cassette/format.ts";
+import { readSessions } from "#cassette/recording-file.ts";
+import { createEventLines, createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
+import { EXIT } from "#core/errors.ts";
+import type { PauseCode } from "#core/event.ts";
+import { type AgentState, activeFrame, approvalOf, isFinished, questionOf } from "#core/state.ts";
+import { countNoun } from "#core/text.ts";
+import { systemClock } from "#util/clock.ts";
+import { clean } from "#util/outside-text.ts";
+import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
+import { dollars } from "#views/agent-view.ts";
+import { goOnCall, nameCall } from "#views/next-step.ts";
+import { type AskPerson, type AskWords, createAskPerson, createAskWords } from "./ask-person.ts";
+import { type CliContext, callsHere, formatCall } from "./context.ts";
+
+export type Show = ShowRun;
+
+/** The parts of an agent that the end of the output mentions. */
+export interface Shown {
+  readonly id: string;
+  /** Absolute path. */
+  readonly workspace: string;
+}
+
+/** `begun`: calls that are open when the output starts. */
+export function createPresenter(
+  context: CliContext,
+  thoughtsOf: ShowRunParts["thoughtsOf"],
+  begun: AgentState["open"],
+  createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
+): Show {
+  const { output, redact } = context;
+  if (!output.json) return createShow(context, thoughtsOf, createScanner);
+  const toLine = createEventLines(begun);
+  return (event) => output.data(redact(JSON.stringify(toLine(event))));
+}
+
+/** `createScanner`: set when replies are shown while they arrive. */
+export function createShow(
+  { output, redact, colour }: CliContext,
+  thoughtsOf: ShowRunParts["thoughtsOf"],
+  createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
+): Show {
+  const { write } = output;
+  const live = write && createScanner && colour ? { live: { write, redact, createScanner } } : {};
+  return createShowRun({ print: (line) => output.styled(redact(line)), colour, thoughtsOf, ...live });
+}
+
+const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
+  person: EXIT.waitsForHuman,
+  stopped: EXIT.waitsForHuman,
+  killed: EXIT.waitsForHuman,
+  parent: EXIT.waitsForHuman,
+  ended: EXIT.waitsForHuman,
+  "token-limit": EXIT.limit,
+  budget: EXIT.limit,
+  "time-limit": EXIT.limit,
+  loop: EXIT.notReached,
+  "failing-cells": EXIT.notReached,
+  "step-limit": EXIT.limit,
+  "bad-replies": EXIT.notReached,
+  "key-refused": EXIT.keyMissing,
+  "model-refused": EXIT.notReached,
+  "model-unreachable": EXIT.notReached,
+  "prompt-too-long": EXIT.usage,
+  "not-proven": EXIT.notReached,
+  "cap-ignored": EXIT.notReached,
+  damaged: EXIT.error,
+  "crash-loop": EXIT.error,
+};
+
+export function exitCodeOf(state: AgentState, interrupted: boolean): number {
+  if (isFinished(state)) return EXIT.ok;
+  if (interrupted) return EXIT.interrupted;
+  return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
+}
+
+/** True when the agent only waits for the approval of a command. */
+export const isAwaitingApproval = (state: AgentState): boolean =>
+  state.paused === null && approvalOf(state) !== undefined;
+
+/** True when the agent only waits for an approval or an answer of a person. */
+export const isAwaitingPerson = (state: AgentState): boolean =>
+  isAwaitingApproval(state) || (state.paused === null && questionOf(state) !== undefined);
+
+/** Returns the outcome of the run as a word and a reason. */
+export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
+  const { phase } = activeFrame(state);
+  if (phase.kind === "resting") return { outcome: phase.outcome, reason: phase.reason };
+  return { outcome: state.paused?.code ?? phase.kind, reason: state.paused?.reason ?? "" };
+}
+
+export function sayEnd(
+  { id, workspace }: Shown,
+  state: AgentState,
+  exitCode: number,
+  { output, home }: CliContext,
+): void {
+  const { usage, step } = state;
+  const costUsd = Math.round(state.costUsd * 1e6) / 1e6;
+  const checks = countChecks(viewChecks(state));
+  if (output.json) {
+    const { inputTokens, outputTokens, cachedTokens, estimated, modelCalls } = usage;
+    const tokens = { input: inputTokens, output: outputTokens, cached: cachedTokens, estimated };
+    const result = {
+      type: "result",
+      agent: id,
+      ...outcomeOf(state),
+      checks,
+      step,
+      modelCalls,
+      tokens,
+      costUsd,
+      workspace,
+      exitCode,
+    };
+    output.data(JSON.stringify(result));
+    return;
+  }
+  const about = usage.estimated ? "about " : "";
+  output.say("");
+  output.say(
+    `${countNoun(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.`,
+  );
+  if (state.checks.length > 0) output.say(`Checks: ${describeCounts(checks)}.`);
+  output.say(`Workspace: ${workspace}`);
+  const approval = state.paused ? undefined : approvalOf(state);
+  if (approval) {
+    const named = nameCall(approval).split(" ");
+    const deny = formatCall(home, "deny", id, ...named, '"…"');
+    output.say(`Answer with: ${formatCall(home, "approve", id, ...named)}, or ${deny}`);
+  } else if (isAwaitingPerson(state)) output.say(`Answer with: ${formatCall(home, "say", id, '"…"')}`);
+  else if (!isFinished(state)) output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
+}
+
+export interface Screen {
+  readonly show: Show;
+  /** undefined without an interactive terminal. */
+  readonly ask: AskPerson | undefined;
+  readonly askWords: AskWords | undefined;
+}
+
+/** The position in the log where following starts. */
+export interface KnownOf {
+  /** Number of the last known event. */
+  readonly after: number;
+  readonly state: AgentState;
+}
+
+/** `begun`: calls that are open when the output starts. */
+export async function openScreen(context: CliContext, begun: AgentState["open"]): Promise<Screen> {
+  const { output, home } = context;
+  const asking = { ask: createAskPerson(context), askWords: createAskWords(context) };
+  // Reads input from the start, so that a line typed before a question does not answer it.
+  if (asking.ask) output.input();
+  if (output.json) return { show: createPresenter(context, () => null, begun), ...asking };
+  const { readThoughts } = await loadWholeCatalogue(home);
+  return { show: createPresenter(context, readThoughts, begun, createLiveThoughts), ...asking };
+}
+
+export function sayResult(agent: Shown, state: AgentState, context: CliContext): number {
+  const exitCode = exitCodeOf(state, false);
+  sayEnd(agent, state, exitCode, context);
+  return exitCode;
+}
+
+export function sayGoesOn({ id }: Shown, { output, home }: CliContext, background: boolean): void {
+  output.say(`\n${id} goes on ${background ? "in the background" : "while its terminal follows it"}.`);
+  output.say(`Follow it: ${formatCall(home, "attach", id)}   Stop it: ${formatCall(home, "stop", id)}`);
+}
+
+const LOOKS = 40;
+const LOOK_AGAIN_MS = 50;
+
+/** Returns the number of sessions in a recording; 0 when it cannot be read. */
+export function countSessions(path: string): number {
+  try {
+    return readSessions(path).sessions.length;
+  } catch {
+    return 0;
+  }
+}
+
+/** `before`: sessions before this run. The host writes the end of a run shortly after the last event. */
+export async function sayRecorded(path: string, before: number, { output }: CliContext): Promise<void> {
+  for (let look = 1; ; look++) {
+    const { sessions } = readSessions(path);
+    const end = sessions.at(-1)?.end;
+    if (!end && look < LOOKS) {
+      await systemClock.sleep(LOOK_AGAIN_MS);
+      continue;
+    }
+    const requests = sessions.slice(before).reduce((sum, session) => sum + ofType(session, "answer").length, 0);
+    output.say(clean(`Recorded in ${path}: ${countNoun(requests, "request")}.`));
+    output.say(end ? `State: ${end.state}` : "The recording has no end yet: what was cut off is not in it.");
+    return;
+  }
+}

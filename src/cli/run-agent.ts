@@ -1,0 +1,191 @@
+/** run-agent.ts -- creates or resumes an agent in the daemon, then follows it, waits for it, or detaches. */
+import { resolve } from "node:path";
+import type { Client } from "#api/client.ts";
+import { printNote } from "#cli/terminal/print.ts";
+import type { AgentDraft } from "#config/agent-spec.ts";
+import { EXIT } from "#core/errors.ts";
+import { evolve, replay } from "#core/evolve.ts";
+import { type AgentState, activeFrame, isOver } from "#core/state.ts";
+import { systemClock } from "#util/clock.ts";
+import { clean } from "#util/outside-text.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import { connectRun } from "./connect.ts";
+import { type CliContext, formatCall } from "./context.ts";
+import { followAgent, Interrupts, showLastStep } from "./follow-agent.ts";
+import {
+  countSessions,
+  exitCodeOf,
+  isAwaitingPerson,
+  type KnownOf,
+  openScreen,
+  outcomeOf,
+  type Screen,
+  type Shown,
+  sayEnd,
+  sayGoesOn,
+  sayRecorded,
+  sayResult,
+} from "./result.ts";
+import { type GoOptions, modeOf, newSettings, resumedSettings, withoutSecrets } from "./run-options.ts";
+import { type Found, viewWhenHeard } from "./steering.ts";
+
+export interface RunAgentOptions extends GoOptions {
+  readonly detach?: boolean;
+  readonly wait?: boolean;
+  /** File into which all runs of the agent are recorded. */
+  readonly record?: string;
+}
+
+/** `playDemo`: called when a person without a key chooses the demo; resolves to the exit code. */
+type Started = RunAgentOptions & { playDemo(): Promise<number> };
+
+/** What a terminal needs to follow its agent. */
+export interface RunParts {
+  readonly context: CliContext;
+  readonly client: Client;
+  readonly interrupts: Interrupts;
+}
+
+/** Resolves to the exit code. */
+export async function createAgent(agent: AgentDraft, visited: CliContext, options: Started): Promise<number> {
+  const background = options.detach === true || options.wait === true;
+  const connected = await connectRun(visited, { ...options, inBackground: background });
+  if (connected.kind === "done") return connected.exitCode;
+  const { context, client } = connected;
+  using interrupts = new Interrupts();
+  const parts = { context, client, interrupts };
+  const approve = await modeOf(context, options, background);
+  const now = systemClock.now();
+  const view = await client.create({
+    name: agent.name,
+    role: context.scrub(agent.role),
+    ...goalsIn(agent, context),
+    settings: { ...(await newSettings(context, options, now, { approve, unattended: background })), background },
+    key: `run/${process.pid}/${now.toISOString()}`,
+    ...recordIn(options),
+  });
+  if (options.detach && !options.wait) return sayStarted(view, context, "");
+  const { events } = await client.page(view.id, 0, 1);
+  const known = { after: events.length, state: replay(events) };
+  if (options.wait) return await waitForEnd(view, parts, known);
+  context.output.say(`${clean(view.name)} (${view.id}) works in ${view.workspace}`);
+  const screen = await openScreen(context, []);
+  for (const event of events) screen.show(event);
+  return await runOnScreen(view, parts, known, screen, options);
+}
+
+/** Continues an agent from the end of its log. `next`: begins the next turn of a finished agent with these goals. */
+export async function resumeAgent(
+  { row, state, head }: Found,
+  visited: CliContext,
+  options: Started,
+  next?: Pick<AgentDraft, "goals" | "checks">,
+): Promise<number> {
+  const now = systemClock.now();
+  const call = next === undefined ? ["resume", row.id] : ["run", "--continue", row.id, "-g", '"…"'];
+  const changes = resumedSettings(state, call, visited, options, now);
+  const background = options.detach === true || options.wait === true || state.settings.background;
+  const connected = await connectRun(visited, { ...options, inBackground: background });
+  if (connected.kind === "done") return connected.exitCode;
+  const { context, client } = connected;
+  using interrupts = new Interrupts();
+  const parts = { context, client, interrupts };
+  const sessions = options.record === undefined ? 0 : countSessions(resolve(options.record));
+  const settings = { ...changes, background };
+  const key = `continue/${process.pid}/${now.toISOString()}`;
+  const { agent, note } =
+    next === undefined
+      ? await client.resume(row.id, settings, recordIn(options))
+      : await client.beginTurn(row.id, { ...goalsIn(next, context), settings, key, ...recordIn(options) });
+  if (options.detach && !options.wait) return sayStarted(await viewWhenHeard(client, agent), context, note);
+  if (options.wait) return await waitForEnd(agent, parts, { after: head, state });
+  context.output.say(`${clean(agent.name)} (${agent.id}) works in ${agent.workspace}`);
+  const screen = await openScreen(context, state.open);
+  // Shows the unfinished step from its beginning, because the person may have been away for days.
+  const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
+  if (isUnderWay && !context.output.json) await showLastStep(row.id, head, context, screen.show);
+  if (screen.ask === undefined && (await keepsAwaiting(row.id, { after: head, state }, client)))
+    return sayResult(agent, state, context);
+  return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });
+}
+
+/** Time in which a resumed agent reads what has arrived for it. */
+const [LOOKS, LOOK_AGAIN_MS] = [40, 50];
+
+/** True for an agent that waits for a person, also after it has read what has arrived for it. */
+async function keepsAwaiting(agent: string, { after, state }: KnownOf, client: Client): Promise<boolean> {
+  if (!isAwaitingPerson(state)) return false;
+  for (let look = 1; look <= LOOKS; look++) {
+    const { events } = await client.page(agent, after, 100);
+    if (events.length > 0) return isAwaitingPerson(events.reduce(evolve, state));
+    await systemClock.sleep(LOOK_AGAIN_MS);
+  }
+  return true;
+}
+
+const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({
+  goals: goals.map(scrub),
+  checks: withoutSecrets(checks, scrub),
+});
+
+/** A daemon may have another current folder, so the path is made absolute. */
+const recordIn = ({ record }: RunAgentOptions): { readonly record?: string } =>
+  record === undefined ? {} : { record: resolve(record) };
+
+/**
+ * Shows an agent that was started here until it ends, or waits for a person without a terminal to ask on; an interrupt
+ * pauses it. `sessions`: number recorded before.
+ */
+export async function runOnScreen(
+  agent: Shown,
+  { context, client, interrupts }: RunParts,
+  known: KnownOf,
+  screen: Screen,
+  { record, sessions = 0 }: Pick<RunAgentOptions, "record"> & { readonly sessions?: number } = {},
+): Promise<number> {
+  const following = { context, client, agent: agent.id, ...known, ...screen, interrupts };
+  const isEnd = (now: AgentState): boolean => isOver(now) || (screen.ask === undefined && isAwaitingPerson(now));
+  const { state } = await followAgent({ ...following, onInterrupt: "pause", isEnd });
+  const exitCode = exitCodeOf(state, interrupts.isInterrupted || context.output.interrupted);
+  sayEnd(agent, state, exitCode, context);
+  if (record !== undefined) await sayRecorded(resolve(record), sessions, context);
+  // A closed pipe is not a failure: its reader has read enough.
+  return interrupts.isUnread ? EXIT.ok : exitCode;
+}
+
+/** Prints only the id to standard output when a program reads it. */
+function sayStarted(view: AgentView, { output, home }: CliContext, note: string): number {
+  if (output.json) output.data(JSON.stringify({ agent: view, note }));
+  else {
+    output.data(view.id);
+    const say = process.stdout.isTTY ? output.say : printNote;
+    if (note !== "") say(note);
+    say(`Workspace:   ${view.workspace}`);
+    say(`Follow it:   ${formatCall(home, "attach", view.id)}`);
+    say(`Talk to it:  ${formatCall(home, "say", view.id, '"…"')}`);
+    say(`Stop it:     ${formatCall(home, "stop", view.id)}`);
+  }
+  return EXIT.ok;
+}
+
+/** Waits silently until the agent stops or waits for a person. */
+async function waitForEnd(agent: Shown, { context, client, interrupts }: RunParts, known: KnownOf): Promise<number> {
+  const { output } = context;
+  const { state, left } = await followAgent({
+    ...{ context, client, agent: agent.id, ...known, interrupts },
+    show: () => {},
+    ask: undefined,
+    askWords: undefined,
+    onInterrupt: "leave",
+    isEnd: (now) => isOver(now) || isAwaitingPerson(now),
+  });
+  if (left) {
+    sayGoesOn(agent, context, true);
+    return EXIT.interrupted;
+  }
+  const { outcome, reason } = outcomeOf(state);
+  if (!output.json) output.data(context.redact(clean(`${agent.id}: ${outcome}${reason ? `: ${reason}` : ""}`)));
+  const exitCode = exitCodeOf(state, false);
+  sayEnd(agent, state, exitCode, context);
+  return exitCode;
+}

@@ -1,0 +1,148 @@
+/** steering.ts -- finds the agent that a person names, reaches the daemon, and says what was done. */
+import type { Client } from "#api/client.ts";
+import { ensureDaemon, findHost, type Reached } from "#api/find-daemon.ts";
+import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
+import { printNote } from "#cli/terminal/print.ts";
+import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports/store.ts";
+import { isFinished } from "#core/state.ts";
+import { systemClock } from "#util/clock.ts";
+import { clean } from "#util/outside-text.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import type { LoadedAgent } from "#views/read-agent.ts";
+import { readVersion } from "../shipped.ts";
+import { withReading } from "./agents.ts";
+import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
+
+// Shared parts of verbs that control an agent: find it, connect to its host, print the result.
+//
+// An unknown agent is an error before any daemon is started.
+
+export interface Steered extends Found {
+  readonly context: CliContext;
+  /** Connects to the agent's host; starts a daemon when there is none. */
+  reach(): Promise<Client>;
+}
+
+/** Throws GOALD_NOT_FOUND with the names of all agents. `unique`: rejects a name that several agents share. */
+export async function steering(
+  name: string,
+  options: GlobalOptions,
+  steer: (agent: Steered) => Promise<number>,
+  { unique = false }: { readonly unique?: boolean } = {},
+): Promise<number> {
+  const context = await openContext(options);
+  try {
+    const found = await findState(name, context);
+    tellApart(name, found, unique);
+    return await steer({ ...found, context, reach: () => reachHost(context) });
+  } finally {
+    context.output.close();
+  }
+}
+
+/** A shared name selects the newest agent, with a notice. `unique`: throws GOALD_CONFLICT instead. */
+function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean): void {
+  if (name === row.id) return;
+  if (ids.length < 2) return;
+  const others = ids.filter((id) => id !== row.id).join(", ");
+  if (!unique) printNote(`Using ${row.id}, the newest agent called ${row.name}. Others: ${others}.`);
+  else
+    throw new GoaldError("GOALD_CONFLICT", `${ids.length} agents are called ${row.name}.`, {
+      hint: `Use an id: ${ids.join(", ")}`,
+    });
+}
+
+/** Prints the note and the agent's state. `more`: extra members of the JSON. */
+export function tellDone({ agent, note }: ControlResult, { output, redact }: CliContext, more: object = {}): number {
+  if (output.json) output.data(redact(JSON.stringify({ agent, note, ...more })));
+  else output.say(redact(clean(withStanding(note, standingOf(agent)))));
+  return EXIT.ok;
+}
+
+/** Keeps a call at the end of the note on its own line, so that it can be pasted. */
+const withStanding = (note: string, standing: string): string =>
+  note === "" ? standing : `${note}${/[.…]$/.test(note) ? " " : "\n"}${standing}`;
+
+function standingOf(agent: AgentView): string {
+  const [, what] = /^(?:paused|waiting): (.+)$/.exec(agent.state) ?? [];
+  const who = agent.state.startsWith("paused") ? "by a person" : "for a person";
+  const why = what === undefined ? "" : what === "person" ? ` ${who}` : `: ${what}`;
+  return `${agent.id} is ${stateWord(agent)}${why} (step ${agent.step}).`;
+}
+
+/** Returns `paused` for `paused: person`. */
+export const stateWord = ({ state }: AgentView): string => state.split(":")[0] ?? state;
+
+/**
+ * Waits about 0.2 s for the agent to read its message, and returns its view. A waiting agent reads at once. `told`: the
+ * view at delivery, returned after the timeout.
+ */
+export async function viewWhenHeard(client: Pick<Client, "agent">, told: AgentView): Promise<AgentView> {
+  for (let look = 1; look <= LOOKS; look++) {
+    const view = await client.agent(told.id);
+    if (view.changedAt !== told.changedAt || view.state !== told.state) return view;
+    await systemClock.sleep(LOOK_AGAIN_MS);
+  }
+  return told;
+}
+
+const LOOKS = 10;
+const LOOK_AGAIN_MS = 20;
+
+/** Returns the current view from the agent's log and host. */
+export const viewNow = (context: CliContext, { id }: Pick<AgentRow, "id">): Promise<AgentView> =>
+  withReading(context, (reading) => reading.agent(id));
+
+// Finds the agent that a person names, with its state. Needs no host.
+
+export type Found = LoadedAgent;
+
+/** Finds an agent by id or name. Throws GOALD_NOT_FOUND, whose hint lists known ids. */
+export const findState = (name: string, context: CliContext): Promise<Found> =>
+  withReading(context, (reading) => reading.state(name));
+
+/** Returns the last changed unfinished agent, else the last changed one. Skips agents whose log cannot be read. */
+export const lastAgent = (context: CliContext): Promise<Found | undefined> =>
+  withReading(context, async (reading) => {
+    const views = [...(await reading.agents())].sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
+    let newest: Found | undefined;
+    for (const { id } of views) {
+      const found = await reading.state(id).catch(undefinedIfDamaged);
+      if (!found) continue;
+      if (!isFinished(found.state) || found.hasTurnWaiting) return found;
+      newest ??= found;
+    }
+    return newest;
+  });
+
+/** Returns the named agent, or the last one. */
+export async function findNamedOrLast(name: string | undefined, context: CliContext): Promise<Found> {
+  const found = name === undefined ? await lastAgent(context) : await findState(name, context);
+  if (found) return found;
+  throw new GoaldError("GOALD_NOT_FOUND", "There is no agent to continue.", { hint: "List the agents: goald ps" });
+}
+
+function undefinedIfDamaged(error: unknown): undefined {
+  if (!isGoaldError(error, "GOALD_STORE_DAMAGED")) throw error;
+}
+
+// Finds the daemon for a verb: the running one, or one that it starts.
+
+export const reachHost = async (context: Pick<CliContext, "home" | "output">): Promise<Client> =>
+  (await reachDaemon(context)).client;
+
+/** Starts a daemon when the home has none. */
+export async function reachDaemon({ home, output }: Pick<CliContext, "home" | "output">): Promise<Reached> {
+  const reached = await ensureDaemon(home, { version: readVersion() });
+  if (reached.started && !output.json) printNote(`Started the daemon (pid ${reached.status.pid}).`);
+  return reached;
+}
+
+/** Returns the status of the running daemon; undefined when there is none. Throws when it does not answer. */
+export async function findDaemon({ home }: Pick<CliContext, "home">): Promise<DaemonStatus | undefined> {
+  const onSilence = (why: GoaldError): never => {
+    throw why;
+  };
+  return (await findHost(home, { version: readVersion(), onSilence }))?.status();
+}

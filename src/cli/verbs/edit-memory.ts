@@ -1,0 +1,229 @@
+/** edit-memory.ts -- `goald memory <agent> add`, `correct` and `forget`: changes memories. */
+import type { Reading } from "#api/control.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { correctFact, namespaceOf } from "#core/memory.ts";
+import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory.ts";
+import { countNoun, joinNames } from "#core/text.ts";
+import { clean } from "#util/outside-text.ts";
+import type { MemoryView } from "#views/memory-view.ts";
+import { readInput, withReading } from "../agents.ts";
+import { type CliContext, openContext } from "../context.ts";
+import {
+  changeMemory,
+  findSpace,
+  type MemoryOptions,
+  openChanger,
+  requireLive,
+  requireOwn,
+  type Space,
+} from "../memory-space.ts";
+import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, MEMORY_ID, MEMORY_IDS, ONLY, SHARED } from "../verb.ts";
+
+export const MEMORY_ADD = defineVerb({
+  examples: ['goald memory foo add "Ada leads the project" --pin'],
+  arguments: [MEMORY_AGENT, { name: "[words...]", about: "the text (default: standard input)" }],
+  options: {
+    fact: flag("--fact", "add a fact instead of a note"),
+    pin: flag("--pin", "pin it: recall it in every step"),
+    shared: SHARED,
+  },
+  exitCodes: { notFound: "no such agent", ...HOST_CODES },
+  run: ([agent = "", ...words], options) => addMemory(agent, words, options),
+});
+
+export const MEMORY_CORRECT = defineVerb({
+  description: "replace a wrong memory and every row that says the same; they are never recalled again",
+  examples: ['goald memory foo correct 12 "It opens at nine"'],
+  arguments: [MEMORY_AGENT, MEMORY_ID, { name: "[words...]", about: "the right text (default: standard input)" }],
+  options: { only: ONLY, shared: SHARED },
+  exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
+  run: ([agent = "", id = "", ...words], options) => correctMemory(agent, id, words, options),
+});
+
+export const MEMORY_FORGET = defineVerb({
+  description: "erase memories and every row that says the same; they are never recalled again",
+  examples: ["goald memory foo forget 12 13"],
+  arguments: [MEMORY_AGENT, MEMORY_IDS],
+  options: { only: ONLY, shared: SHARED },
+  exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
+  run: ([agent = "", ...ids], options) => forgetMemories(agent, ids, options),
+});
+
+// Implements a person's changes of memories: add, correct, forget.
+//
+// A person's text has the highest trust and importance. A correction replaces the wrong row and every row that says the
+// same, which are never recalled again, and keeps the pin.
+
+/** Limit per memory. Longer texts are ingested as files, in pieces. */
+const MAX_CHARS = 10_000;
+const BY_PERSON = { importance: 1, trust: "person" } as const;
+
+export interface AddOptions extends MemoryOptions {
+  readonly fact?: boolean;
+  readonly pin?: boolean;
+}
+
+async function addMemory(name: string, words: readonly string[], options: AddOptions): Promise<number> {
+  return withSpace(name, options, async (space, context) => {
+    const text = await textOf(words, `goald memory ${name} add "Ada leads the project"`, context);
+    const kind: MemoryKind = options.fact ? "fact" : "note";
+    const change = await openChanger(context);
+    const [added] = await change(space.namespace, [{ op: "add", kind, text, ...BY_PERSON }]);
+    if (options.pin && added) await change(space.namespace, [{ op: "pin", id: added.id }]);
+    tellChanged(added ? [added] : [], { done: "Added", also: "added" }, context);
+    return EXIT.ok;
+  });
+}
+
+export interface EditOptions extends MemoryOptions {
+  /** Changes the named row alone, not the rows that say the same. */
+  readonly only?: boolean;
+}
+
+async function correctMemory(
+  name: string,
+  id: string,
+  words: readonly string[],
+  options: EditOptions,
+): Promise<number> {
+  return withSpace(name, options, async (space, context) => {
+    const row = await withReading(context, (reading) => requireOwn(reading, id, space));
+    requireLive(row);
+    const given = await textOf(words, `goald memory ${name} correct ${id} "It opens at nine"`, context);
+    const text = (row.factKey === undefined ? undefined : correctFact(row.text, given)) ?? given;
+    // The record of a step is immutable, so its correction becomes a fact.
+    const kind: MemoryKind = row.kind === "note" ? "note" : "fact";
+    const source = row.source === null ? {} : { source: row.source };
+    const change = await openChanger(context);
+    const namespace = namespaceOf(row.id);
+    const [added] = await change(namespace, [
+      { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, copies: options.only !== true, ...source },
+    ]);
+    if (row.pinned && added) await change(namespace, [{ op: "pin", id: added.id }]);
+    tellChanged(added ? [added] : [], { done: `Replaced ${row.id} by`, also: "replaced" }, context);
+    return EXIT.ok;
+  });
+}
+
+/** Erases texts and vectors permanently. The agent's log still contains the steps, which the output names. */
+async function forgetMemories(name: string, ids: readonly string[], options: EditOptions): Promise<number> {
+  return withSpace(name, options, async (space, context) => {
+    const copies = options.only !== true;
+    const changed = await changeAll(ids, space, context, ({ id }) => ({ op: "forget", id, by: "person", copies }));
+    const steps = await withReading(context, (reading) => stepsOf(changed, space, reading));
+    const given = new Set(changed.flatMap((each) => each.copies ?? []));
+    tellChanged(
+      // A row that was named too and went as a copy of another.
+      changed.filter(({ id, isNew }) => isNew || !given.has(id)),
+      { done: "Forgot", also: "forgot" },
+      context,
+      { steps },
+    );
+    if (!context.output.json && steps.length > 0) context.output.say(clean(describeLog(space.namespace, steps)));
+    return EXIT.ok;
+  });
+}
+
+/** Maximum rows that are looked up for the steps that they come from. */
+const MAX_LOOKED_UP = 200;
+
+/** Returns the steps that left the forgotten rows, ascending. */
+async function stepsOf(
+  changed: readonly MemoryChanged[],
+  { place }: Space,
+  reading: Pick<Reading, "memory">,
+): Promise<readonly number[]> {
+  const ids = changed.flatMap(({ id, isNew, copies = [] }) => (isNew ? [id, ...copies] : []));
+  const steps = new Set<number>();
+  for (const id of ids.slice(0, MAX_LOOKED_UP)) {
+    const { step } = await reading.memory(place, id);
+    if (step !== null && step > 0) steps.add(step);
+  }
+  return [...steps].sort((a, b) => a - b);
+}
+
+function describeLog(agent: string, steps: readonly number[]): string {
+  const what = joinNames(steps.map(String), 10);
+  const first = steps[0] ?? 1;
+  return (
+    `The log of ${agent} and the files that it was read from still have it: ${steps.length === 1 ? "step" : "steps"} ${what}. ` +
+    `A part of a log cannot be deleted. To delete all of it: goald rm ${agent}` +
+    (first > 1 ? `; to keep what came before, first goald fork ${agent} --step ${first - 1}.` : ".")
+  );
+}
+
+async function changeAll(
+  ids: readonly string[],
+  space: Space,
+  context: CliContext,
+  changeOf: (row: MemoryView) => MemoryChange,
+): Promise<readonly MemoryChanged[]> {
+  const changes = await withReading(context, async (reading) => {
+    const rows: MemoryView[] = [];
+    for (const id of ids) rows.push(await requireOwn(reading, id, space));
+    return rows.map(changeOf);
+  });
+  // Ids may belong to the agent or to shared memory; each namespace is one unit.
+  const changed: MemoryChanged[] = [];
+  const groups = Map.groupBy(changes, (change) => namespaceOf("id" in change ? change.id : ""));
+  for (const [namespace, group] of groups) changed.push(...(await changeMemory(context, namespace, group)));
+  return changed;
+}
+
+async function withSpace(
+  name: string,
+  options: MemoryOptions,
+  act: (space: Space, context: CliContext) => Promise<number>,
+): Promise<number> {
+  const context = await openContext(options);
+  try {
+    return await act(await withReading(context, (reading) => findSpace(reading, name, options)), context);
+  } finally {
+    context.output.close();
+  }
+}
+
+interface Verbs {
+  /** Begins the sentence about the named row. */
+  readonly done: string;
+  readonly also: string;
+}
+
+/** `more`: further members of the JSON. */
+function tellChanged(
+  changed: readonly MemoryChanged[],
+  { done, also }: Verbs,
+  { output }: CliContext,
+  more: Readonly<Record<string, unknown>> = {},
+): void {
+  if (output.json) {
+    output.data(JSON.stringify({ changed, ...more }));
+    return;
+  }
+  for (const { id, isNew, copies = [], alike = [] } of changed) {
+    output.say(clean(isNew ? `${done} ${id}` : `${id}: nothing to change.`));
+    if (copies.length > 0)
+      output.say(clean(`It also ${also} ${countNoun(copies.length, "row")} that said the same: ${copies.join(", ")}`));
+    if (alike.length > 0) output.say(clean(`Rows that may hold the same were left as they are: ${alike.join(", ")}`));
+  }
+}
+
+/** Reads the text from the command line or standard input. Throws GOALD_USAGE. */
+async function textOf(words: readonly string[], example: string, context: CliContext): Promise<string> {
+  const given = words.length > 0 ? words.join(" ") : await readPiped(example);
+  const text = context.scrub(clean(given).trim());
+  if (text === "") throw usage("The text is empty.", example);
+  if (text.length > MAX_CHARS)
+    throw new GoaldError("GOALD_USAGE", `Expected up to ${MAX_CHARS} characters, got ${text.length}.`, {
+      hint: "Put it into a file and read that in pieces: goald ingest <agent> FILE",
+    });
+  return text;
+}
+
+async function readPiped(example: string): Promise<string> {
+  if (process.stdin.isTTY) throw usage("Expected a text.", example);
+  return readInput(MAX_CHARS);
+}
+
+const usage = (message: string, example: string): GoaldError =>
+  new GoaldError("GOALD_USAGE", message, { hint: `Such as: ${example}` });

@@ -1,0 +1,251 @@
+/** memory-file.ts -- `goald memory <agent> export` and `import`: writes and reads memories as JSON lines. */
+import { readFile, writeFile } from "node:fs/promises";
+import { EXIT, GoaldError, toError } from "#core/errors.ts";
+import { isLive, isPast } from "#core/memory.ts";
+import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
+import { outsideOf, parseSources } from "#core/provenance.ts";
+import { countNoun } from "#core/text.ts";
+import { clean, inertJson } from "#util/outside-text.ts";
+import { identityOf, MEMORY_KINDS, type MemoryView, TRUSTS } from "#views/memory-view.ts";
+import { reading, withReading } from "../agents.ts";
+import { type CliContext, openContext } from "../context.ts";
+import {
+  allMemories,
+  findSpace,
+  inUnits,
+  lengthOfChange,
+  type MemoryOptions,
+  openChanger,
+  type Space,
+} from "../memory-space.ts";
+import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, SHARED } from "../verb.ts";
+
+export const MEMORY_EXPORT = defineVerb({
+  examples: ["goald memory foo export foo.jsonl"],
+  arguments: [MEMORY_AGENT, { name: "[file]", about: "file to write (default: standard output)" }],
+  options: { shared: SHARED },
+  exitCodes: { notFound: "no such agent" },
+  run: ([agent = "", file], options) => exportMemories(agent, file, options),
+});
+
+export const MEMORY_IMPORT = defineVerb({
+  description: "add the memories of an exported file that are not there yet",
+  examples: ["goald memory foo import foo.jsonl"],
+  arguments: [MEMORY_AGENT, { name: "<file>", about: "JSON lines as export writes them; -: standard input" }],
+  options: {
+    trust: flag("--trust", "trust each line as far as it says (default: as the words of a file)"),
+    shared: SHARED,
+  },
+  exitCodes: { notFound: "no such agent or file", ...HOST_CODES },
+  run: ([agent = "", file = ""], options) => importMemories(agent, file, options),
+});
+
+// Exports a memory as JSON lines, and imports such files.
+//
+// Without --trust, imported lines have the trust `file` and no pin. Lines that are known, corrected or forgotten here
+// are skipped, so that importing a file twice changes nothing.
+
+type Line = Pick<
+  MemoryRow,
+  | "id"
+  | "kind"
+  | "text"
+  | "importance"
+  | "trust"
+  | "at"
+  | "step"
+  | "source"
+  | "pinned"
+  | "outside"
+  | "factKey"
+  | "closed"
+>;
+
+/** Writes the oldest memory first, so that facts close each other where they are imported. Leaves out forgotten and replaced ones. */
+async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
+  return reading(options, async (reading, { output, redact }) => {
+    const { place, namespace } = await findSpace(reading, name, options);
+    const rows: MemoryView[] = [];
+    for await (const row of allMemories(reading, place)) if (isLive(row)) rows.push(row);
+    rows.sort((a, b) => a.seq - b.seq || orderWithinEvent(a.id) - orderWithinEvent(b.id));
+    const lines = withNewerFacts(rows).map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
+    if (file === undefined) for (const line of lines) output.data(line);
+    else {
+      await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
+        throw cannot("written", file, thrown);
+      });
+      if (output.json) output.data(JSON.stringify({ namespace, file, count: lines.length }));
+      else output.say(clean(`Wrote ${countNoun(lines.length, "row")} of ${namespace} to ${file}`));
+    }
+    return EXIT.ok;
+  });
+}
+
+/** Leaves out past facts whose newer fact was replaced or forgotten: where they are imported they would hold again. Oldest first. */
+function withNewerFacts(rows: readonly MemoryView[]): readonly MemoryView[] {
+  const kept = new Set<string>();
+  const newestFirst = rows.toReversed().filter((row) => {
+    const isKept = !isPast(row) || kept.has(row.closed?.by ?? "");
+    if (isKept) kept.add(row.id);
+    return isKept;
+  });
+  return newestFirst.reverse();
+}
+
+/** Rows of one event in their order, then those that a person added before the next event. */
+function orderWithinEvent(id: string): number {
+  const [, made, ordinal] = /\/(?:\+(\d+)|\d+(?:\.(\d+))?)$/.exec(id) ?? [];
+  return made === undefined ? Number(ordinal ?? 0) : MOST_STAGED + Number(made);
+}
+/** More rows than one event can have. */
+const MOST_STAGED = 1_000_000;
+
+function lineOf(row: MemoryView): Line {
+  const { id, kind, text, importance, trust, at, step, source, pinned, outside = [], factKey, closed } = row;
+  return {
+    ...{ id, kind, text, importance, trust, at, step, source, pinned },
+    ...outsideOf(outside),
+    ...(factKey === undefined ? {} : { factKey }),
+    ...(closed ? { closed } : {}),
+  };
+}
+
+export interface ImportOptions extends MemoryOptions {
+  /** Keeps the trust of each line in the file. */
+  readonly trust?: boolean;
+}
+
+/** `file`: a path, or `-` for standard input. Imports nothing if a line is invalid. */
+async function importMemories(name: string, file: string, options: ImportOptions): Promise<number> {
+  const context = await openContext(options);
+  try {
+    const lines = readLines(await readWhole(file), file, options.trust === true, context);
+    const space = await withReading(context, (reading) => findSpace(reading, name, options));
+    const added = await addLines(lines, space, context);
+    const known = lines.length - added;
+    if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
+    else context.output.say(`Added ${countNoun(added, "row")} to ${space.title}; ${known} known already.`);
+    return EXIT.ok;
+  } finally {
+    context.output.close();
+  }
+}
+
+/** Returns the number of new memories. */
+async function addLines(lines: readonly GivenLine[], space: Space, context: CliContext): Promise<number> {
+  const { namespace, place } = space;
+  const here = await withReading(context, async (reading) => {
+    const [texts, rows] = [new Set<string>(), new Set<string>()];
+    for await (const row of allMemories(reading, place)) {
+      texts.add(identityOf(row));
+      rows.add(originOf(row));
+    }
+    return { texts, rows };
+  });
+  const isKnown = ({ origin, change }: GivenLine): boolean =>
+    here.texts.has(identityOf(change)) || (origin !== null && here.rows.has(origin));
+  const fresh = lines.filter((line) => !isKnown(line));
+  const change = await openChanger(context);
+  let added = 0;
+  for (const batch of inUnits(fresh, ({ change }) => lengthOfChange(change))) {
+    const changed = await change(
+      namespace,
+      batch.map(({ change }) => change),
+    );
+    const isPinned = (_row: unknown, place: number): boolean => batch[place]?.pinned === true;
+    const pins = changed.filter(isPinned).map(({ id }): MemoryChange => ({ op: "pin", id }));
+    if (pins.length > 0) await change(namespace, pins);
+    added += changed.filter(({ isNew }) => isNew).length;
+  }
+  return added;
+}
+
+/** Identifies a row by id and time, since other homes have the same ids. */
+const originOf = ({ id, at }: Pick<MemoryRow, "id" | "at">): string => `${id} ${at}`;
+
+interface GivenLine {
+  /** Result of `originOf` for the exported row, or null. */
+  readonly origin: string | null;
+  readonly change: MemoryChange & { readonly op: "add" };
+  readonly pinned: boolean;
+}
+
+const MAX_TEXT_CHARS = 20_000;
+const MAX_BYTES = 256 * 1024 * 1024;
+
+function readLines(text: string, file: string, isTrusted: boolean, context: CliContext): readonly GivenLine[] {
+  return text
+    .split("\n")
+    .map((line, index) => ({ line: line.trim(), number: index + 1 }))
+    .filter(({ line }) => line !== "")
+    .map(({ line, number }) => readLine(line, `${file}, line ${number}`, isTrusted, context));
+}
+
+function readLine(line: string, place: string, isTrusted: boolean, { scrub }: CliContext): GivenLine {
+  const value = parse(line, place);
+  const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id, at, pinned = false } = value;
+  if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARS)
+    throw wrong(place, `a text of 1 to ${MAX_TEXT_CHARS} characters`);
+  if (!MEMORY_KINDS.includes(kind as MemoryKind)) throw wrong(place, `a kind (${MEMORY_KINDS.join(", ")})`);
+  if (!TRUSTS.includes(trust as Trust)) throw wrong(place, `a trust (${TRUSTS.join(", ")})`);
+  if (typeof importance !== "number" || importance < 0 || importance > 1)
+    throw wrong(place, "an importance from 0 to 1");
+  if (source !== null && (typeof source !== "string" || source.length > 4_096))
+    throw wrong(place, "a source of up to 4096 characters");
+  const { factKey } = value;
+  if (factKey !== undefined && (typeof factKey !== "string" || !/^[0-9a-f]{64}$/.test(factKey)))
+    throw wrong(place, "a factKey as export writes it");
+  const outside = parseSources(value.outside ?? []);
+  if (!outside) throw wrong(place, "outside sources as export writes them");
+  const content = {
+    kind: kind as MemoryKind,
+    text: scrub(clean(text)),
+    importance,
+    trust: isTrusted || trust === "web" ? (trust as Trust) : "file",
+    ...(source === null || source === "" ? {} : { source: clean(source) }),
+    // Sources are read with --trust too, because another home does not change where the words came from.
+    ...outsideOf(outside.map(({ from, name }) => ({ from, name: clean(name) }))),
+    ...(factKey === undefined ? {} : { factKey }),
+  };
+  const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;
+  const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;
+  return { origin, change, pinned: isTrusted && pinned === true };
+}
+
+function parse(line: string, place: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw wrong(place, "JSON");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(place, "a JSON object");
+  return value as Readonly<Record<string, unknown>>;
+}
+
+async function readWhole(file: string): Promise<string> {
+  if (file !== "-")
+    return readFile(file, "utf8").catch((thrown) => {
+      throw cannot("read", file, thrown);
+    });
+  let text = "";
+  process.stdin.setEncoding("utf8");
+  for await (const chunk of process.stdin) {
+    text += chunk as string;
+    if (text.length > MAX_BYTES) throw new GoaldError("GOALD_USAGE", "Standard input is longer than 256 MB.");
+  }
+  return text;
+}
+
+const wrong = (place: string, expected: string): GoaldError =>
+  new GoaldError("GOALD_USAGE", `Expected ${expected} in ${place}, got something else. Nothing was imported.`, {
+    hint: "Write one JSON object per line, as `goald memory <agent> export` does.",
+  });
+
+function cannot(what: string, file: string, thrown: unknown): GoaldError {
+  const missing = what === "read" && (thrown as { readonly code?: unknown }).code === "ENOENT";
+  return new GoaldError(
+    missing ? "GOALD_FILE_MISSING" : "GOALD_FILE",
+    `${file} cannot be ${what}: ${toError(thrown).message}`,
+  );
+}
