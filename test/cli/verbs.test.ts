@@ -1,4 +1,4 @@
-import { globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -82,10 +82,11 @@ describe("the help of a verb", () => {
 });
 
 describe("the declaration of a verb", () => {
-  it("is in the file of its name", () => {
+  it("is in a file of verbs, and each of these files has one", () => {
     expect(verbs.map(({ name }) => name)).toEqual(VERB_NAMES);
-    const files = globSync("src/cli/verbs/*.ts").map((file) => basename(file, ".ts"));
-    expect(files.sort()).toEqual(VERB_NAMES.map((name) => name.replace(" ", "-")).sort());
+    const registry = readFileSync("src/cli/registry.ts", "utf8");
+    const files = globSync("src/cli/verbs/*.ts").map((file) => `./verbs/${basename(file)}`);
+    expect(files.filter((file) => !registry.includes(`"${file}"`))).toEqual([]);
   });
 
   it("names each option by its long flag in camel case", () => {
