@@ -43,3 +43,17 @@ describe("a run", () => {
     expect(call.filter((url) => /src\/(?:app\/host|loop\/run|api\/server)\.ts/.test(url))).toEqual([]);
   });
 });
+
+describe("a verb that only looks", () => {
+  it.each([
+    ["--help", 12],
+    ["ps", 110],
+  ])("loads few files: goald %s at most %i", async (verb, most) => {
+    await using home = await makeDaemonHome([]);
+    const { stderr } = endedWith(0, await home.goald.run([verb], { imports: [HOOK] }));
+    const loaded: readonly string[] = JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? "[]");
+    const own = loaded.filter((url) => /\/(?:src|commands)\//.test(url) && !url.includes("/node_modules/"));
+    expect(own.length).toBeGreaterThan(5);
+    expect(own.length).toBeLessThanOrEqual(most);
+  });
+});
