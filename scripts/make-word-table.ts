@@ -7,7 +7,7 @@
  * The package holds GloVe vectors (Pennington, Socher and Manning 2014), most frequent word first. The most frequent words that
  * goald's own splitter returns whole are kept. Their mean vector is subtracted, because all words share it and it says nothing
  * about one of them; then each vector is scaled to 8-bit numbers. The result depends on the package alone, and
- * test/memory/words/word-table.test.ts checks its hash.
+ * test/memory/words.test.ts checks its hash.
  */
 import { hash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

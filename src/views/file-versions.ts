@@ -106,7 +106,7 @@ const notThere = ({ agent, path, step }: { agent: string; path: string; step: nu
 const tooLarge = (path: string, bytes: number): GoaldError =>
   new GoaldError("GOALD_FILE_TOO_LARGE", `Expected a file of at most ${MAX_BYTES} bytes, got ${path} with ${bytes}.`);
 
-// Rebuilds a file's content after a change from the history (see `FileChange` in ports/file-version.ts).
+// Rebuilds a file's content after a change from the history (see `FileChange` in ports/store.ts).
 //
 // Reads only the pieces since the last whole version, each once.
 

@@ -1,4 +1,4 @@
-/** Child process of search_files.test.ts with little memory: searches a file of two million matching lines. */
+/** Child process of read-files.test.ts with little memory: searches a file of two million matching lines. */
 import searchFiles from "../../commands/search_files.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { call, contextOf } from "./context.ts";

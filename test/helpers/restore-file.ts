@@ -1,4 +1,4 @@
-/** Restores a file's content from its history alone, as `FileChange` in ports/file-version.ts says. */
+/** Restores a file's content from its history alone, as `FileChange` in ports/store.ts says. */
 import type { FileVersion, Store } from "#core/ports/store.ts";
 
 /** `versions` are those of one path, oldest first. Returns null for no file. Throws when the history is incomplete. */

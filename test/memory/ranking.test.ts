@@ -223,7 +223,7 @@ describe("a search in rows that differ only in numbers", () => {
   });
 });
 
-/** Words and vectors are fused so that a good embedder finds what words cannot; fusion.long.ts measures it on whole memories. */
+/** Words and vectors are fused so that a good embedder finds what words cannot; quality.long.ts measures it on whole memories. */
 
 describe("the closeness of a row to a query", () => {
   const unit = (degrees: number) =>

@@ -206,7 +206,7 @@ describe("a snapshot", () => {
   });
 
   it("has the content that its format number stands for", async () => {
-    // Increase FORMAT in index-snapshots.ts with each change of this digest.
+    // Increase FORMAT in snapshots.ts with each change of this digest.
     const { recallOnce, store, path } = makeHome();
     const step = "Thought: Decide?\nCommand: read_file notes.md\nDone: Added 23 bytes to notes.md";
     store.add("foo", step, { source: "a" });

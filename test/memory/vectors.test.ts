@@ -21,7 +21,7 @@ import { useFolder } from "../helpers/folder.ts";
 import { plainIndex } from "../helpers/plain-index.ts";
 import { clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
 
-// exact-index.long.ts has the others that keep it.
+// hnsw-index.long.ts has the others that keep it.
 vectorIndexContract("the exact index", (dimensions) => new ExactIndex(dimensions));
 
 describe("the exact index", () => {

@@ -1,5 +1,5 @@
 /**
- * ask.child.ts -- a program that asks, for tests on a real terminal: prints what it was answered as JSON.
+ * line-input.child.ts -- a program that asks, for tests on a real terminal: prints what it was answered as JSON.
  */
 import { openLineInput } from "#cli/terminal/line-input.ts";
 
