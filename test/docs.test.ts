@@ -46,6 +46,15 @@ describe("the README", () => {
 });
 
 describe("the design page", () => {
+  it("names only files and folders that exist", () => {
+    const text = readFileSync("docs/design.md", "utf8");
+    const paths = [...text.matchAll(/`((?:src|commands|test|bench|config|prompts|docs)\/[\w./-]*)`/g)].map(
+      ([, path = ""]) => path,
+    );
+    expect(paths.length).toBeGreaterThan(40);
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
   const rooms = readdirSync("src", { withFileTypes: true }).filter((entry) => entry.isDirectory());
 
   it.each(rooms.map(({ name }) => name))("names the room src/%s", (room) => {
