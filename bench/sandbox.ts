@@ -15,7 +15,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSandbox } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
-import type { Cell, CellHost, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
 import { median } from "./shared/median.ts";
 import { readCount } from "./shared/read-count.ts";
 
@@ -31,7 +31,7 @@ const { signal } = new AbortController();
 let cells = 0;
 
 /** Answers calls at once, and has no files. */
-const host: CellHost = {
+const host: CellBridge = {
   call: async () => ({ value: 1, changesFiles: false }),
   run: async () => ({ value: 1 }),
   listFiles: async () => ({ files: [], isComplete: true }),

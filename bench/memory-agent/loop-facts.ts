@@ -7,7 +7,7 @@ import { randomNumbers } from "../../test/helpers/random-vectors.ts";
 import { type Fact, readFacts, readNoise } from "./sets.ts";
 
 /** Returns the reply of a step in which the model meets the fact, and the file that it reads then, if any. */
-type Meeting = (
+type DaemonAnswer = (
   fact: string,
   fill: (chars: number) => string,
   at: number,
@@ -26,18 +26,18 @@ const thinks = (thoughts: Readonly<Record<string, string>>, name: string, args: 
     command: { name, args },
   });
 const reads =
-  (before: number): Meeting =>
+  (before: number): DaemonAnswer =>
   (fact, fill, at) => ({
     reply: thinks({}, "read_file", { file: `page-${at}.txt` }),
     file: `${fill(before)}${fact} ${fill(400)}`,
   });
 const writes =
-  (before: number): Meeting =>
+  (before: number): DaemonAnswer =>
   (fact, fill, at) => ({
     reply: thinks({}, "write_to_file", { file: `out-${at}.md`, text: `${fill(before)}${fact} ${fill(200)}` }),
   });
 
-const MEETINGS: Readonly<Record<string, Meeting>> = {
+const MEETINGS: Readonly<Record<string, DaemonAnswer>> = {
   "read_file, at the beginning": reads(100),
   "read_file, at 800 characters": reads(800),
   "read_file, at 3,000 characters": reads(3_000),

@@ -47,9 +47,9 @@ const PAUSE_MS = 100;
  * GOALD_DAEMON for a host with another protocol version.
  */
 export async function findHost(home: HomePaths, options: LookOptions = {}): Promise<Client | undefined> {
-  const met = await meetHost(home, options.patienceMs);
+  const met = await askDaemon(home, options.patienceMs);
   if (met.kind === "mute" && met.info?.socket !== undefined && !isNobodyThere(met.problem))
-    options.onSilence?.(takesNoCalls(met));
+    options.onSilence?.(silentDaemon(met));
   if (met.kind !== "host") return undefined;
   checkVersion(met.status, options);
   return met.client;
@@ -59,12 +59,12 @@ export async function findHost(home: HomePaths, options: LookOptions = {}): Prom
 export async function ensureDaemon(home: Home, options: FindOptions & SpawnOptions = {}): Promise<Reached> {
   let started: number | undefined;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const met = await meetHost(home);
+    const met = await askDaemon(home);
     if (met.kind === "host" && !met.status.stopping) {
       checkVersion(met.status, options);
       return { client: met.client, status: met.status, started: met.status.pid === started };
     }
-    if (met.kind === "mute") throw takesNoCalls(met);
+    if (met.kind === "mute") throw silentDaemon(met);
     if (met.kind === "host") await untilGone(home, met.status);
     const handshake = await spawnDaemon(home, options);
     if (handshake.kind === "ready") started = handshake.pid;
@@ -91,7 +91,7 @@ async function untilGone(home: HomePaths, { pid }: DaemonStatus): Promise<void> 
 }
 
 /** Explains why a host accepts no requests, and what to do. */
-export function takesNoCalls({ info, problem }: Extract<Meeting, { kind: "mute" }>): GoaldError {
+export function silentDaemon({ info, problem }: Extract<DaemonAnswer, { kind: "mute" }>): GoaldError {
   if (info?.socket !== undefined)
     return new GoaldError("GOALD_DAEMON", `The daemon (pid ${info.pid}) takes no calls: ${problem.message}`, {
       hint: isNobodyThere(problem)
@@ -147,7 +147,7 @@ export async function revive(
 // The lock shows whether a host exists; daemon.json contains its socket. Only a reply of the lock's holder counts,
 // because a killed host leaves its socket file.
 
-export type Meeting =
+export type DaemonAnswer =
   | { readonly kind: "nobody" }
   | { readonly kind: "host"; readonly client: Client; readonly status: DaemonStatus }
   /** The lock's holder accepts no requests: it is starting, hangs, or does not serve. */
@@ -163,7 +163,7 @@ const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
 /** `patienceMs`: maximum wait for a reply, and for a host that is starting. Throws only errors in a host's reply. */
-export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): Promise<Meeting> {
+export async function askDaemon(home: HomePaths, patienceMs: number = SERVE_MS): Promise<DaemonAnswer> {
   const start = performance.now();
   const end = start + patienceMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {

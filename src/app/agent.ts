@@ -18,7 +18,7 @@ import { findNewest, isTainted } from "#core/provenance.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { pathInParent } from "#core/subagent.ts";
 import type { OpenedAgent, PauseReason } from "#host/agent-runner.ts";
-import { createPrepare, type PerformParts, type Prepare } from "#loop/ask-model.ts";
+import { createMovePreparer, type PerformParts, type Prepare } from "#loop/ask-model.ts";
 import { readScript } from "#loop/complete-events.ts";
 import type { Egress, EgressLog, FindWriter } from "#loop/egress.ts";
 import type { DescribeLeaving, Journal } from "#loop/journal.ts";
@@ -128,7 +128,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   const { commandsFor, words } = host.catalogue;
   const { model, memory, methods, services } = shared;
   const access = accessOf(host, row);
-  return createPrepare({
+  return createMovePreparer({
     ...knownTo(host, tape),
     agentId: row.id,
     ...cellPartsOf(host, tape, describeLeavingFor(host, row, tape)),

@@ -4,10 +4,10 @@
  * Files of the home may be wrong, so all are read and checked before anything is created or reloaded.
  */
 import { dirname, join } from "node:path";
+import { createCodeFunctions } from "#commands/code-functions.ts";
 import { describeFoundCommand } from "#commands/describe.ts";
 import { loadPythonModules, type PythonModule } from "#commands/python-modules.ts";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
-import { createCodeFunctions } from "#commands/stubs.ts";
 import type { Home } from "#config/home.ts";
 import { requireOwned, requireOwnedFile } from "#config/owners.ts";
 import { readTextFile } from "#config/private-file.ts";

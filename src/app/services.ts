@@ -18,9 +18,9 @@ import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { LocalServer, ServerCheck } from "#model/check-server.ts";
-import { createModelGate, type ModelGate } from "#model/gate.ts";
 import type { OpenAIImagesSettings, OpenAISpeechSettings } from "#model/openai-media.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
+import { createRateLimiter, type RateLimiter } from "#model/rate-limiter.ts";
 import type { WebPagesParts } from "#services/page/web-pages.ts";
 import type { PoliteWeb } from "#services/web/polite-web.ts";
 import { searchersOf } from "#services/web/searchers.ts";
@@ -35,7 +35,7 @@ import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 export interface Shared {
   readonly http: Http;
   readonly model: LanguageModel;
-  readonly gate: ModelGate;
+  readonly gate: RateLimiter;
   readonly memory: RecallingMemory;
   readonly methods: MethodIndex;
   /** Services that do not depend on the agent. */
@@ -59,14 +59,14 @@ export interface SharedParts {
   /** Set for the parts of a single agent that is recorded or replayed. */
   readonly tape?: Tape;
   /** The host's request limiter, which also limits a recorded agent. */
-  readonly gate?: ModelGate;
+  readonly gate?: RateLimiter;
 }
 
 export function openShared(parts: SharedParts): Shared {
   const { home, settings, store, report, tape } = parts;
   const http = tape?.plays ? NO_NETWORK : (parts.edges?.http ?? openHttp(settings));
   const server = serverOf(settings, http);
-  const gate = parts.gate ?? createModelGate(settings.daemon, tape?.beside ?? systemClock);
+  const gate = parts.gate ?? createRateLimiter(settings.daemon, tape?.beside ?? systemClock);
   const openModel = (): LanguageModel => {
     if (parts.edges) return parts.edges.model;
     const termsFile = openJsonCache(home.privateFolder, "model-servers.json");

@@ -3,7 +3,7 @@
  *
  * The host gets what is recorded: secrets are removed from a question before it is answered, so that a replay asks the same.
  */
-import type { Cell, CellFileChange, CellHost, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellFileChange, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
 import type { Redact } from "#util/redact.ts";
 import { decodeBody, encodeBody } from "./folder.ts";
 import { type CellAsk, type CellAskLine, type CellEndLine, ofType, type Session } from "./format.ts";
@@ -54,7 +54,7 @@ function recordCells(sandbox: Sandbox, { redact, write }: CellRecording): Sandbo
   };
 }
 
-function listenTo(host: CellHost, note: (ask: CellAsk) => void, redact: Redact): CellHost {
+function listenTo(host: CellBridge, note: (ask: CellAsk) => void, redact: Redact): CellBridge {
   const noted = <A extends CellAsk>(ask: A): A => {
     const kept = JSON.parse(redact(JSON.stringify(ask))) as A;
     note(kept);
@@ -79,16 +79,16 @@ const encodeChange = ({ path, bytes }: CellFileChange, redact: Redact) => ({
 });
 
 type Answer = {
-  readonly call: ReturnType<CellHost["call"]>;
-  readonly run: ReturnType<CellHost["run"]>;
-  readonly list: ReturnType<CellHost["listFiles"]>;
-  readonly read: ReturnType<CellHost["readFile"]>;
-  readonly save: ReturnType<CellHost["saveFiles"]>;
+  readonly call: ReturnType<CellBridge["call"]>;
+  readonly run: ReturnType<CellBridge["run"]>;
+  readonly list: ReturnType<CellBridge["listFiles"]>;
+  readonly read: ReturnType<CellBridge["readFile"]>;
+  readonly save: ReturnType<CellBridge["saveFiles"]>;
 };
 
 /** Asks the host as the recorded code did. */
-function askHost<A extends CellAsk>(ask: A, host: CellHost): Answer[A["what"]];
-function askHost(ask: CellAsk, host: CellHost): Promise<unknown> {
+function askHost<A extends CellAsk>(ask: A, host: CellBridge): Answer[A["what"]];
+function askHost(ask: CellAsk, host: CellBridge): Promise<unknown> {
   switch (ask.what) {
     case "call":
       return host.call(ask.name, ask.args);

@@ -16,7 +16,7 @@ import { hasServer } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { type CliContext, formatCall, type GlobalOptions, redactorsFor } from "./context.ts";
-import { findDaemon, reachDaemon } from "./steering.ts";
+import { findDaemon, reachDaemon } from "./with-agent.ts";
 
 /** The agent is not run, because the person chose something else. */
 interface Done {

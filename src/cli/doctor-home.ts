@@ -3,7 +3,7 @@ import { lstatSync, readFileSync, rmSync, type Stats } from "node:fs";
 import { access, chmod, constants, lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { hasDaemonDied, readHostInfo } from "#api/daemon-files.ts";
-import { checkVersion, type Meeting, meetHost, takesNoCalls } from "#api/find-daemon.ts";
+import { askDaemon, checkVersion, type DaemonAnswer, silentDaemon } from "#api/find-daemon.ts";
 import { outputFileOf } from "#api/spawn-daemon.ts";
 import { lockHome } from "#app/own-store.ts";
 import type { Home } from "#config/home.ts";
@@ -22,7 +22,7 @@ const MAX_LINE_CHARS = 300;
 
 export async function checkDaemon(home: Home): Promise<readonly Finding[]> {
   try {
-    const met = await meetHost(home, PATIENCE_MS);
+    const met = await askDaemon(home, PATIENCE_MS);
     switch (met.kind) {
       case "host":
         return [...checkHost(met), ...checkEnvironment(met.status.pid, home)];
@@ -39,7 +39,7 @@ export async function checkDaemon(home: Home): Promise<readonly Finding[]> {
   }
 }
 
-function checkHost({ status }: Extract<Meeting, { kind: "host" }>): readonly Finding[] {
+function checkHost({ status }: Extract<DaemonAnswer, { kind: "host" }>): readonly Finding[] {
   const findings: Finding[] = [];
   const { pid, version, stopping } = status;
   const what = `runs (pid ${pid}, goald ${version})`;
@@ -80,8 +80,8 @@ function environmentOf(pid: number): ReadonlyMap<string, string> | undefined {
   }
 }
 
-function checkMute(met: Extract<Meeting, { kind: "mute" }>): Finding {
-  const { message, hint } = takesNoCalls(met);
+function checkMute(met: Extract<DaemonAnswer, { kind: "mute" }>): Finding {
+  const { message, hint } = silentDaemon(met);
   return met.info?.socket !== undefined ? problem("daemon", message, hint) : warning("daemon", message, hint);
 }
 

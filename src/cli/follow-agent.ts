@@ -20,7 +20,7 @@ import { withReading } from "./agents.ts";
 import { type AskPerson, type AskWords, Questions } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Show } from "./result.ts";
-import { reachHost } from "./steering.ts";
+import { reachHost } from "./with-agent.ts";
 
 export interface FollowParts {
   readonly context: CliContext;

@@ -7,7 +7,7 @@ import { systemClock } from "#util/clock.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { type MemoryPlace, type MemoryView, wholeMemoryId } from "#views/memory-view.ts";
 import type { CliContext, GlobalOptions } from "./context.ts";
-import { reachHost } from "./steering.ts";
+import { reachHost } from "./with-agent.ts";
 
 export interface MemoryOptions extends GlobalOptions {
   /** Use the memory that all agents of the home share. */

@@ -27,7 +27,7 @@ import {
   sayResult,
 } from "./result.ts";
 import { type GoOptions, modeOf, newSettings, resumedSettings, withoutSecrets } from "./run-options.ts";
-import { type Found, viewWhenHeard } from "./steering.ts";
+import { type Found, viewWhenHeard } from "./with-agent.ts";
 
 export interface RunAgentOptions extends GoOptions {
   readonly detach?: boolean;

@@ -35,7 +35,7 @@ export interface NestedWork {
   ): ReturnType<CommandContext["run"]>;
 }
 
-export interface CallFrame {
+export interface CallContext {
   readonly command: RegisteredCommand;
   readonly args: Readonly<Record<string, unknown>>;
   readonly callId: string;
@@ -73,7 +73,7 @@ interface Execution<T> {
 export type Prepared = { readonly prepared: unknown } | { readonly refused: Observation };
 
 /** Calls the command's `prepare`. Resolves to an observation when the command cannot run. */
-export async function prepareCall(call: CallFrame): Promise<Execution<Prepared>> {
+export async function prepareCall(call: CallContext): Promise<Execution<Prepared>> {
   const { command, args } = call;
   const execution = await runWithin(call, "prepare", async (context, limit, tracker): Promise<Prepared> => {
     if (!command.prepare) return { prepared: null };
@@ -92,7 +92,7 @@ export async function prepareCall(call: CallFrame): Promise<Execution<Prepared>>
 }
 
 /** Never rejects for failures of a command; rejects with GOALD_STORE_FULL and aborts of the host. */
-export async function runCall(call: CallFrame, prepared: unknown): Promise<Execution<Observation | Waiting>> {
+export async function runCall(call: CallContext, prepared: unknown): Promise<Execution<Observation | Waiting>> {
   const { command, args } = call;
   const execution = await runWithin(call, "run", async (context, limit, tracker) => {
     try {
@@ -119,7 +119,7 @@ interface Probed {
   readonly problem?: string;
 }
 
-export async function probeCall(call: CallFrame, prepared: unknown): Promise<Execution<Probed>> {
+export async function probeCall(call: CallContext, prepared: unknown): Promise<Execution<Probed>> {
   const { command, args } = call;
   return runWithin(call, "probe", async (context, limit) => {
     if (!command.probe) return { found: "unknown" };
@@ -134,7 +134,7 @@ export async function probeCall(call: CallFrame, prepared: unknown): Promise<Exe
 }
 
 async function runWithin<T>(
-  call: CallFrame,
+  call: CallContext,
   part: CommandPart,
   act: (context: CommandContext, limit: TimeLimit, tracker: SourceTracker) => Promise<T>,
 ): Promise<Execution<T>> {
@@ -187,7 +187,7 @@ async function runWithin<T>(
   return { result, files: [...files], staged: [...staged], outside: tracker.sources };
 }
 
-function findService<N extends ServiceName>({ command, services }: CallFrame, name: N): Services[N] {
+function findService<N extends ServiceName>({ command, services }: CallContext, name: N): Services[N] {
   const service = command.needs.includes(name) ? services[name] : undefined;
   if (service !== undefined) return service as Services[N];
   const problem = command.needs.includes(name) ? "is not set up" : "it does not declare in `needs`";
@@ -196,7 +196,7 @@ function findService<N extends ServiceName>({ command, services }: CallFrame, na
   });
 }
 
-function findNest({ command, nest }: CallFrame): NonNullable<CallFrame["nest"]> {
+function findNest({ command, nest }: CallContext): NonNullable<CallContext["nest"]> {
   if (nest) return nest;
   throw new GoaldError("GOALD_COMMAND_INVALID", `${command.name} can run other work only in \`run\`.`);
 }
@@ -236,7 +236,7 @@ export const codeOfError = (error: GoaldError): string =>
 // Puts the whole of a long output into a file, and a pointer to it into the observation.
 
 async function spillOutput(
-  call: CallFrame,
+  call: CallContext,
   observation: Observation,
   text: string,
   execution: Execution<unknown>,

@@ -1,6 +1,6 @@
 /** call.ts -- one call of a command: what was asked for, what it may do outside, and what came of it. */
 import type { NewEvent, OutputMode } from "./event.ts";
-import type { Leaving } from "./policy.ts";
+import type { OutgoingText } from "./policy.ts";
 import { expectedSources, type OutsideSource, withSources } from "./provenance.ts";
 import { type Deed, type EndedRun, type Frame, INTERRUPTED, type NestedResult } from "./state.ts";
 import type { Text } from "./text.ts";
@@ -96,7 +96,7 @@ export type OpenCall =
       readonly step: number;
       readonly call: CommandCall;
       readonly thought: string;
-      readonly leaving?: Leaving;
+      readonly leaving?: OutgoingText;
       /** Set when a person was asked about the file whose code the call runs. */
       readonly script?: ScriptHash;
       /** Results of nested work that has ended, in order of their ordinals; absent: none. */

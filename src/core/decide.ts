@@ -20,7 +20,7 @@ import { BAD_RESULT, isActionForm, TASK_COMPLETE } from "./command-names.ts";
 import type { EventOf, NewEvent, PauseCode } from "./event.ts";
 import { cellTrouble, depthTrouble, MAX_DEATHS } from "./evolve-step.ts";
 import { isFurtherCall, isNestedCall, MAX_RUN_STEPS } from "./frames.ts";
-import { circleOf, isIdle, MAX_REFUSALS, noticeDue, notProven, refuseCompletion } from "./guards.ts";
+import { isIdle, MAX_REFUSALS, notProven, refuseCompletion, repetitionLimit, repetitionWarningDue } from "./guards.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
 import { type JudgedCommand, judge } from "./policy.ts";
 import {
@@ -129,7 +129,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   const limit = limitReached(state, step, now);
   if (limit) return pause(limit.code, limit.reason);
   if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state));
-  const notice = noticeDue(frame);
+  const notice = repetitionWarningDue(frame);
   if (notice) return record(notice);
   if (isIdle(state)) return wait(state, "agent", null, now);
   return { kind: "ask", callId: modelCallId(frame, step), step, attempt: 1 };
@@ -172,7 +172,7 @@ function judgeAgain(
 function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
   const open = openCommand(state, callId);
   if (!open) return lostCall(callId);
-  const circle = circleOf(frame, callId);
+  const circle = repetitionLimit(frame, callId);
   if (circle) return giveUp(frame, "loop", circle);
   const { step, call } = open;
   const facts = rules.facts(call.name);

@@ -12,7 +12,7 @@ import type { Annotations, AskedScript, CommandCall, Effect, Observation, WaitFo
 import type { FilesRestored } from "./evolve.ts";
 import type { CheckResult, GoalCheck } from "./goal-check.ts";
 import type { NewTask, TaskState } from "./plan.ts";
-import type { Leaving } from "./policy.ts";
+import type { OutgoingText } from "./policy.ts";
 import type { ShownRecall } from "./ports/memory.ts";
 import type { LostName, NamespaceChange } from "./ports/sandbox.ts";
 import type { OutsideSource, TrustedWords } from "./provenance.ts";
@@ -135,7 +135,7 @@ export type EventBody =
       /** The JSON was invalid and had to be repaired. */
       readonly repaired: boolean;
       /** The text that the call would send out; absent when there is nothing to ask about. */
-      readonly leaving?: Leaving;
+      readonly leaving?: OutgoingText;
     } & OfCall)
   | ({ readonly type: "command-approved"; readonly by: "policy" | "person" | "earlier-approval" } & OfCall)
   | ({

@@ -39,7 +39,7 @@ import {
   withMessageForAll,
 } from "./frames.ts";
 import { runsChecks, withApproval } from "./goal-check.ts";
-import { countRequest, noticeText } from "./guards.ts";
+import { countRequest, repetitionWarning } from "./guards.ts";
 import { spendAll, spendIf } from "./limits.ts";
 import { receive } from "./provenance.ts";
 import { type AgentState, activeFrame, initialState, openCommand } from "./state.ts";
@@ -219,7 +219,7 @@ function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & 
 function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed"> & At): AgentState {
   const repetition = state.frames.find(({ id }) => id === event.frame)?.repetition;
   if (!repetition) return state;
-  const text = noticeText(repetition, event.count);
+  const text = repetitionWarning(repetition, event.count);
   const told = inFrame(state, event.frame, (frame) => ({ ...frame, repetition: { ...repetition, noticed: true } }));
   return withMessage(told, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
 }

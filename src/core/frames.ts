@@ -36,7 +36,7 @@ const MAX_RUN_CHARS = 2_000;
 export const MAX_RUN_STEPS = 25;
 
 /** The frame that owns an open call; undefined when the call is not open. */
-export function frameOfCall(state: AgentState, callId: string): Frame | undefined {
+export function frameOwning(state: AgentState, callId: string): Frame | undefined {
   const open = state.open.find((call) => call.callId === callId);
   return open && state.frames.find(({ id }) => id === open.frame);
 }
@@ -52,11 +52,11 @@ export const isCallFrame = ({ frames }: AgentState, frame: number): boolean =>
   frames.some(({ id, kind }) => id === frame && kind === "call");
 
 /** The frame whose phase is about this call. */
-export const frameAt = (state: AgentState, callId: string): Frame | undefined =>
+export const frameWorkingOn = (state: AgentState, callId: string): Frame | undefined =>
   state.frames.find(({ phase }) => "callId" in phase && phase.callId === callId);
 
 /** The unfinished nested work of a command that has run before. */
-export const pendingFrame = (state: AgentState, callId: string): Frame | undefined =>
+export const frameNestedIn = (state: AgentState, callId: string): Frame | undefined =>
   state.frames.find(({ origin }) => origin?.callId === callId);
 
 export function pushFrame(state: AgentState, event: EventOf<"frame-pushed"> & At): AgentState {
@@ -103,7 +103,7 @@ function endedRun(
 
 /** Removes the frames above the one that owns this call: the call has ended without waiting for them. */
 export function unwindTo(state: AgentState, callId: string): AgentState {
-  const owner = frameOfCall(state, callId);
+  const owner = frameOwning(state, callId);
   return owner && owner.id < (state.frames.at(-1)?.id ?? 0) ? cutFrames(state, (id) => id > owner.id) : state;
 }
 

@@ -38,7 +38,7 @@ function compare(reply: Omit<Repetition, "count" | "noticed">): Repetition {
 }
 
 /** Warns once per repetition, after the result of the third request. */
-export function noticeDue({ repetition }: Frame): NewEvent | undefined {
+export function repetitionWarningDue({ repetition }: Frame): NewEvent | undefined {
   if (!repetition || repetition.noticed || repetition.count < TELL_AT) return undefined;
   const { step, callId, count } = repetition;
   return { type: "repetition-noticed", step, callId, count };
@@ -50,13 +50,13 @@ export const isIdle = (state: AgentState): boolean =>
   (activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking));
 
 /** The model reads this text. */
-export const noticeText = ({ calls }: Repetition, count: number): string =>
+export const repetitionWarning = ({ calls }: Repetition, count: number): string =>
   `You have asked for ${namesOf(calls)} with the same arguments ${count} times in a row. The same again will bring nothing new: ` +
   "look at what came back, then take another way, or end the work if there is nothing left to do. " +
   `At the ${STOP_AT}th time the command is not run, and you are paused.`;
 
 /** The reason why this request does not run, for people; undefined when it may be judged. */
-export function circleOf({ repetition }: Frame, callId: string): string | undefined {
+export function repetitionLimit({ repetition }: Frame, callId: string): string | undefined {
   if (!repetition || repetition.callId !== callId || repetition.count < STOP_AT) return undefined;
   const { calls, count } = repetition;
   return (

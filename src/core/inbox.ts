@@ -11,7 +11,7 @@
 import { offersPlan } from "./agent-settings.ts";
 import type { NewEvent } from "./event.ts";
 import { startPlan } from "./evolve-turn.ts";
-import { frameAt, isFurtherCall } from "./frames.ts";
+import { frameWorkingOn, isFurtherCall } from "./frames.ts";
 import { applyFitting, type PlanEdit } from "./plan.ts";
 import type { InboxMessage } from "./ports/store.ts";
 import { type AgentState, activeFrame, callForPerson, isFinished, openCommand } from "./state.ts";
@@ -105,7 +105,7 @@ function receiveApproval(
 ): readonly NewEvent[] {
   const { callId, verdict, count = 1, text = "" } = message;
   const open = openCommand(state, callId);
-  const phase = frameAt(state, callId)?.phase;
+  const phase = frameWorkingOn(state, callId)?.phase;
   if (phase?.kind !== "awaiting-approval" || !open) return [];
   if (phase.until !== null && !(Date.parse(at) < Date.parse(phase.until))) return [];
   const { step } = open;
@@ -117,6 +117,6 @@ function receiveApproval(
 function receiveAnswer(message: Extract<InboxMessage, { type: "answer" }>, state: AgentState): readonly NewEvent[] {
   const { callId, observation } = message;
   const open = openCommand(state, callId);
-  if (frameAt(state, callId)?.phase.kind !== "waiting" || !open) return [];
+  if (frameWorkingOn(state, callId)?.phase.kind !== "waiting" || !open) return [];
   return [{ type: "command-finished", step: open.step, callId, observation, durationMs: 0 }];
 }

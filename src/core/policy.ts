@@ -36,7 +36,7 @@ export function judge(
   call: CommandCall,
   command: JudgedCommand | undefined,
   state: AgentState,
-  leaving?: Leaving,
+  leaving?: OutgoingText,
 ): Verdict {
   if (!command) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
   if (command.isInternal) return judgeStep(call, command, state);
@@ -69,13 +69,13 @@ const riskOf = (facts: Annotations): string =>
   facts.openWorld ? "It reaches outside the workspace." : "It destroys what cannot be restored.";
 
 /** Adds whose words the agent has read, which a person must know before answering. */
-function ask(why: string, state: AgentState, leaves: Leaving | undefined): Verdict {
+function ask(why: string, state: AgentState, leaves: OutgoingText | undefined): Verdict {
   if (!isTainted(state)) return { kind: "ask", reason: why };
   const read = leaves ? "The text from outside came from" : "The agent has read text from outside:";
   return { kind: "ask", reason: `${why} ${read} ${describeReceived(state.received)}.` };
 }
 
-function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: Leaving): Verdict {
+function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: OutgoingText): Verdict {
   const files = asked.map(({ path, says }) => `${JSON.stringify(oneLine(path, 120))}: ${says}.`).join(" ");
   const reason = `${leaves ? `${describeLeaving(leaves)} ` : ""}Others would run or obey it. ${files}`;
   if (state.settings.approve !== "never") return ask(reason, state, leaves);
@@ -88,7 +88,7 @@ function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: Lea
 // What a call would send out beyond the rule of src/loop/egress.ts, and the words for it.
 
 /** Recorded with a call of an agent that received outside words. Absent when the call is within the rule. */
-export interface Leaving {
+export interface OutgoingText {
   /** The host that the call names; else the command. */
   readonly to: string;
   /** An address that stands in nothing that the agent may follow, on one line. */
@@ -110,11 +110,11 @@ export const MAX_OWN_CHARS = 100;
 export const MAX_TURN_CHARS = 2_000;
 
 /** The question to a person. */
-const describeLeaving = (leaving: Leaving): string =>
+const describeLeaving = (leaving: OutgoingText): string =>
   `The agent has read text from outside, and ${listReasons(leaving)}.`;
 
 /** The observation of a call that is refused because nobody is asked. */
-const refuseLeaving = (leaving: Leaving): string =>
+const refuseLeaving = (leaving: OutgoingText): string =>
   `It was not run, and nothing was sent: you have read text from outside, and ${listReasons(leaving)}. Nobody can be asked in this run. ` +
   `${leaving.address === undefined && leaving.pages === undefined ? ALLOWED_WORDS : ALLOWED_ADDRESSES} Or go on without it.`;
 
@@ -126,7 +126,7 @@ const ALLOWED_WORDS =
   "and no number, key or e-mail address from the folder. Use fewer and more general words.";
 
 /** Events of an older form have other fields, which name no reason. */
-function listReasons({ to, address, pages, ownChars, turnChars, quotes }: Leaving): string {
+function listReasons({ to, address, pages, ownChars, turnChars, quotes }: OutgoingText): string {
   const reasons = [
     address && `the address ${address} stands in no page, search answer, setting or words of a person`,
     pages && `this would be page ${pages} of ${to} in this turn, and ${MAX_SITE_PAGES} may be opened unasked`,

@@ -3,7 +3,7 @@ import type { ApprovalMode } from "./agent-settings.ts";
 import type { Observation } from "./call.ts";
 import type { EventOf, NewEvent, PauseCode, RecordedEvent } from "./event.ts";
 import { withWords } from "./evolve-turn.ts";
-import { type At, frameAt, inEveryFrame, isNestedCall, withMessageForAll } from "./frames.ts";
+import { type At, frameWorkingOn, inEveryFrame, isNestedCall, withMessageForAll } from "./frames.ts";
 import { spentOf } from "./limits.ts";
 import type { InboxMessage, StagedWrite } from "./ports/store.ts";
 import { addSources, type OutsideSource, outsideOf, plainSources, receive, sourcesOf } from "./provenance.ts";
@@ -96,7 +96,7 @@ function receiveReport(
   const reported: NewEvent = { type: "agent-reported", ...told };
   if (!observation || child.isStopping) return [reported];
   const open =
-    frameAt(state, child.callId)?.phase.kind === "waiting" && told.tasksReceived >= child.tasksSent
+    frameWorkingOn(state, child.callId)?.phase.kind === "waiting" && told.tasksReceived >= child.tasksSent
       ? openCommand(state, child.callId)
       : undefined;
   if (!open) return [{ ...reported, observation }];

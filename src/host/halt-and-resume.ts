@@ -44,7 +44,7 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
     if (isRunning) await deliver(row.id, { type: "pause", reason });
     if (isRunning) runner.wake();
     else await supervisor.pause(row.id, "person", reason);
-    return done(row, await withOthers(row, "stop", store, isRunning ? "It finishes its step first." : ""));
+    return done(row, await nameSubAgents(row, "stop", store, isRunning ? "It finishes its step first." : ""));
   }
 
   async stop(name: string, graceMs: number): Promise<ControlResult> {
@@ -57,7 +57,7 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
       await supervisor.cutOff(row.id, "stopped", STOPPED);
       return done(row, `Its step did not end within ${graceMs / 1000} s and was cut off.`);
     }
-    return done(row, await withOthers(row, "stop", store));
+    return done(row, await nameSubAgents(row, "stop", store));
   }
 
   async kill(name: string): Promise<ControlResult> {
@@ -65,7 +65,7 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
     const { row, state } = await find(name);
     if (this.isStill(row, state)) return done(row, ALREADY);
     await supervisor.cutOff(row.id, "killed", "Killed by a person.");
-    return done(row, await withOthers(row, "stop", store));
+    return done(row, await nameSubAgents(row, "stop", store));
   }
 
   async #stopsWithin(id: string, graceMs: number): Promise<boolean> {
@@ -114,7 +114,7 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
   async #noteOfResume(row: AgentRow, state: AgentState): Promise<string> {
     const { store } = this.#parts;
     if (!isFinished(state))
-      return state.paused || state.outage ? withOthers(row, "go on", store) : "It was not paused.";
+      return state.paused || state.outage ? nameSubAgents(row, "go on", store) : "It was not paused.";
     if ((await store.inbox(row.id)).some(({ message }) => opensTurn(message)))
       return `It begins turn ${state.turn + 1}.`;
     throw new GoaldError("GOALD_CONFLICT", `${row.id} has finished.`, {
@@ -216,7 +216,7 @@ export async function tellRemoval(
 }
 
 /** Appends to `note` a sentence that names the sub-agents that stop or continue too, if any. */
-async function withOthers(
+async function nameSubAgents(
   { id }: AgentRow,
   verb: "stop" | "go on",
   store: HostParts["store"],

@@ -9,7 +9,7 @@ import type { Observation } from "#core/call.ts";
 import { CELL_FAILED, RUN_CODE } from "#core/command-names.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { describeRestored } from "#core/evolve.ts";
-import { frameOfCall } from "#core/frames.ts";
+import { frameOwning } from "#core/frames.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { FoundMethod } from "#core/ports/memory.ts";
 import { type Frame, type Message, openCommand } from "#core/state.ts";
@@ -55,7 +55,7 @@ interface Action {
 /** The reply that asked for the call, when it is an action. */
 function findAction(callId: string, { state }: Log): Action | undefined {
   const open = openCommand(state, callId);
-  const frame = frameOfCall(state, callId);
+  const frame = frameOwning(state, callId);
   if (!frame || open?.call.name !== RUN_CODE) return undefined;
   const message = frame.window.findLast(({ kind }) => kind === "reply");
   return message?.form === "react" && message.step === open.step ? { callId, frame, message } : undefined;

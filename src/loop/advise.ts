@@ -8,7 +8,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
 import { bothUsed, costOf, LEAST_REPLY_TOKENS, mayHaveBeenCharged, type Price } from "#core/limits.ts";
-import type { ModelAnswer, ModelTerms, PromptMessage } from "#core/ports/model.ts";
+import type { ModelAnswer, ModelCapabilities, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { delimitText, formatName } from "#prompt/delimit.ts";
@@ -102,7 +102,7 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
   }
 
   /** Tokens of the request and of its reply at most. Throws when they exceed the context window or the agent's limits. */
-  function fitting(model: string, messages: readonly PromptMessage[], terms: ModelTerms | undefined) {
+  function fitting(model: string, messages: readonly PromptMessage[], terms: ModelCapabilities | undefined) {
     const room = parts.roomOf?.(model) ?? parts;
     const contextTokens = Math.min(room.contextTokens, terms?.contextTokens ?? room.contextTokens);
     const tokens = messages.reduce((sum, { content }) => sum + estimateMessage(content), TOKENS_PER_REQUEST);

@@ -14,7 +14,7 @@ import { LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy, spendIf } from 
 import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, LongTermMemory, RecallQuery } from "#core/ports/memory.ts";
-import type { LanguageModel, ModelTerms } from "#core/ports/model.ts";
+import type { LanguageModel, ModelCapabilities } from "#core/ports/model.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource } from "#core/provenance.ts";
 import { type ActionForm, type AgentState, activeFrame, formOfFrame, type Message } from "#core/state.ts";
@@ -47,7 +47,7 @@ import {
   reserve,
   spentOnCut,
 } from "./reply-budget.ts";
-import { chooseMode, formOf } from "./reply-forms.ts";
+import { chooseMode, replyFormOf } from "./reply-forms.ts";
 import type { CommandParts } from "./run-command.ts";
 import { effectless, type Work } from "./run-parts.ts";
 
@@ -63,7 +63,7 @@ export type Prepare = (
   journal: Journal,
 ) => Promise<Work>;
 
-export function createPrepare(parts: PerformParts): Prepare {
+export function createMovePreparer(parts: PerformParts): Prepare {
   // An import that is repeated at each step costs 3 % of the step.
   let commands: typeof import("./run-command.ts") | undefined;
   return async (move, journal) => {
@@ -181,7 +181,7 @@ const pause = (
 async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;
   const { phase } = activeFrame(journal.state);
-  const form = formOf(phase.kind === "reading" ? phase.mode : "plain");
+  const form = replyFormOf(phase.kind === "reading" ? phase.mode : "plain");
   const commands = parts.commandsFor(journal.state);
   const reply = await journal.read(move.reply);
   const reading = form.read(commands, reply, finishReason, journal.state);
@@ -237,12 +237,12 @@ async function composeRequest(
   state: AgentState,
   parts: PayingParts,
   room: Room,
-  terms: ModelTerms | undefined,
+  terms: ModelCapabilities | undefined,
 ) {
   const sight = { step, folder: await parts.lookAtFolder?.() };
   const commands = parts.commandsFor(state);
   const mode = chooseMode(formOfFrame(state), terms, commands);
-  const attached = formOf(mode).attach(commands, mode);
+  const attached = replyFormOf(mode).attach(commands, mode);
   const { replySchema, tools } = commands.formatChars;
   const formatChars = (attached.replySchema ? replySchema : 0) + (attached.tools ? tools : 0);
   const formatTokens = Math.ceil(formatChars / CHARS_PER_TOKEN);
@@ -289,7 +289,7 @@ async function composePrompt(
   try {
     const now = parts.clock.now();
     const folder = sight.folder ? describeFolder(sight.folder, now) : "";
-    const { words: form } = formOf(mode);
+    const { words: form } = replyFormOf(mode);
     const known = { ...offer, state, form, recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...known, contextTokens, replyTokens, now });
     const sources = prompt.recalledRows.flatMap((row) => sourcesOfRecall(row, parts.agentId, state.trustedSeq));

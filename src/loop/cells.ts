@@ -9,7 +9,7 @@ import type { Observation } from "#core/call.ts";
 import { type CommandContext, fail, type NamespaceWrite, succeed } from "#core/command.ts";
 import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS, TOO_DEEP } from "#core/command-names.ts";
 import type { EventOf } from "#core/event.ts";
-import { frameOfCall } from "#core/frames.ts";
+import { frameOwning } from "#core/frames.ts";
 import type {
   Cell,
   CellOutcome,
@@ -22,7 +22,7 @@ import type {
 import type { Cells } from "#core/services.ts";
 import { type Frame, formOfFrame, openCommand } from "#core/state.ts";
 import { joinNames, oneLine } from "#core/text.ts";
-import { changesFor, openCellHost, type SavedFiles } from "./cell-host.ts";
+import { changesFor, openCellBridge, type SavedFiles } from "./cell-bridge.ts";
 import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { suggestMethods } from "./method-search.ts";
@@ -91,7 +91,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     modules: commands.modules.map(({ file, source }) => ({ file, source })),
     ...rulesOf(open),
   };
-  const host = openCellHost({ context, commands, files, nest, cells: parts.cells, journal });
+  const host = openCellBridge({ context, commands, files, nest, cells: parts.cells, journal });
   const outcome = await sandbox.run(cell, host, context.signal);
   if (outcome.saved) {
     const write: NamespaceWrite = {
@@ -105,7 +105,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     context.stage(write);
   }
   const missing = findMissingCall(outcome, given.code);
-  const frame = frameOfCall(state, callId);
+  const frame = frameOwning(state, callId);
   return reportCell(outcome, {
     suggested: missing === undefined ? [] : await suggestMethods(missing, state, parts, context.signal),
     files,
@@ -123,7 +123,7 @@ function rulesOf({ callId, journal, parts }: CellCall): Pick<Cell, "imports" | "
   const { imports, location } = parts.cells;
   const isReact = formOfFrame(journal.state) === "react";
   // Code that was called by code has no work of its own to end.
-  const hasStop = frameOfCall(journal.state, callId)?.kind !== "call";
+  const hasStop = frameOwning(journal.state, callId)?.kind !== "call";
   return {
     imports: isReact ? "none" : imports,
     hasStop,

@@ -2,10 +2,11 @@
  * command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the
  * executor need them.
  */
+
+import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/code-functions.ts";
 import { describeForPrompt, describeFoundCommand } from "#commands/describe.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
-import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import { offersCommand } from "#core/agent-settings.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { fail, succeed } from "#core/command.ts";

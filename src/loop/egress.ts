@@ -10,7 +10,7 @@
  */
 import type { CommandCall } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
-import { type Leaving, MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS } from "#core/policy.ts";
+import { MAX_OWN_CHARS, MAX_SITE_PAGES, MAX_TURN_CHARS, type OutgoingText } from "#core/policy.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
 import { AGENTS_FOLDER } from "#core/subagent.ts";
@@ -57,7 +57,7 @@ export interface EgressLog {
 
 export interface Egress {
   /** Returns one entry for each call; undefined when the call is within the rule. */
-  judge(calls: readonly CommandCall[], log: EgressLog): Promise<readonly (Leaving | undefined)[]>;
+  judge(calls: readonly CommandCall[], log: EgressLog): Promise<readonly (OutgoingText | undefined)[]>;
   /** Whether the agent may follow the address, without a look at its family. */
   mayFollow(url: URL, log: EgressLog): Promise<boolean>;
 }
@@ -82,7 +82,7 @@ export function openEgress(parts: EgressParts): Egress {
       if (!calls.some((call) => isSending(parts.facts(call.name)))) return calls.map(() => undefined);
       const texts = await catchUp(log);
       const counts = texts.copyCounts();
-      const leaving: (Leaving | undefined)[] = [];
+      const leaving: (OutgoingText | undefined)[] = [];
       for (const call of calls) {
         const facts = parts.facts(call.name);
         leaving.push(isSending(facts) ? await texts.judge(splitSent(call, facts?.sends), counts) : undefined);
@@ -159,8 +159,8 @@ class Known {
   }
 
   /** Adds the call to `counts`. */
-  async judge(sent: SentText, counts: Counts): Promise<Leaving | undefined> {
-    let leaving: Leaving = { to: sent.to };
+  async judge(sent: SentText, counts: Counts): Promise<OutgoingText | undefined> {
+    let leaving: OutgoingText = { to: sent.to };
     for (const url of sent.addresses)
       if (!(await this.mayFollow(url)) && !(this.#hasFamily && (await this.#parts.isKnownToFamily(url))))
         leaving = { to: url.host, address: oneLine(clean(url.href), MAX_SHOWN_CHARS) };

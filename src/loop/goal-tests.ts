@@ -16,12 +16,12 @@ import {
   MAX_PROOF_CHARS,
 } from "#core/goal-check.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Cell, CellHost, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { countNoun, formatSize, headOf, oneLine } from "#core/text.ts";
 import { checkDocument } from "#reply/check-value.ts";
 import { clean } from "#util/outside-text.ts";
-import { openCellFiles } from "./cell-host.ts";
+import { openCellFiles } from "./cell-bridge.ts";
 
 export interface GoalTestParts extends ProgramParts {
   /** Absent: no address is asked. */
@@ -127,7 +127,7 @@ async function runProgram(
   return describeOutcome(await cells.sandbox.run(cell, openReadingHost(workspace), signal), timeLimitMs);
 }
 
-const openReadingHost = (workspace: CommandContext["workspace"]): CellHost => ({
+const openReadingHost = (workspace: CommandContext["workspace"]): CellBridge => ({
   ...openCellFiles(workspace),
   call: async () => ({ ...refuse("A check calls no commands."), changesFiles: false }),
   run: async () => refuse("A check gives the model no work."),

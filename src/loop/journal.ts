@@ -10,9 +10,9 @@ import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type PauseCode, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
-import { frameOfCall } from "#core/frames.ts";
+import { frameOwning } from "#core/frames.ts";
 import { receive } from "#core/inbox.ts";
-import type { Leaving } from "#core/policy.ts";
+import type { OutgoingText } from "#core/policy.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
 import type { Commit, CommittedFile, FileVersion, InboxMessage, Lease, StagedWrite, Store } from "#core/ports/store.ts";
@@ -29,7 +29,7 @@ import { EVENT_MARKS, storeValue } from "./stored-values.ts";
 export type DescribeLeaving = (
   calls: readonly CommandCall[],
   journal: Pick<Journal, "state" | "lease" | "head" | "eventsAfter" | "read" | "lastFileVersion">,
-) => Promise<readonly (Leaving | undefined)[]>;
+) => Promise<readonly (OutgoingText | undefined)[]>;
 
 // Pauses an agent from outside its main loop, while nothing of it is under way.
 
@@ -265,7 +265,7 @@ const receiverOf = (write: StagedWrite): readonly string[] =>
 
 /** The frame of the event's call; for an event without an open call the innermost frame. */
 function frameOf(event: NewEvent, state: AgentState): number {
-  const owner = "callId" in event ? frameOfCall(state, event.callId) : undefined;
+  const owner = "callId" in event ? frameOwning(state, event.callId) : undefined;
   return (owner ?? activeFrame(state)).id;
 }
 

@@ -14,7 +14,7 @@ import { fail } from "#core/command.ts";
 import { TOO_DEEP } from "#core/command-names.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
-import { frameAt, MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
+import { frameNestedIn, frameWorkingOn, MAX_FRAMES, MAX_NESTED } from "#core/frames.ts";
 import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { type NestedResult, openCommand, stepOfCall } from "#core/state.ts";
@@ -150,7 +150,7 @@ export class Nest {
   end(): void {
     this.#stop.signal.throwIfAborted();
     const isLeft = this.#results.some(({ ordinal }) => ordinal > this.#ordinal);
-    if (isLeft || pendingFrame(this.#journal.state, this.#callId)) this.#stopWith(new Diverged());
+    if (isLeft || frameNestedIn(this.#journal.state, this.#callId)) this.#stopWith(new Diverged());
   }
 
   get #results(): readonly NestedResult[] {
@@ -180,7 +180,7 @@ export class Nest {
     this.#lastEarlier = known;
     if (known) return isSame(known, of) ? this.#journal.eventAt(known.seq) : this.#stopWith(new Diverged());
     const { state } = this.#journal;
-    const pending = pendingFrame(state, this.#callId)?.origin;
+    const pending = frameNestedIn(state, this.#callId)?.origin;
     if (pending && !isSame(pending, of)) this.#stopWith(new Diverged());
     // The loop's own failure must end the command's call, and not look like a failure of the nested work.
     const entered = this.#enter(pending ? [] : await push(of, state.framesPushed + 1));
@@ -198,7 +198,7 @@ export class Nest {
   /** Why no more work can be nested here. The same in every run of the command. */
   #refusal(kind: Kind, isInternal = false): CellCallError | undefined {
     const { state } = this.#journal;
-    const own = frameAt(state, this.#callId);
+    const own = frameWorkingOn(state, this.#callId);
     // The innermost sub-task may use commands too.
     const most = kind === "call" ? MAX_FRAMES + 1 : MAX_FRAMES;
     if (own && state.frames.indexOf(own) + 1 >= most)

@@ -9,29 +9,29 @@
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
-import type { ModelRequest, ModelTerms } from "#core/ports/model.ts";
+import type { ModelCapabilities, ModelRequest } from "#core/ports/model.ts";
 import { type ActionForm, type AgentState, activeFrame } from "#core/state.ts";
-import { type FormWords, wordsOfMode } from "#prompt/words.ts";
+import { type FormTemplates, templatesOf } from "#prompt/words.ts";
 import { rephraseForTools } from "#reply/problems.ts";
 import { type ParsedReply, refuseReply } from "#reply/read.ts";
 import { readAction } from "#reply/read-forms.ts";
 import type { CommandSet } from "./command-set.ts";
 
 interface FormStrategy {
-  readonly words: FormWords;
+  readonly words: FormTemplates;
   /** What the request carries beside the messages; it costs tokens too. */
   attach(set: CommandSet, mode: OutputMode): Pick<ModelRequest, "replySchema" | "tools" | "stop">;
   read(set: CommandSet, text: string, finishReason: string, state: AgentState): ParsedReply;
 }
 
 const json: FormStrategy = {
-  words: wordsOfMode("plain"),
+  words: templatesOf("plain"),
   attach: ({ replySchema }, mode) => (mode === "json_schema" ? { replySchema } : {}),
   read: (set, text, finishReason) => set.readReply(text, finishReason),
 };
 
 const tools: FormStrategy = {
-  words: wordsOfMode("tools"),
+  words: templatesOf("tools"),
   attach: (set) => ({ tools: set.tools }),
   read: (set, text, finishReason) => {
     const parsed = set.readToolCalls(text, finishReason);
@@ -40,7 +40,7 @@ const tools: FormStrategy = {
 };
 
 const plan: FormStrategy = {
-  words: wordsOfMode("plan"),
+  words: templatesOf("plan"),
   attach: () => ({}),
   read: (set, text, finishReason) => set.readAction(text, finishReason),
 };
@@ -49,13 +49,13 @@ const plan: FormStrategy = {
 const OBSERVATION = "\nOBSERVATION";
 
 const react: FormStrategy = {
-  words: wordsOfMode("react"),
+  words: templatesOf("react"),
   attach: () => ({ stop: [OBSERVATION] }),
   read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "react"),
 };
 
 const code: FormStrategy = {
-  words: wordsOfMode("code"),
+  words: templatesOf("code"),
   attach: () => ({}),
   read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "code"),
 };
@@ -79,7 +79,7 @@ function readProse(
 /** Falls back to JSON for a server that is known to reject tools, and when no code can run. */
 export function chooseMode(
   form: ReplyForm,
-  { mode = "plain", takesTools = false }: Partial<ModelTerms> = {},
+  { mode = "plain", takesTools = false }: Partial<ModelCapabilities> = {},
   set: Pick<CommandSet, "get">,
 ): OutputMode {
   switch (form) {
@@ -95,7 +95,7 @@ export function chooseMode(
   }
 }
 
-export function formOf(mode: OutputMode): FormStrategy {
+export function replyFormOf(mode: OutputMode): FormStrategy {
   switch (mode) {
     case "tools":
       return tools;

@@ -1,5 +1,5 @@
 /** run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe. */
-import { type CallFrame, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import { type CallContext, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type FileSources, sourcesBeforeCrash } from "#commands/track-sources.ts";
 import { differed, type Observation, outcomeUnknown, sourcesOfInterrupted } from "#core/call.ts";
@@ -8,7 +8,7 @@ import { BAD_RESULT, isCellCommand } from "#core/command-names.ts";
 import type { Move } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { hasChecks } from "#core/evolve-turn.ts";
-import { frameOfCall, isNestedCall } from "#core/frames.ts";
+import { frameOwning, isNestedCall } from "#core/frames.ts";
 import type { GoalTests } from "#core/goal-check.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
@@ -168,10 +168,10 @@ async function openCall(
   command: RegisteredCommand,
   journal: Journal,
   parts: CommandParts,
-): Promise<CallFrame & Pick<Required<CallFrame>, "fileSources">> {
+): Promise<CallContext & Pick<Required<CallContext>, "fileSources">> {
   const { state } = journal;
   const open = openCommand(state, callId);
-  const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallFrame["args"];
+  const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallContext["args"];
   const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
   const services = {
     methods: openMethodSearch(state, parts),
@@ -236,7 +236,7 @@ interface OfCall {
   readonly step: number;
   readonly callId: string;
 }
-type RunningCall = CallFrame & {
+type RunningCall = CallContext & {
   readonly nest: Nest;
   readonly fileSources: FileSources;
   readonly downloads: DownloadMeter;
@@ -262,7 +262,7 @@ async function finishCall(
   const finished = (observation: Observation, more: Partial<Outcome> = {}): Outcome => {
     const { observation: kept, ...closes } = settleResult(observation, call.command, of.callId, journal.state);
     // The answer of a sub-task is the model's, and may hold all that the agent has received.
-    const isAnswer = closes.closesTurn === true && frameOfCall(journal.state, of.callId)?.kind === "run";
+    const isAnswer = closes.closesTurn === true && frameOwning(journal.state, of.callId)?.kind === "run";
     const marked = isAnswer ? { ...kept, ...outsideOf(outside) } : withSources(kept, execution.outside);
     const event: NewEvent = {
       type: "command-finished",
@@ -351,7 +351,7 @@ function settleResult(
   state: AgentState,
 ): SettledResult {
   const { value, asksToEnd, ...plain } = observation;
-  const frame = frameOfCall(state, callId);
+  const frame = frameOwning(state, callId);
   const closes = command.closesTurn === true && plain.status === "ok" ? { closesTurn: true as const } : {};
   if (frame?.kind === "call") return { observation: value === undefined ? plain : { ...plain, value }, ...closes };
   if (frame?.kind !== "run" || !frame.origin)

@@ -9,9 +9,9 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { FileChange, StagedWrite } from "#core/ports/store.ts";
 import { type AgentState, openCommand } from "#core/state.ts";
 import type { Prepare } from "./ask-model.ts";
+import { mayDefer, type RunContext } from "./batched-commits.ts";
 import { type Isolation, isolateCall } from "./isolate-call.ts";
 import type { JournalParts, Outcome } from "./journal.ts";
-import { mayDefer, type OpenRun } from "./lots.ts";
 
 export interface RunParts extends JournalParts {
   readonly rules: Rules;
@@ -59,7 +59,7 @@ export const effectless = (outcome: Outcome): Work => ({ intent: null, act: asyn
 type WorkMove = Parameters<RunParts["prepare"]>[0];
 
 /** Records the outcome. Resolves to false when the loop has to stop before the work has ended: its call stays open. */
-export async function doWork(move: WorkMove, run: OpenRun, parts: RunParts, enter: Enter): Promise<boolean> {
+export async function performMove(move: WorkMove, run: RunContext, parts: RunParts, enter: Enter): Promise<boolean> {
   const { journal } = run;
   if (mayWait(move, journal.state, parts)) await journal.commit("now");
   const act = async (): Promise<boolean> => {
@@ -87,14 +87,14 @@ const changesMemory = (write: StagedWrite): boolean =>
 
 async function prepareAndAct(
   move: WorkMove,
-  { journal, lots }: OpenRun,
+  { journal, batch }: RunContext,
   parts: RunParts,
   enter: Enter,
 ): Promise<Outcome | null> {
   const work = await parts.prepare(move, journal);
   if (work.intent) {
     journal.record(work.intent);
-    if (!mayDefer(move, journal, parts.rules, work.intent) || !lots.defer()) await journal.commit("now");
+    if (!mayDefer(move, journal, parts.rules, work.intent) || !batch.mayBatch()) await journal.commit("now");
   }
   return work.act(enter);
 }

@@ -11,25 +11,25 @@
  * A running command can nest other work (nest.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
  */
 import { decide, isBetweenCalls, type Move } from "#core/decide.ts";
-import { frameOfCall } from "#core/frames.ts";
+import { frameOwning } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
+import { openRunContext, type RunContext } from "./batched-commits.ts";
 import { completeEvents } from "./complete-events.ts";
 import { leaveAfter } from "./isolate-call.ts";
-import { type OpenRun, openRun } from "./lots.ts";
-import { doWork, type Enter, type RunParts } from "./run-parts.ts";
+import { type Enter, performMove, type RunParts } from "./run-parts.ts";
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
-  const open = await openRun(lease, parts);
-  const running = advance(open, parts, () => false).finally(() => open.lots.close());
+  const open = await openRunContext(lease, parts);
+  const running = advance(open, parts, () => false).finally(() => open.batch.close());
   await leaveAfter(running, open.journal, parts);
   return open.journal.state;
 }
 
 /** Moves the agent until `isOver` holds. Resolves to false when it rests, pauses or has to wait before. */
-async function advance(open: OpenRun, parts: RunParts, isOver: (state: AgentState) => boolean): Promise<boolean> {
+async function advance(open: RunContext, parts: RunParts, isOver: (state: AgentState) => boolean): Promise<boolean> {
   const { journal } = open;
   for (;;) {
     if (isOver(journal.state)) return true;
@@ -54,15 +54,15 @@ async function advance(open: OpenRun, parts: RunParts, isOver: (state: AgentStat
       case "read":
       case "execute":
       case "probe":
-        if (!(await doWork(move, open, parts, enterAbove(move, open, parts)))) return false;
+        if (!(await performMove(move, open, parts, enterAbove(move, open, parts)))) return false;
         break;
     }
   }
 }
 
 /** Runs the loop until the frame of this move is the innermost one again. */
-function enterAbove(move: Move, open: OpenRun, parts: RunParts): Enter {
-  const below = "callId" in move ? frameOfCall(open.journal.state, move.callId)?.id : undefined;
+function enterAbove(move: Move, open: RunContext, parts: RunParts): Enter {
+  const below = "callId" in move ? frameOwning(open.journal.state, move.callId)?.id : undefined;
   return async (push) => {
     open.journal.record({ events: push });
     return advance(open, parts, ({ frames }) => frames.at(-1)?.id === below);

@@ -2,7 +2,7 @@
  * openai-model.ts -- a language model behind any server with chat completions.
  *
  * One request per call and no retries: the loop decides when to retry, and records it. Any error outside is an answer
- * of kind `failed`; only an aborted signal rejects. terms.ts learns which parts of a request a server rejects or
+ * of kind `failed`; only an aborted signal rejects. capabilities.ts learns which parts of a request a server rejects or
  * ignores. The failure then says that the next request differs.
  */
 import type { Clock } from "#core/ports/clock.ts";
@@ -10,6 +10,7 @@ import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage, ReplySche
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { listCauses, quoteWithout } from "#util/outside-errors.ts";
+import { createTermsKeeper, type RejectedRequest, type SentParts, type ServerCapabilities } from "./capabilities.ts";
 import { type CapName, describeExcess, leastTokens, noteExcess, type OverCapError, withMargin } from "./chat-stream.ts";
 import {
   type AskedModel,
@@ -21,7 +22,6 @@ import {
 } from "./failure.ts";
 import { createSender, formatBaseUrl, listModels, listNames, type ModelServer } from "./model-server.ts";
 import { readChatReply, readModelAnswer } from "./read-answer.ts";
-import { createTermsKeeper, type RejectedRequest, type SentParts, type ServerTerms } from "./terms.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
   /** Defaults to the server's choice: some models accept no other. */
@@ -102,7 +102,7 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
           return { ...failure, usage };
         }
         const failure = await explainAndLearn(error, asked, sent, (parts, refusal) =>
-          terms.heed(model, parts, refusal),
+          terms.learnFromRejection(model, parts, refusal),
         );
         if (failure.code !== "model-not-found") return failure;
         const helpful = await addOfferedModels(failure, asked, settings, signal);
@@ -140,7 +140,7 @@ async function explainAndLearn(
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
   { mode: wanted = "plain", replySchema, tools = [], maxTokens, stop = [] }: ModelRequest,
-  { mode: known, without, turns }: ServerTerms,
+  { mode: known, without, turns }: ServerCapabilities,
   settings: OpenAIModelSettings,
 ): SentParts {
   const mode = wanted === "json_schema" && !replySchema ? "json_object" : wanted;

@@ -37,12 +37,12 @@ import { askedMessages, fillSubtask, originOf, renderAskedNote, renderOuter } fr
 import { type CommandOffer, renderJob, renderSections, renderSystemMessage } from "./system.ts";
 import { estimateTokens, type SizedMessage, TOKENS_PER_REQUEST, userMessage } from "./tokens.ts";
 import { renderTurns } from "./turns.ts";
-import { type FormWords, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
 export interface PromptInput extends CommandOffer, Situation {
   readonly state: AgentState;
   /** Default: JSON. */
-  readonly form?: FormWords;
+  readonly form?: FormTemplates;
   /** Best first; the first ten count. */
   readonly recalls: readonly Recall[];
   /** What an earlier prompt showed of its recalls; replaces `recalls`. */

@@ -15,7 +15,7 @@ import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource, formatName } from "./delimit.ts";
 import { estimateMessage, shrinkText } from "./tokens.ts";
-import { type FormWords, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
 export interface RenderedMessage {
   readonly message: Message;
@@ -122,7 +122,7 @@ function resultWords({ from }: Message, { form }: MessageStyle) {
 
 /** How messages are shown. */
 export interface MessageStyle {
-  readonly form: FormWords;
+  readonly form: FormTemplates;
   numberOf(message: Message): number;
 }
 const JSON_STYLE: MessageStyle = { form: JSON_WORDS, numberOf: () => 1 };
@@ -255,7 +255,7 @@ const MAX_MESSAGE_CHARS = 80;
  * In the form `plan` without null actions and null observations; else all messages. What a passive command did is in its action
  * and in the plan. A failure is always shown.
  */
-export function withoutNull(window: readonly Message[], { form }: FormWords): readonly Message[] {
+export function withoutNull(window: readonly Message[], { form }: FormTemplates): readonly Message[] {
   if (form !== "plan") return window;
   const isNull = ({ kind, from, status }: Message): boolean =>
     kind === "result" && status === "ok" && PASSIVE_COMMANDS.has(from);
@@ -285,7 +285,7 @@ function showObservation(
   message: Message,
   text: string,
   words: Words,
-  form: Extract<FormWords, { form: "plan" }>,
+  form: Extract<FormTemplates, { form: "plan" }>,
 ): PromptMessage {
   const { kind, from } = message;
   const step = String(message.step);

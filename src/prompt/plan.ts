@@ -22,7 +22,7 @@ import { clean } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource } from "./delimit.ts";
 import { originOf } from "./subtask.ts";
 import { estimateTokens, shrinkText } from "./tokens.ts";
-import { type FormWords, fillTemplate, type PromptFile, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, type PromptFile, type Words } from "./words.ts";
 
 const MAX_PLAN_TOKENS = 1_500;
 const MAX_SHARE_OF_CONTEXT = 0.15;
@@ -59,7 +59,7 @@ function describePlan(state: AgentState, words: Words, maxTokens: number): PlanP
 export function renderPlan(
   state: AgentState,
   words: Words,
-  form: FormWords,
+  form: FormTemplates,
   maxTokens: number,
 ): Readonly<Record<"plan" | "hint", string>> {
   const parts = describePlan(state, words, maxTokens);

@@ -14,7 +14,7 @@ import { formatSize } from "#core/text.ts";
 import { delimitText, formatName } from "./delimit.ts";
 import { formatAge } from "./recalls.ts";
 import { originOf } from "./subtask.ts";
-import { type FormWords, fillTemplate, JSON_WORDS, type PromptFile, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, JSON_WORDS, type PromptFile, type Words } from "./words.ts";
 
 export interface Situation {
   /** Number of the step that the prompt is for. Default: the next one. */
@@ -43,7 +43,7 @@ export function renderSituation(
   state: AgentState,
   { step = state.step + 1, folder = "", foundLines = "" }: Situation,
   words: Words,
-  { lastSteps }: FormWords = JSON_WORDS,
+  { lastSteps }: FormTemplates = JSON_WORDS,
 ): string {
   const left = listLimits(state, step);
   const helpers = listHelpers(state);

@@ -8,7 +8,7 @@ import { clean } from "#util/outside-text.ts";
 import { delimitText, formatName } from "./delimit.ts";
 import { numberMessages, renderMessage } from "./messages.ts";
 import { type SizedMessage, userMessage } from "./tokens.ts";
-import { type FormWords, fillTemplate, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, type Words } from "./words.ts";
 
 // What a sub-task sees beside its own messages: those of the frames below it, and the last sub-tasks of the same code.
 //
@@ -20,7 +20,7 @@ export const outerMessages = (state: AgentState): readonly Message[] =>
   outerFrames(state).flatMap(({ shown }) => shown);
 
 /** The same as the model reads them, with a last message about the sub-task. */
-export function renderOuter(state: AgentState, words: Words, form: FormWords): readonly SizedMessage[] {
+export function renderOuter(state: AgentState, words: Words, form: FormTemplates): readonly SizedMessage[] {
   if (!originOf(state)) return [];
   const messages = outerFrames(state).flatMap(({ frame, shown }) => {
     // The reply whose code runs has been asked for.
@@ -75,19 +75,19 @@ export function originOf(state: AgentState): FrameOrigin | undefined {
 }
 
 /** The goals of the agent, or the single goal of its sub-task. The same array at each step, which is a cache key. */
-export function goalsOf(state: AgentState, words: Words, { subtask }: FormWords): readonly string[] {
+export function goalsOf(state: AgentState, words: Words, { subtask }: FormTemplates): readonly string[] {
   const origin = originOf(state);
   return origin ? goalOf(origin, words, subtask) : state.goals;
 }
 
-const goalOf = rememberBy((origin: FrameOrigin, words: Words, subtask: FormWords["subtask"]): readonly string[] => [
+const goalOf = rememberBy((origin: FrameOrigin, words: Words, subtask: FormTemplates["subtask"]): readonly string[] => [
   fillTemplate(words[subtask], { returns: JSON.stringify(origin.returns) }),
 ]);
 
 export const fillSubtask = (
   origin: FrameOrigin,
   words: Words,
-  { subtaskNext }: FormWords,
+  { subtaskNext }: FormTemplates,
   values: Readonly<Record<"time" | "recalls", string>>,
 ) =>
   fillTemplate(words[subtaskNext], {

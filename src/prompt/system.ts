@@ -13,7 +13,7 @@ import { clean } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource } from "./delimit.ts";
 import { goalsOf } from "./subtask.ts";
 import { estimateMessage } from "./tokens.ts";
-import { type FormWords, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
 /** The commands that an agent may use, as its prompt shows them. */
 export interface CommandOffer {
@@ -34,7 +34,7 @@ export interface CommandOffer {
 interface SystemInput extends CommandOffer {
   readonly state: AgentState;
   /** Default: JSON. */
-  readonly form?: FormWords;
+  readonly form?: FormTemplates;
   readonly words: Words;
 }
 
@@ -93,7 +93,7 @@ const rendered = new WeakMap<
     readonly commandList: string;
     readonly asksPerson: boolean;
     readonly words: Words;
-    readonly form: FormWords;
+    readonly form: FormTemplates;
     readonly message: SystemMessage;
   }
 >();
@@ -104,7 +104,7 @@ function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role
   return { name: foldLines(state.name), role: foldLines(state.role) };
 }
 
-function listGoals(state: AgentState, words: Words, form: FormWords): string {
+function listGoals(state: AgentState, words: Words, form: FormTemplates): string {
   const goals = goalsOf(state, words, form);
   const shown = goals === state.goals && hasOutsideGoals(state) ? [fillTemplate(words["outside-goal"], {})] : goals;
   const checks = shown === goals ? shownChecks(state, goals) : NO_CHECKS;

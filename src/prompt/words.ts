@@ -303,7 +303,7 @@ interface ActionWords<F extends ActionForm> extends SharedWords {
   readonly result: "react/observation" | "code/result";
 }
 
-export type FormWords = CommandWords | PlanWords | ActionWords<"react"> | ActionWords<"code">;
+export type FormTemplates = CommandWords | PlanWords | ActionWords<"react"> | ActionWords<"code">;
 
 const COMMAND_WORDS = {
   system: "system",
@@ -315,14 +315,14 @@ const COMMAND_WORDS = {
   plan: "plan",
 } as const;
 
-export const JSON_WORDS: FormWords = {
+export const JSON_WORDS: FormTemplates = {
   ...COMMAND_WORDS,
   form: "json",
   format: "response-format",
   answer: "json-answer",
   found: ["foundCommands", "foundHelpers"],
 };
-const TOOL_WORDS: FormWords = {
+const TOOL_WORDS: FormTemplates = {
   ...COMMAND_WORDS,
   form: "tools",
   format: "tool-format",
@@ -331,7 +331,7 @@ const TOOL_WORDS: FormWords = {
   // Found commands are tools.
   found: ["foundHelpers"],
 };
-const PLAN_WORDS: FormWords = {
+const PLAN_WORDS: FormTemplates = {
   ...COMMAND_WORDS,
   form: "plan",
   system: "plan/system",
@@ -343,7 +343,7 @@ const PLAN_WORDS: FormWords = {
   observation: "plan/observation",
   error: "plan/error",
 };
-const REACT_WORDS: FormWords = {
+const REACT_WORDS: FormTemplates = {
   form: "react",
   system: "react/system",
   first: "react/first-action",
@@ -354,7 +354,7 @@ const REACT_WORDS: FormWords = {
   plan: "react/plan",
   result: "react/observation",
 };
-const CODE_WORDS: FormWords = {
+const CODE_WORDS: FormTemplates = {
   form: "code",
   system: "code/system",
   first: "code/next-code",
@@ -367,7 +367,7 @@ const CODE_WORDS: FormWords = {
 };
 
 /** The words of a request with this output mode. */
-export function wordsOfMode(mode: OutputMode): FormWords {
+export function templatesOf(mode: OutputMode): FormTemplates {
   switch (mode) {
     case "tools":
       return TOOL_WORDS;

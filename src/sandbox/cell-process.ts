@@ -9,7 +9,7 @@ import type { Cage, CagedEnd, CagedProcess } from "#cage/cage.ts";
 import { Conversation } from "#cage/conversation.ts";
 import type { Channel } from "#cage/frames.ts";
 import { nodeCommand } from "#cage/node-program.ts";
-import type { Cell, CellFileChange, CellHost, CellOutcome, CellProblem, CellReply } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellFileChange, CellOutcome, CellProblem, CellReply } from "#core/ports/sandbox.ts";
 import { checkMessage, type GuestMessage, readOutcome } from "./guest-answers.ts";
 import {
   type GuestOptions,
@@ -111,7 +111,7 @@ export class CellProcess {
   }
 
   /** `loads`: the process has no namespace yet. Rejects with the signal's reason, or what a method of `host` rejected with. */
-  async run(cell: Cell, host: CellHost, signal: AbortSignal, loads: boolean): Promise<CellOutcome> {
+  async run(cell: Cell, host: CellBridge, signal: AbortSignal, loads: boolean): Promise<CellOutcome> {
     this.#cells += 1;
     this.#hold();
     const loadsSaved = loads && cell.saved !== null;
@@ -237,7 +237,7 @@ const GRACE_MS = 80;
 
 class RunningCell {
   readonly cell: Cell;
-  readonly host: CellHost;
+  readonly host: CellBridge;
   /** Stands still while the code waits for its host. */
   readonly clock: CellClock;
   /** Position among the cells that run in the process, from 1. */
@@ -247,7 +247,7 @@ class RunningCell {
   #codeMs: number | undefined;
 
   /** `loads`: a saved namespace is loaded before the code runs. `onLimit` gets the problem when a time is over. */
-  constructor(cell: Cell, host: CellHost, depth: number, loads: boolean, onLimit: (problem: CellProblem) => void) {
+  constructor(cell: Cell, host: CellBridge, depth: number, loads: boolean, onLimit: (problem: CellProblem) => void) {
     this.cell = cell;
     this.host = host;
     this.depth = depth;
@@ -331,7 +331,7 @@ export interface Answer {
 }
 
 /** Rejects with what the method of `host` rejected with. `bytes`: those of the question. */
-async function answerQuestion(question: Question, bytes: Uint8Array, host: CellHost): Promise<Answer> {
+async function answerQuestion(question: Question, bytes: Uint8Array, host: CellBridge): Promise<Answer> {
   switch (question.what) {
     case "call":
       return sendReply(await host.call(question.name, question.args));

@@ -5,7 +5,7 @@
  * what was saved.
  */
 import type { Cage } from "#cage/cage.ts";
-import type { Cell, CellHost, CellOutcome, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellOutcome, SavedNamespace } from "#core/ports/sandbox.ts";
 import { CellProcess, closedProblem, goneOutcome } from "./cell-process.ts";
 import { cleanName } from "./guest-answers.ts";
 import { MAX_SAVING_MS } from "./protocol.ts";
@@ -31,7 +31,7 @@ export class Namespaces {
     return this.#pool.isCrowded;
   }
 
-  async run(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+  async run(cell: Cell, host: CellBridge, signal: AbortSignal): Promise<CellOutcome> {
     if (cell.isAlone) return this.#runAlone(cell, host, signal);
     const live = this.#live.get(cell.agent);
     if (live?.process.canNest) return this.#runIn(live, cell, host, signal);
@@ -45,7 +45,7 @@ export class Namespaces {
   }
 
   /** `live`: undefined for a new process. */
-  async #runOuter(live: Live | undefined, cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+  async #runOuter(live: Live | undefined, cell: Cell, host: CellBridge, signal: AbortSignal): Promise<CellOutcome> {
     const found = live ?? (await this.#load(cell, signal));
     if (!found) return goneOutcome(closedProblem(), 0);
     try {
@@ -56,7 +56,7 @@ export class Namespaces {
     }
   }
 
-  async #runAlone(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+  async #runAlone(cell: Cell, host: CellBridge, signal: AbortSignal): Promise<CellOutcome> {
     const process = await this.#pool.take(this.#waitsForItself(cell.agent), signal);
     if (!process) return goneOutcome(closedProblem(), 0);
     try {
@@ -70,7 +70,7 @@ export class Namespaces {
     return this.#pool.close();
   }
 
-  async #runIn(live: Live, cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+  async #runIn(live: Live, cell: Cell, host: CellBridge, signal: AbortSignal): Promise<CellOutcome> {
     const loads = !live.isLoaded;
     live.isLoaded = true;
     live.version = undefined;
@@ -111,9 +111,9 @@ export class Namespaces {
 
 /** Each runs a cell in a new process. */
 interface NewProcesses {
-  run(cell: Cell, host: CellHost): Promise<CellOutcome>;
+  run(cell: Cell, host: CellBridge): Promise<CellOutcome>;
   /** Ends the process after the cell. */
-  runAlone(cell: Cell, host: CellHost): Promise<CellOutcome>;
+  runAlone(cell: Cell, host: CellBridge): Promise<CellOutcome>;
 }
 
 /**
@@ -128,7 +128,7 @@ interface NewProcesses {
 async function runWithSaved(
   cell: Cell,
   saved: SavedNamespace,
-  host: CellHost,
+  host: CellBridge,
   { run, runAlone }: NewProcesses,
 ): Promise<CellOutcome> {
   const noted = noteRequests(host);
@@ -151,14 +151,14 @@ async function runWithSaved(
  * Notes requests that have effects: calls, sub-tasks, saved files. They become nested work in the log, so the code that made
  * them must not run a second time. Reading files leaves nothing in the log, and may happen again.
  */
-function noteRequests(host: CellHost) {
+function noteRequests(host: CellBridge) {
   const noted = {
     hasRequested: false,
     host: {
       ...host,
-      call: (...given: Parameters<CellHost["call"]>) => note(host.call(...given)),
-      run: (...given: Parameters<CellHost["run"]>) => note(host.run(...given)),
-      saveFiles: (...given: Parameters<CellHost["saveFiles"]>) => note(host.saveFiles(...given)),
+      call: (...given: Parameters<CellBridge["call"]>) => note(host.call(...given)),
+      run: (...given: Parameters<CellBridge["run"]>) => note(host.run(...given)),
+      saveFiles: (...given: Parameters<CellBridge["saveFiles"]>) => note(host.saveFiles(...given)),
     },
   };
   const note = <T>(reply: T): T => {
@@ -169,7 +169,7 @@ function noteRequests(host: CellHost) {
 }
 
 /** For a cell that only tries a namespace. */
-function refuseRequests(host: CellHost): CellHost {
+function refuseRequests(host: CellBridge): CellBridge {
   const error = { code: "not-now", text: "Code that runs while a namespace is loaded or saved cannot call commands." };
   const refuse = async () => ({ error, changesFiles: false });
   return { ...host, call: refuse, run: refuse, saveFiles: refuse };

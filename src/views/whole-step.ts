@@ -9,7 +9,7 @@ import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { readShown } from "#prompt/recalls.ts";
 import type { CommandOffer } from "#prompt/system.ts";
-import { type Words, wordsOfMode } from "#prompt/words.ts";
+import { templatesOf, type Words } from "#prompt/words.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { count, described, flag, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { findMemory, MEMORY_KINDS, TRUSTS } from "./memory-view.ts";
@@ -60,7 +60,7 @@ export function rebuildPrompt(
     const recorded = asked.shown ? { shown: readShown(asked.recallIds, asked.shown, known) } : {};
     const shown = {
       ...parts.commandsFor(state),
-      form: wordsOfMode(asked.mode),
+      form: templatesOf(asked.mode),
       state,
       step: asked.step,
       folder: asked.folder,

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 import { PROTOCOL_VERSION } from "#api/control.ts";
-import { ensureDaemon, meetHost } from "#api/find-daemon.ts";
+import { askDaemon, ensureDaemon } from "#api/find-daemon.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
@@ -56,7 +56,7 @@ describe("finding the host of a home", () => {
     await host.server.stop();
     const daemon = host.hold({ socket: host.server.socket });
     const start = performance.now();
-    expect(await meetHost(host.home, 300)).toMatchObject({
+    expect(await askDaemon(host.home, 300)).toMatchObject({
       kind: "mute",
       info: { pid: process.pid },
       problem: { code: "GOALD_DAEMON" },
@@ -65,7 +65,7 @@ describe("finding the host of a home", () => {
     daemon.release();
     using _run = host.hold();
     // This is longer than a test may take.
-    expect(await meetHost(host.home, 600_000)).toMatchObject({ kind: "mute", info: { startedAt: STARTED_AT } });
+    expect(await askDaemon(host.home, 600_000)).toMatchObject({ kind: "mute", info: { startedAt: STARTED_AT } });
     await expect(ensureDaemon(host.home)).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING", exitCode: 7 });
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { PROTOCOL_VERSION } from "#api/control.ts";
 import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
-import { ensureDaemon, findHost, meetHost, revive } from "#api/find-daemon.ts";
+import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
@@ -63,18 +63,18 @@ async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
 describe("finding the host of a home", () => {
   it("finds none in an empty home, or after a host that died", async () => {
     await using host = await fakeHost();
-    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
     const lock = host.hold({ socket: host.server.socket });
     await host.server.stop();
     lock.release();
-    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
   });
 
   it("finds the host that answers at the socket that it names", async () => {
     await using host = await fakeHost();
     using _lock = host.hold({ socket: host.server.socket });
-    expect(await meetHost(host.home)).toMatchObject({
+    expect(await askDaemon(host.home)).toMatchObject({
       kind: "host",
       client: { socket: host.server.socket },
       status: { pid: 4711 },
@@ -88,7 +88,7 @@ describe("finding the host of a home", () => {
       join(host.home.privateFolder, "daemon.json"),
       JSON.stringify({ pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket }),
     );
-    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
   });
 
@@ -97,9 +97,9 @@ describe("finding the host of a home", () => {
     const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
     await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
     host.tell({ home: host.home.root });
-    expect(await meetHost(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
+    expect(await askDaemon(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
     host.tell({ home: join(host.home.root, "another") });
-    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
   });
 
   it("waits for a host that has the lock but does not listen yet", async () => {
@@ -107,7 +107,7 @@ describe("finding the host of a home", () => {
     await host.server.stop();
     using _lock = host.hold({ socket: host.server.socket });
     setTimeout(() => host.server.start(), 300);
-    expect(await meetHost(host.home)).toMatchObject({ kind: "host" });
+    expect(await askDaemon(host.home)).toMatchObject({ kind: "host" });
   });
 
   it("stops waiting when that host exits", async () => {
@@ -115,7 +115,7 @@ describe("finding the host of a home", () => {
     await host.server.stop();
     const lock = host.hold({ socket: host.server.socket });
     setTimeout(() => lock.release(), 200);
-    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
   });
 
   it("reports a daemon that takes calls without an answer, and how to end it; not one that does not listen", async () => {
@@ -149,7 +149,7 @@ describe("finding the host of a home", () => {
     process.getuid = () => 12_345;
     try {
       using _lock = host.hold({ socket: host.server.socket });
-      expect(await meetHost(host.home, 50)).toMatchObject({
+      expect(await askDaemon(host.home, 50)).toMatchObject({
         kind: "mute",
         problem: { message: expect.stringContaining("not to you (12345)") },
       });
@@ -179,7 +179,7 @@ describe("a daemon of another version", () => {
     const refused = { code: "GOALD_DAEMON", hint: expect.stringContaining("goald restart") };
     await expect(findHost(host.home)).rejects.toMatchObject(refused);
     await expect(ensureDaemon(host.home)).rejects.toMatchObject(refused);
-    expect(await meetHost(host.home)).toMatchObject({ kind: "host" });
+    expect(await askDaemon(host.home)).toMatchObject({ kind: "host" });
   });
 });
 

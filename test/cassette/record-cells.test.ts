@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Line, Session } from "#cassette/format.ts";
 import { playSandbox, recordSandbox } from "#cassette/record-cells.ts";
 import { findLineProblem } from "#cassette/recording-file.ts";
-import type { Cell, CellHost } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge } from "#core/ports/sandbox.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 
 const SECRET = "sk-very-secret";
@@ -23,7 +23,7 @@ const cell = (code: string): Cell => ({
 });
 
 /** A host that notes what it is asked. */
-function listeningHost(asked: unknown[]): CellHost {
+function listeningHost(asked: unknown[]): CellBridge {
   const note = async <T>(what: unknown, answer: T): Promise<T> => {
     asked.push(what);
     return answer;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { checkWrite } from "#commands/call-result.ts";
-import { type CallFrame, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import { type CallContext, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
@@ -23,7 +23,7 @@ const command = (part: Partial<Command>): RegisteredCommand => ({
   needs: part.needs ?? [],
 });
 
-function frame(of: RegisteredCommand, signal = new AbortController().signal): CallFrame & { readonly files: Files } {
+function frame(of: RegisteredCommand, signal = new AbortController().signal): CallContext & { readonly files: Files } {
   const files: Files = new Map();
   return {
     command: of,

@@ -4,7 +4,7 @@
  * The suite is written in words: `words` has the code for each of them. A fake has a behaviour for each code.
  */
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Cell, CellHost, CellOutcome, NamespaceChange, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellOutcome, NamespaceChange, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 
 /** Code for each thing that the suite does. */
 export interface CellWords {
@@ -43,16 +43,16 @@ export interface CellWords {
   readonly setUnkept: string;
 }
 
-type Commands = Partial<CellHost>;
+type Commands = Partial<CellBridge>;
 /** The host of a cell that has no files, and whose commands and tasks give nothing. */
-export const NOTHING_HERE: CellHost = {
+export const NOTHING_HERE: CellBridge = {
   call: async () => ({ value: null, changesFiles: false }),
   run: async () => ({ value: null }),
   listFiles: async () => ({ files: [], isComplete: true }),
   readFile: async () => ({ error: { code: "file-missing", text: "There is no such file." } }),
   saveFiles: async () => ({ value: null }),
 };
-const ALL_COMMANDS: CellHost = {
+const ALL_COMMANDS: CellBridge = {
   ...NOTHING_HERE,
   call: async (name, args) =>
     name === "echo"
@@ -250,7 +250,7 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
     });
 
     it("does not count the time of commands", async () => {
-      const call: CellHost["call"] = async (_name, { text }) => {
+      const call: CellBridge["call"] = async (_name, { text }) => {
         await new Promise((resolve) => setTimeout(resolve, 1_500));
         return { value: text, changesFiles: false };
       };
@@ -316,7 +316,7 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       const released = Promise.withResolvers<void>();
       const running = Promise.withResolvers<void>();
       let started = 0;
-      const call: CellHost["call"] = async () => {
+      const call: CellBridge["call"] = async () => {
         started += 1;
         if (started === 2) running.resolve();
         await released.promise;

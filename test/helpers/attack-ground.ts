@@ -21,7 +21,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isGoaldError } from "#core/errors.ts";
-import type { CellFile, CellHost, CellReply } from "#core/ports/sandbox.ts";
+import type { CellBridge, CellFile, CellReply } from "#core/ports/sandbox.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 
 export interface AttackGround {
@@ -29,7 +29,7 @@ export interface AttackGround {
   /** Replaces `{{OUT}}`, `{{PORT}}`, `{{PPID}}` and `{{DECOY}}`. */
   fill(code: string): string;
   /** The files of a cell, by the agent's own workspace. */
-  readonly files: Pick<CellHost, "listFiles" | "readFile" | "saveFiles">;
+  readonly files: Pick<CellBridge, "listFiles" | "readFile" | "saveFiles">;
   /** What happened outside since the last call, in words. */
   findHarm(): readonly string[];
   close(): Promise<void>;

@@ -2,7 +2,7 @@
 import type { CommandCall } from "#core/call.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { Leaving } from "#core/policy.ts";
+import type { OutgoingText } from "#core/policy.ts";
 import { openEgress, searchFolder } from "#loop/egress.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 
@@ -47,7 +47,7 @@ export function makeEgressLog({ goals = ["Look around"], settingTexts = "", open
     folder: searchFolder(workspace, async (path) => writers.get(path) ?? "agent"),
     isKnownToFamily: async () => false,
   });
-  const request = (call: CommandCall, leaving?: Leaving): string => {
+  const request = (call: CommandCall, leaving?: OutgoingText): string => {
     step++;
     const callId = `c${step}`;
     const asked = {
@@ -111,7 +111,7 @@ export function makeEgressLog({ goals = ["Look around"], settingTexts = "", open
       finish(callId, source, text, artifacts);
     },
     /** `isSent`: the call runs when nothing is to be asked. `approve`: a person lets it go. */
-    async ask(call: CommandCall, { isSent = true, approve = false } = {}): Promise<Leaving | undefined> {
+    async ask(call: CommandCall, { isSent = true, approve = false } = {}): Promise<OutgoingText | undefined> {
       const log = {
         state: replay(events),
         head: events.length,

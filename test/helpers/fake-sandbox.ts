@@ -8,8 +8,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type {
   Cell,
+  CellBridge,
   CellCallError,
-  CellHost,
   CellOutcome,
   CellProblem,
   CellReply,
@@ -22,7 +22,7 @@ import type {
 import { createSlots, type Slots } from "#util/turns.ts";
 
 /** What a cell does: `host` is the cell's host; `names` holds the values of the namespace. */
-export type CellBehaviour = (cell: Cell, host: CellHost, scope: FakeScope) => Promise<FakeEnd> | FakeEnd;
+export type CellBehaviour = (cell: Cell, host: CellBridge, scope: FakeScope) => Promise<FakeEnd> | FakeEnd;
 /** Only what differs from a cell that ends without a value, a word or a change. */
 export type FakeEnd =
   // biome-ignore lint/suspicious/noConfusingVoidType: a behaviour may return nothing
@@ -85,7 +85,7 @@ export function createFakeSandbox(
   const behaviourOf = ({ code }: Cell): CellBehaviour =>
     typeof behaviours === "function" ? behaviours : (behaviours[code] ?? (() => unknownCode(code)));
 
-  async function runIn(space: string, cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome> {
+  async function runIn(space: string, cell: Cell, host: CellBridge, signal: AbortSignal): Promise<CellOutcome> {
     const depth = running.get(space) ?? 0;
     running.set(space, depth + 1);
     cells.push(cell);
@@ -180,7 +180,7 @@ function explainError(error: unknown): Partial<CellOutcome> {
   });
 }
 
-function openScope(own: Live, host: CellHost, printed: string[]): FakeScope {
+function openScope(own: Live, host: CellBridge, printed: string[]): FakeScope {
   return {
     names: own.names,
     definitions: own.definitions,
@@ -220,13 +220,13 @@ function redoChange({ names, definitions }: Live, change: NamespaceChange): void
     else definitions.set(name, source);
 }
 
-interface WatchedHost extends CellHost {
+interface WatchedHost extends CellBridge {
   /** Never resolves; rejects with what a method of the host rejected with. */
   readonly rejected: Promise<never>;
 }
 
 /** Redoes in the namespace what earlier nested cells did, and passes on what a method rejects with. */
-function watchHost(host: CellHost, own: Live): WatchedHost {
+function watchHost(host: CellBridge, own: Live): WatchedHost {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   const watch = async <T>(work: Promise<T>): Promise<T> => {

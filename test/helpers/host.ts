@@ -15,7 +15,7 @@ import type { AgentState } from "#core/state.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLiveText } from "#host/observer.ts";
 import { Supervisor } from "#host/supervisor.ts";
-import { createPrepare } from "#loop/ask-model.ts";
+import { createMovePreparer } from "#loop/ask-model.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
@@ -102,7 +102,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         const own = files.get(id) ?? new Map();
         files.set(id, own);
         const lastVersion = (path: string) => store.lastFileVersion(id, path);
-        const prepare = createPrepare({
+        const prepare = createMovePreparer({
           agentId: id,
           folder: "/nowhere",
           model,

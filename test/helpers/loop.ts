@@ -18,7 +18,7 @@ import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
-import { createPrepare, type PerformParts, type Prepare } from "#loop/ask-model.ts";
+import { createMovePreparer, type PerformParts, type Prepare } from "#loop/ask-model.ts";
 import type { CellParts } from "#loop/cells.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { readScript } from "#loop/complete-events.ts";
@@ -170,7 +170,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     filesOf.set(agent, files);
     const lease = await store.claim(agent);
     const lastVersion = (path: string) => store.lastFileVersion(agent, path);
-    const prepare = createPrepare({
+    const prepare = createMovePreparer({
       agentId: agent,
       ...(options.asksBeforeSending === false
         ? {}

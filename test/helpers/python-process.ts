@@ -1,6 +1,6 @@
 /** python-process.ts -- one process that runs cells of Python, with a host in memory. */
 import { probeCage } from "#cage/find-cage.ts";
-import type { Cell, CellFunction, CellHost, CellOutcome, CellProblem, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellFunction, CellOutcome, CellProblem, SavedNamespace } from "#core/ports/sandbox.ts";
 import { CellProcess } from "#sandbox/cell-process.ts";
 
 type Level = NonNullable<Parameters<typeof probeCage>[0]>["atMost"];
@@ -11,7 +11,7 @@ interface ProcessOptions {
 }
 
 /** What a test says of its cell and its host, beyond the code. */
-export interface CellOptions extends Partial<Omit<Cell, "saved">>, Partial<CellHost> {}
+export interface CellOptions extends Partial<Omit<Cell, "saved">>, Partial<CellBridge> {}
 
 export class PythonProcess implements AsyncDisposable {
   readonly #process: CellProcess;
@@ -73,7 +73,7 @@ export class PythonProcess implements AsyncDisposable {
     await this.#process.ended;
   }
 
-  #host(): CellHost {
+  #host(): CellBridge {
     return {
       call: async (name) => ({ error: { code: "unknown-command", text: `No ${name}.` }, changesFiles: false }),
       run: async () => ({ error: { code: "no-model", text: "There is no model." } }),

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
-import type { CellHost } from "#core/ports/sandbox.ts";
+import type { CellBridge } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
-import { openCellHost } from "#loop/cell-host.ts";
+import { openCellBridge } from "#loop/cell-bridge.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
@@ -276,7 +276,7 @@ describe("files that a cell changes", () => {
       void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytes("new") }))));
   const save =
     (path: string, text: string | null): CellBehaviour =>
-    async (_cell, host: CellHost) => {
+    async (_cell, host: CellBridge) => {
       const saved = await host.saveFiles([{ path, bytes: text === null ? null : bytes(text) }]);
       return { value: cellValue("error" in saved ? saved.error : "saved") };
     };
@@ -391,7 +391,9 @@ describe("the list of files that code gets", () => {
     try {
       const workspace = openLocalWorkspace(folder);
       const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
-      const host = openCellHost({ context: { workspace }, commands } as unknown as Parameters<typeof openCellHost>[0]);
+      const host = openCellBridge({ context: { workspace }, commands } as unknown as Parameters<
+        typeof openCellBridge
+      >[0]);
       const time = new Date("2026-01-01T00:00:00.000Z");
       const write = async (text: string): Promise<string | undefined> => {
         await workspace.write("a.txt", text);

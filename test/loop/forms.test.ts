@@ -10,7 +10,7 @@ import { createPlan } from "#core/plan.ts";
 import { initialState, isFinished } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
-import { formOf } from "#loop/reply-forms.ts";
+import { replyFormOf } from "#loop/reply-forms.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { readChatReply } from "#model/read-answer.ts";
 import { buildPrompt } from "#prompt/build.ts";
@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 /** The request that a server gets in this mode, without the network. */
 function requestIn(mode: OutputMode): ChatRequest {
-  const { words: form, attach } = formOf(mode);
+  const { words: form, attach } = replyFormOf(mode);
   const { messages } = buildPrompt(inputWith({ commandList: set.commandList, asksPerson: set.asksPerson, form }));
   const { replySchema, tools } = attach(set, mode);
   const format = replySchema && { type: "json_schema", json_schema: replySchema };
@@ -59,14 +59,14 @@ function textOf(answer: Answer): string {
   return read.kind === "replied" ? read.text : "";
 }
 
-type Parsed = Extract<ReturnType<ReturnType<typeof formOf>["read"]>, { readonly kind: "command" }>;
+type Parsed = Extract<ReturnType<ReturnType<typeof replyFormOf>["read"]>, { readonly kind: "command" }>;
 
 /** The shipped commands that a weak model names, and that are not understood, with the reasons. */
 function refusedIn(mode: OutputMode, isFull: boolean, hasItsThoughts: (parsed: Parsed) => boolean): readonly string[] {
   const request = requestIn(mode);
   return shipped.flatMap(({ name, isInternal }) => {
     if (isInternal) return [];
-    const parsed = formOf(mode).read(set, textOf(answerWeakly(request, name, isFull)), "stop", initialState);
+    const parsed = replyFormOf(mode).read(set, textOf(answerWeakly(request, name, isFull)), "stop", initialState);
     if (parsed.kind === "problem") return [`${name}: ${parsed.problems.join(" ")}`];
     return parsed.call.name === name && !parsed.repaired && hasItsThoughts(parsed as Parsed)
       ? []
@@ -94,7 +94,7 @@ describe("a weak model that follows the words to the letter", () => {
   it("is not understood when it copies the words instead (control)", () => {
     const shown = shipped.find(({ name }) => name === "delete_file")?.args.properties.file?.description;
     const text = textOf(answerWeakly(requestIn("plain"), "delete_file", true, { file: `<${shown}>` }));
-    expect(formOf("plain").read(set, text, "stop", initialState).kind).toBe("problem");
+    expect(replyFormOf("plain").read(set, text, "stop", initialState).kind).toBe("problem");
   });
 
   it("would meet a grammar that contradicts its words (control)", () => {

@@ -13,7 +13,7 @@ import { suggestMethods } from "#loop/method-search.ts";
 import { createMethodIndex } from "#memory/method-index.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { buildPrompt } from "#prompt/build.ts";
-import { wordsOfMode } from "#prompt/words.ts";
+import { templatesOf } from "#prompt/words.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { testCommand } from "../helpers/outer-command.ts";
@@ -236,7 +236,7 @@ describe("prompts", () => {
       const found = ["send_message_discord", "send_slack_message", "send_slack_image"];
       const state = stateWith([], { foundMethods: found, settings: { ...initialState.settings, form } });
       const set = createCommandSets(commands, { commands: {}, args: {} })(state);
-      const words = wordsOfMode(form === "json" ? "plain" : form);
+      const words = templatesOf(form === "json" ? "plain" : form);
       const { messages, tokens } = buildPrompt({ ...inputWith({ state, form: words }), ...set });
       expect(messages.at(-1)?.content).toContain("send_slack_image");
       return tokens;

@@ -118,7 +118,7 @@ describe("pure calls of a command", () => {
     return "done";
   };
 
-  it("are committed in lots", async () => {
+  it("are committed in batches", async () => {
     const { counts, store } = counted();
     const loop = await loopWith(reading(CALLS));
     loop.files.set("a.txt", Buffer.from("x"));

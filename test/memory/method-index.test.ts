@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { createCodeFunctions, describeFunction } from "#commands/code-functions.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
-import { createCodeFunctions, describeFunction } from "#commands/stubs.ts";
 import type { CountTokens, Embedder, MethodQuery, MethodText } from "#core/ports/memory.ts";
 import { createMethodIndex } from "#memory/method-index.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import type { ScoredSlot } from "#core/ports/memory.ts";
 import { measureMean } from "#memory/recall/agent-vectors.ts";
 import { chooseRecalls, type RecallCandidate, type RecallChoice } from "#memory/recall/choose-recalls.ts";
-import { DuplicateGroups } from "#memory/recall/duplicate-groups.ts";
 import { fuseScores, mergeParts } from "#memory/recall/find-recalls.ts";
 import { type QueryPart, queryParts } from "#memory/recall/query-parts.ts";
 import type { RecallableRow } from "#memory/recall/row-columns.ts";
+import { SeriesGroups } from "#memory/recall/series-groups.ts";
 import { dot, meanOf } from "#memory/vectors/unit-vector.ts";
 import { createWordSet, type WordSet, weightedJaccard } from "#memory/words/vocabulary.ts";
 import { wordsOf } from "#util/words.ts";
@@ -149,14 +149,14 @@ describe("mergeParts", () => {
 
 /** Rows that differ only in numbers are found as one, by their numbers. */
 
-function search(groups: DuplicateGroups, text: string, excluded: readonly number[] = []): readonly number[] {
+function search(groups: SeriesGroups, text: string, excluded: readonly number[] = []): readonly number[] {
   const hitsOf = groups.search(queryParts({ texts: [text] }), 10, new Set(excluded));
   return hitsOf(0).map(({ slot }) => slot);
 }
 const numbersOf = (text: string): readonly string[] => [...new Set(text.match(/\d+/g) ?? [])];
 
-function filled(texts: readonly string[]): DuplicateGroups {
-  const groups = new DuplicateGroups();
+function filled(texts: readonly string[]): SeriesGroups {
+  const groups = new SeriesGroups();
   for (const text of texts) groups.add(wordsOf(text), "foo");
   return groups;
 }
@@ -174,7 +174,7 @@ describe("a search in rows that differ only in numbers", () => {
     });
     fc.assert(
       fc.property(fc.array(round, { minLength: 1, maxLength: 4 }), (rounds) => {
-        const groups = new DuplicateGroups();
+        const groups = new SeriesGroups();
         const texts: string[] = [];
         const removed = new Set<number>();
         for (const { rows, asked, excluded } of rounds) {

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { openJsonCache } from "#config/private-file.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
+import { createTermsKeeper, FULL_TERMS, type SentParts, stepDown } from "#model/capabilities.ts";
 import { withMargin } from "#model/chat-stream.ts";
 import { createOpenAIModel, mergeIntoTurns } from "#model/openai-model.ts";
-import { createTermsKeeper, FULL_TERMS, type SentParts, stepDown } from "#model/terms.ts";
 import { closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { type Answer, failure, type RawAnswer } from "../helpers/openai-answers.ts";
@@ -264,8 +264,8 @@ const keeper = (server = "http://a/v1") =>
 
 describe("the terms of a model server", () => {
   it("persist per server and model in their own file", async () => {
-    await keeper().heed("m", SENT, rejects("json_schema is not supported"));
-    await keeper("http://b/v1").heed("m", SENT, rejects("stream is not supported"));
+    await keeper().learnFromRejection("m", SENT, rejects("json_schema is not supported"));
+    await keeper("http://b/v1").learnFromRejection("m", SENT, rejects("stream is not supported"));
     await keeper().noteContext("n", 4096);
     expect(await keeper().of("m")).toEqual({ ...FULL_TERMS, mode: "json_object" });
     expect(await keeper().of("n")).toEqual({ ...FULL_TERMS, contextTokens: 4096 });
@@ -275,7 +275,7 @@ describe("the terms of a model server", () => {
   });
 
   it("expire after a week", async () => {
-    await keeper().heed("m", SENT, rejects("json_schema is not supported"));
+    await keeper().learnFromRejection("m", SENT, rejects("json_schema is not supported"));
     await clock.advance(7 * 24 * 3_600_000 - 1_000);
     expect((await keeper().of("m")).mode).toBe("json_object");
     await clock.advance(2_000);
@@ -288,25 +288,25 @@ describe("the terms of a model server", () => {
   ])("are ignored in a file with %j", async (content) => {
     await writeFile(join(folder, "model-servers.json"), content);
     expect(await keeper().of("m")).toEqual(FULL_TERMS);
-    await keeper().heed("m", SENT, rejects("json_schema is not supported"));
+    await keeper().learnFromRejection("m", SENT, rejects("json_schema is not supported"));
     expect((await keeper().of("m")).mode).toBe("json_object");
   });
 
   it("are kept in memory if the file cannot be written", async () => {
     await rm(folder, { recursive: true });
     const terms = keeper();
-    await terms.heed("m", SENT, rejects("json_schema is not supported"));
+    await terms.learnFromRejection("m", SENT, rejects("json_schema is not supported"));
     expect((await terms.of("m")).mode).toBe("json_object");
   });
 
   it("do not keep a trial that failed", async () => {
     const terms = keeper();
-    expect(await terms.heed("m", SENT, rejects("No."))).toBe(true);
+    expect(await terms.learnFromRejection("m", SENT, rejects("No."))).toBe(true);
     expect((await terms.of("m")).mode).toBe("plain");
     expect(await keeper().of("m")).toEqual(FULL_TERMS);
-    expect(await terms.heed("m", { ...SENT, mode: "plain", isBare: true }, rejects("No."))).toBe(false);
+    expect(await terms.learnFromRejection("m", { ...SENT, mode: "plain", isBare: true }, rejects("No."))).toBe(false);
     expect(await terms.of("m")).toEqual(FULL_TERMS);
-    await terms.heed("m", SENT, rejects("No."));
+    await terms.learnFromRejection("m", SENT, rejects("No."));
     await terms.taken("m");
     expect((await keeper().of("m")).mode).toBe("plain");
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
-import { createModelGate } from "#model/gate.ts";
+import { createRateLimiter } from "#model/rate-limiter.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 
 const REPLIED: ModelAnswer = { kind: "replied", text: "{}", finishReason: "stop", usage: null };
@@ -43,7 +43,7 @@ function countingModel() {
 describe("the model gate", () => {
   it("limits concurrent calls for any number of agents", async () => {
     const held = heldModel();
-    const gate = createModelGate({ concurrency: 3, requestsPerMinute: null }, fakeClock());
+    const gate = createRateLimiter({ concurrency: 3, requestsPerMinute: null }, fakeClock());
     const agents = Array.from({ length: 10 }, () => gate.guard(held.model).complete(REQUEST, never()));
     await settle();
     expect([held.calls.length, gate.active, gate.queued]).toEqual([3, 3, 7]);
@@ -64,7 +64,7 @@ describe("the model gate", () => {
         return REPLIED;
       },
     };
-    const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, fakeClock());
+    const gate = createRateLimiter({ concurrency: 1, requestsPerMinute: null }, fakeClock());
     const agent = async (name: string): Promise<void> => {
       for (let step = 0; step < 3; step++) await gate.guard(model).complete({ ...REQUEST, model: name }, never());
     };
@@ -76,7 +76,7 @@ describe("the model gate", () => {
     const clock = fakeClock();
     const answers = [tooMany(5_000), REPLIED, REPLIED];
     const model: LanguageModel = { complete: async () => answers.shift() ?? REPLIED };
-    const gate = createModelGate({ concurrency: 2, requestsPerMinute: null }, clock);
+    const gate = createRateLimiter({ concurrency: 2, requestsPerMinute: null }, clock);
     expect((await gate.guard(model).complete(REQUEST, never())).kind).toBe("failed");
     expect(gate.closedUntil).toEqual(new Date(clock.now().getTime() + 5_000));
     const second = gate.guard(model).complete(REQUEST, never());
@@ -89,7 +89,7 @@ describe("the model gate", () => {
 
   it("waits at most a minute: agents record longer waits themselves", async () => {
     const clock = fakeClock();
-    const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, clock);
+    const gate = createRateLimiter({ concurrency: 1, requestsPerMinute: null }, clock);
     await gate.guard({ complete: async () => tooMany(3_600_000) }).complete(REQUEST, never());
     expect(gate.closedUntil).toEqual(new Date(clock.now().getTime() + 60_000));
   });
@@ -97,7 +97,7 @@ describe("the model gate", () => {
   it("spreads calls over the minute, and allows a tenth in a burst", async () => {
     const clock = fakeClock();
     const model = countingModel();
-    const gate = createModelGate({ concurrency: 100, requestsPerMinute: 60 }, clock);
+    const gate = createRateLimiter({ concurrency: 100, requestsPerMinute: 60 }, clock);
     const all = Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never()));
     await settle();
     expect(model.calls).toBe(6);
@@ -109,7 +109,7 @@ describe("the model gate", () => {
   });
 
   it("spreads nothing without a limit per minute", async () => {
-    const gate = createModelGate({ concurrency: 100, requestsPerMinute: null }, fakeClock());
+    const gate = createRateLimiter({ concurrency: 100, requestsPerMinute: null }, fakeClock());
     const model = countingModel();
     await Promise.all(Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never())));
     expect(model.calls).toBe(30);
@@ -117,7 +117,7 @@ describe("the model gate", () => {
 
   it("frees the place of an aborted agent", async () => {
     const held = heldModel();
-    const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, fakeClock());
+    const gate = createRateLimiter({ concurrency: 1, requestsPerMinute: null }, fakeClock());
     const first = gate.guard(held.model).complete(REQUEST, never());
     const leaving = new AbortController();
     const second = gate.guard(held.model).complete(REQUEST, leaving.signal);
@@ -133,7 +133,7 @@ describe("the model gate", () => {
     const clock = fakeClock();
     let backMs = 0;
     const setBack = { ...clock, now: () => new Date(clock.now().getTime() - backMs) };
-    const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, setBack);
+    const gate = createRateLimiter({ concurrency: 1, requestsPerMinute: null }, setBack);
     const answers = [tooMany(30_000), REPLIED];
     const model: LanguageModel = { complete: async () => answers.shift() ?? REPLIED };
     await gate.guard(model).complete(REQUEST, never());

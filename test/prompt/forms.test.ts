@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import { initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
-import { wordsOfMode } from "#prompt/words.ts";
+import { templatesOf } from "#prompt/words.ts";
 import { inputWith, replyMessage, resultMessage, stateWith } from "./fixtures.ts";
 
-const REACT = wordsOfMode("react");
-const CODE = wordsOfMode("code");
+const REACT = templatesOf("react");
+const CODE = templatesOf("code");
 const FOUND = ["`measure(name: str) -> dict`: Measures a thing."];
 
 const action = (step: number, text: string): Message => ({ ...replyMessage(2 * step - 1, text), step, form: "react" });
@@ -119,7 +119,7 @@ describe("the prompt of the form react", () => {
   it("lists the methods that were found, and no command", () => {
     expect(last(REACT, [STEP_1, outcome(1, "x")], 1)).toContain(`found:\n${FOUND[0]}\n`);
     expect(contents(REACT, [], 0, { found: [] }).join()).not.toContain("searches found:");
-    expect(contents(wordsOfMode("plain"), [], 0).join()).not.toContain(FOUND[0]);
+    expect(contents(templatesOf("plain"), [], 0).join()).not.toContain(FOUND[0]);
   });
 
   it("does not repeat a method that a message shows", () => {
@@ -154,7 +154,7 @@ describe("the prompt of the form code", () => {
     expect(system).toContain(`Functions:\n${listFunctions()}`);
     expect(system).toMatch(/agent\.run\(task, return_type\)[\s\S]*agent\.run\(f?"[\s\S]*, int\)/);
     expect(system).toContain("Task:\n1. Find three strings");
-    expect(contents(wordsOfMode("plain"), [], 0, { listFunctions })[0]).not.toContain("Functions:");
+    expect(contents(templatesOf("plain"), [], 0, { listFunctions })[0]).not.toContain("Functions:");
   });
 
   it("shows a reply up to its code, and the result behind it as data of the user", () => {
@@ -195,7 +195,7 @@ describe("the prompt of the form code", () => {
 describe("a reply that was code, in the form json", () => {
   it("is shown as a command", () => {
     const [, one, two, three] = contents(
-      wordsOfMode("plain"),
+      templatesOf("plain"),
       [STEP_2, block(2, "All done."), replyMessage(5, "{}")],
       3,
     );

@@ -3,7 +3,7 @@ import { initialState, type Message } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { formatName } from "#prompt/delimit.ts";
 import { renderClipped, renderMessage, renderMinimal } from "#prompt/messages.ts";
-import { wordsOfMode } from "#prompt/words.ts";
+import { templatesOf } from "#prompt/words.ts";
 import { inputWith, replyMessage, resultMessage, stateWith, shippedWords as words } from "./fixtures.ts";
 
 const render = (message: Message) => renderMessage(message, words).prompt;
@@ -139,8 +139,8 @@ describe("renderClipped", () => {
   });
 });
 
-const PLAN = wordsOfMode("plan");
-const JSON_FORM = wordsOfMode("plain");
+const PLAN = templatesOf("plan");
+const JSON_FORM = templatesOf("plain");
 
 const act = (step: number, action: string, args: object = {}): Message => ({
   ...replyMessage(2 * step - 1, JSON.stringify({ action, args })),
@@ -267,10 +267,10 @@ describe("a change of the form", () => {
       thoughts: { text: "" },
       command: { name: "write_to_file", args: { file: "a", text: "b" } },
     });
-    expect(history([action], wordsOfMode("code"))[0]?.content).toBe(
+    expect(history([action], templatesOf("code"))[0]?.content).toBe(
       '```python\nwrite_to_file(file="a", text="b")\n```',
     );
-    expect(history([action], wordsOfMode("react"))[0]?.content).toContain('write_to_file(file="a", text="b")');
+    expect(history([action], templatesOf("react"))[0]?.content).toContain('write_to_file(file="a", text="b")');
     const unreadable = { ...action, text: "Hm." };
     expect(history([unreadable], JSON_FORM)[0]?.content).toBe("Hm.");
   });

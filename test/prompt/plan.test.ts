@@ -8,7 +8,7 @@ import { type AgentState, initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
 import { renderPlan, renderTree } from "#prompt/plan.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { type PromptFile, type Words, wordsOfMode } from "#prompt/words.ts";
+import { type PromptFile, templatesOf, type Words } from "#prompt/words.ts";
 import { anyPlan, readTree, task } from "../helpers/plan-tree.ts";
 import { inputWith, messages, recalls, replyMessage, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
 
@@ -53,7 +53,7 @@ describe("the plan in the last message", () => {
       }),
     ) as Words;
     const settings = { ...initialState.settings };
-    const form = wordsOfMode(mode);
+    const form = templatesOf(mode);
     for (const count of [0, 4, 9]) {
       const state = stateWith(messages(count), { settings });
       const prompt = buildPrompt(inputWith({ state, form, recalls: recalls(3) }));
@@ -69,7 +69,7 @@ describe("the plan in the last message", () => {
     ["react", /`modify_task\(id: str, state: str\)`[\s\S]*then, call stop\(\)\.[\s\S]*THOUGHT 1:\nBased on previous/],
     ["code", /in your code with the functions add_task[\s\S]*then, send your answer after a line RESULT:\./],
   ])("fits the form %s", (mode, words) => {
-    expect(last(withPlan(PLAN, [replyMessage(1)]), { form: wordsOfMode(mode) })).toMatch(words);
+    expect(last(withPlan(PLAN, [replyMessage(1)]), { form: templatesOf(mode) })).toMatch(words);
   });
 
   it("is not shown in a sub-task", () => {
@@ -87,8 +87,8 @@ describe("the plan in the last message", () => {
     const inner = { ...root, id: 1, kind: "run" as const, path: "c1.1", origin };
     const state = withPlan(PLAN, [], { frames: [root, inner] });
     for (const mode of FORMS) {
-      expect(last(state, { form: wordsOfMode(mode) })).not.toContain("Find sources");
-      expect(renderPlan(state, shippedWords, wordsOfMode(mode), 1_000)).toEqual({ plan: "", hint: "" });
+      expect(last(state, { form: templatesOf(mode) })).not.toContain("Find sources");
+      expect(renderPlan(state, shippedWords, templatesOf(mode), 1_000)).toEqual({ plan: "", hint: "" });
     }
     expect(last({ ...state, frames: [root] })).toContain("Find sources");
   });
@@ -178,7 +178,7 @@ describe("the hint at the end of the last message", () => {
     ],
   ])("follows the last action: %s", (_title, window, hint) => {
     for (const mode of FORMS) {
-      const content = last(withPlan(PLAN, window), { form: wordsOfMode(mode) });
+      const content = last(withPlan(PLAN, window), { form: templatesOf(mode) });
       const end = mode === "react" ? content.slice(0, content.indexOf("\n\nTHOUGHT 1:")) : content;
       const hints = Object.keys(shippedWords).filter((name) => name.startsWith("plan-hint-")) as PromptFile[];
       expect(hints.filter((name) => end.endsWith(text(name)))).toEqual(hint ? [hint] : []);
@@ -203,7 +203,7 @@ describe("the hint at the end of the last message", () => {
 
 describe("an agent that must make a plan", () => {
   it.each(FORMS)("is asked for it first, in its first request: %s", (mode) => {
-    const content = last(required(), { form: wordsOfMode(mode) });
+    const content = last(required(), { form: templatesOf(mode) });
     expect(readPart(content).json).toContain('"goal":"Reach all goals","state":"open"');
     expect(readPart(content).behind).toContain(text("plan-start"));
     const end = mode === "react" ? content.slice(0, content.indexOf("\n\nTHOUGHT 1:")) : content;

@@ -5,7 +5,7 @@ import type { ChildAccount } from "#core/subagent.ts";
 import { describeWork } from "#loop/ask-model.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { describeFolder, renderSituation } from "#prompt/situation.ts";
-import { wordsOfMode } from "#prompt/words.ts";
+import { templatesOf } from "#prompt/words.ts";
 import { inputWith, messages, recalls, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
 
 const NOW = new Date("2026-11-20T10:00:00.000Z");
@@ -209,9 +209,9 @@ const CHECKS: readonly GoalCheck[] = [
   { goal: 1, test: { kind: "schema", path: "data.json", schema: { type: "array" } } },
   { goal: null, test: { kind: "judge", question: "Do they agree?", paths: ["report.md", "data.json"] } },
 ];
-const system = (changes: Partial<AgentState>, form?: Parameters<typeof wordsOfMode>[0]): string => {
+const system = (changes: Partial<AgentState>, form?: Parameters<typeof templatesOf>[0]): string => {
   const state = stateWith([], { goals: GOALS, ...changes });
-  return buildPrompt(inputWith({ state, ...(form ? { form: wordsOfMode(form) } : {}) })).messages[0]?.content ?? "";
+  return buildPrompt(inputWith({ state, ...(form ? { form: templatesOf(form) } : {}) })).messages[0]?.content ?? "";
 };
 const LIST = `1. Write report.md
    This is checked when you report the goal as reached:

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createSandbox } from "#app/sandbox.ts";
 import { findCage, probeCage } from "#cage/find-cage.ts";
-import type { Cell, CellHost, CellOutcome, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellOutcome, SavedNamespace } from "#core/ports/sandbox.ts";
 import { CellProcess } from "#sandbox/cell-process.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
@@ -44,7 +44,7 @@ describe("the Python of docs/code.md", () => {
 
 // What a saved namespace can do to the processes that load it, and what it costs the agent.
 const called: string[] = [];
-const HOST: CellHost = {
+const HOST: CellBridge = {
   ...NOTHING_HERE,
   call: async (name) => {
     called.push(name);
@@ -120,7 +120,7 @@ describe("a saved namespace that is sound", () => {
 
 const PROGRAM = new URL("../helpers/hostile-guest.child.ts", import.meta.url);
 let wait = 0;
-const NOBODY: CellHost = {
+const NOBODY: CellBridge = {
   call: () => Promise.reject(new Error("Nothing may be called.")),
   run: () => Promise.reject(new Error("Nothing may be run.")),
   listFiles: async () => {

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createSandbox, type SandboxOptions } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
-import type { Cell, CellHost, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { FAKE_CELLS, PYTHON } from "../helpers/cell-words.ts";
@@ -33,7 +33,7 @@ function cell(agent: string, code: string, saved: SavedNamespace | null): Cell {
     ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, modules: [], imports: "safe" },
   };
 }
-const run = (agent: string, code: string, saved: SavedNamespace | null = null, host: Partial<CellHost> = {}) =>
+const run = (agent: string, code: string, saved: SavedNamespace | null = null, host: Partial<CellBridge> = {}) =>
   sandbox.run(cell(agent, code, saved), { ...NOTHING_HERE, ...host }, signal);
 async function resultOf(...given: Parameters<typeof run>): Promise<unknown> {
   const outcome = await run(...given);
@@ -97,7 +97,7 @@ describe("the processes of cells", () => {
   it("may die: the cell fails, and the next one starts from what was saved", async () => {
     open({ maxProcesses: 1 });
     const { saved } = await run("alice", "x = 41");
-    const call: CellHost["call"] = async () => {
+    const call: CellBridge["call"] = async () => {
       for (const pid of guestPids()) process.kill(pid, "SIGKILL");
       await waitForPids(0);
       return { value: null, changesFiles: false };
@@ -111,7 +111,7 @@ describe("the processes of cells", () => {
     open({ maxProcesses: 1 });
     const { saved } = await run("alice", "x = 41");
     let nested: unknown;
-    const runTask: CellHost["run"] = async () => {
+    const runTask: CellBridge["run"] = async () => {
       for (const pid of guestPids()) process.kill(pid, "SIGKILL");
       await waitForPids(0);
       // The sandbox may not have seen the end yet: the first nested cell then fails like the one around it.
@@ -130,7 +130,7 @@ describe("the processes of cells", () => {
 
   it("end with the sandbox, also within a cell", async () => {
     open();
-    const call: CellHost["call"] = async () => {
+    const call: CellBridge["call"] = async () => {
       void sandbox.close();
       return { value: null, changesFiles: false };
     };

@@ -8,7 +8,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createSandbox } from "#app/sandbox.ts";
 import { probeCage } from "#cage/find-cage.ts";
-import type { Cell, CellHost, CellOutcome, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellOutcome, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { type AttackGround, openAttackGround } from "../helpers/attack-ground.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 
@@ -83,7 +83,7 @@ for (const level of findLevelsHere().filter((one) => one !== "off"))
       saved = outcome.saved ?? saved;
       return outcome;
     };
-    const host = (): CellHost => ({
+    const host = (): CellBridge => ({
       ...ground.files,
       call: async (_name, args) => {
         calls += 1;

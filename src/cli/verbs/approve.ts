@@ -12,8 +12,8 @@ import { nameCall } from "#views/next-step.ts";
 import { loadQuestion } from "../agents.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "../context.ts";
 import { isAwaitingApproval } from "../result.ts";
-import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "../steering.ts";
 import { AGENT, CALL_OPTIONS, defineVerb, flag, HOST_CODES, NO_AGENT, positiveInteger, text, value } from "../verb.ts";
+import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const APPROVE = defineVerb({
   description:
@@ -91,7 +91,7 @@ const MAX_CHARS = 10_000;
 type Approval = NonNullable<ReturnType<typeof approvalOf>>;
 
 async function answer(name: string, options: ApproveOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
-  return steering(name, options, async ({ row, state, context, reach }) => {
+  return withAgent(name, options, async ({ row, state, context, reach }) => {
     const open = approvalOf(state);
     if (!open) throw await nothingPending({ row, state }, context);
     const wanted = wantedCall(options);

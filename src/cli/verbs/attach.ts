@@ -9,8 +9,8 @@ import { folderOf } from "../agents.ts";
 import { formatCall, type GlobalOptions } from "../context.ts";
 import { followAgent, Interrupts, showFrom, showLastStep } from "../follow-agent.ts";
 import { openScreen, sayGoesOn, sayResult } from "../result.ts";
-import { steering } from "../steering.ts";
 import { AGENT, defineVerb, positiveInteger, RUN_CODES, value } from "../verb.ts";
+import { withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "follow an agent live and answer its questions; Ctrl-C leaves it running",
@@ -27,7 +27,7 @@ export interface AttachOptions extends GlobalOptions {
 }
 
 export async function attachVerb(name: string, options: AttachOptions): Promise<number> {
-  return steering(name, options, async ({ row, state, head, context, reach }) => {
+  return withAgent(name, options, async ({ row, state, head, context, reach }) => {
     const { since } = options;
     const { output, home } = context;
     if (since !== undefined && since > Math.max(1, state.step))

@@ -7,8 +7,8 @@ import type { DiffView, FileDiff } from "#views/file-diff.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
 import { reading, withReading } from "../agents.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "../context.ts";
-import { steering } from "../steering.ts";
 import { AGENT, defineVerb, flag, HOST_CODES, step } from "../verb.ts";
+import { withAgent } from "../with-agent.ts";
 import { findFile, findPaths } from "./files.ts";
 
 // `goald diff`: shows changes in an agent's files between two steps; by default in the last step that changed any.
@@ -111,7 +111,7 @@ export async function restore(name: string, given: readonly string[], options: R
   const { step, dryRun = false } = options;
   if (step === undefined)
     throw new GoaldError("GOALD_USAGE", "Expected --step.", { hint: "Such as: goald restore foo --step 3" });
-  return steering(name, options, async ({ row, context, reach }) => {
+  return withAgent(name, options, async ({ row, context, reach }) => {
     const paths = await findPaths(row.id, given, context);
     const plan = dryRun
       ? await withReading(context, (reading) => reading.restorePlan(row.id, step, paths))

@@ -1,6 +1,6 @@
 /** down.ts -- `goald down` and `goald restart`: stops the daemon, or replaces it by this version. */
 import { isHostHeld, readHostInfo, stopExpectingDaemon } from "#api/daemon-files.ts";
-import { ensureDaemon, meetHost, takesNoCalls } from "#api/find-daemon.ts";
+import { askDaemon, ensureDaemon, silentDaemon } from "#api/find-daemon.ts";
 import { unfinishedAgents } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
@@ -105,11 +105,11 @@ async function stopDaemon(
   { home, output }: Pick<CliContext, "home" | "output">,
   { timeout = GRACE_SECONDS, kill = false }: StopOptions,
 ): Promise<Stopped | undefined> {
-  const met = await meetHost(home, kill ? HASTY_MS : undefined);
+  const met = await askDaemon(home, kill ? HASTY_MS : undefined);
   if (met.kind === "nobody") return undefined;
   const pid = met.kind === "host" ? met.status.pid : met.info?.pid;
   if (pid === undefined || (met.kind === "mute" && !(kill && met.info?.socket !== undefined)))
-    throw takesNoCalls(met as Extract<typeof met, { kind: "mute" }>);
+    throw silentDaemon(met as Extract<typeof met, { kind: "mute" }>);
   if (met.kind === "host") await askToGo(() => met.client.shutdown(timeout * 1000));
   const waitMs = met.kind === "host" ? timeout * 1000 + CLOSING_MS : 0;
   const wait = (ms: number, isPatient: boolean): Promise<boolean> =>

@@ -10,8 +10,8 @@ import { clean } from "#util/outside-text.ts";
 import { describeFileStory } from "#views/file-story.ts";
 import { reading, withReading } from "../agents.ts";
 import type { CliContext, GlobalOptions } from "../context.ts";
-import { steering, tellDone, viewWhenHeard } from "../steering.ts";
 import { AGENT, defineVerb, HOST_CODES } from "../verb.ts";
+import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const WHY = defineVerb({
   description: "explain why a file exists: goals, step, thoughts and sources",
@@ -49,7 +49,7 @@ export async function trust(name: string, what: readonly string[], options: Glob
   const isAll = what.includes("all");
   if (isAll && what.length > 1)
     throw new GoaldError("GOALD_USAGE", "Expected files or `all`, got both.", { hint: "A file of that name: ./all" });
-  return steering(name, options, async ({ row, context, reach }) => {
+  return withAgent(name, options, async ({ row, context, reach }) => {
     const paths = isAll ? [] : await findPaths(row.id, what, context);
     const client = await reach();
     const trusted = await client.trust(row.id, isAll ? { what: "all" } : { what: "files", paths });

@@ -12,8 +12,8 @@ import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type CliContext, formatCall, type GlobalOptions, openContext } from "../context.ts";
-import { findState, reachHost } from "../steering.ts";
 import { AGENT, defineVerb, HOST_CODES, step, text, texts } from "../verb.ts";
+import { findState, reachHost } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description:

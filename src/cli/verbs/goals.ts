@@ -14,8 +14,8 @@ import type { GoalsView } from "#views/read-agent.ts";
 import { withReading } from "../agents.ts";
 import { type CliContext, callsHere, type GlobalOptions } from "../context.ts";
 import { checkOption, readCheckOptions, withoutSecrets } from "../run-options.ts";
-import { steering, tellDone, viewWhenHeard } from "../steering.ts";
 import { AGENT, defineVerb, HOST_CODES, NO_AGENT, positiveInteger, texts } from "../verb.ts";
+import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description:
@@ -50,7 +50,7 @@ export interface GoalsOptions extends GlobalOptions {
 type Given = Pick<GoalsView, "goals" | "checks">;
 
 export async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
-  return steering(name, options, async ({ row, state, context, reach }) => {
+  return withAgent(name, options, async ({ row, state, context, reach }) => {
     const told = await withReading(context, (reading) => reading.goals(row.id));
     const goals = changed(row.id, told.goals, options);
     if (goals === undefined) {

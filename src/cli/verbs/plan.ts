@@ -13,8 +13,8 @@ import { clean } from "#util/outside-text.ts";
 import { type PlanView, planEdits, type TaskView } from "#views/plan-view.ts";
 import { withReading } from "../agents.ts";
 import { type CliContext, callsHere, formatCall, type GlobalOptions } from "../context.ts";
-import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "../steering.ts";
 import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, text, texts } from "../verb.ts";
+import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 type TaskSetting = Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state">;
 
@@ -54,7 +54,7 @@ export interface PlanOptions extends GlobalOptions {
 const MAX_DRAWN = 40;
 
 export async function planVerb(name: string, options: PlanOptions): Promise<number> {
-  return steering(name, options, async (steered) => {
+  return withAgent(name, options, async (steered) => {
     const { row, state, context } = steered;
     const edits = editsOf(options, context);
     const view = await withReading(context, (reading) => reading.plan(row.id));

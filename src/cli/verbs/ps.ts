@@ -68,11 +68,11 @@ async function list(context: CliContext, { all = false }: PsOptions): Promise<Li
 function belowParents(views: readonly AgentView[]): readonly AgentView[] {
   const ids = new Set(views.map(({ id }) => id));
   const byParent = Map.groupBy(views, ({ parent }) => (parent !== null && ids.has(parent) ? parent : null));
-  const withOthers = (view: AgentView): readonly AgentView[] => [
+  const nameSubAgents = (view: AgentView): readonly AgentView[] => [
     view,
-    ...(byParent.get(view.id) ?? []).flatMap(withOthers),
+    ...(byParent.get(view.id) ?? []).flatMap(nameSubAgents),
   ];
-  return (byParent.get(null) ?? []).flatMap(withOthers);
+  return (byParent.get(null) ?? []).flatMap(nameSubAgents);
 }
 
 /** Unfinished agents come first, then the newest, because a small screen cuts off the end. */

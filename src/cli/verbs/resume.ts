@@ -6,8 +6,8 @@ import { type CliContext, formatCall, openContext } from "../context.ts";
 import { outcomeOf } from "../result.ts";
 import { type RunAgentOptions, resumeAgent } from "../run-agent.ts";
 import { approveOption, checkOptions, flagsOf, givenMode, RUN_OPTIONS, requireSomebody } from "../run-options.ts";
-import { type Found, findNamedOrLast } from "../steering.ts";
 import { defineVerb, flag, NO_AGENT, RUN_CODES } from "../verb.ts";
+import { type Found, findNamedOrLast } from "../with-agent.ts";
 import { demoVerb } from "./demo.ts";
 
 export const verb = defineVerb({

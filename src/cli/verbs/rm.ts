@@ -7,8 +7,8 @@ import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { folderOf } from "../agents.ts";
 import { formatCall, type GlobalOptions } from "../context.ts";
-import { steering } from "../steering.ts";
 import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT } from "../verb.ts";
+import { withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "remove an agent: its log, memory and file history; its folder stays",
@@ -29,7 +29,7 @@ export interface RemoveOptions extends GlobalOptions {
 
 export async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
   const { force = false, files = false } = options;
-  return steering(
+  return withAgent(
     name,
     options,
     async ({ row, state, context, reach }) => {

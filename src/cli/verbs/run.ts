@@ -23,8 +23,8 @@ import {
   readCheckOptions,
   requireSomebody,
 } from "../run-options.ts";
-import { type Found, findState, lastAgent } from "../steering.ts";
 import { defineVerb, flag, NO_AGENT, RUN_CODES, text, texts } from "../verb.ts";
+import { type Found, findState, lastAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description:

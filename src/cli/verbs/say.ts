@@ -6,8 +6,8 @@ import { isFinished } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { readInput } from "../agents.ts";
 import { callsHere, type GlobalOptions } from "../context.ts";
-import { steering, tellDone, viewWhenHeard } from "../steering.ts";
 import { AGENT, defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
+import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "send an agent a message, which it reads in its next step; a finished agent begins its next turn",
@@ -20,7 +20,7 @@ export const verb = defineVerb({
 const MAX_CHARS = 100_000;
 
 export async function sayVerb(name: string, words: readonly string[], options: GlobalOptions): Promise<number> {
-  return steering(name, options, async ({ row, state, context, reach }) => {
+  return withAgent(name, options, async ({ row, state, context, reach }) => {
     const text = clean(words.length > 0 ? words.join(" ") : await readPiped(row.id)).trim();
     if (text === "") throw usage("The message is empty.", row.id);
     if (text.length > MAX_CHARS)

@@ -1,7 +1,7 @@
 /** status.ts -- `goald status`: shows whether the daemon is running, its load and its limits. It reads no settings and no store. */
 
 import { hasDaemonDied } from "#api/daemon-files.ts";
-import { checkVersion, type Meeting, meetHost, takesNoCalls } from "#api/find-daemon.ts";
+import { askDaemon, checkVersion, type DaemonAnswer, silentDaemon } from "#api/find-daemon.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 import { findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
@@ -30,7 +30,7 @@ export async function status(options: GlobalOptions): Promise<number> {
   const context = await findOwnContext(options);
   const { home, output } = context;
   try {
-    const met = await meetHost(home, PATIENCE_MS);
+    const met = await askDaemon(home, PATIENCE_MS);
     if (met.kind === "host") {
       const { client, status: told } = met;
       // A host that has started no reader has not found its level yet. This process is on the same machine.
@@ -46,13 +46,13 @@ export async function status(options: GlobalOptions): Promise<number> {
   }
 }
 
-function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, output }: StatusContext): void {
+function sayAbsent(met: Exclude<DaemonAnswer, { kind: "host" }>, { home, output }: StatusContext): void {
   const died = met.kind === "nobody" && hasDaemonDied(home);
   if (output.json) {
     const holder = met.kind === "mute" ? { answers: false, host: met.info ?? null } : { died };
     output.data(JSON.stringify({ running: met.kind === "mute", ...holder }));
   } else if (met.kind === "mute") {
-    const { message, hint } = takesNoCalls(met);
+    const { message, hint } = silentDaemon(met);
     output.data(clean(`${message}\n${hint}`));
   } else if (died) output.data(`The daemon died. Start it and continue its agents: ${formatCall(home, "up")}`);
   else output.data(`The daemon is not running. Start it: ${formatCall(home, "up")}`);

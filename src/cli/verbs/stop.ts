@@ -7,8 +7,8 @@ import { isOver } from "#core/state.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { withReading } from "../agents.ts";
 import { type CliContext, formatCall, type GlobalOptions, openContext } from "../context.ts";
-import { reachHost, stateWord, steering, tellDone, viewNow } from "../steering.ts";
 import { ANY_AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, value } from "../verb.ts";
+import { reachHost, stateWord, tellDone, viewNow, withAgent } from "../with-agent.ts";
 import { isGoing } from "./ps.ts";
 
 export const PAUSE = defineVerb({
@@ -59,7 +59,7 @@ async function haltVerb(halt: Halt, name: string | undefined, options: HaltOptio
       hint: `Such as: goald ${CALL[halt]} foo, or: goald ${CALL[halt]} --all`,
     });
   if (name === undefined) return haltAll(halt, options);
-  return steering(name, options, async ({ row, state, context, reach }) => {
+  return withAgent(name, options, async ({ row, state, context, reach }) => {
     // An agent that does not run needs no daemon.
     if (isOver(state)) return tellHalt(halt, { agent: await viewNow(context, row), note: ALREADY }, context);
     return tellHalt(halt, await haltAgent(halt, row.id, await reach(), options), context);

@@ -68,7 +68,7 @@ export type ModelAnswer =
       } | null;
     };
 
-export interface ModelTerms {
+export interface ModelCapabilities {
   /** The mode of a reply in JSON. */
   readonly mode: Exclude<OutputMode, "tools">;
   /** The server is not known to reject tools for this model. Absent: it has none. */
@@ -86,7 +86,7 @@ export interface LanguageModel {
    */
   complete(request: ModelRequest, signal: AbortSignal, onText?: (piece: string) => void): Promise<ModelAnswer>;
   /** Known capabilities of the server for this model. Absent: plain mode, unknown context window. */
-  terms?(model: string): Promise<ModelTerms>;
+  terms?(model: string): Promise<ModelCapabilities>;
   /** Records whether a reply in this mode was readable. */
   noteReply?(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
   /** Records the server's estimated limit in tokens, request and reply together; null when the estimate did not help. */

@@ -3,7 +3,7 @@
  *
  * A namespace lasts from cell to cell. While a cell waits for its host (a command, a sub-task, a file), another cell of
  * the same namespace may run inside that wait. Code sees a private copy of the agent's folder: it reads through
- * `CellHost.readFile`, and its changes go out through `CellHost.saveFiles`, before each call that may look at files and at
+ * `CellBridge.readFile`, and its changes go out through `CellBridge.saveFiles`, before each call that may look at files and at
  * the end of the cell. It reaches nothing else.
  */
 /** The rule for imports in code: nothing, all but what reaches beyond the sandbox, or anything. The rule is a convenience, not the boundary. */
@@ -92,7 +92,7 @@ export interface CellCallError {
 export type CellReply<T> = { readonly value: T } | { readonly error: CellCallError };
 
 /** The questions that code can ask. Each call blocks the code. A rejection ends the cell and its process. */
-export interface CellHost {
+export interface CellBridge {
   /** `value`: JSON. `changesFiles`: the folder may have changed. */
   call(
     name: string,
@@ -172,7 +172,7 @@ export interface Sandbox {
    * Runs one cell. Waits for a free process, except inside another cell of the same namespace. Rejects only with the signal's
    * reason, or with what a method of `host` rejected with; the process is then gone, and the namespace is that of `saved`.
    */
-  run(cell: Cell, host: CellHost, signal: AbortSignal): Promise<CellOutcome>;
+  run(cell: Cell, host: CellBridge, signal: AbortSignal): Promise<CellOutcome>;
   /** True while other namespaces wait for a process: a cell that waits for long should give its own back. */
   readonly isCrowded: boolean;
   close(): Promise<void>;

@@ -15,9 +15,9 @@ import { contentOf } from "../remember/step-lines.ts";
 import { grown, NO_ITEM, NumberChains } from "../words/flat-lists.ts";
 import type { WordSet } from "../words/vocabulary.ts";
 import { SavedVectors } from "./agent-vectors.ts";
-import { DuplicateGroups } from "./duplicate-groups.ts";
 import { FactRows, hashText, type RecallableRow, RowColumns } from "./row-columns.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
+import { SeriesGroups } from "./series-groups.ts";
 
 const PAGE_ROWS = 64;
 /** Main memory of a slot without its words, and of an older row of the same text: measured with 1,000 to 50,000 rows. */
@@ -32,7 +32,7 @@ export interface NewSlot extends Pick<MemoryRow, "embedder" | "vector"> {
 
 export class AgentRows {
   /** All live rows by their words. */
-  readonly groups = new DuplicateGroups();
+  readonly groups = new SeriesGroups();
   readonly neighbours = new RowNeighbours();
   /** The rows that recalls show. */
   readonly texts = new RowTexts((id) => this.read(id));

@@ -202,7 +202,7 @@ async function compareVectors(
   const largest = memories.reduce((most, memory) => (memory.vectors.size > most.vectors.size ? memory : most));
   const mean = largest.vectors.mean(largest.rows);
   const near = new Map<number, NearRows>();
-  const heavy = new Set(heavyParts(parts));
+  const heavy = new Set(partsWithVectors(parts));
   const compare = async (at: number, part: QueryPart): Promise<void> => {
     if (!mean || !heavy.has(part)) return;
     const found = new Map<SearchedMemory, NearRows>();
@@ -313,7 +313,7 @@ const COVERING_ROWS = 5;
 const VECTOR_PART_SHARE = 0.7;
 
 /** The parts that vectors are compared with. Only their texts are embedded. */
-export function heavyParts(parts: readonly QueryPart[]): readonly QueryPart[] {
+export function partsWithVectors(parts: readonly QueryPart[]): readonly QueryPart[] {
   const most = Math.max(...parts.map(({ weight }) => weight));
   return parts.filter(({ weight }) => weight >= VECTOR_PART_SHARE * most);
 }

@@ -21,7 +21,7 @@ import { exactIndexes } from "../vectors/exact-index.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/server-embedder.ts";
 import { AgentRows, type NewSlot } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
-import { type AgentMemory, findRecalls, heavyParts } from "./find-recalls.ts";
+import { type AgentMemory, findRecalls, partsWithVectors } from "./find-recalls.ts";
 import { queryParts } from "./query-parts.ts";
 import { readRecalls } from "./read-rows.ts";
 import { type BackgroundLots, type EmbeddingCall, RowEmbedder } from "./row-embedder.ts";
@@ -162,7 +162,7 @@ class StoredMemory implements RecallingMemory {
 
   async #recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const parts = queryParts(query);
-    const texts = heavyParts(parts).map(({ text }) => text);
+    const texts = partsWithVectors(parts).map(({ text }) => text);
     const call = { agent: query.agent, signal, countTokens: query.countTokens };
     this.#rowEmbedder.countOwed(query);
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];

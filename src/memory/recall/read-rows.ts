@@ -78,11 +78,11 @@ async function readSeries(
 ): Promise<Recall["series"] | undefined> {
   if (numbersIn(row.text).length === 0 || rows.facts.has(slot)) return undefined;
   const { slots, others } = rows.groups.rowsLike(slot, MAX_SERIES_ROWS, excluded);
-  const form = formOf(row);
+  const form = replyFormOf(row);
   const found: RecalledRow[] = [];
   for (const near of slots) {
     const other = rows.facts.has(near) ? undefined : await readSlot(near, rows);
-    if (!other || other.kind !== row.kind || other.trust !== row.trust || formOf(other) !== form) continue;
+    if (!other || other.kind !== row.kind || other.trust !== row.trust || replyFormOf(other) !== form) continue;
     found.push(other);
     // Further rows only add changing numbers, so that the first other row mostly tells that this is not a series.
     if (!isSeries([row.text, other.text])) return undefined;
@@ -93,7 +93,7 @@ async function readSeries(
 /** Hashes of the forms of rows, which are read again as long as the rows are cached. */
 const forms = new WeakMap<RecalledRow, number>();
 
-function formOf(row: RecalledRow): number {
+function replyFormOf(row: RecalledRow): number {
   const known = forms.get(row);
   if (known !== undefined) return known;
   const form = hashText(formOfSeries(row.text));

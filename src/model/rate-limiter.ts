@@ -1,5 +1,5 @@
 /**
- * gate.ts -- limits the calls of all agents of a host to a model server: at the same time, and per minute.
+ * rate-limiter.ts -- limits the calls of all agents of a host to a model server: at the same time, and per minute.
  *
  * Serves agents in the order of their requests. Each agent has one request at a time, so the order is fair. If a server
  * answers "too many requests", all agents wait until the time that it names.
@@ -15,7 +15,7 @@ interface GateLimits {
   readonly requestsPerMinute: number | null;
 }
 
-export interface ModelGate {
+export interface RateLimiter {
   /** Returns the same model with these limits. */
   guard(model: LanguageModel): LanguageModel;
   readonly active: number;
@@ -29,7 +29,7 @@ const DEFAULT_PAUSE_MS = 2_000;
 /** Maximum pause here. The agent itself records and waits for a longer one. */
 const MAX_GATE_PAUSE_MS = 60_000;
 
-export function createModelGate({ concurrency, requestsPerMinute }: GateLimits, clock: Clock): ModelGate {
+export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits, clock: Clock): RateLimiter {
   const slots = createSlots(concurrency);
   const turns = createSlots(1);
   const bucket = requestsPerMinute === null ? undefined : createBucket(requestsPerMinute, clock);

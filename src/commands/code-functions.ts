@@ -1,5 +1,5 @@
 /**
- * stubs.ts -- shows commands as functions of Python: signature, docstring, and the call that a use of it stands for.
+ * code-functions.ts -- shows commands as functions of Python: signature, docstring, and the call that a use of it stands for.
  *
  * A name that Python or goald itself uses gets an underscore: a command `print` is the function `print_`, an argument
  * `from` the parameter `from_`.

@@ -1,5 +1,5 @@
 /**
- * terms.ts -- remembers which parts of a request a server rejects for a model, so that they are not sent again.
+ * capabilities.ts -- remembers which parts of a request a server rejects for a model, so that they are not sent again.
  *
  * Every part is sent until the server rejects it. The knowledge is kept per server and model for a week, because
  * servers are upgraded. Losing it only costs the same rejections once more.
@@ -12,9 +12,9 @@ import type { CapName } from "./chat-stream.ts";
 import { collectErrorWords } from "./failure.ts";
 
 interface TermsKeeper {
-  of(model: string): Promise<ServerTerms>;
+  of(model: string): Promise<ServerCapabilities>;
   /** Learns from a rejection. Returns false if no different request can help. */
-  heed(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean>;
+  learnFromRejection(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean>;
   /** Call this when a request was accepted: parts that were left out on trial stay out. */
   taken(model: string): Promise<void>;
   /** Notes whether a reply was readable. Two unreadable replies in a row count as a rejection of the mode. */
@@ -33,7 +33,7 @@ const NEXT_MODE: Readonly<Record<JsonMode, JsonMode>> = {
 };
 
 /** Terms of a server about which nothing is known. */
-export const FULL_TERMS: ServerTerms = {
+export const FULL_TERMS: ServerCapabilities = {
   mode: "json_schema",
   without: [],
   turns: false,
@@ -41,7 +41,7 @@ export const FULL_TERMS: ServerTerms = {
   replyTokens: null,
 };
 /** The request that every server accepts. It keeps `max_tokens`. */
-const BARE_TERMS: Pick<ServerTerms, "mode" | "without"> = {
+const BARE_TERMS: Pick<ServerCapabilities, "mode" | "without"> = {
   mode: "plain",
   without: [
     "stream",
@@ -61,10 +61,10 @@ const PARTS: ReadonlySet<unknown> = new Set([...BARE_TERMS.without, "max_tokens"
 export function createTermsKeeper(server: string, clock: Clock, file: JsonFile): TermsKeeper {
   const store = createTermsStore(server, clock, file);
   /** Terms before a trial of the barest request, by model. */
-  const trials = new Map<string, ServerTerms>();
+  const trials = new Map<string, ServerCapabilities>();
   const unreadableReplies = new Map<string, number>();
 
-  async function heed(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean> {
+  async function learnFromRejection(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean> {
     const terms = await store.read(model);
     const stepped = stepDown(terms, sent, refusal);
     if (stepped.kind === "change") {
@@ -114,7 +114,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
 
   return {
     of: store.read,
-    heed,
+    learnFromRejection,
     taken,
     noteReply,
     noteIgnoredCap,
@@ -123,10 +123,10 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
 }
 
 interface TermsStore {
-  read(model: string): Promise<ServerTerms>;
+  read(model: string): Promise<ServerCapabilities>;
   /** Keeps terms in memory only. */
-  hold(model: string, terms: ServerTerms): Promise<void>;
-  write(model: string, terms: ServerTerms): Promise<void>;
+  hold(model: string, terms: ServerCapabilities): Promise<void>;
+  write(model: string, terms: ServerCapabilities): Promise<void>;
 }
 
 function createTermsStore(server: string, clock: Clock, file: JsonFile): TermsStore {
@@ -136,7 +136,7 @@ function createTermsStore(server: string, clock: Clock, file: JsonFile): TermsSt
     return loading;
   };
 
-  async function hold(model: string, terms: ServerTerms): Promise<void> {
+  async function hold(model: string, terms: ServerCapabilities): Promise<void> {
     (await load()).set(model, { terms, learnedAt: clock.now().toISOString() });
   }
   return {
@@ -158,7 +158,7 @@ function createTermsStore(server: string, clock: Clock, file: JsonFile): TermsSt
 // ---------------------------------------------------------------- validation of the file
 
 interface KeptTerms {
-  readonly terms: ServerTerms;
+  readonly terms: ServerCapabilities;
   readonly learnedAt: string;
 }
 
@@ -206,7 +206,7 @@ type OptionalPart =
 type JsonMode = Exclude<OutputMode, "tools" | "plan" | "react" | "code">;
 
 /** The kind of request that a server accepts for one model. */
-export interface ServerTerms {
+export interface ServerCapabilities {
   /** The mode of a reply in JSON. */
   readonly mode: JsonMode;
   /** Parts of a request that the server rejects. */
@@ -246,7 +246,7 @@ export interface RejectedRequest {
 }
 
 type StepDown =
-  | { readonly kind: "change"; readonly terms: ServerTerms }
+  | { readonly kind: "change"; readonly terms: ServerCapabilities }
   | { readonly kind: "unnamed" }
   | { readonly kind: "none" };
 
@@ -263,7 +263,7 @@ const TURNS_WORDS =
   /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
 const MODES_UPWARD: readonly JsonMode[] = ["plain", "json_object", "json_schema"];
 
-export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: RejectedRequest): StepDown {
+export function stepDown(terms: ServerCapabilities, sent: SentParts, { status, body }: RejectedRequest): StepDown {
   if (!REJECTING_STATUSES.has(status)) return { kind: "none" };
   const words = collectErrorWords(body);
   if (!sent.turns && TURNS_WORDS.test(words)) return changeTerms({ ...terms, turns: true });
@@ -295,7 +295,11 @@ const CAP_WORDS = /\bmax_(completion_)?tokens\b/i;
 const MOST_TOKENS = /(?:at most|less than or equal to|up to|maximum|<=|>|\[1,)[^\d\n]{0,40}?(\d{3,8})/gi;
 
 /** A smaller number in the message is the server's maximum. Otherwise the cap has another name here, or none. */
-function withOtherCap(terms: ServerTerms, { name, tokens }: NonNullable<SentParts["cap"]>, words: string): ServerTerms {
+function withOtherCap(
+  terms: ServerCapabilities,
+  { name, tokens }: NonNullable<SentParts["cap"]>,
+  words: string,
+): ServerCapabilities {
   const most = [...words.matchAll(MOST_TOKENS)].map(([, digits]) => Number(digits)).find((each) => each < tokens) ?? 0;
   if (most >= LEAST_REPLY_TOKENS) return { ...terms, replyTokens: most };
   const isOther = name === "max_tokens" && /\bmax_completion_tokens\b/.test(words);
@@ -303,9 +307,9 @@ function withOtherCap(terms: ServerTerms, { name, tokens }: NonNullable<SentPart
   return withoutPart({ ...terms, without }, name);
 }
 
-const changeTerms = (terms: ServerTerms): StepDown => ({ kind: "change", terms });
+const changeTerms = (terms: ServerCapabilities): StepDown => ({ kind: "change", terms });
 
-const withoutPart = (terms: ServerTerms, part: OptionalPart): ServerTerms =>
+const withoutPart = (terms: ServerCapabilities, part: OptionalPart): ServerCapabilities =>
   terms.without.includes(part) ? terms : { ...terms, without: [...terms.without, part] };
 
 const chooseLowerMode = ({ mode }: SentParts, words: string): JsonMode =>

@@ -1,5 +1,5 @@
 /**
- * lots.ts -- commits the intents of pure calls in lots, so that 1,000 `read_file` of a cell are not 1,000 commits.
+ * batched-commits.ts -- commits the intents of pure calls in batches, so that 1,000 `read_file` of a cell are not 1,000 commits.
  *
  * A nested call that changes nothing and reaches nothing outside may run before its intent is durable: after a crash it was
  * never made, and the code makes it again. Its events become durable with the next intent of any other call, or here: after
@@ -13,28 +13,28 @@ import { openCommand } from "#core/state.ts";
 import { type Journal, type Outcome, openJournal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
-const MAX_LOT_CALLS = 100;
+const MAX_BATCH_CALLS = 100;
 const MAX_LOT_MS = 1_000;
 
-interface Lots {
+interface CommitBatch {
   /** Returns false when the intent has to be durable now. */
-  defer(): boolean;
+  mayBatch(): boolean;
   /** Waits for a commit of its own. What it could not commit stays in the journal's draft. */
   close(): Promise<void>;
 }
 
 /** State that all moves of one run share. */
-export interface OpenRun {
+export interface RunContext {
   readonly journal: Journal;
-  readonly lots: Lots;
+  readonly batch: CommitBatch;
 }
 
-export async function openRun(lease: Lease, parts: RunParts): Promise<OpenRun> {
+export async function openRunContext(lease: Lease, parts: RunParts): Promise<RunContext> {
   const journal = await openJournal(lease, parts);
-  return { journal, lots: openLots(journal, parts.hasNoTimedCommits !== true) };
+  return { journal, batch: openBatch(journal, parts.hasNoTimedCommits !== true) };
 }
 
-function openLots(journal: Journal, isTimed: boolean): Lots {
+function openBatch(journal: Journal, isTimed: boolean): CommitBatch {
   let calls = 0;
   let durable = journal.durable;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -51,12 +51,12 @@ function openLots(journal: Journal, isTimed: boolean): Lots {
     );
   };
   return {
-    defer() {
+    mayBatch() {
       if (durable !== journal.durable) calls = 0;
       durable = journal.durable;
       calls++;
       // After a failure the loop commits itself, and so reads the reason.
-      if (hasFailed || calls >= MAX_LOT_CALLS) {
+      if (hasFailed || calls >= MAX_BATCH_CALLS) {
         hasFailed = false;
         return false;
       }

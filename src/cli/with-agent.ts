@@ -1,4 +1,4 @@
-/** steering.ts -- finds the agent that a person names, reaches the daemon, and says what was done. */
+/** with-agent.ts -- finds the agent that a person names, reaches the daemon, and says what was done. */
 import type { Client } from "#api/client.ts";
 import { ensureDaemon, findHost, type Reached } from "#api/find-daemon.ts";
 import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
@@ -25,7 +25,7 @@ export interface Steered extends Found {
 }
 
 /** Throws GOALD_NOT_FOUND with the names of all agents. `unique`: rejects a name that several agents share. */
-export async function steering(
+export async function withAgent(
   name: string,
   options: GlobalOptions,
   steer: (agent: Steered) => Promise<number>,

@@ -1,5 +1,5 @@
 /**
- * cell-host.ts -- what the code of a cell reaches: commands and sub-tasks as nested work of its call, and the agent's
+ * cell-bridge.ts -- what the code of a cell reaches: commands and sub-tasks as nested work of its call, and the agent's
  * files.
  *
  * Files are read through the workspace of the call. What the code changed is saved by one nested call of `save_files`.
@@ -12,7 +12,7 @@ import type { Observation } from "#core/call.ts";
 import type { CommandContext } from "#core/command.ts";
 import { isGoaldError } from "#core/errors.ts";
 import { findAskedRow, listAsked } from "#core/guarded-files.ts";
-import type { CellFile, CellFileChange, CellHost, CellReply } from "#core/ports/sandbox.ts";
+import type { CellBridge, CellFile, CellFileChange, CellReply } from "#core/ports/sandbox.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { headOf } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
@@ -40,7 +40,7 @@ interface HostParts {
   readonly journal: Journal;
 }
 
-export function openCellHost(parts: HostParts): CellHost {
+export function openCellBridge(parts: HostParts): CellBridge {
   const { context, commands, nest } = parts;
   const { workspace } = context;
   return {
@@ -147,7 +147,7 @@ function noteSaved(observation: Observation, { paths, notes }: SavedFiles) {
 const MAX_LISTED_FILES = 10_000;
 const OUTPUTS = "_goald/outputs";
 
-export const openCellFiles = (workspace: Workspace): Pick<CellHost, "listFiles" | "readFile"> => ({
+export const openCellFiles = (workspace: Workspace): Pick<CellBridge, "listFiles" | "readFile"> => ({
   listFiles: async () => {
     const files: CellFile[] = [];
     for await (const { path, bytes, modifiedAt, inode = 0 } of workspace.list("", isShown)) {

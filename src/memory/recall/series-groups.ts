@@ -1,5 +1,5 @@
 /**
- * duplicate-groups.ts -- groups the rows that differ only in their numbers, and searches the groups by words.
+ * series-groups.ts -- groups the rows that differ only in their numbers, and searches the groups by words.
  *
  * An agent that works through a list leaves a hundred rows of the same words. The lexical index holds each group as one
  * text: separate rows would make their words look common, come between neighbours and fill every result. A search
@@ -19,7 +19,7 @@ const NO_ROW = -1;
 const BYTES_PER_WORD = 2.5;
 const BYTES_PER_TERM = 350;
 
-export class DuplicateGroups {
+export class SeriesGroups {
   /** Its slots are groups. */
   readonly #lexical = new LexicalIndex(LEXICAL_SETTINGS, findWordTable());
   /** By slot. */
@@ -169,7 +169,7 @@ export class DuplicateGroups {
     parts: readonly QueryPart[],
     limit: number,
     excluded: ReadonlySet<number>,
-    others: readonly DuplicateGroups[] = [],
+    others: readonly SeriesGroups[] = [],
   ): (part: number) => readonly ScoredSlot[] {
     const touchedGroups = Array.from(excluded, (slot) => this.#groupOfSlot[slot] as number);
     const searchPart = this.#lexical.search(
