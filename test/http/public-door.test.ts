@@ -122,6 +122,13 @@ describe("this machine and its networks (CVE-2025-0454, CVE-2025-22603, CVE-2026
 });
 
 describe("an invalid address", () => {
+  it("has more than 2,000 characters", async () => {
+    const longest = A().padEnd(2_000, "/a");
+    expect(await (await open()(longest)).text()).toBe("reached");
+    const message = await expectRefused(open()(`${longest}a`));
+    expect(message).toContain("An address of 2001 characters is too long; the longest is 2000.");
+  });
+
   it.each(CASES.bad.map(([text]) => text))("%.60s is refused before a name is resolved", async (text) => {
     const { lookup, asked } = resolver(NAMES);
     await expectRefused(door({ lookup })(text));
