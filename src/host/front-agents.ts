@@ -62,6 +62,13 @@ export class FrontAgents {
     if (this.#inFront.has(agent)) for (const fail of this.#followers.get(agent) ?? []) fail(error);
   }
 
+  /** Call for an agent that was removed. */
+  forget(agent: string): void {
+    this.#inFront.delete(agent);
+    this.#timers.get(agent)?.abort();
+    this.#timers.delete(agent);
+  }
+
   /** Pauses no agent from now on: the host goes down. */
   close(): void {
     this.#closing.abort();

@@ -215,6 +215,7 @@ export class Supervisor {
   forget(id: string): void {
     this.#skipped.delete(id);
     this.#lost.delete(id);
+    this.front.forget(id);
     this.#runners.get(id)?.abort("The agent was removed.");
     if (this.#runners.has(id)) this.#discard(id);
     this.#watch.tell(id);

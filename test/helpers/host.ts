@@ -150,7 +150,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         };
       },
       onCommitted: () => undefined,
-      onAlone: (id) => void control.pauseAlone(id),
+      onAlone: (id) => void control.pauseAlone(id).catch(({ message }: Error) => problems.push(`${id}: ${message}`)),
       onStopped: async (agent, state) => void stopped.push({ agent, state }),
       report: (agent, problem) => void problems.push(agent ? `${agent}: ${problem}` : problem),
       onIdle: (agent) => void idle.push(agent),

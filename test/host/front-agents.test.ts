@@ -92,6 +92,18 @@ describe("an agent in front", () => {
   });
 });
 
+describe("an agent in front that was removed", () => {
+  it("is not looked for half a minute later", async () => {
+    const { world, host } = await inFront(done());
+    follow(host)();
+    await host.quiet();
+    await host.control.remove("foo", { force: false, files: false });
+    await world.clock.advance(2 * ALONE_MS);
+    await host.quiet();
+    expect(host.problems).toEqual([]);
+  });
+});
+
 describe("an agent in front whose host has died", () => {
   /** A host died while the model was asked; the next one is up. */
   async function nextHost() {
