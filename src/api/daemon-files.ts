@@ -2,7 +2,7 @@
  * daemon-files.ts -- the files of a home that show which process is its host, and whether a daemon must be started
  * again.
  */
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
@@ -27,7 +27,7 @@ export function expectDaemon(home: Pick<Home, "privateFolder">, stays: boolean):
 }
 
 export const staysUp = (home: Pick<Home, "privateFolder">): boolean =>
-  isDaemonExpected(home) && readFileSync(fileOf(home), "utf8") === STAYS;
+  statSync(fileOf(home), { throwIfNoEntry: false })?.size === STAYS.length;
 
 /** Prevents an automatic start of the daemon. */
 export function stopExpectingDaemon(home: Pick<Home, "privateFolder">): void {

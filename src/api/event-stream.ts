@@ -11,6 +11,7 @@ import { cutToWholeWords } from "#util/outside-text.ts";
 import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
 import type { Control, LiveReply } from "./control.ts";
+import { bodyOf, refusalOf } from "./refusals.ts";
 import { DEFAULT_PAGE, type Given } from "./route.ts";
 import type { EventPage, EventsQuery } from "./schemas.ts";
 
@@ -150,10 +151,7 @@ class EventStream {
 
   /** The run of the agent has failed. */
   fail(error: Error): void {
-    const { code, message, hint } = isGoaldError(error)
-      ? error
-      : { code: "GOALD_INTERNAL", message: error.message, hint: "" };
-    this.#end("failed", { code, message, hint });
+    this.#end("failed", bodyOf(refusalOf(error)).error);
   }
 
   cutOff(): void {

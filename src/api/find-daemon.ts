@@ -47,12 +47,20 @@ const PAUSE_MS = 100;
  * GOALD_DAEMON for a host with another protocol version.
  */
 export async function findHost(home: HomePaths, options: LookOptions = {}): Promise<Client | undefined> {
+  return (await findRunning(home, options))?.client;
+}
+
+/** As `findHost`, with the status that the host has answered. */
+export async function findRunning(
+  home: HomePaths,
+  options: LookOptions,
+): Promise<Pick<Reached, "client" | "status"> | undefined> {
   const met = await askDaemon(home, options.patienceMs);
   if (met.kind === "mute" && met.info?.socket !== undefined && !isNobodyThere(met.problem))
     options.onSilence?.(silentDaemon(met));
   if (met.kind !== "host") return undefined;
   checkVersion(met.status, options);
-  return met.client;
+  return met;
 }
 
 /** Throws GOALD_DAEMON when no daemon can be started, GOALD_ALREADY_RUNNING when the host accepts no requests. */

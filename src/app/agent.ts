@@ -104,7 +104,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
     ...(tape ? { through: (parts) => tape.through(parts) } : {}),
     ...(recorder ? { ended: (state) => recorder.end(state) } : {}),
     // Fewer and longer runs write the files of the folder into a recording less often.
-    ...(recorder ? { longestWaitMs: () => Number.POSITIVE_INFINITY } : {}),
+    ...(recorder ? { longestWaitMs: Number.POSITIVE_INFINITY } : {}),
     isSandboxCrowded: () => host.services.cells?.ready === true && !host.player && host.sandbox().isCrowded,
     [Symbol.asyncDispose]: async () => {
       await shared.memory.flush();

@@ -54,6 +54,19 @@ export async function* allEvents(reading: Pick<Reading, "page">, agent: string):
   for await (const page of readPages(read, bySeq, { limit: PAGE })) yield* page;
 }
 
+/** Looks until there is something to see; undefined when there was nothing after so many looks. */
+export async function lookAgain<T>(
+  { looks, everyMs }: { readonly looks: number; readonly everyMs: number },
+  look: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (let left = looks; left > 0; left--) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    await systemClock.sleep(everyMs);
+  }
+  return undefined;
+}
+
 // Repeats an action until Ctrl-C, which ends it without an error.
 
 /** The first call is immediate. Rejects when a call fails. */

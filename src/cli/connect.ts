@@ -43,16 +43,21 @@ export interface Connected {
  * GOALD_CONFLICT when the daemon has other servers, keys, proxies or models than this shell.
  */
 export async function connectRun(visited: CliContext, options: ConnectOptions): Promise<Connected | Done> {
+  const isSet = hasServer(visited.settings);
+  const context = isSet ? visited : await findServer(visited, options);
+  if ("kind" in context) return context;
+  const { client, started, status } = await reachDaemon(context);
+  if (isSet && !started) requireSame(status, context, options);
+  // A choice that was made for a running daemon is in the home's .env.
+  else if (context !== visited && !started) await client.reload();
+  return { kind: "connected", context, client };
+}
+
+/** Returns the context as it is when the running daemon has a server. */
+async function findServer(visited: CliContext, options: ConnectOptions): Promise<CliContext | Done> {
   const running = await findDaemon(visited);
-  const isServed = running !== undefined && differingFrom(running, visited, options).some(isOfServer);
-  const isChosen = !hasServer(visited.settings) && !isServed;
-  const mustKeep = options.inBackground || running !== undefined;
-  const chosen = isChosen ? await chooseServer(visited, options, mustKeep) : visited;
-  if ("kind" in chosen) return chosen;
-  const { client, started, status } = await reachDaemon(chosen);
-  if (isChosen && !started) await client.reload();
-  else if (!started && hasServer(chosen.settings)) requireSame(status, chosen, options);
-  return { kind: "connected", context: chosen, client };
+  if (running && differingFrom(running, visited, options).some(isOfServer)) return visited;
+  return chooseServer(visited, options, options.inBackground || running !== undefined);
 }
 
 const isOfServer = (name: string): boolean => name === "openai.apiKey" || name === "openai.baseUrl";

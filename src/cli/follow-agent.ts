@@ -144,12 +144,12 @@ class Follower {
     while (!this.#ended.signal.aborted) {
       const views = await this.#client.agents().catch(() => []);
       for (const { id, state, reason, changedAt } of belowOf(agent, views)) {
-        const isNew = /^waiting: (?:approval|person)$/.test(state) && !told.has(`${id} ${changedAt}`);
-        if (!isNew) continue;
+        const isAsking = state === "waiting: approval" || state === "waiting: person";
+        if (!isAsking || told.has(`${id} ${changedAt}`)) continue;
         told.add(`${id} ${changedAt}`);
-        const [verb, ...words] = state === "waiting: approval" ? ["approve"] : ["say", '"…"'];
+        const answer = state === "waiting: approval" ? ["approve", id] : ["say", id, '"…"'];
         const asked = `${id} ${(reason ?? "It waits.").replace(/^It /, "")}`;
-        const call = formatCall(context.home, verb as string, id, ...words);
+        const call = formatCall(context.home, ...answer);
         context.output.say(context.redact(clean(`\n${asked}\n  Answer with: ${call}`)));
       }
       await systemClock.sleep(BELOW_MS, this.#ended.signal);

@@ -14,7 +14,7 @@ import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { type CliContext, redactorsFor } from "./context.ts";
-import { openHostLog } from "./private-host.ts";
+import { openHostLog } from "./open-host.ts";
 import { createPresenter, type Show } from "./result.ts";
 import { quoteForShell } from "./verb-list.ts";
 

@@ -5,13 +5,13 @@ import { readSessions } from "#cassette/recording-file.ts";
 import { createEventLines, createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { EXIT } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
-import { type AgentState, activeFrame, approvalOf, isFinished, questionOf } from "#core/state.ts";
+import { type AgentState, activeFrame, approvalOf, isAwaitingPerson, isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
-import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
 import { dollars } from "#views/agent-view.ts";
 import { goOnCall, nameCall } from "#views/next-step.ts";
+import { lookAgain } from "./agents.ts";
 import { type AskPerson, type AskWords, createAskPerson, createAskWords } from "./ask-person.ts";
 import { type CliContext, callsHere, formatCall } from "./context.ts";
 
@@ -76,14 +76,6 @@ export function exitCodeOf(state: AgentState, interrupted: boolean): number {
   if (interrupted) return EXIT.interrupted;
   return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
 }
-
-/** True when the agent only waits for the approval of a command. */
-export const isAwaitingApproval = (state: AgentState): boolean =>
-  state.paused === null && approvalOf(state) !== undefined;
-
-/** True when the agent only waits for an approval or an answer of a person. */
-export const isAwaitingPerson = (state: AgentState): boolean =>
-  isAwaitingApproval(state) || (state.paused === null && questionOf(state) !== undefined);
 
 /** Returns the outcome of the run as a word and a reason. */
 export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
@@ -171,9 +163,6 @@ export function sayGoesOn({ id }: Shown, { output, home }: CliContext, backgroun
   output.say(`Follow it: ${formatCall(home, "attach", id)}   Stop it: ${formatCall(home, "stop", id)}`);
 }
 
-const LOOKS = 40;
-const LOOK_AGAIN_MS = 50;
-
 /** Returns the number of sessions in a recording; 0 when it cannot be read. */
 export function countSessions(path: string): number {
   try {
@@ -185,16 +174,13 @@ export function countSessions(path: string): number {
 
 /** `before`: sessions before this run. The host writes the end of a run shortly after the last event. */
 export async function sayRecorded(path: string, before: number, { output }: CliContext): Promise<void> {
-  for (let look = 1; ; look++) {
+  const ended = await lookAgain({ looks: 40, everyMs: 50 }, async () => {
     const { sessions } = readSessions(path);
-    const end = sessions.at(-1)?.end;
-    if (!end && look < LOOKS) {
-      await systemClock.sleep(LOOK_AGAIN_MS);
-      continue;
-    }
-    const requests = sessions.slice(before).reduce((sum, session) => sum + ofType(session, "answer").length, 0);
-    output.say(clean(`Recorded in ${path}: ${countNoun(requests, "request")}.`));
-    output.say(end ? `State: ${end.state}` : "The recording has no end yet: what was cut off is not in it.");
-    return;
-  }
+    return sessions.at(-1)?.end ? sessions : undefined;
+  });
+  const sessions = ended ?? readSessions(path).sessions;
+  const end = sessions.at(-1)?.end;
+  const requests = sessions.slice(before).reduce((sum, session) => sum + ofType(session, "answer").length, 0);
+  output.say(clean(`Recorded in ${path}: ${countNoun(requests, "request")}.`));
+  output.say(end ? `State: ${end.state}` : "The recording has no end yet: what was cut off is not in it.");
 }

@@ -5,17 +5,17 @@ import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
 import { EXIT } from "#core/errors.ts";
 import { evolve, replay } from "#core/evolve.ts";
-import { type AgentState, activeFrame, isOver } from "#core/state.ts";
+import { type AgentState, activeFrame, isAwaitingPerson, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
+import { lookAgain } from "./agents.ts";
 import { connectRun } from "./connect.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { followAgent, Interrupts, showLastStep } from "./follow-agent.ts";
 import {
   countSessions,
   exitCodeOf,
-  isAwaitingPerson,
   type KnownOf,
   openScreen,
   outcomeOf,
@@ -109,18 +109,14 @@ export async function resumeAgent(
   return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });
 }
 
-/** Time in which a resumed agent reads what has arrived for it. */
-const [LOOKS, LOOK_AGAIN_MS] = [40, 50];
-
 /** True for an agent that waits for a person, also after it has read what has arrived for it. */
 async function keepsAwaiting(agent: string, { after, state }: KnownOf, client: Client): Promise<boolean> {
   if (!isAwaitingPerson(state)) return false;
-  for (let look = 1; look <= LOOKS; look++) {
+  const heard = await lookAgain({ looks: 40, everyMs: 50 }, async () => {
     const { events } = await client.page(agent, after, 100);
-    if (events.length > 0) return isAwaitingPerson(events.reduce(evolve, state));
-    await systemClock.sleep(LOOK_AGAIN_MS);
-  }
-  return true;
+    return events.length > 0 ? events.reduce(evolve, state) : undefined;
+  });
+  return isAwaitingPerson(heard ?? state);
 }
 
 const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({

@@ -1,17 +1,16 @@
 /** with-agent.ts -- finds the agent that a person names, reaches the daemon, and says what was done. */
 import type { Client } from "#api/client.ts";
-import { ensureDaemon, findHost, type Reached } from "#api/find-daemon.ts";
+import { ensureDaemon, findRunning, type Reached } from "#api/find-daemon.ts";
 import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
-import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { LoadedAgent } from "#views/read-agent.ts";
 import { readVersion } from "../shipped.ts";
-import { withReading } from "./agents.ts";
+import { lookAgain, withReading } from "./agents.ts";
 import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
 
 // Shared parts of verbs that control an agent: find it, connect to its host, print the result.
@@ -79,16 +78,12 @@ export const stateWord = ({ state }: AgentView): string => state.split(":")[0] ?
  * view at delivery, returned after the timeout.
  */
 export async function viewWhenHeard(client: Pick<Client, "agent">, told: AgentView): Promise<AgentView> {
-  for (let look = 1; look <= LOOKS; look++) {
+  const changed = await lookAgain({ looks: 10, everyMs: 20 }, async () => {
     const view = await client.agent(told.id);
-    if (view.changedAt !== told.changedAt || view.state !== told.state) return view;
-    await systemClock.sleep(LOOK_AGAIN_MS);
-  }
-  return told;
+    return view.changedAt !== told.changedAt || view.state !== told.state ? view : undefined;
+  });
+  return changed ?? told;
 }
-
-const LOOKS = 10;
-const LOOK_AGAIN_MS = 20;
 
 /** Returns the current view from the agent's log and host. */
 export const viewNow = (context: CliContext, { id }: Pick<AgentRow, "id">): Promise<AgentView> =>
@@ -144,5 +139,5 @@ export async function findDaemon({ home }: Pick<CliContext, "home">): Promise<Da
   const onSilence = (why: GoaldError): never => {
     throw why;
   };
-  return (await findHost(home, { version: readVersion(), onSilence }))?.status();
+  return (await findRunning(home, { version: readVersion(), onSilence }))?.status;
 }

@@ -359,6 +359,14 @@ export function questionOf(state: AgentState): string | undefined {
   return typeof question === "string" ? question : undefined;
 }
 
+/** True when the agent only waits for the approval of a command. */
+export const isAwaitingApproval = (state: AgentState): boolean =>
+  state.paused === null && approvalOf(state) !== undefined;
+
+/** True when the agent only waits for an approval or an answer of a person. */
+export const isAwaitingPerson = (state: AgentState): boolean =>
+  isAwaitingApproval(state) || (state.paused === null && questionOf(state) !== undefined);
+
 /** The turn is over: the agent does nothing until it gets more work. */
 export const isFinished = (state: AgentState): boolean => state.frames[0].phase.kind === "resting";
 

@@ -252,7 +252,6 @@ export interface PauseReason {
 }
 
 /** Longest wait in ms that a run sleeps through; it ends for a longer one. Default: 10 s. */
-export type LongestWait = (waitFor: WaitFor) => number;
 
 export interface OpenedAgent extends AsyncDisposable {
   readonly lease: Lease;
@@ -261,7 +260,7 @@ export interface OpenedAgent extends AsyncDisposable {
   through?(parts: RunParts): RunParts;
   /** Called with the last state when the loop has returned. */
   ended?(state: AgentState): Promise<void>;
-  readonly longestWaitMs?: LongestWait;
+  readonly longestWaitMs?: number;
   /** True while cells of other agents wait for a process. Absent: never. */
   isSandboxCrowded?(): boolean;
 }
@@ -308,7 +307,7 @@ interface Patience {
 function patienceFor(waitFor: WaitFor, state: AgentState, opened: OpenedAgent): Patience {
   switch (underWay(state, opened.lease.epoch)) {
     case "nothing":
-      return { longestMs: opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS };
+      return { longestMs: opened.longestWaitMs ?? LONGEST_WAIT_MS };
     case "command":
       // Leaving it would interrupt it.
       return { longestMs: Number.POSITIVE_INFINITY };

@@ -20,7 +20,8 @@ const ALONE_MS = 30_000;
 
 export class FrontAgents {
   readonly #parts: FrontAgentsParts;
-  readonly #followers = new Map<string, Set<Fail>>();
+  /** For each agent its followers, each by its `fail`, and whether it holds the agent. */
+  readonly #followers = new Map<string, Map<Fail, boolean>>();
   readonly #inFront = new Set<string>();
   readonly #timers = new Map<string, AbortController>();
   readonly #closing = new AbortController();
@@ -40,17 +41,14 @@ export class FrontAgents {
     return this.#inFront.has(agent) && this.#followers.has(agent);
   }
 
-  /** As `Control.addFollower`. */
+  /** As `Control.addFollower`. Each follower has a function `fail` of its own. */
   addFollower(agent: string, hold: boolean, fail: Fail): () => void {
     this.#timers.get(agent)?.abort();
-    const followers = this.#followers.get(agent) ?? new Set();
-    this.#followers.set(agent, followers);
-    // Not `fail` itself: two followers may share it.
-    const own: Fail = (error) => hold && fail(error);
-    followers.add(own);
+    const followers = this.#followers.get(agent) ?? new Map();
+    this.#followers.set(agent, followers.set(fail, hold));
     if (hold) this.#parts.goOn(agent);
     return () => {
-      followers.delete(own);
+      followers.delete(fail);
       if (followers.size > 0) return;
       this.#followers.delete(agent);
       if (this.#inFront.has(agent)) this.#waitAlone(agent);
@@ -59,7 +57,8 @@ export class FrontAgents {
 
   /** Ends the terminals that hold the agent: its run has failed, and may be tried again. */
   failed(agent: string, error: Error): void {
-    if (this.#inFront.has(agent)) for (const fail of this.#followers.get(agent) ?? []) fail(error);
+    if (!this.#inFront.has(agent)) return;
+    for (const [fail, holds] of this.#followers.get(agent) ?? []) if (holds) fail(error);
   }
 
   /** Call for an agent that was removed. */

@@ -11,7 +11,7 @@ import { isForgetting, SHARED_MEMORY } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import { plainSources, sourcesOfFile } from "#core/provenance.ts";
-import { type AgentState, approvalOf, isFinished, isOver, questionOf } from "#core/state.ts";
+import { type AgentState, approvalOf, isAwaitingPerson, isFinished, isOver, questionOf } from "#core/state.ts";
 import { type AgentView, countStandings } from "#views/agent-view.ts";
 import { describesPath, tidyPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
@@ -93,8 +93,7 @@ export class HostControl implements Control {
   /** Pauses an agent in front that nobody follows. One that waits for a person stays as it is, because nothing runs. */
   async pauseAlone(id: string): Promise<void> {
     const { state } = await this.#views.find(id);
-    const waitsForPerson = approvalOf(state) !== undefined || questionOf(state) !== undefined;
-    if (!state.settings.background && !waitsForPerson) await this.#halt.pause(id, "Its terminal has gone.");
+    if (!state.settings.background && !isAwaitingPerson(state)) await this.#halt.pause(id, "Its terminal has gone.");
   }
 
   async status(): Promise<DaemonStatus> {

@@ -5,13 +5,12 @@ import { describeApproval, describeCall, describeRest, MAX_QUESTION_LINES } from
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { callIdOfStep } from "#core/call.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { approvalOf, questionOf } from "#core/state.ts";
+import { approvalOf, isAwaitingApproval, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { nameCall } from "#views/next-step.ts";
 import { loadQuestion } from "../agents.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "../context.ts";
-import { isAwaitingApproval } from "../result.ts";
 import { AGENT, CALL_OPTIONS, defineVerb, flag, HOST_CODES, NO_AGENT, positiveInteger, text, value } from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 

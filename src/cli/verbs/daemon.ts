@@ -7,15 +7,15 @@
  */
 import { expectDaemon, readHostInfo, staysUp, stopExpectingDaemon } from "#api/daemon-files.ts";
 import type { LoadedSettings } from "#app/agent.ts";
-import { type Host, openHost } from "#app/host.ts";
+import type { Host } from "#app/host.ts";
 import { loadSettings } from "#config/load-settings.ts";
-import { chooseSocketPath, openHome } from "#config/open-home.ts";
+import { openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { clean } from "#util/outside-text.ts";
 import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../context.ts";
-import { openHostLog } from "../private-host.ts";
+import { openHostLog, openServingHost, type ServingHost } from "../open-host.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -41,9 +41,11 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   await openHome(context.home, process.getuid?.()).catch(failed);
   const log = await openHostLog(context);
   const shutdown = Promise.withResolvers<number>();
-  let daemon: Daemon;
+  const secrets = new Set<string>();
+  const load = (): Promise<LoadedSettings> => loadAgain(context, secrets);
+  let daemon: ServingHost;
   try {
-    daemon = await openDaemon(context, log, shutdown.resolve);
+    daemon = await openServingHost(context, { log, load, onShutdown: shutdown.resolve });
   } catch (thrown) {
     if (!isGoaldError(thrown, "GOALD_ALREADY_RUNNING") || options.foreground) return failed(thrown);
     handshake({ already: readHostInfo(context.home.lock) ?? null });
@@ -67,29 +69,6 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   await host.stopServing("The daemon goes down.");
   log.info("The daemon has gone down.");
   return EXIT.ok;
-}
-
-interface Daemon {
-  readonly host: Host;
-  readonly socket: string;
-}
-
-/** Accepts requests when it resolves. Throws as `openHost` does. */
-async function openDaemon(context: CliContext, log: Log, onShutdown: (graceMs: number) => void): Promise<Daemon> {
-  const { home, settings, redact, scrub } = context;
-  const socket = await chooseSocketPath(home, process.getuid?.());
-  const secrets = new Set<string>();
-  const host = await openHost({
-    ...{ home, settings, redact, scrub, log, socket, onShutdown },
-    load: () => loadAgain(context, secrets),
-  });
-  try {
-    await host.serve();
-    return { host, socket };
-  } catch (thrown) {
-    await host[Symbol.asyncDispose]();
-    throw thrown;
-  }
 }
 
 /** Resolves when nothing has needed the daemon for `idleMs`, to the grace time of a shutdown. It takes no requests then. */

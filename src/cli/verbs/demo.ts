@@ -9,7 +9,7 @@ import { replay } from "#core/evolve.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { type GlobalOptions, makeTemporaryHome, openContext } from "../context.ts";
 import { Interrupts } from "../follow-agent.ts";
-import { openPrivateHost } from "../private-host.ts";
+import { openPrivateHost } from "../open-host.ts";
 import { openScreen } from "../result.ts";
 import { runOnScreen } from "../run-agent.ts";
 import { defineVerb, RUN_CODES, text } from "../verb.ts";

@@ -1,5 +1,6 @@
-/** private-host.ts -- a host in this process for a demo or a test, in a home that nobody else uses. */
+/** open-host.ts -- opens a host in this process: the daemon's, or one for a demo or a test in a home that nobody else uses. */
 import { type Client, connectHost } from "#api/client.ts";
+import type { LoadedSettings } from "#app/agent.ts";
 import { type Host, type HostParts, openHost } from "#app/host.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
 import { type Log, openLog } from "#util/log.ts";
@@ -19,21 +20,38 @@ export async function openPrivateHost(
   context: CliContext,
   parts: Pick<HostParts, "services" | "edges"> = {},
 ): Promise<PrivateHost> {
-  const { home, settings, redact, scrub, output } = context;
-  const socket = await chooseSocketPath(home, process.getuid?.());
+  const { redact, output } = context;
   const log = await openHostLog(context);
   const onProblem = (problem: string): void => output.say(redact(clean(problem)));
-  const host = await openHost({ ...parts, home, settings, redact, scrub, log, socket, onProblem });
+  const { host, socket } = await openServingHost(context, { ...parts, log, onProblem }, LIMITS);
   const close = async (): Promise<void> => {
     await host.stopServing("It is over.");
     await host.supervisor.drain(0);
     await host[Symbol.asyncDispose]();
   };
-  await host.serve(LIMITS).catch(async (thrown) => {
-    await close();
-    throw thrown;
-  });
   return { host, client: connectHost(socket), [Symbol.asyncDispose]: close };
+}
+
+export interface ServingHost {
+  readonly host: Host;
+  readonly socket: string;
+}
+
+/** Accepts requests when it resolves. Throws as `openHost` does, and GOALD_DAEMON when it cannot listen. */
+export async function openServingHost(
+  { home, settings, redact, scrub }: CliContext,
+  parts: Omit<HostParts, keyof LoadedSettings | "home" | "socket">,
+  limits: Parameters<Host["serve"]>[0] = {},
+): Promise<ServingHost> {
+  const socket = await chooseSocketPath(home, process.getuid?.());
+  const host = await openHost({ ...parts, home, settings, redact, scrub, socket });
+  try {
+    await host.serve(limits);
+    return { host, socket };
+  } catch (thrown) {
+    await host[Symbol.asyncDispose]();
+    throw thrown;
+  }
 }
 
 export const openHostLog = ({ home, redact, settings }: CliContext): Promise<Log> =>
