@@ -244,7 +244,7 @@ export class Host implements AgentHost, AsyncDisposable {
 const isPrivate = (what: string): GoaldError =>
   new GoaldError("GOALD_ALREADY_RUNNING", `A demo, test or replay (pid ${process.pid}) has this home, and it ${what}.`);
 
-// What the caller of a host provides.
+// The caller of a host provides these parts.
 
 export interface HostParts
   extends LoadedSettings,

@@ -201,7 +201,7 @@ function prlimitArgs({ memoryMegabytes, cpuSeconds, fileMegabytes, openFiles }: 
   );
 }
 
-// What node reports about this process: its hard limits and the libraries that it has loaded.
+// Node reports the hard limits of this process, and the libraries that it has loaded.
 
 export interface Machine {
   /** In the units of prlimit. Infinity without a limit. */

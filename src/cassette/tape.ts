@@ -31,7 +31,7 @@ export interface Tape {
   through(parts: RunParts): RunParts;
 }
 
-// What the recorder and the player need from outside.
+// The recorder and the player need these parts from outside.
 
 export interface RecorderParts {
   write(line: Line): void;

@@ -39,7 +39,7 @@ export interface RunAgentOptions extends GoOptions {
 /** `playDemo`: called when a person without a key chooses the demo; resolves to the exit code. */
 type Started = RunAgentOptions & { playDemo(): Promise<number> };
 
-/** What a terminal needs to follow its agent. */
+/** A terminal needs these parts to follow its agent. */
 export interface RunParts {
   readonly context: CliContext;
   readonly client: Client;

@@ -38,7 +38,7 @@ export type OptionValues<O> = GlobalOptions & { readonly [Key in keyof O]?: Valu
 /** Loads the verbs of these names, as the list of verbs has them. */
 export type LoadVerbs = (names: readonly VerbName[]) => Promise<readonly Verb[]>;
 
-/** What a verb's file declares. */
+/** A verb's file declares this; its name and summary are in verb-list.ts. */
 export interface VerbDeclaration<O = Options> {
   /** Additional text at the top of the verb's own help. */
   readonly description?: string;

@@ -25,7 +25,7 @@ export interface CommandLine {
   readonly state: "ready" | "not-set-up";
   /** False: prompts do not list it, and method search finds it. */
   readonly listed: boolean;
-  /** One sentence per missing step; empty when the command is ready. */
+  /** Each missing step is a sentence; empty when the command is ready. */
   readonly toDo: readonly string[];
   readonly args: readonly {
     readonly name: string;

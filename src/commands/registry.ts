@@ -26,7 +26,7 @@ export interface Registry {
 
 interface UnavailableCommand {
   readonly command: RegisteredCommand;
-  /** One sentence per missing step. */
+  /** Each missing step is a sentence. */
   readonly toDo: readonly string[];
 }
 

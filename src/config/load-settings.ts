@@ -22,7 +22,7 @@ import {
 } from "./settings.ts";
 import { readSettingsFile, type SettingsFile, settingsPath } from "./settings-file.ts";
 
-/** What the sources hold beside the settings themselves. */
+/** The sources hold these beside the settings themselves. */
 interface SourceExtras {
   /** Sentences for the person that need no action. */
   readonly notes: readonly string[];

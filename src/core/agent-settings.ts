@@ -41,7 +41,7 @@ export interface AgentSettings {
 /** Settings given at creation; state.ts has the defaults of the rest. */
 export type GivenSettings = Pick<AgentSettings, "approve" | "stepLimit"> & Partial<AgentSettings>;
 
-// Which commands an agent may use: groups and names, as a person gives them. Pure.
+// A profile says which commands an agent may use: groups and names, as a person gives them. Pure.
 //
 // A profile is a text such as "files,web,ask_user"; null offers every command that works. The command that ends a turn
 // is in every profile.

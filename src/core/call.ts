@@ -169,7 +169,7 @@ export function scriptOf({ name, args }: CommandCall): string | undefined {
   return name === RUNS_FILE && typeof file === "string" ? file : undefined;
 }
 
-// What the model reads about a call whose outcome nobody can know. Pure.
+// The model reads this about a call whose outcome nobody can know. Pure.
 
 type OpenCommand = Extract<OpenCall, { kind: "command" }>;
 

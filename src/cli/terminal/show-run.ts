@@ -307,7 +307,7 @@ export interface ShowLive {
   end(textOf?: (name: ThoughtName) => string | undefined): ReadonlyMap<ThoughtName, string>;
 }
 
-/** Of one thought. A longer one is shown whole when the reply is there. */
+/** A longer thought is shown whole when the reply is there. */
 const MAX_LIVE_CHARS = 4_000;
 
 interface Shown {
@@ -367,7 +367,7 @@ function createShowLive({ write, redact, label, createScanner }: ShowLiveParts):
   };
 }
 
-// One event as programs read it: a line of NDJSON.
+// Programs read each event as a line of NDJSON.
 //
 // The same shape in `goald run --json` and `goald events --json`: the event as it lies in the log, and for every event
 // of a call also the call itself, so that no reader has to join.
