@@ -251,7 +251,7 @@ const answersOf = ({ form, plan }: GoOptions): Partial<AgentSettings> => ({
 });
 const modelOf = ({ model }: GoOptions): Partial<AgentSettings> => (model === undefined ? {} : { model });
 
-const usage = (message: string, hint: string): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });
+export const usage = (message: string, hint: string): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });
 
 // The short forms of checks on the command line.
 

@@ -4,11 +4,13 @@
  * Reports all problems of a file at once, each with the expected and the actual value. A missing label comes from the
  * name. Missing facts for the policy get the worst value.
  */
+
 import { readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import { pathToFileURL } from "node:url";
 import { COMMAND_GROUPS, type CommandGroup } from "#core/agent-settings.ts";
 import type { Annotations, Effect } from "#core/call.ts";
+import { MILDEST_FIRST } from "#core/call.ts";
 import type { ArgsSchema, Command } from "#core/command.ts";
 import { SAVES_FILES, TASK_COMPLETE } from "#core/command-names.ts";
 import { GoaldError, toError } from "#core/errors.ts";
@@ -26,7 +28,6 @@ export interface RegisteredCommand extends Command {
 }
 
 export const COMMAND_NAME = /^[a-z][a-z0-9_]{0,63}$/;
-const EFFECTS: readonly Effect[] = ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"];
 const INTERNAL: readonly string[] = [SAVES_FILES, ...CHECK_COMMANDS];
 /** Maximum of setTimeout. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -166,8 +167,8 @@ function checkWrites({ writes = {}, destroys, args }: CommandFields): string[] {
 
 function checkEffect({ effect, probe, prepare, timeoutMs }: CommandFields): string[] {
   const problems: string[] = [];
-  if (effect !== undefined && !EFFECTS.includes(effect as Effect))
-    problems.push(describeExpected(`effect: one of ${EFFECTS.join(", ")}`, effect));
+  if (effect !== undefined && !MILDEST_FIRST.includes(effect as Effect))
+    problems.push(describeExpected(`effect: one of ${MILDEST_FIRST.join(", ")}`, effect));
   if (effect === "reconcilable" && (typeof probe !== "function" || typeof prepare !== "function"))
     problems.push("a reconcilable command needs prepare, which records the state before, and probe, which compares");
   const isTime =

@@ -4,10 +4,12 @@
  * Only regular files of UTF-8 text up to a size limit are read. A file is replaced as a whole: after a crash it holds
  * the old text or the new one, and it has mode 0600 from its first byte.
  */
+
 import { constants, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
+import type { JsonFile } from "#util/json.ts";
 
 /** 64 KB hold hundreds of settings. */
 const MAX_BYTES = 64 * 1024;
@@ -139,12 +141,7 @@ const MAX_CACHE_BYTES = 1024 * 1024;
  * A small JSON file that may be lost at any time, such as what goald learned about model servers. An unreadable file
  * reads as undefined, and a failed write is ignored. Only the host writes it.
  */
-export interface JsonCache {
-  read(): Promise<unknown>;
-  write(content: unknown): Promise<void>;
-}
-
-export function openJsonCache(folder: string, name: string, maxBytes: number = MAX_CACHE_BYTES): JsonCache {
+export function openJsonCache(folder: string, name: string, maxBytes: number = MAX_CACHE_BYTES): JsonFile {
   const path = join(folder, name);
   return {
     async read() {

@@ -64,7 +64,7 @@ export interface Annotations {
  */
 export type Effect = "pure" | "idempotent" | "transactional" | "reconcilable" | "at-most-once";
 
-const MILDEST_FIRST: readonly Effect[] = ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"];
+export const MILDEST_FIRST: readonly Effect[] = ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"];
 
 /** The effect that recovery must respect when the log and the command disagree. */
 export const stricterEffect = (a: Effect, b: Effect): Effect =>

@@ -51,7 +51,7 @@ export async function findUnasked(
   content: { before(): Promise<string>; after(): Promise<string> },
 ): Promise<string | undefined> {
   const row = findAskedRow(path);
-  if (!row || asked.some((file) => plain(file.path) === plain(path))) return undefined;
+  if (!row || asked.some((file) => tidyPath(file.path) === tidyPath(path))) return undefined;
   if (row.byContent) {
     const scripts = findInstallScripts(await content.after());
     if (scripts === "" || scripts === findInstallScripts(await content.before())) return undefined;
@@ -59,7 +59,8 @@ export async function findUnasked(
   return row.says;
 }
 
-const plain = (path: string): string =>
+/** Returns the form of a path that the history has. */
+export const tidyPath = (path: string): string =>
   path
     .split("/")
     .filter((name) => name !== "" && name !== ".")

@@ -6,7 +6,7 @@
  * key: server text passes `quote`, and text about a rejected key is left out.
  */
 import type { ModelAnswer } from "#core/ports/model.ts";
-import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
+import { asRecord, parseJson } from "#util/json.ts";
 import { type ChainError, listCauses, type Quote } from "#util/outside-errors.ts";
 import { parseRetryAfter } from "#util/web-headers.ts";
 import type { StatusError } from "./model-server.ts";
@@ -304,5 +304,3 @@ function parseUnitMs(unit: string): number {
   if (/^mil|^ms/i.test(unit)) return 1;
   return /^h/i.test(unit) ? 3_600_000 : /^m/i.test(unit) ? 60_000 : 1_000;
 }
-
-const asRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});

@@ -4,7 +4,7 @@ import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Usage } from "#core/event.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { GeneratedImage, Images, Speech, UseListener } from "#core/services.ts";
-import { isRecord, type JsonRecord } from "#util/json.ts";
+import { asRecord, isRecord } from "#util/json.ts";
 import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
 import { type Quote, quoteWithout } from "#util/outside-errors.ts";
 import { clean } from "#util/outside-text.ts";
@@ -230,12 +230,10 @@ function explainMediaError(
 // Some models are billed per image or per minute and report no tokens. The usage is then null, never an estimate.
 
 function readMediaUsage(answer: unknown): Usage | null {
-  const { usage } = asJsonRecord(answer);
-  const { input_tokens: inputTokens, output_tokens: outputTokens, input_tokens_details: details } = asJsonRecord(usage);
+  const { usage } = asRecord(answer);
+  const { input_tokens: inputTokens, output_tokens: outputTokens, input_tokens_details: details } = asRecord(usage);
   if (!isCount(inputTokens) || !isCount(outputTokens)) return null;
-  const { cached_tokens: cached } = asJsonRecord(details);
+  const { cached_tokens: cached } = asRecord(details);
   const cachedTokens = isCount(cached) ? Math.min(inputTokens, cached) : 0;
   return { inputTokens, outputTokens, cachedTokens, estimated: false };
 }
-
-const asJsonRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});

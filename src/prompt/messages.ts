@@ -11,7 +11,7 @@ import { clip, headOf, isBlobRef, oneLine } from "#core/text.ts";
 import { readWrittenAction } from "#reply/find-call.ts";
 import { splitAction } from "#reply/split-action.ts";
 import { rememberBy } from "#util/caches.ts";
-import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
+import { asRecord, isRecord, parseJson } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource, formatName } from "./delimit.ts";
 import { estimateMessage, shrinkText } from "./tokens.ts";
@@ -189,7 +189,7 @@ interface Shown {
 
 function toCode({ thought, calls }: Said): Shown {
   const [{ name, args } = {}] = calls;
-  const { code } = recordOf(args);
+  const { code } = asRecord(args);
   if (name === RUN_CODE && typeof code === "string") return { thought, code };
   return { thought, code: calls.length === 0 ? null : calls.map(writeCall).join("\n") };
 }
@@ -215,16 +215,16 @@ function fenceCode(code: string): string {
 
 /** A reply in JSON. One that cannot be read is shown as a thought. */
 function readCommand(text: string): Said {
-  const { thoughts, command, commands } = recordOf(parseJson(text));
+  const { thoughts, command, commands } = asRecord(parseJson(text));
   const calls = (Array.isArray(commands) ? commands : [command]).filter(isRecord);
   if (calls.length === 0) return { thought: text, calls };
-  const { speak, text: told } = recordOf(thoughts);
+  const { speak, text: told } = asRecord(thoughts);
   const thought = [told, speak].find((words) => typeof words === "string" && words !== "");
   return { thought: typeof thought === "string" ? thought : "", calls };
 }
 
 function writeCall({ name, args }: WrittenCall): string {
-  const given = Object.entries(recordOf(args)).map(([key, value]) => `${key}=${writePython(value)}`);
+  const given = Object.entries(asRecord(args)).map(([key, value]) => `${key}=${writePython(value)}`);
   return `${String(name)}(${given.join(", ")})`;
 }
 
@@ -238,8 +238,6 @@ function writePython(value: unknown): string {
       .join(", ")}}`;
   return JSON.stringify(value);
 }
-
-const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
 
 // The history of the form `plan`: actions and observations as JSON, in the shape of OpenDevin's planner.
 //
@@ -263,13 +261,8 @@ export function withoutNull(window: readonly Message[], { form }: FormTemplates)
   return window.filter((each) => !isNull(each) && !(each.kind === "reply" && idle.has(each.step)));
 }
 
-interface ShownAction {
-  readonly name?: unknown;
-  readonly args?: unknown;
-}
-
 /** `thought`: what the model said beside the action; empty for nothing. */
-const showAction = ({ name, args }: ShownAction, thought = ""): string =>
+const showAction = ({ name, args }: WrittenCall, thought = ""): string =>
   JSON.stringify({ action: name, args: args ?? {}, message: describeAction(String(name), args, thought) });
 
 /** The action in a few words, such as `Read file: a.md`. */

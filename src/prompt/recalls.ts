@@ -7,7 +7,7 @@
 import { changingNumbers, isSeries, orderOf } from "#core/memory.ts";
 import type { ClosedFact, Recall, RecalledRow, ShownRecall, ShownRow, TextRange, Trust } from "#core/ports/memory.ts";
 import { describeReadBefore } from "#core/provenance.ts";
-import { clean } from "#util/outside-text.ts";
+import { foldLine } from "#util/outside-text.ts";
 import { delimitText, formatName } from "./delimit.ts";
 import { estimateTokens, shrinkText } from "./tokens.ts";
 import { fillTemplate, type Words } from "./words.ts";
@@ -287,8 +287,6 @@ function renderText({ row: { text }, ranges = [[0, text.length]] }: RowPart): st
   const stretches = ranges.map(([from, to]) => foldLine(text.slice(from, to))).join(" … ");
   return `${first > 0 ? "… " : ""}${stretches}${last < text.length ? " …" : ""}`;
 }
-
-const foldLine = (text: string): string => clean(text).toWellFormed().replace(/\s+/g, " ").trim();
 
 /** The changing numbers of the other rows, oldest first. */
 function renderSeries({ row, series, others }: RecallPart): string {

@@ -9,7 +9,7 @@ import { hasChecks } from "#core/evolve-turn.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
-import { clean } from "#util/outside-text.ts";
+import { clean, foldLine } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource } from "./delimit.ts";
 import { goalsOf } from "./subtask.ts";
 import { estimateMessage } from "./tokens.ts";
@@ -101,7 +101,7 @@ const rendered = new WeakMap<
 /** Words from outside are in a message of their own (system.ts). */
 function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role", string>> {
   if (hasOutsideRole(state)) return { name: "Helper", role: fillTemplate(words["outside-role"], {}) };
-  return { name: foldLines(state.name), role: foldLines(state.role) };
+  return { name: foldLine(state.name), role: foldLine(state.role) };
 }
 
 function listGoals(state: AgentState, words: Words, form: FormTemplates): string {
@@ -126,8 +126,6 @@ function listChecks(template: Words["goal-checks"], checks: readonly GoalCheck[]
   const lines = checks.map(({ test }) => `- ${clean(describeCheck(test)).toWellFormed()}`);
   return [fillTemplate(template, { checks: lines.join("\n") })];
 }
-
-const foldLines = (text: string): string => clean(text).toWellFormed().replace(/\s+/g, " ").trim();
 
 const indentLines = (text: string): string =>
   clean(text)

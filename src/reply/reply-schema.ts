@@ -56,13 +56,7 @@ const THOUGHT_SCHEMA: JsonSchema = {
   description: "one sentence for the person who looks on: what you do and why",
 };
 
-interface ToolCommand {
-  readonly name: string;
-  readonly summary: string;
-  readonly args: ArgsSchema;
-}
-
-export const buildTools = (commands: readonly ToolCommand[]): readonly Tool[] =>
+export const buildTools = (commands: readonly SchemaCommand[]): readonly Tool[] =>
   commands.map(({ name, summary, args }) => {
     const { properties, required = [] } = args;
     const hasOwn = Object.hasOwn(properties, THOUGHT);

@@ -6,6 +6,9 @@ export type JsonRecord = Record<string, unknown>;
 export const isRecord = (value: unknown): value is JsonRecord =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Returns an empty record for any other value. */
+export const asRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
+
 /** Returns undefined for text that is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -15,6 +15,9 @@ export function clean(text: string): string {
   return HIDDEN.test(plain) ? plain.replace(TAGS, "$1").replace(SELECTORS, "$1") : plain;
 }
 
+/** Cleans a text and makes it one line. */
+export const foldLine = (text: string): string => clean(text).toWellFormed().replace(/\s+/g, " ").trim();
+
 /** Visible text stays: one selector chooses the form of a character, and tags between these two ends belong to a flag. */
 const HIDDEN = /[\u{e0000}-\u{e01ef}]|[\ufe00-\ufe0f]{2}/u;
 const TAGS = /(\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{3,6}\u{e007f})|[\u{e0000}-\u{e00ff}]/gu;

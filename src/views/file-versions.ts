@@ -230,13 +230,6 @@ export function trustedFiles(versions: readonly FileVersion[]): readonly TrustGi
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The form of a path that the history has. */
-export const tidyPath = (path: string): string =>
-  path
-    .split("/")
-    .filter((part) => part !== "" && part !== ".")
-    .join("/");
-
 /** Whether the history has this file, this folder, or a placed folder around it. Files of a sub-agent are in its own history. */
 export function describesPath(versions: readonly FileVersion[], path: string): boolean {
   if (/^agents\/[^/]+\/./.test(path)) return true;

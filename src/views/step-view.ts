@@ -24,7 +24,7 @@ import { Call, FileVersionView, UsageView } from "./parts.ts";
 import { planChangeOf, planMembers, proofsOf } from "./plan-view.ts";
 import { allEvents } from "./read-agent.ts";
 
-type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
+export type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
 
 interface Gathered {
   /** The call that the model asked for. */

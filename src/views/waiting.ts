@@ -1,14 +1,15 @@
 /** waiting.ts -- approvals and answers that agents wait for, loaded from a store. */
+
 import type { CommandCall } from "#core/call.ts";
 import { isCellCommand } from "#core/command-names.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { runsChecks } from "#core/goal-check.ts";
+import { tidyPath } from "#core/guarded-files.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { type OutsideSource, sourcesOfFile } from "#core/provenance.ts";
 import { type AgentState, approvalOf, callForPerson, questionOf } from "#core/state.ts";
 import type { Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
-import { tidyPath } from "./file-versions.ts";
 import { Call, OutsideSourceView, ReceivedView } from "./parts.ts";
 import { eventsBackward, openTexts, stateOf, wholeText } from "./read-agent.ts";
 

@@ -1,6 +1,6 @@
 /** whole-step.ts -- one step as `goald show --step` prints it, loaded from a store. */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
+import type { OutputMode } from "#core/event.ts";
 import { shownIds } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
@@ -16,7 +16,7 @@ import { findMemory, MEMORY_KINDS, TRUSTS } from "./memory-view.ts";
 import { ThoughtsView } from "./parts.ts";
 import { allEvents, openTexts, stateOf } from "./read-agent.ts";
 import { hashRequest } from "./request-hash.ts";
-import { findStep, type StepView, stepMembers } from "./step-view.ts";
+import { type AskedEvent, findStep, type StepView, stepMembers } from "./step-view.ts";
 
 // Rebuilds the prompt of a step from the log, and checks its hash against the request's. Pure.
 //
@@ -40,14 +40,12 @@ interface RebuildParts {
   readonly replyTokens: number;
 }
 
-type Asked = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
-
 /** Longest time from the time in a prompt to the time of its event: building and hashing. */
 const MAX_BUILD_MS = 1_000;
 
 /** `state`: before the request. `rows`: those that the request showed, in any order, without those that were removed. */
 export function rebuildPrompt(
-  asked: Asked,
+  asked: AskedEvent,
   state: AgentState,
   rows: readonly MemoryRow[],
   parts: RebuildParts,
@@ -82,7 +80,7 @@ export function asRecalled({ closed, ...row }: MemoryRow, seq: number): MemoryRo
 
 /** The messages with the time that gives the request's hash; undefined when no time does. */
 function sentMessages(
-  asked: Asked,
+  asked: AskedEvent,
   messages: readonly PromptMessage[],
   at: Date,
 ): readonly PromptMessage[] | undefined {
@@ -105,7 +103,7 @@ function sentMessages(
 /** As prompt/build.ts writes the time. */
 const timeLine = (now: Date): string => now.toISOString();
 
-function noteOn(asked: Asked, rows: readonly MemoryRow[]): string {
+function noteOn(asked: AskedEvent, rows: readonly MemoryRow[]): string {
   const gone = shownIds(asked).length - rows.length;
   const missing = gone > 0 ? ` ${gone} of the memories in it are no longer in the store.` : "";
   return `A reconstruction, not the exact prompt: commands, words or settings have changed since it was sent.${missing}`;

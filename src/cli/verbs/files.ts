@@ -1,10 +1,12 @@
 /** files.ts -- `goald why` and `goald trust`: explains files of agents, and trusts their words. */
+
 import { realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import type { Reading } from "#api/control.ts";
 import type { Trusted } from "#api/schemas.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
+import { tidyPath } from "#core/guarded-files.ts";
 import { describeReceived, listSources } from "#core/provenance.ts";
 import { clean } from "#util/outside-text.ts";
 import { describeFileStory } from "#views/file-story.ts";
@@ -97,13 +99,13 @@ export async function findFile(
 ): Promise<FoundFile> {
   if (path !== undefined) {
     const { id, workspace } = await reading.agent(file);
-    return { agent: id, path: insideOf(workspace, path, workspaceFolder) ?? tidy(path) };
+    return { agent: id, path: insideOf(workspace, path, workspaceFolder) ?? tidyPath(path) };
   }
   const onDisk = await findOnDisk(file, workspaceFolder, reading);
   if (onDisk) return onDisk;
   const slash = file.indexOf("/");
   if (slash <= 0 || slash === file.length - 1) throw await noFile(file, reading);
-  return { agent: (await reading.agent(file.slice(0, slash))).id, path: tidy(file.slice(slash + 1)) };
+  return { agent: (await reading.agent(file.slice(0, slash))).id, path: tidyPath(file.slice(slash + 1)) };
 }
 
 async function noFile(file: string, reading: Agents): Promise<GoaldError> {
@@ -114,12 +116,6 @@ async function noFile(file: string, reading: Agents): Promise<GoaldError> {
       : "Such as: goald why foo/notes.md, goald why foo notes.md, or a path into a workspace",
   });
 }
-
-const tidy = (path: string): string =>
-  path
-    .split("/")
-    .filter((name) => name !== "" && name !== ".")
-    .join("/");
 
 /** Finds an absolute or relative path in an agent's folder. The innermost folder has precedence. */
 async function findOnDisk(file: string, workspaceFolder: string, reading: Agents): Promise<FoundFile | undefined> {

@@ -21,7 +21,7 @@ import { followAgent, Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
 import { playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
 import { exitCodeOf, openScreen, outcomeOf } from "../result.ts";
-import { flagsOf, type GoOptions, newSettings, RUN_OPTIONS, withoutSecrets } from "../run-options.ts";
+import { flagsOf, type GoOptions, newSettings, RUN_OPTIONS, usage, withoutSecrets } from "../run-options.ts";
 import { defineVerb, EXIT_MEANINGS, flag, texts } from "../verb.ts";
 import { quoteForShell } from "../verb-list.ts";
 
@@ -142,8 +142,6 @@ function describeEnd(outcome: string, reason: string, home: string | null): stri
 
 const countPassed = (results: readonly TestResult[]): string =>
   `${results.filter(({ isPassed }) => isPassed).length} of ${countNoun(results.length, "test")} passed`;
-
-const usage = (message: string, hint: string): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });
 
 // Runs the agent of one file in a temporary home, with a model or by a recording, and reports its checks.
 //
