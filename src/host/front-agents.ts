@@ -57,8 +57,7 @@ export class FrontAgents {
 
   /** Ends the terminals that hold the agent: its run has failed, and may be tried again. */
   failed(agent: string, error: Error): void {
-    if (!this.#inFront.has(agent)) return;
-    for (const [fail, holds] of this.#followers.get(agent) ?? []) if (holds) fail(error);
+    for (const [fail, holds] of this.#followers.get(agent) ?? []) if (holds && this.#inFront.has(agent)) fail(error);
   }
 
   /** Call for an agent that was removed. */
