@@ -12,6 +12,7 @@ import {
   linesOf,
   lookInto,
   makeGoald,
+  type Running,
   type Terminal,
 } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
@@ -31,6 +32,14 @@ async function hostOf({ goald, until }: DaemonHome): Promise<Client> {
     );
   await until(takesCalls, "a host that takes calls");
   return client;
+}
+
+/** Starts an agent `t` in front of a pipe, and waits for the request of this step, which the model does not answer yet. */
+async function runUntil(step: number, home: DaemonHome): Promise<Running> {
+  home.holdFrom(step);
+  const run = home.goald.start(RUN);
+  await home.asked(step);
+  return run;
 }
 
 /** Starts an agent `t` on a terminal and waits for its first approval question. */
@@ -65,9 +74,7 @@ describe("a run on a terminal", () => {
   it.concurrent("continues when a follower closes its input inside a line", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    home.holdFrom(2);
-    const running = goald.start(RUN);
-    await home.asked(2);
+    const running = await runUntil(2, home);
     await hostOf(home);
     const follower = goald.start(["attach", "t", "--since", "1", "--json"], { shell: '"$@" | head -n 1' });
     await follower.see('"seq"');
@@ -96,9 +103,7 @@ describe("a run on a terminal", () => {
   it.concurrent("accepts followers, words and a pause from other processes", async () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald, server } = home;
-    home.holdFrom(2);
-    const run = goald.start(RUN);
-    await home.asked(2);
+    const run = await runUntil(2, home);
     const client = await hostOf(home);
     const attached = goald.start(["attach", "t", "--since", "1", "--json"]);
     await attached.see('"callId":"m2"');
@@ -117,9 +122,7 @@ describe("a run on a terminal", () => {
   it.concurrent("can be killed in the middle of a call (exit 11), and a resume sends the request again", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
-    home.holdFrom(1);
-    const run = goald.start(RUN);
-    await home.asked(1);
+    const run = await runUntil(1, home);
     expect((await (await hostOf(home)).kill("t")).agent).toMatchObject({ state: "killed", step: 1 });
     expect(linesOf(endedWith(11, await run.ended)).at(-1)).toMatchObject({ outcome: "killed" });
     home.release();
@@ -133,9 +136,7 @@ describe("the daemon of a run in front", () => {
   it.concurrent("may die: the run goes on, shows each event once, and nobody resumes its agent", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    home.holdFrom(2);
-    const run = goald.start(RUN);
-    await home.asked(2);
+    const run = await runUntil(2, home);
     await daemonOf(goald).kill();
     home.release();
     const lines = linesOf(endedWith(0, await run.ended));
@@ -148,9 +149,7 @@ describe("the daemon of a run in front", () => {
   it.concurrent("may die and a stop may come before the next one: the agent stays stopped (exit 11)", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    home.holdFrom(2);
-    const run = goald.start(RUN);
-    await home.asked(2);
+    const run = await runUntil(2, home);
     await daemonOf(goald).kill();
     endedWith(0, await goald.ask(["stop", "t"]));
     home.release();
@@ -162,9 +161,7 @@ describe("the daemon of a run in front", () => {
   it.concurrent("goes down for goald down: the run says how to go on (exit 4), and nothing starts it again", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    home.holdFrom(2);
-    const run = goald.start(RUN);
-    await home.asked(2);
+    const run = await runUntil(2, home);
     endedWith(0, await goald.ask(["down", "-t", "0"]));
     const refused = endedWith(4, await run.ended);
     expect(refused.stderr).toContain("goald resume t");
@@ -177,9 +174,7 @@ describe("the daemon of a run in front", () => {
   it.concurrent("pauses the agent half a minute after kill -9 of the terminal", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    home.holdFrom(2);
-    const run = goald.start(RUN);
-    await home.asked(2);
+    const run = await runUntil(2, home);
     run.kill("SIGKILL");
     await run.ended;
     // Its log has the pause when the step ends.

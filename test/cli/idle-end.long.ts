@@ -12,7 +12,8 @@ import { numberedModel } from "../helpers/numbered-model.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 
 /** Shorter for the calls that meet the end; the other tests must reach the daemon before it. */
-const [IDLE_MS, SHORT_MS] = [3_000, 400];
+const IDLE_MS = 3_000;
+const SHORT_MS = 400;
 const PROGRAM = fileURLToPath(new URL("../helpers/idle-daemon.child.ts", import.meta.url));
 const SETTINGS = { approve: "never", stepLimit: 3 } as const;
 

@@ -27,8 +27,6 @@ async function atTerminal(tasks: number) {
     server,
     answer: () => gate(answered++).resolve(),
     [Symbol.asyncDispose]: async () => {
-      // Ends the daemon of the tests that have one.
-      await goald.ask(["down", "-t", "0"]);
       await goald[Symbol.asyncDispose]();
       await server.close();
     },

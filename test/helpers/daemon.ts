@@ -49,8 +49,8 @@ export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
     kill,
     until: waitUntil,
     [Symbol.asyncDispose]: async () => {
-      // Without this file no other process starts a new daemon.
-      await rm(join(privateFolder, "wanted"), { force: true });
+      // Without this file no other process starts a new daemon. A test may have put a file in the place of the home.
+      await rm(join(privateFolder, "wanted"), { force: true }).catch(() => undefined);
       await waitUntil("no daemon is left", async () => {
         const left = await processes();
         left.forEach(killIfAlive);

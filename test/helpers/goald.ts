@@ -12,10 +12,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import { isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
+import { daemonOf } from "./daemon.ts";
 import { openVerbProcess } from "./verbs.ts";
-import { killIfAlive, waitUntil } from "./wait-until.ts";
 
 const BINARY = fileURLToPath(new URL("../../src/goald.js", import.meta.url));
 /** A program without output for this time is killed. The limit is shorter than a test's own. */
@@ -172,24 +171,11 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
     },
     [Symbol.asyncDispose]: async () => {
       for (const child of alive) endGroup(child);
-      await endDaemon(home);
+      // A call may have started the daemon.
+      await daemonOf({ home })[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
-}
-
-/** Kills the daemon that a call has started. Without the file `wanted`, no other process starts one. */
-async function endDaemon(home: string): Promise<void> {
-  const folder = join(home, ".goald");
-  const lock = join(folder, "lock.db");
-  // A test may have put a file in the place of the home.
-  await rm(join(folder, "wanted"), { force: true }).catch(() => undefined);
-  await waitUntil("the daemon's end", () => {
-    if (!isHostHeld(lock)) return true;
-    const pid = readHostInfo(lock)?.pid;
-    if (pid !== undefined) killIfAlive(pid);
-    return false;
-  });
 }
 
 /** Parses each line of standard output as JSON. Throws for any other line. */
