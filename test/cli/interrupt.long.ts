@@ -48,6 +48,7 @@ describe.each([
     const { goald } = home;
     const terminal = goald.openTerminal(CONTINUOUS);
     await home.asked(2);
+    await terminal.see("Step 1");
     expect(readable(terminal)).toMatch(
       /^(?:Started the daemon \(pid \d+\)\.\n)?T \(t\) works in \S+\/workspace\/t\n\nStep 1/,
     );

@@ -13,6 +13,7 @@ import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { inPool } from "../helpers/pool.ts";
 import { messageAgent, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 import { killUnder, runUnder } from "../helpers/under-hooks.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
@@ -66,6 +67,12 @@ async function lookAtAll({ home }: Goald): Promise<Pick<Outcome, "logs" | "agent
   }
 }
 
+/** The terminal ends with T; what T sent last may still be on its way to an agent below. */
+async function lookWhenAllIsRead(goald: Goald): ReturnType<typeof lookAtAll> {
+  await waitUntil("every message is read", async () => (await lookAtAll(goald)).unread === 0);
+  return await lookAtAll(goald);
+}
+
 const openHome = async () => {
   const server = await startOpenAIServer({ reply: subagentModel(CALLS), embeddings: null });
   const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
@@ -86,7 +93,12 @@ async function killAndResume(point: string): Promise<Outcome> {
   await rm(join(goald.home, ".goald", "wanted"), { force: true });
   const { agents } = await lookAtAll(goald);
   const resumed = await goald.run(agents.length === 0 ? RUN : ["resume", "t", "--json"]);
-  return { killed, resumed, ...(await lookAtAll(goald)), file: await goald.read("workspace/t/agents/t-ann/a.txt") };
+  return {
+    killed,
+    resumed,
+    ...(await lookWhenAllIsRead(goald)),
+    file: await goald.read("workspace/t/agents/t-ann/a.txt"),
+  };
 }
 
 const types = (log: readonly RecordedEvent[] = [], ...wanted: readonly EventBody["type"][]): readonly string[] =>
@@ -136,9 +148,10 @@ describe("kill -9 of the real process at every event of a run with two sub-agent
     await using home = await openHome();
     const log = join(home.goald.cwd, "commits");
     await runUnder({ imports: [HOOK], env: { COMMIT_LOG: log } }, home.goald, RUN);
+    const seen = await lookWhenAllIsRead(home.goald);
     const found = (await readFile(log, "utf8")).split(/\s+/).filter((each) => each !== "");
     expect(found.toSorted()).toEqual(COMMITS.toSorted());
-    expectOnce({ ...(await lookAtAll(home.goald)), file: await home.goald.read("workspace/t/agents/t-ann/a.txt") });
+    expectOnce({ ...seen, file: await home.goald.read("workspace/t/agents/t-ann/a.txt") });
   }, 60_000);
 
   it.each(POINTS.map((point, index) => [point, index] as const))(
@@ -167,7 +180,7 @@ describe("a daemon that is killed repeatedly while sub-agents work", () => {
       endedWith(0, await goald.run(["up"]));
     }
     await daemon.until("the end", finished);
-    await daemon.until("silence", async () => (await lookAtAll(goald)).unread === 0);
+    await lookWhenAllIsRead(goald);
     endedWith(0, await goald.run(["down"]));
     expectOnce({ ...(await lookAtAll(goald)), file: await goald.read("workspace/t/agents/t-ann/a.txt") });
   }, 60_000);
