@@ -12,6 +12,12 @@ export interface CommandCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
+/** Writes calls, whose arguments are JSON, as a reply in JSON. `thoughts`: the part of the reply before them, with its comma. */
+export function writeCalls(calls: readonly Readonly<Record<"name" | "args", string>>[], thoughts = ""): string {
+  const commands = calls.map(({ name, args }) => `{"name":${JSON.stringify(name)},"args":${args}}`);
+  return `{${thoughts}${commands.length === 1 ? `"command":${commands[0]}` : `"commands":[${commands.join(",")}]`}}`;
+}
+
 /** About 5,000 tokens of a prompt. The text of a longer observation goes to a file. */
 export const MAX_OBSERVATION_CHARS = 20_000;
 

@@ -20,6 +20,11 @@ export const MEMORY_COMMANDS: readonly string[] = ["remember", "correct_memory",
 export const PASSIVE_COMMANDS: ReadonlySet<string> = new Set([THINK, DO_NOTHING, ...PLAN_COMMANDS]);
 
 /** The command that the code of a reply calls. */
+/**
+ * The first parameter of every native tool: models that must call one rarely write text beside the call. The reader takes it out
+ * of the arguments.
+ */
+export const THOUGHT = "thought";
 export const RUN_CODE = "run_code";
 /** Commands that run code in a namespace. */
 const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];

@@ -211,7 +211,7 @@ export interface ServerCapabilities {
   readonly mode: JsonMode;
   /** Parts of a request that the server rejects. */
   readonly without: readonly OptionalPart[];
-  /** True if the server requires user and assistant messages to alternate. */
+  /** True if the server takes messages of user and assistant only, which alternate. */
   readonly turns: boolean;
   /** Maximum of prompt and reply together, in goald's token estimate. Null if unknown. */
   readonly contextTokens: number | null;
@@ -261,12 +261,15 @@ const FORMAT_WORDS =
 const SCHEMA_WORDS = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|guided|anyOf/i;
 const TURNS_WORDS =
   /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
+/** The server takes tools, but no message of an earlier call or of its result. */
+const TOOL_HISTORY_WORDS = /\btool_calls?(_id)?\b|\brole\b/i;
 const MODES_UPWARD: readonly JsonMode[] = ["plain", "json_object", "json_schema"];
 
 export function stepDown(terms: ServerCapabilities, sent: SentParts, { status, body }: RejectedRequest): StepDown {
   if (!REJECTING_STATUSES.has(status)) return { kind: "none" };
   const words = collectErrorWords(body);
-  if (!sent.turns && TURNS_WORDS.test(words)) return changeTerms({ ...terms, turns: true });
+  const isAboutTurns = TURNS_WORDS.test(words) || (sent.mode === "tools" && TOOL_HISTORY_WORDS.test(words));
+  if (!sent.turns && isAboutTurns) return changeTerms({ ...terms, turns: true });
   if (sent.streamOptions && /stream_options|include_usage/i.test(words))
     return changeTerms(withoutPart(terms, "stream_options"));
   if (sent.cap && CAP_WORDS.test(words)) return changeTerms(withOtherCap(terms, sent.cap, words));

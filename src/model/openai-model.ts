@@ -5,6 +5,7 @@
  * of kind `failed`; only an aborted signal rejects. capabilities.ts learns which parts of a request a server rejects or
  * ignores. The failure then says that the next request differs.
  */
+import { writeCalls } from "#core/call.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage, ReplySchema, Tool } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
@@ -181,7 +182,7 @@ function buildRequestBody(
 ) {
   return {
     model,
-    messages: sent.turns ? mergeIntoTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
+    messages: (sent.turns ? mergeIntoTurns(messages) : messages).map(writeMessage),
     ...(sent.temperature ? { temperature } : {}),
     ...(sent.reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
     ...(sent.stop ? { stop } : {}),
@@ -192,6 +193,15 @@ function buildRequestBody(
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
 }
+
+const writeMessage = ({ role, content, calls, callId }: PromptMessage) => ({
+  role,
+  content,
+  ...(calls
+    ? { tool_calls: calls.map(({ id, name, args }) => ({ id, type: "function", function: { name, arguments: args } })) }
+    : {}),
+  ...(callId === undefined ? {} : { tool_call_id: callId }),
+});
 
 function buildResponseFormat({ mode, asObject }: SentParts, given: ReplySchema | undefined): object {
   if (mode === "json_schema" && given) {
@@ -239,13 +249,15 @@ async function addOfferedModels(
 // Merges messages for a server that requires user and assistant to alternate, beginning with the user. Pure.
 //
 // Neighbours of one role become one message. The system message stays first. If an assistant message would follow it, a
-// user message that says so goes between.
+// user message that says so goes between. Native calls become text in JSON, and their results messages of the user.
 
 const EARLIER = "(Earlier messages are left out.)";
 
 export function mergeIntoTurns(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const joined: PromptMessage[] = [];
-  for (const { role, content } of messages) {
+  for (const message of messages) {
+    const role = message.role === "tool" ? "user" : message.role;
+    const content = message.calls ? writeCalls(message.calls) : message.content;
     const last = joined.at(-1);
     if (last?.role === role) joined.splice(-1, 1, { role, content: `${last.content}\n\n${content}` });
     else {

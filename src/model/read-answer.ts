@@ -5,6 +5,7 @@
  * stream may last as long as it likes, but is aborted when it falls silent. Only output ends a silence: comments, empty
  * pieces, white space and unfinished lines do not. A complete reply stays complete, however the connection ends.
  */
+import { writeCalls } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
@@ -222,10 +223,10 @@ function readReplyText({
   const text = Array.isArray(content) ? joinParts(content) : content;
   const called = isRecord(functionCall) ? [{ type: "function", function: functionCall }] : toolCalls;
   if (!Array.isArray(called) || called.length === 0) return typeof text === "string" ? text : undefined;
-  const command = formatCalls(called);
-  if (command && !(typeof text === "string" && text.includes("{"))) {
+  const calls = readCalls(called);
+  if (calls && !(typeof text === "string" && text.includes("{"))) {
     const thoughts = typeof text === "string" && text.trim() !== "" ? `"thoughts":${JSON.stringify({ text })},` : "";
-    return `{${thoughts}${command}}`;
+    return writeCalls(calls, thoughts);
   }
   if (typeof text !== "string" || text.trim() === "") return JSON.stringify({ tool_calls: called });
   // The text may contain a command too. The reply reader reads both, and they must agree.
@@ -235,19 +236,16 @@ function readReplyText({
 }
 
 /**
- * Writes whole calls as the commands of a reply in JSON, with each argument as it was sent: a parsed number could lose
- * digits. Undefined when the arguments of a call are no JSON object.
+ * Returns whole calls with each argument as it was sent: a parsed number could lose digits. Undefined when the
+ * arguments of a call are no JSON object.
  */
-function formatCalls(called: readonly unknown[]): string | undefined {
-  const commands = called.map((call) => {
+function readCalls(called: readonly unknown[]) {
+  const calls = called.flatMap((call) => {
     const { name, arguments: written = "" } = isRecord(call) && isRecord(call.function) ? call.function : {};
     const args = typeof written !== "string" ? JSON.stringify(written) : written.trim() === "" ? "{}" : written.trim();
-    return typeof name === "string" && isRecord(parseJson(args))
-      ? `{"name":${JSON.stringify(name)},"args":${args}}`
-      : "";
+    return typeof name === "string" && isRecord(parseJson(args)) ? [{ name, args }] : [];
   });
-  if (commands.includes("")) return undefined;
-  return commands.length === 1 ? `"command":${commands[0]}` : `"commands":[${commands.join(",")}]`;
+  return calls.length === called.length ? calls : undefined;
 }
 
 const refusedReply = (words: string, { server, model }: AskedModel): ModelFailure =>

@@ -24,10 +24,12 @@ import { headOf } from "#core/text.ts";
 import {
   type MessageStyle,
   numberMessages,
+  pairCalls,
   type RenderedMessage,
   renderClipped,
   renderMessage,
   renderMinimal,
+  styleOf,
   withoutNull,
 } from "./messages.ts";
 import { planBudget, renderPlan } from "./plan.ts";
@@ -85,7 +87,6 @@ export function buildPrompt(input: PromptInput): Prompt {
 function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonly fixedTokens: number } {
   const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
   const window = withoutNull(shownWindow(state, activeFrame(state)), form);
-  const numbers = numberMessages(activeFrame(state));
   const system = renderSystemMessage(input);
   const plan = renderPlan(state, words, form, planTokens);
   const job = renderJob(state, words);
@@ -99,7 +100,7 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const fixed = [system, ...jobMessages, ...note, bare];
   const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
   const roomTokens = contextTokens - replyTokens - fixedTokens;
-  const style = { form, numberOf: numbers.of };
+  const style = styleOf(form, activeFrame(state));
   const fitWith = (recalls: readonly RecallPart[]) => {
     const made = [bare];
     const request = (count: number): SizedMessage => (made[count] ??= renderRequest(recalls.slice(0, count)));
@@ -138,7 +139,7 @@ function assemblePrompt(
   const shown = recalls.slice(0, recallCount);
   const parts: readonly SizedMessage[] = [...first, ...messages, request];
   return {
-    messages: parts.map(({ prompt }) => prompt),
+    messages: pairCalls(parts.map(({ prompt }) => prompt)),
     tokens: parts.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST),
     recallIds: shown.map(({ row }) => row.id),
     shown: recordShown(shown),

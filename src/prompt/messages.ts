@@ -1,10 +1,12 @@
 /**
  * messages.ts -- renders one message of short-term memory for the model.
  *
- * A reply is sent as `assistant`. Any other message is sent as `user`: a line of our words that names the source, then
- * the text in a delimiter. Control characters are removed from text of any source.
+ * A reply is sent as `assistant`. Any other message is sent as `user`, or as `tool` when it answers a native call: a
+ * line of our words that names the source, then the text in a delimiter. Control characters are removed from text of
+ * any source.
  */
-import { DO_NOTHING, isCellCommand, PASSIVE_COMMANDS, RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
+import { writeCalls } from "#core/call.ts";
+import { DO_NOTHING, isCellCommand, PASSIVE_COMMANDS, RUN_CODE, TASK_COMPLETE, THOUGHT } from "#core/command-names.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { Frame, Message } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine } from "#core/text.ts";
@@ -26,7 +28,8 @@ export interface RenderedMessage {
 
 /** Renders a whole message, once per message object, words and style: state keeps its objects between steps. */
 export function renderMessage(message: Message, words: Words, style: MessageStyle = JSON_STYLE): RenderedMessage {
-  const number = style.form.form === "react" ? style.numberOf(message) : 0;
+  const { form } = style.form;
+  const number = form === "react" || form === "tools" ? style.numberOf(message) : 0;
   return renderWhole(message, words, style.form, number);
 }
 
@@ -57,12 +60,18 @@ const GAP_CHARS = 48;
 
 function renderWithin(message: Message, words: Words, style: MessageStyle, maxChars: number): RenderedMessage {
   const cleaned = clean(headOf(message.text)).toWellFormed();
+  const called = message.kind === "reply" && style.form.form === "tools" ? showCalls(message, cleaned, maxChars) : null;
+  if (called) return called;
   const whole = message.kind === "reply" ? showReply(message, cleaned, style) : cleaned;
   const clipped = clip(whole, Math.max(maxChars, GAP_CHARS));
   // The gap mark can be longer than the clipped text.
   const isClipped = clipped.length < whole.length;
   const shown = isClipped ? clipped : whole;
-  const prompt = toPromptMessage(message, completeText(message, shown, words), words, style);
+  const written = toPromptMessage(message, completeText(message, shown, words), words, style);
+  const isTool = style.form.form === "tools" && isAnswer(message);
+  const prompt = isTool
+    ? { ...written, role: "tool" as const, callId: idOf(message, style.numberOf(message)) }
+    : written;
   return { message, prompt, tokens: estimateMessage(prompt.content), isClipped };
 }
 
@@ -123,6 +132,7 @@ function resultWords({ from }: Message, { form }: MessageStyle) {
 /** How messages are shown. */
 export interface MessageStyle {
   readonly form: FormTemplates;
+  /** In the form `react` the number of its step, in the form `tools` its place among the answers of its step, from 0. */
   numberOf(message: Message): number;
 }
 const JSON_STYLE: MessageStyle = { form: JSON_WORDS, numberOf: () => 1 };
@@ -166,21 +176,21 @@ function readReply({ form }: Message, text: string): Said {
 /** A reply that is not JSON and cannot be read is shown as it is. */
 function asCommand(message: Message, text: string): string {
   const { thought, calls } = readReply(message, text);
-  const [command] = calls.length > 0 || message.form === "plan" ? calls : [endedBy(thought)];
-  if (!command) return text;
-  return JSON.stringify(calls.length === 0 ? { command } : { thoughts: { text: thought }, command });
+  const [command] = calls;
+  if (command) return JSON.stringify({ thoughts: { text: thought }, command });
+  return isProse(message) ? JSON.stringify({ command: endedBy(thought) }) : text;
 }
+
+/** Prose without code ended the work. */
+const endedBy = (reason: string): WrittenCall => ({ name: TASK_COMPLETE, args: { reason } });
+const isProse = ({ form }: Message): boolean => form === "react" || form === "code";
 
 /** Several native tool calls are several actions, one a line. */
 function asActions(message: Message, text: string): string {
   const { thought, calls } = readReply(message, text);
   if (calls.length > 0) return calls.map((call) => showAction(call, thought)).join("\n");
-  const isProse = message.form === "react" || message.form === "code";
-  return isProse ? showAction(endedBy(thought)) : text;
+  return isProse(message) ? showAction(endedBy(thought)) : text;
 }
-
-/** Prose without code ended the work. */
-const endedBy = (reason: string): WrittenCall => ({ name: TASK_COMPLETE, args: { reason } });
 
 interface Shown {
   readonly thought: string;
@@ -237,6 +247,66 @@ function writePython(value: unknown): string {
       .map(([key, inner]) => `${JSON.stringify(key)}: ${writePython(inner)}`)
       .join(", ")}}`;
   return JSON.stringify(value);
+}
+
+// The history of the form `tools`: native calls, each followed by its result.
+//
+// Servers refuse a call without a result, a result without its call, and anything between the two.
+
+/** Servers take no other names. */
+const TOOL_NAME = /^[\w-]{1,64}$/;
+
+/** Null for a reply without a call that can be shown. Texts in the arguments are clipped to `maxChars` together. */
+function showCalls(message: Message, text: string, maxChars: number): RenderedMessage | null {
+  const said = readReply(message, text);
+  const isEnd = said.calls.length === 0 && isProse(message);
+  const { thought, calls } = isEnd ? { thought: "", calls: [endedBy(said.thought)] } : said;
+  const given = calls.map(({ name, args }) => ({ name: String(name), args: asRecord(args) }));
+  const [first] = given;
+  if (!first || !given.every(({ name }) => TOOL_NAME.test(name))) return null;
+  const hasThought = thought === "" || Object.hasOwn(first.args, THOUGHT);
+  if (!hasThought) first.args = { [THOUGHT]: thought, ...first.args };
+  const whole = given.map(({ args }) => JSON.stringify(args));
+  const share = maxChars / whole.join("").length;
+  const shorten = (_key: string, value: unknown): unknown =>
+    typeof value === "string" ? clip(value, Math.max(GAP_CHARS, Math.floor(value.length * share))) : value;
+  const shown = share < 1 ? given.map(({ args }) => JSON.stringify(args, shorten)) : whole;
+  const written = given.map(({ name }, at) => ({ id: idOf(message, at), name, args: shown[at] as string }));
+  const prompt = { role: "assistant", content: hasThought ? thought : "", calls: written } as const;
+  const tokens = estimateMessage(writeCalls(written) + prompt.content);
+  return { message, prompt, tokens, isClipped: shown.some((args, at) => args !== whole[at]) };
+}
+
+/** The same for a call and its answer at each step. */
+const idOf = ({ step }: Message, place: number): string => `c${String(step).padStart(7, "0")}${place}`;
+
+/** Answers the calls of its step. A person's no does where nothing else does. */
+const isAnswer = ({ kind, status }: Message): boolean =>
+  kind === "result" || kind === "problem" || (kind === "feedback" && status === "denied");
+
+/** Returns the place of an answer among those of its step, from 0. */
+function placeAnswers(window: readonly Message[]): MessageStyle["numberOf"] {
+  return (message) => {
+    const answers = window.filter((each) => each.step === message.step && isAnswer(each));
+    return answers.toSorted((a, b) => Number(a.kind === "feedback") - Number(b.kind === "feedback")).indexOf(message);
+  };
+}
+
+/**
+ * Moves each answer behind its call. A reply with a call that has no answer among the messages is shown in JSON, and an answer
+ * without its call as a message of the user.
+ */
+export function pairCalls(messages: readonly PromptMessage[]): readonly PromptMessage[] {
+  const answers = new Map(messages.flatMap((each) => (each.callId === undefined ? [] : [[each.callId, each]])));
+  const isPaired = ({ calls = [] }: PromptMessage): boolean => calls.every(({ id }) => answers.has(id));
+  const paired = new Set(messages.filter(isPaired).flatMap(({ calls = [] }) => calls.map(({ id }) => id)));
+  return messages.flatMap((each): readonly PromptMessage[] => {
+    const { calls, callId, content } = each;
+    if (callId !== undefined) return paired.has(callId) ? [] : [{ role: "user", content }];
+    if (!calls) return [each];
+    if (!isPaired(each)) return [{ role: "assistant", content: writeCalls(calls) }];
+    return [each, ...calls.flatMap(({ id }) => answers.get(id) ?? [])];
+  });
 }
 
 // The history of the form `plan`: actions and observations as JSON, in the shape of OpenDevin's planner.
@@ -296,6 +366,12 @@ function showObservation(
   };
   return { role: "user", content: JSON.stringify(observation) };
 }
+
+/** How the messages of a frame are shown. */
+export const styleOf = (form: FormTemplates, frame: Frame): MessageStyle => ({
+  form,
+  numberOf: form.form === "tools" ? placeAnswers(frame.window) : numberMessages(frame).of,
+});
 
 // Numbers the replies of a frame from 1, for THOUGHT, ACTION and OBSERVATION.
 

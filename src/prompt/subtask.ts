@@ -6,7 +6,7 @@ import { headOf } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
 import { clean } from "#util/outside-text.ts";
 import { delimitText, formatName } from "./delimit.ts";
-import { numberMessages, renderMessage } from "./messages.ts";
+import { renderMessage, styleOf } from "./messages.ts";
 import { type SizedMessage, userMessage } from "./tokens.ts";
 import { type FormTemplates, fillTemplate, type Words } from "./words.ts";
 
@@ -24,8 +24,8 @@ export function renderOuter(state: AgentState, words: Words, form: FormTemplates
   if (!originOf(state)) return [];
   const messages = outerFrames(state).flatMap(({ frame, shown }) => {
     // The reply whose code runs has been asked for.
-    const { of } = numberMessages(frame);
-    return shown.map((message) => renderMessage(message, words, { form, numberOf: of }));
+    const style = styleOf(form, frame);
+    return shown.map((message) => renderMessage(message, words, style));
   });
   const text = fillTemplate(words["subtask-context"], { earlier: renderEarlier(state, words) });
   return [...messages, userMessage(text)];

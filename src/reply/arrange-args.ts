@@ -5,13 +5,14 @@
  * a list or an object. `true` never becomes 1. An unknown argument is never dropped: without `"mode": "append"` a
  * command would overwrite a file. Members of nested objects are treated alike.
  */
+
 import { type ArgsSchema, followReference, isSchema, type JsonSchema, typesOf } from "#core/command.ts";
+import { THOUGHT } from "#core/command-names.ts";
 import { rememberBy } from "#util/caches.ts";
 import { isRecord } from "#util/json.ts";
 import { editDistance } from "#util/nearest-name.ts";
 import { findConflictingKey, isSameJson, parseShallowJson } from "./json.ts";
 import { parseNested } from "./json-objects.ts";
-import { THOUGHT } from "./reply-schema.ts";
 
 type ArrangedArguments =
   /** `thought`: the argument that goald adds to every tool; absent when it was not written. */

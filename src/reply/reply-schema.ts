@@ -2,9 +2,12 @@
  * reply-schema.ts -- builds the JSON schema of a reply, in the subset of strict servers where that is possible.
  *
  * The schema has the shape that the prompt shows, so that a grammar never forces a model away from its instructions.
- * Each branch begins with `name`, which allows one value: strict servers tell branches apart by their first key.
+ * Each branch begins with `name`, which allows one value: strict servers tell branches apart by their first key. It has
+ * names and types only: what a command and its arguments mean is in the prompt, and servers charge for both.
  */
+
 import { type ArgsSchema, followReference, type JsonSchema, typesOf } from "#core/command.ts";
+import { THOUGHT } from "#core/command-names.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 
 interface SchemaCommand {
@@ -19,16 +22,22 @@ const text = { type: "string" } as const;
 export function buildReplySchema(commands: readonly SchemaCommand[]): ReplySchema {
   const thoughts = { text, reasoning: text, plan: text, criticism: text, speak: text };
   const loose: Record<string, unknown> = {};
-  const branches = commands.map(({ name, summary, args }) => {
+  const branches = commands.map(({ name, args }) => {
     const strict = toStrictSchema(args);
     if (!strict) loose[name] = moveReferences(args, `#/$defs/${name}`);
-    const schema = strict ?? { $ref: `#/$defs/${name}` };
-    return { ...closeObject({ name: { type: "string", enum: [name] }, args: schema }), description: summary };
+    const schema = strict === null ? { $ref: `#/$defs/${name}` } : withoutDescriptions(strict);
+    return closeObject({ name: { type: "string", enum: [name] }, args: schema });
   });
   const schema = closeObject({ thoughts: closeObject(thoughts), command: { anyOf: branches } });
   const isStrict = Object.keys(loose).length === 0;
   return { schema: isStrict ? schema : { ...schema, $defs: loose }, isStrict };
 }
+
+/** A property may be called `description`: only texts are removed. */
+const withoutDescriptions = (schema: object): object =>
+  JSON.parse(
+    JSON.stringify(schema, (key, value) => (key === "description" && typeof value === "string" ? undefined : value)),
+  );
 
 /** Local references count from the root of the whole schema. */
 function moveReferences(value: unknown, root: string): unknown {
@@ -49,8 +58,6 @@ const closeObject = (properties: Readonly<Record<string, object>>): object => ({
 
 // Writes commands as native tools, each with a thought as its first parameter.
 
-/** Models that must call a tool rarely write text beside the call. The reader takes the thought out of the arguments. */
-export const THOUGHT = "thought";
 const THOUGHT_SCHEMA: JsonSchema = {
   type: "string",
   description: "one sentence for the person who looks on: what you do and why",

@@ -44,7 +44,11 @@ function attemptLines({ at, attempt, model, reservedTokens, reservedUsd, failure
 
 function promptLines({ messages, exact, note }: RebuiltPrompt): readonly string[] {
   const head = exact ? "Prompt, exactly as sent (its hash matches the request's)" : "Prompt";
-  const shown = messages.flatMap(({ role, content }) => [`--- ${role}`, content]);
+  const shown = messages.flatMap(({ role, content, calls = [] }) => [
+    `--- ${role}`,
+    ...(content === "" ? [] : [content]),
+    ...calls.map(({ name, args }) => `${name} ${args}`),
+  ]);
   return [head, ...(note === "" ? [] : [note]), ...shown];
 }
 

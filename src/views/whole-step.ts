@@ -26,7 +26,18 @@ import { type AskedEvent, findStep, type StepView, stepMembers } from "./step-vi
 // the result is a reconstruction.
 
 export const RebuiltPrompt = open({
-  messages: listOf(open({ role: oneOf("system", "user", "assistant"), content: text })),
+  messages: listOf(
+    open(
+      {
+        role: oneOf("system", "user", "assistant", "tool"),
+        content: text,
+        calls: described(listOf(open({ id: text, name: text, args: text })), "Native tool calls. `args` is JSON."),
+        callId: described(text, "The call that a message of the role `tool` answers."),
+      },
+      "calls",
+      "callId",
+    ),
+  ),
   exact: described(flag, "True when its hash equals the hash of the request that was sent."),
   note: described(text, "Why it is not exact; empty when it is."),
 });

@@ -38,11 +38,15 @@ export function readRequest(request: ChatRequest): Seen {
     messages,
     last,
     all: request.messages.map(({ content }) => content).join("\n"),
-    own: messages.flatMap(({ role, content }) => (role === "assistant" ? [content] : [])),
+    own: messages.flatMap((message) => (message.role === "assistant" ? [readOwn(message)] : [])),
     task: TASK.exec(last)?.[2],
     request,
   };
 }
+
+/** The text of a reply with its native calls. */
+const readOwn = ({ content, tool_calls: calls = [] }: ChatRequest["messages"][number]): string =>
+  [content, ...calls.map(({ function: called }) => `${called.name} ${called.arguments}`)].join("\n").trim();
 
 export const conditionalModel =
   (lines: readonly Line[]) =>

@@ -2,9 +2,19 @@
 import type { ServerResponse } from "node:http";
 import { type Streaming, streamCompletion } from "./openai-stream.ts";
 
+interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+  readonly tool_call_id?: string;
+}
+
 export interface ChatRequest {
   readonly model: string;
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly messages: readonly ChatMessage[];
   readonly temperature?: number;
   readonly max_tokens?: number;
   readonly max_completion_tokens?: number;

@@ -6,7 +6,7 @@
  * A reply function receives the request, so that a test's model can decide by the prompt alone.
  */
 import type { IncomingMessage } from "node:http";
-import { parseJson } from "#util/json.ts";
+import { isRecord, parseJson } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
 import {
@@ -94,6 +94,8 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
   async function answerChat(body: unknown, contentType: string | undefined): Promise<Answer> {
     if (contentType !== "application/json") violations.push(`Content type of a chat request: ${contentType}`);
     if (!isChatRequest(body)) return violation(problemsOf(isChatRequest));
+    const unpaired = findUnpaired(body.messages);
+    if (unpaired !== undefined) return violation(unpaired);
     const index = chats.push(body) - 1;
     const { reply = "" } = options;
     if (typeof reply === "string") return reply;
@@ -131,7 +133,33 @@ const isChatRequest = ajv.compile<ChatRequest>({
         type: "object",
         additionalProperties: false,
         required: ["role", "content"],
-        properties: { role: { enum: ["system", "user", "assistant"] }, content: text },
+        properties: {
+          role: { enum: ["system", "user", "assistant", "tool"] },
+          content: { type: "string" },
+          tool_calls: {
+            type: "array",
+            minItems: 1,
+            items: {
+              type: "object",
+              additionalProperties: false,
+              required: ["id", "type", "function"],
+              properties: {
+                // Mistral's servers take no other ids.
+                id: { type: "string", pattern: "^[a-zA-Z0-9]{9}$" },
+                type: { const: "function" },
+                function: {
+                  type: "object",
+                  additionalProperties: false,
+                  required: ["name", "arguments"],
+                  properties: { name: { type: "string", pattern: "^[\\w-]{1,64}$" }, arguments: text },
+                },
+              },
+            },
+          },
+          tool_call_id: text,
+        },
+        if: { properties: { role: { const: "assistant" } }, required: ["tool_calls"] },
+        else: { properties: { content: text, tool_calls: false } },
       },
     },
     temperature: { type: "number", minimum: 0, maximum: 2 },
@@ -161,6 +189,19 @@ const isChatRequest = ajv.compile<ChatRequest>({
     stream_options: { required: ["stream"], properties: { stream: { const: true } } },
   },
 });
+/** Each call is followed by its result before any other message, and each result follows its call, with arguments in JSON. */
+export function findUnpaired(messages: ChatRequest["messages"]): string | undefined {
+  let open: readonly string[] = [];
+  for (const { role, tool_calls: calls = [], tool_call_id: id } of messages) {
+    if ((role === "tool") !== (id !== undefined)) return "tool_call_id belongs to messages with the role tool";
+    if (id === undefined && open.length > 0) return `tool_call_ids without a response: ${open.join(", ")}`;
+    if (id !== undefined && !open.includes(id)) return `no tool call before it has the id ${id}`;
+    open = id === undefined ? calls.map((call) => call.id) : open.filter((each) => each !== id);
+    if (calls.some((call) => !isRecord(parseJson(call.function.arguments)))) return "arguments that are no JSON object";
+  }
+  return open.length > 0 ? `tool_call_ids without a response: ${open.join(", ")}` : undefined;
+}
+
 const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
   type: "object",
   additionalProperties: false,

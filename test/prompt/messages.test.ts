@@ -1,9 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { PromptMessage } from "#core/ports/model.ts";
 import { initialState, type Message } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { formatName } from "#prompt/delimit.ts";
-import { renderClipped, renderMessage, renderMinimal } from "#prompt/messages.ts";
+import { renderClipped, renderMessage, renderMinimal, styleOf } from "#prompt/messages.ts";
 import { templatesOf } from "#prompt/words.ts";
+import { findUnpaired } from "../helpers/openai-server.ts";
 import { inputWith, replyMessage, resultMessage, stateWith, shippedWords as words } from "./fixtures.ts";
 
 const render = (message: Message) => renderMessage(message, words).prompt;
@@ -273,6 +276,162 @@ describe("a change of the form", () => {
     expect(history([action], templatesOf("react"))[0]?.content).toContain('write_to_file(file="a", text="b")');
     const unreadable = { ...action, text: "Hm." };
     expect(history([unreadable], JSON_FORM)[0]?.content).toBe("Hm.");
+  });
+});
+
+const TOOLS = templatesOf("tools");
+const call = (step: number, ...calls: readonly (readonly [name: string, args: object])[]): Message => {
+  const commands = calls.map(([name, args]) => ({ name, args }));
+  const text = JSON.stringify(commands.length === 1 ? { command: commands[0] } : { commands });
+  return { ...replyMessage(2 * step - 1, text), step };
+};
+const read = (file: string) => ["read_file", { thought: "I look.", file }] as const;
+/** As a server gets them. */
+const onWire = (messages: readonly PromptMessage[]) =>
+  messages.map(({ role, content, calls, callId }) => ({
+    role,
+    content,
+    ...(calls ? { tool_calls: calls.map(({ id, name, args }) => ({ id, function: { name, arguments: args } })) } : {}),
+    ...(callId === undefined ? {} : { tool_call_id: callId }),
+  }));
+const styled = (window: readonly Message[]) => styleOf(TOOLS, { ...initialState.frames[0], window });
+const rolesOf = (messages: readonly PromptMessage[]) => messages.map(({ role }) => role).join(" ");
+
+describe("the history of the form tools", () => {
+  it("shows a call as the model made it, and its result as that of the tool", () => {
+    const [reply, result] = history([call(1, read("a")), outcome(1, "read_file", "text")], TOOLS);
+    const calls = [{ id: "c00000010", name: "read_file", args: '{"thought":"I look.","file":"a"}' }];
+    expect(reply).toEqual({ role: "assistant", content: "", calls });
+    expect(result).toMatchObject({ role: "tool", callId: "c00000010" });
+    expect(result?.content).toMatch(/with status ok\. Text from .*:\n<data-(\w+)>\ntext\n<\/data-\1>$/);
+  });
+
+  it.each<[string, readonly Message[], string]>([
+    [
+      "several calls with their results",
+      [call(1, read("a"), read("b")), outcome(1, "read_file", "text A"), outcome(1, "read_file", "text B")],
+      "assistant tool tool",
+    ],
+    [
+      "words that came before the result, behind it",
+      [
+        call(1, read("a")),
+        outcome(1, "user", "Hurry.", { kind: "feedback", status: null }),
+        outcome(1, "read_file", "text A"),
+      ],
+      "assistant tool user",
+    ],
+    [
+      "the reasons why a call could not be used",
+      [call(1, read("a")), outcome(1, "", "No.", { kind: "problem" })],
+      "assistant tool",
+    ],
+    [
+      "a person's no",
+      [call(1, read("a")), outcome(1, "person", "Not that.", { kind: "feedback", status: "denied" })],
+      "assistant tool",
+    ],
+    [
+      "a result without its call as a message",
+      [outcome(1, "read_file", "text A"), call(2, read("b")), outcome(2, "read_file", "text B")],
+      "user assistant tool",
+    ],
+    [
+      "calls without all their results in JSON",
+      [call(1, read("a"), read("b")), outcome(1, "read_file", "text A")],
+      "assistant user",
+    ],
+    [
+      "a reply that cannot be read as it was",
+      [{ ...call(1), text: "Hm." }, outcome(1, "", "No.", { kind: "problem" })],
+      "assistant user",
+    ],
+  ])("shows %s", (_title, window, roles) => {
+    const shown = history(window, TOOLS);
+    expect(rolesOf(shown)).toBe(roles);
+    expect(findUnpaired(onWire(shown))).toBeUndefined();
+    for (const { text } of window.filter(({ kind }) => kind !== "reply"))
+      expect(shown.filter(({ content }) => content.includes(String(text)))).toHaveLength(1);
+  });
+
+  it("shows replies of every other form as calls", () => {
+    const json = replyMessage(
+      1,
+      JSON.stringify({ thoughts: { text: "I look." }, command: { name: "read_file", args: {} } }),
+    );
+    const prose = (form: "react" | "code", text: string): Message => ({ ...json, form, text });
+    const shown = [
+      json,
+      act(1, "read", { path: "a" }),
+      prose("code", "I count.\n```python\n1 + 1\n```"),
+      prose("react", "THOUGHT 1:\nI count.\nACTION 1:\n```python\n1 + 1\n```"),
+      prose("code", "All is done."),
+    ].flatMap((message) => history([message, outcome(1, "x", "y")], TOOLS)[0]?.calls ?? []);
+    expect(shown.map(({ name, args }) => [name, JSON.parse(args)])).toEqual([
+      ["read_file", { thought: "I look." }],
+      ["read_file", { file: "a" }],
+      ["run_code", { thought: "I count.", code: "1 + 1" }],
+      ["run_code", { thought: expect.stringContaining("I count."), code: "1 + 1" }],
+      ["task_complete", { reason: "All is done." }],
+    ]);
+  });
+
+  it("is JSON again in the form json", () => {
+    const window = [call(1, read("a")), outcome(1, "read_file", "text A")];
+    expect(rolesOf(history(window, JSON_FORM))).toBe("assistant user");
+  });
+
+  it("clips long arguments inside their texts", () => {
+    const window = [call(1, ["write_to_file", { file: "a", text: "word ".repeat(9_000) }]), outcome(1, "x", "Wrote.")];
+    const message = renderClipped(
+      renderMessage(window[0] as Message, words, styled(window)),
+      words,
+      500,
+      styled(window),
+    );
+    expect(message.tokens).toBeLessThanOrEqual(500);
+    const { file, text } = parse(message.prompt.calls?.[0]?.args);
+    expect(file).toBe("a");
+    expect(text).toMatch(/^word .*\[.*\].* word $/s);
+  });
+
+  it("is taken by a server that wants each call answered, whatever is left out and clipped", () => {
+    const step = fc.record({
+      calls: fc.array(fc.integer({ min: 1, max: 4_000 }), { minLength: 1, maxLength: 3 }),
+      answer: fc.constantFrom("all", "one", "problem", "denied", "both", "words first"),
+    });
+    const messagesOf = (
+      { calls, answer }: { calls: readonly number[]; answer: string },
+      at: number,
+    ): readonly Message[] => {
+      const result = (): Message => outcome(at + 1, "write_to_file", "Wrote it.");
+      const no = outcome(at + 1, "person", "No.", { kind: "feedback", status: "denied" });
+      const said = call(
+        at + 1,
+        ...calls.map((size) => ["write_to_file", { file: "a", text: "x ".repeat(size) }] as const),
+      );
+      if (answer === "one") return [said, result()];
+      if (answer === "problem") return [said, outcome(at + 1, "", "No.", { kind: "problem" })];
+      if (answer === "denied") return [said, no];
+      const words = outcome(at + 1, "user", "Hurry.", { kind: "feedback", status: null });
+      const first = answer === "both" ? [no] : answer === "words first" ? [words] : [];
+      return [said, ...first, ...calls.map(result)];
+    };
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 6 }),
+        fc.nat(9),
+        fc.integer({ min: 1_500, max: 12_000 }),
+        (steps, count, contextTokens) => {
+          const state = stateWith(steps.flatMap(messagesOf).slice(-count));
+          const input = inputWith({ state, form: TOOLS, contextTokens, replyTokens: 0 });
+          const { messages, tokens } = buildPrompt(input);
+          expect(findUnpaired(onWire(messages))).toBeUndefined();
+          expect(tokens).toBeLessThanOrEqual(contextTokens);
+        },
+      ),
+      { numRuns: 200 },
+    );
   });
 });
 

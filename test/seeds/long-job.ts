@@ -156,7 +156,7 @@ function nextStep(steps: readonly JobStep[], seen: Seen): number {
 /** The newest result; empty when the newest reply has none. */
 function resultIn({ messages }: Seen): string {
   const newest = messages.at(-2);
-  return newest?.role === "user" ? newest.content : "";
+  return newest && newest.role !== "assistant" ? newest.content : "";
 }
 
 function write(form: ReplyForm, step: JobStep | undefined, seen: Seen): Answer {

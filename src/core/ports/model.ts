@@ -2,8 +2,20 @@
 import type { OutputMode, Usage } from "../event.ts";
 
 export interface PromptMessage {
-  readonly role: "system" | "user" | "assistant";
+  readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: string;
+  /** Of an assistant: its calls of native tools. The next messages are their results, in the same order. */
+  readonly calls?: readonly PromptCall[];
+  /** Of a message with the role `tool`: the call that it answers. */
+  readonly callId?: string;
+}
+
+export interface PromptCall {
+  /** Nine letters and digits: some servers take no other ids. */
+  readonly id: string;
+  readonly name: string;
+  /** JSON of an object. */
+  readonly args: string;
 }
 
 /** A JSON Schema that a server may bind its reply to. */
