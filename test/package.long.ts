@@ -246,7 +246,7 @@ export default {
   name: "whisper", label: "Whisper it", summary: "says it very softly.", ${FACTS}
   run: async () => ({ status: "ok", text: basename("/a/psst") }),
 };`,
-  "prompts/constraints.md": "Obey the house of the customer.\n",
+  "prompts/system.md": "## constraints\nObey the house of the customer.\n",
 } as const;
 
 const CALLS = [

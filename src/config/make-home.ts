@@ -63,7 +63,7 @@ const README = `# A home of goald
 | \`config/example-agent.yaml\` | an example of an agent file: \`goald run --from config/example-agent.yaml\` |
 | \`commands/\` | your own commands, one file each; they are programs and run with your permissions |
 | \`methods/\` | your own Python helpers (\`*.py\`), for code that agents run in the sandbox; make the folder when you have one |
-| \`prompts/\` | your own prompts, which replace goald's prompts of the same name |
+| \`prompts/\` | your own prompts: files with sections that replace those of goald's prompts |
 | \`.goald/\` | goald's data: the event log, the lock, the daemon's socket; do not edit it |
 `;
 

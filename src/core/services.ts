@@ -105,7 +105,7 @@ export interface Cloned {
 export interface Question {
   /** `smart`: the loop's model; `fast`: the one for small tasks. */
   readonly role: "smart" | "fast";
-  /** Name of the file in prompts/ with the instructions. */
+  /** Name of the section of prompts/questions.md with the instructions. */
   readonly words: string;
   /** Text from elsewhere, sent as data in a delimited user message. */
   readonly material: readonly { readonly label: string; readonly text: string }[];

@@ -13,7 +13,7 @@ import type { Advisor, Question } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { delimitText, formatName } from "#prompt/delimit.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
-import { fillTemplate, type PromptFile } from "#prompt/words.ts";
+import { fillTemplate, type TemplateName } from "#prompt/words.ts";
 import { readValue } from "#reply/check-value.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AskParts } from "./ask-model.ts";
@@ -74,7 +74,7 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
       if (reading.kind === "value") return { value: reading.value, usage: tally.usage };
       if (asks === ASKS)
         throw failed(`The model ${model} gave no answer of the form that was asked for: ${reading.problems.join(" ")}`);
-      const again = `${reading.problems.join("\n")}\n${fillTemplate(parts.words["advice-again"], {})}`;
+      const again = `${reading.problems.join("\n")}\n${fillTemplate(parts.words["advice/advice-again"])}`;
       const said = answer.text.trim() === "" ? [] : [{ role: "assistant", content: answer.text } as const];
       messages = [...messages, ...said, { role: "user", content: again }];
     }
@@ -136,12 +136,15 @@ function messagesOf(
   { words: name, material, schema }: Question,
   { words, scrub = String }: AdviceParts,
 ): readonly PromptMessage[] {
-  const task = words[name as PromptFile];
-  if (!task) throw new GoaldError("GOALD_TEMPLATE", `There is no prompt ${name}.md for this question.`);
-  const content = fillTemplate(words.advice, { task: fillTemplate(task, {}), schema: JSON.stringify(schema) });
+  const task = words[`questions/${name}` as TemplateName];
+  if (!task) throw new GoaldError("GOALD_TEMPLATE", `prompts/ has no section ${name} for this question.`);
+  const content = fillTemplate(words["advice/advice"], {
+    task: fillTemplate(task),
+    schema: JSON.stringify(schema),
+  });
   const given = material.map(({ label, text }): PromptMessage => {
     const data = delimitText("data", scrub(clean(text)).toWellFormed());
-    return { role: "user", content: fillTemplate(words["advice-material"], { label: formatName(label), data }) };
+    return { role: "user", content: fillTemplate(words["advice/advice-material"], { label: formatName(label), data }) };
   });
   return [{ role: "system", content }, ...given];
 }

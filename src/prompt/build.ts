@@ -39,7 +39,7 @@ import { askedMessages, fillSubtask, originOf, renderAskedNote, renderOuter } fr
 import { type CommandOffer, renderJob, renderSections, renderSystemMessage } from "./system.ts";
 import { estimateTokens, type SizedMessage, TOKENS_PER_REQUEST, userMessage } from "./tokens.ts";
 import { renderTurns } from "./turns.ts";
-import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
+import { describeTemplate, type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
 export interface PromptInput extends CommandOffer, Situation {
   readonly state: AgentState;
@@ -156,19 +156,20 @@ function assemblePrompt(
 /** Returns a renderer of the last message with these recalls. */
 function createRequestRenderer(input: PromptInput, isFirst: boolean, plan: ReturnType<typeof renderPlan>) {
   const { state, words, now, form = JSON_WORDS } = input;
-  const template = words[isFirst ? form.first : form.next];
   const origin = originOf(state);
   const shared = {
     time: `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`,
     situation: renderSituation(state, { ...input, foundLines: listFound(input) }, words, form),
-    answer: "answer" in form ? fillTemplate(words[form.answer], {}) : "",
+    answer: "answer" in form ? fillTemplate(words[form.answer]) : "",
+    start: isFirst && form.first ? fillTemplate(words[form.first]) : "",
     number: String(numberMessages(activeFrame(state)).next),
+    opening: isFirst && !origin ? "" : fillTemplate(words["react/opening"]),
     methods: renderMethods(input),
     ...plan,
   };
   return (recalls: readonly RecallPart[]): SizedMessage => {
     const values = { ...shared, recalls: renderRecalls(recalls, now, words) };
-    const content = origin ? fillSubtask(origin, words, form, values) : fillTemplate(template, values);
+    const content = origin ? fillSubtask(origin, words, form, values) : fillTemplate(words[form.next], values);
     // Without a hint its template ends in blank lines.
     return userMessage(content.trimEnd());
   };
@@ -198,7 +199,7 @@ function createTooLongError(input: PromptInput, fixedTokens: number): GoaldError
   const parts = { ...renderSections(input), [form.plan]: renderPlan(state, words, form, 0).plan };
   const sections = Object.entries(parts).map(([name, text]) => ({ name, tokens: estimateTokens(text) }));
   const [largest = { name: "system", tokens: 0 }] = sections.sort((a, b) => b.tokens - a.tokens);
-  const remedy = REMEDIES[largest.name] ?? `shorten prompts/${largest.name}.md`;
+  const remedy = REMEDIES[largest.name] ?? `shorten ${describeTemplate(largest.name)} in prompts/`;
   return new GoaldError(
     "GOALD_PROMPT_TOO_LONG",
     `The prompt needs about ${fixedTokens + keptTokens} tokens before anything can be left out, ` +
@@ -212,7 +213,7 @@ function createTooLongError(input: PromptInput, fixedTokens: number): GoaldError
   );
 }
 
-/** Remedies for sections that are not a file in prompts/. */
+/** Remedies for parts that are not a section in prompts/. */
 const REMEDIES: Readonly<Record<string, string>> = {
   role: "shorten the agent's name and role",
   goals: "shorten the goals; long material belongs in a file of the workspace",

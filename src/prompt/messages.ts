@@ -62,7 +62,7 @@ function renderWithin(message: Message, words: Words, style: MessageStyle, maxCh
   const cleaned = clean(headOf(message.text)).toWellFormed();
   const called = message.kind === "reply" && style.form.form === "tools" ? showCalls(message, cleaned, maxChars) : null;
   if (called) return called;
-  const whole = message.kind === "reply" ? showReply(message, cleaned, style) : cleaned;
+  const whole = message.kind === "reply" ? showReply(message, cleaned, words, style) : cleaned;
   const clipped = clip(whole, Math.max(maxChars, GAP_CHARS));
   // The gap mark can be longer than the clipped text.
   const isClipped = clipped.length < whole.length;
@@ -76,8 +76,9 @@ function renderWithin(message: Message, words: Words, style: MessageStyle, maxCh
 }
 
 function completeText({ text }: Message, shown: string, words: Words): string {
-  if (isBlobRef(text)) return `${shown}\n${fillTemplate(words["spilled-text"], { bytes: String(text.bytes) })}`;
-  return shown.trim() === "" ? fillTemplate(words["empty-text"], {}) : shown;
+  if (isBlobRef(text))
+    return `${shown}\n${fillTemplate(words["messages/spilled-text"], { bytes: String(text.bytes) })}`;
+  return shown.trim() === "" ? fillTemplate(words["messages/empty-text"]) : shown;
 }
 
 function toPromptMessage(message: Message, text: string, words: Words, style: MessageStyle): PromptMessage {
@@ -100,19 +101,25 @@ function toPromptMessage(message: Message, text: string, words: Words, style: Me
       return { role: "user", content: fillTemplate(words[resultWords(message, style)], { ...values, number }) };
     }
     case "task":
-      return { role: "user", content: fillTemplate(words.task, { step, from, words: delimitText("words", text) }) };
+      return {
+        role: "user",
+        content: fillTemplate(words["messages/task"], { step, from, words: delimitText("words", text) }),
+      };
     case "report": {
       const status = message.status ?? "ok";
       return {
         role: "user",
-        content: fillTemplate(words.report, { step, from, status, data: delimitText("data", text) }),
+        content: fillTemplate(words["messages/report"], { step, from, status, data: delimitText("data", text) }),
       };
     }
     case "problem":
       if (style.form.form === "plan") return showObservation(message, text, words, style.form);
-      return { role: "user", content: fillTemplate(words.problem, { step, data: delimitText("data", text) }) };
+      return {
+        role: "user",
+        content: fillTemplate(words["messages/problem"], { step, data: delimitText("data", text) }),
+      };
     case "feedback": {
-      const template = message.status === "denied" ? words.denial : words.feedback;
+      const template = message.status === "denied" ? words["messages/denial"] : words["messages/feedback"];
       return { role: "user", content: fillTemplate(template, { step, from, words: delimitText("words", text) }) };
     }
   }
@@ -120,8 +127,8 @@ function toPromptMessage(message: Message, text: string, words: Words, style: Me
 
 /** In the form `react` every result is an observation; in the form `code` only that of code is shown as one. */
 function resultWords({ from }: Message, { form }: MessageStyle) {
-  if (!("result" in form)) return "result";
-  return form.form === "react" || isCellCommand(from) ? form.result : "result";
+  if (!("result" in form)) return "messages/result";
+  return form.form === "react" || isCellCommand(from) ? form.result : "messages/result";
 }
 
 // Shows a reply of short-term memory in the form of the present request.
@@ -138,7 +145,7 @@ export interface MessageStyle {
 const JSON_STYLE: MessageStyle = { form: JSON_WORDS, numberOf: () => 1 };
 
 /** `text`: the text of the message, without control characters. */
-function showReply(message: Message, text: string, { form, numberOf }: MessageStyle): string {
+function showReply(message: Message, text: string, words: Words, { form, numberOf }: MessageStyle): string {
   switch (form.form) {
     case "json":
     case "tools":
@@ -148,7 +155,7 @@ function showReply(message: Message, text: string, { form, numberOf }: MessageSt
     case "code":
       return message.form === "code" ? splitAction(text, "code").shown : asProse(toCode(readReply(message, text)));
     case "react":
-      return asDialog(toCode(readReply(message, text)), numberOf(message));
+      return asDialog(toCode(readReply(message, text)), numberOf(message), words["react/opening"].text);
   }
 }
 
@@ -207,11 +214,9 @@ function toCode({ thought, calls }: Said): Shown {
 const asProse = ({ thought, code }: Shown): string =>
   [thought, code === null ? "" : fenceCode(code)].filter((part) => part !== "").join("\n\n");
 
-const PREFIX = "Based on previous observations,";
-
-function asDialog({ thought, code }: Shown, number: number): string {
-  const isPrefixed = number === 1 || thought.toLowerCase().startsWith(PREFIX.toLowerCase());
-  const words = isPrefixed ? thought : `${PREFIX} ${thought}`;
+function asDialog({ thought, code }: Shown, number: number, opening: string): string {
+  const isPrefixed = number === 1 || thought.toLowerCase().startsWith(opening.toLowerCase());
+  const words = isPrefixed ? thought : `${opening} ${thought}`;
   return [`THOUGHT ${number}:\n${words}`, ...(code === null ? [] : [`ACTION ${number}:\n${fenceCode(code)}`])]
     .join("\n\n")
     .trim();

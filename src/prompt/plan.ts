@@ -22,7 +22,7 @@ import { clean } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource } from "./delimit.ts";
 import { originOf } from "./subtask.ts";
 import { estimateTokens, shrinkText } from "./tokens.ts";
-import { type FormTemplates, fillTemplate, type PromptFile, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, type TemplateName, type Words } from "./words.ts";
 
 const MAX_PLAN_TOKENS = 1_500;
 const MAX_SHARE_OF_CONTEXT = 0.15;
@@ -44,14 +44,14 @@ function describePlan(state: AgentState, words: Words, maxTokens: number): PlanP
   const plan = originOf(state) ? null : planOf(state);
   if (plan === null) return undefined;
   const { json, isCollapsed } = renderTree(plan, maxTokens);
-  const lines = [isCollapsed ? fillTemplate(words["plan-collapsed"], {}) : "", describeOutside(state, words)];
+  const lines = [isCollapsed ? fillTemplate(words["plan/plan-collapsed"]) : "", describeOutside(state, words)];
   const tree = [...lines.filter((line) => line !== ""), delimitText("data", json)].join("\n");
   const current = currentTask(plan);
   const status = current
     ? describeCurrent(plan, current, words, maxTokens)
-    : fillTemplate(words[chooseIdleWords(state, plan)], {});
+    : fillTemplate(words[chooseIdleWords(state, plan)]);
   const file = current ? HINTS[lastActionOf(state)] : undefined;
-  const hint = current ? (file ? fillTemplate(words[file], {}) : "") : status;
+  const hint = current ? (file ? fillTemplate(words[file]) : "") : status;
   return { tree, status, hint };
 }
 
@@ -65,14 +65,16 @@ export function renderPlan(
   const parts = describePlan(state, words, maxTokens);
   if (!parts) return { plan: "", hint: "" };
   const { tree, status, hint } = parts;
-  const rules = fillTemplate(words["plan-rules"], {});
-  return { plan: fillTemplate(words[form.plan], { tree, status, rules }), hint };
+  const [rules, tools, end] = (["plan/plan-rules", form.planTools, form.end] as const).map((name) =>
+    fillTemplate(words[name]),
+  ) as [string, string, string];
+  return { plan: fillTemplate(words[form.plan], { tree, status, rules, tools, end }), hint };
 }
 
 /** An agent that has received outside words may have put them into its plan. */
 function describeOutside({ received }: AgentState, words: Words): string {
   if (received.length === 0) return "";
-  return fillTemplate(words["plan-outside"], {
+  return fillTemplate(words["plan/plan-outside"], {
     outside: describeMessageSource({ source: "agent", outside: received.map(({ from, name }) => ({ from, name })) }),
   });
 }
@@ -82,9 +84,9 @@ function describeOutside({ received }: AgentState, words: Words): string {
 function describeCurrent(plan: PlanTask, { id, task }: PlacedTask, words: Words, maxTokens: number): string {
   const goal = delimitText("data", shortenGoal(task.goal, maxTokens));
   return [
-    fillTemplate(words["plan-current"], { id, goal }),
-    task.subtasks.length === 0 && canBreakDown(plan, id) ? fillTemplate(words["plan-leaf"], {}) : "",
-    task.subtasks.length > 0 && task.subtasks.every(isClosed) ? fillTemplate(words["plan-whole"], {}) : "",
+    fillTemplate(words["plan/plan-current"], { id, goal }),
+    task.subtasks.length === 0 && canBreakDown(plan, id) ? fillTemplate(words["plan/plan-leaf"]) : "",
+    task.subtasks.length > 0 && task.subtasks.every(isClosed) ? fillTemplate(words["plan/plan-whole"]) : "",
   ]
     .filter((line) => line !== "")
     .join("\n");
@@ -104,25 +106,25 @@ const LEAST_GOAL = 20;
 
 const canBreakDown = (plan: PlanTask, id: string): boolean => refuseTask(plan, id, { goal: "part" }) === undefined;
 
-function chooseIdleWords({ plan: made, settings }: AgentState, plan: PlanTask): PromptFile {
+function chooseIdleWords({ plan: made, settings }: AgentState, plan: PlanTask): TemplateName {
   const counts = countByState(plan);
   if (counts.open || counts.in_progress)
-    return made === null && settings.plan === "required" ? "plan-start" : "plan-idle";
-  return counts.completed ? "plan-check" : "plan-done";
+    return made === null && settings.plan === "required" ? "plan/plan-start" : "plan/plan-idle";
+  return counts.completed ? "plan/plan-check" : "plan/plan-done";
 }
 
 // ---------------------------------------------------------------- hint
 
 type LastAction = "none" | "files" | "think" | "thoughts" | "plan" | "end" | "other";
 
-const HINTS: Readonly<Record<LastAction, PromptFile | undefined>> = {
-  none: "plan-hint-begin",
-  files: "plan-hint-files",
-  think: "plan-hint-act",
-  thoughts: "plan-hint-thoughts",
-  plan: "plan-hint-next",
+const HINTS: Readonly<Record<LastAction, TemplateName | undefined>> = {
+  none: "plan/plan-hint-begin",
+  files: "plan/plan-hint-files",
+  think: "plan/plan-hint-act",
+  thoughts: "plan/plan-hint-thoughts",
+  plan: "plan/plan-hint-next",
   end: undefined,
-  other: "plan-hint-result",
+  other: "plan/plan-hint-result",
 };
 
 /** This many thoughts in a row are too many. */

@@ -14,7 +14,9 @@ import { fillTemplate, type Words } from "./words.ts";
 
 /** Returns "" for no recalls. Ages are relative to `now`. */
 export const renderRecalls = (parts: readonly RecallPart[], now: Date, words: Words): string =>
-  parts.length === 0 ? "" : fillTemplate(words.recalls, { events: delimitText("data", renderPassages(parts, now)) });
+  parts.length === 0
+    ? ""
+    : fillTemplate(words["last-message/recalls"], { events: delimitText("data", renderPassages(parts, now)) });
 
 /** Best first. Of each passage the lines in the order of the memory. */
 export function renderPassages(parts: readonly RecallPart[], now: Date): string {

@@ -14,7 +14,7 @@ import { formatSize } from "#core/text.ts";
 import { delimitText, formatName } from "./delimit.ts";
 import { formatAge } from "./recalls.ts";
 import { originOf } from "./subtask.ts";
-import { type FormTemplates, fillTemplate, JSON_WORDS, type PromptFile, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
 export interface Situation {
   /** Number of the step that the prompt is for. Default: the next one. */
@@ -43,25 +43,29 @@ export function renderSituation(
   state: AgentState,
   { step = state.step + 1, folder = "", foundLines = "" }: Situation,
   words: Words,
-  { lastSteps }: FormTemplates = JSON_WORDS,
+  form: FormTemplates = JSON_WORDS,
 ): string {
   const left = listLimits(state, step);
   const helpers = listHelpers(state);
   return [
-    foundLines === "" ? "" : fillTemplate(words["found-methods"], { methods: foundLines }),
-    folder === "" ? "" : fillTemplate(words.folder, { files: delimitText("data", folder) }),
-    left.length === 0 ? "" : fillTemplate(words["limits-left"], { left: left.join(", ") }),
-    helpers === "" ? "" : fillTemplate(words["helpers-at-work"], { helpers }),
-    ...(isStopping(state, step) ? renderEnding(state, words[lastSteps], words) : []),
+    foundLines === "" ? "" : fillTemplate(words["last-message/found-methods"], { methods: foundLines }),
+    folder === "" ? "" : fillTemplate(words["last-message/folder"], { files: delimitText("data", folder) }),
+    left.length === 0 ? "" : fillTemplate(words["last-message/limits-left"], { left: left.join(", ") }),
+    helpers === "" ? "" : fillTemplate(words["last-message/helpers-at-work"], { helpers }),
+    ...(isStopping(state, step) ? renderEnding(state, words, form) : []),
   ]
     .filter((line) => line !== "")
     .join("\n");
 }
 
-function renderEnding(state: AgentState, lastSteps: Words[PromptFile], words: Words): readonly string[] {
+function renderEnding(state: AgentState, words: Words, form: FormTemplates): readonly string[] {
   const plan = originOf(state) ? null : planOf(state);
   const isUnfinished = plan !== null && unfinishedTasks(plan).length > 0;
-  return [fillTemplate(lastSteps, {}), ...(isUnfinished ? [fillTemplate(words["plan-last-steps"], {})] : [])];
+  const end = fillTemplate(words[form.end]);
+  return [
+    fillTemplate(words["last-message/last-steps"], { end }),
+    ...(isUnfinished ? [fillTemplate(words["plan/plan-last-steps"])] : []),
+  ];
 }
 
 /** Steps include the one that the prompt is for. */

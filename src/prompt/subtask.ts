@@ -27,7 +27,7 @@ export function renderOuter(state: AgentState, words: Words, form: FormTemplates
     const style = styleOf(form, frame);
     return shown.map((message) => renderMessage(message, words, style));
   });
-  const text = fillTemplate(words["subtask-context"], { earlier: renderEarlier(state, words) });
+  const text = fillTemplate(words["subtask/subtask-context"], { earlier: renderEarlier(state, words) });
   return [...messages, userMessage(text)];
 }
 
@@ -54,7 +54,7 @@ function renderEarlier(state: AgentState, words: Words): string {
   const { runs = [] } = openCommand(state, originOf(state)?.callId ?? "") ?? {};
   if (runs.length === 0) return "";
   const listed = runs.map(({ ordinal, task, result }) => `Task ${ordinal}: ${task}\nResult: ${result}`).join("\n\n");
-  return fillTemplate(words["earlier-subtasks"], { data: delimitText("data", clean(listed).toWellFormed()) });
+  return fillTemplate(words["subtask/earlier-subtasks"], { data: delimitText("data", clean(listed).toWellFormed()) });
 }
 
 // The words that opened a later turn, as its prompts show them: always, because they are what it is for.
@@ -65,7 +65,7 @@ export const askedMessages = (state: AgentState): readonly Message[] => (originO
 /** A message before them that says what became of the goals; none while the turn is for the goals. */
 export function renderAskedNote(state: AgentState, words: Words): readonly SizedMessage[] {
   if (originOf(state) || !isOpenedByWords(state)) return [];
-  return [userMessage(fillTemplate(words.asked, {}))];
+  return [userMessage(fillTemplate(words["messages/asked"]))];
 }
 
 /** Undefined while the agent works on its goals. */

@@ -2,17 +2,16 @@
  * system.ts -- renders the system message: role, goals, constraints, commands, resources, response format.
  *
  * Its text depends only on name, role, goals with their checks, command list and words, so it is identical at every
- * step and a server can cache it. It is rendered once per agent. A name, role or goal stays inside its own line or item
- * and cannot imitate a section.
+ * step and a server can cache it. A name, role or goal stays inside its own line or item and cannot imitate a section.
  */
 import { hasChecks } from "#core/evolve-turn.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
-import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
+import { rememberBy } from "#util/caches.ts";
 import { clean, foldLine } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource } from "./delimit.ts";
 import { goalsOf } from "./subtask.ts";
-import { estimateMessage } from "./tokens.ts";
+import { estimateMessage, type SizedMessage } from "./tokens.ts";
 import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
 /** The commands that an agent may use, as its prompt shows them. */
@@ -38,35 +37,25 @@ interface SystemInput extends CommandOffer {
   readonly words: Words;
 }
 
-interface SystemMessage {
-  readonly prompt: PromptMessage;
-  readonly tokens: number;
+export function renderSystemMessage(input: SystemInput): SizedMessage {
+  const { state, words, form = JSON_WORDS } = input;
+  return sizeOnce(goalsOf(state, words, form), fillTemplate(words[form.system], renderSections(input)));
 }
 
-export function renderSystemMessage(input: SystemInput): SystemMessage {
-  const { state, asksPerson, words, form = JSON_WORDS } = input;
-  const goals = goalsOf(state, words, form);
-  const commandList = form.form === "code" ? (input.listFunctions?.() ?? "") : input.commandList;
-  const checks = shownChecks(state, goals);
-  const known = rendered.get(goals);
-  const isOutside = hasOutsideRole(state);
-  if (known && known.name === state.name && known.role === state.role && known.isOutside === isOutside) {
-    const isSame = known.commandList === commandList && known.asksPerson === asksPerson && known.words === words;
-    if (isSame && known.form === form && known.checks === checks) return known.message;
-  }
-  const content = fillTemplate(words[form.system], renderSections(input));
-  const message: SystemMessage = { prompt: { role: "system", content }, tokens: estimateMessage(content) };
-  const { name, role } = state;
-  rendered.set(goals, { name, role, checks, isOutside, commandList, asksPerson, words, form, message });
-  return message;
-}
+/** The goals live as long as their agent. The estimate costs more than all else. */
+const sizeOnce = rememberBy(
+  (_goals: readonly string[], content: string): SizedMessage => ({
+    prompt: { role: "system", content },
+    tokens: estimateMessage(content),
+  }),
+);
 
 /** Keyed by the placeholders of the form's system message. */
 export function renderSections(input: SystemInput): Readonly<Record<string, string>> {
   const { state, commandList, asksPerson, words, form = JSON_WORDS } = input;
-  const assistance = fillTemplate(words[asksPerson ? "assistance" : "no-assistance"], {});
+  const assistance = fillTemplate(words[asksPerson ? "system/assistance" : "system/no-assistance"]);
   const shared = {
-    role: fillTemplate(words.role, roleOf(state, words)),
+    role: fillTemplate(words["system/role"], roleOf(state, words)),
     goals: listGoals(state, words, form),
   };
   if (form.form === "react") return { ...shared, assistance };
@@ -74,54 +63,38 @@ export function renderSections(input: SystemInput): Readonly<Record<string, stri
   if (form.form === "code") return { ...shared, assistance, functions: input.listFunctions?.() ?? "" };
   return {
     ...shared,
-    constraints: fillTemplate(words.constraints, { assistance }),
-    commands: form.commands ? fillTemplate(words[form.commands], {}) : commandList,
-    resources: fillTemplate(words.resources, {}),
-    evaluation: fillTemplate(words.evaluation, {}),
-    "response-format": fillTemplate(words[form.format], {}),
+    constraints: fillTemplate(words["system/constraints"], { assistance }),
+    commands: form.commands ? fillTemplate(words[form.commands]) : commandList,
+    resources: fillTemplate(words["system/resources"]),
+    evaluation: fillTemplate(words["system/evaluation"]),
+    "response-format": fillTemplate(words[form.format]),
   };
 }
 
-/** Cache keyed by the goals array, which lives as long as its agent. */
-const rendered = new WeakMap<
-  readonly string[],
-  {
-    readonly name: string;
-    readonly role: string;
-    readonly checks: readonly GoalCheck[];
-    readonly isOutside: boolean;
-    readonly commandList: string;
-    readonly asksPerson: boolean;
-    readonly words: Words;
-    readonly form: FormTemplates;
-    readonly message: SystemMessage;
-  }
->();
-
 /** Words from outside are in a message of their own (system.ts). */
 function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role", string>> {
-  if (hasOutsideRole(state)) return { name: "Helper", role: fillTemplate(words["outside-role"], {}) };
+  if (hasOutsideRole(state)) return { name: "Helper", role: fillTemplate(words["system/outside-role"]) };
   return { name: foldLine(state.name), role: foldLine(state.role) };
 }
 
 function listGoals(state: AgentState, words: Words, form: FormTemplates): string {
   const goals = goalsOf(state, words, form);
-  const shown = goals === state.goals && hasOutsideGoals(state) ? [fillTemplate(words["outside-goal"], {})] : goals;
+  const shown = goals === state.goals && hasOutsideGoals(state) ? [fillTemplate(words["system/outside-goal"])] : goals;
   const checks = shown === goals ? shownChecks(state, goals) : NO_CHECKS;
   const listed = shown.map((goal, index) => {
     const own = checks.filter((check) => check.goal === index || (check.goal === null && goals.length === 1));
-    return `${index + 1}. ${indentLines([goal, ...listChecks(words["goal-checks"], own)].join("\n"))}`;
+    return `${index + 1}. ${indentLines([goal, ...listChecks(words["system/goal-checks"], own)].join("\n"))}`;
   });
   const ofAll = goals.length === 1 ? NO_CHECKS : checks.filter(({ goal }) => goal === null);
-  return [...listed, ...listChecks(words["all-goals-checks"], ofAll)].join("\n");
+  return [...listed, ...listChecks(words["system/all-goals-checks"], ofAll)].join("\n");
 }
 
-/** The checks that count in this turn. None in a sub-task. The same array at each step, which is a part of the cache key. */
+/** The checks that count in this turn. None in a sub-task. */
 const shownChecks = (state: AgentState, goals: readonly string[]): readonly GoalCheck[] =>
   goals === state.goals && hasChecks(state) ? state.checks : NO_CHECKS;
 const NO_CHECKS: readonly GoalCheck[] = [];
 
-function listChecks(template: Words["goal-checks"], checks: readonly GoalCheck[]): readonly string[] {
+function listChecks(template: Words["system/goal-checks"], checks: readonly GoalCheck[]): readonly string[] {
   if (checks.length === 0) return [];
   const lines = checks.map(({ test }) => `- ${clean(describeCheck(test)).toWellFormed()}`);
   return [fillTemplate(template, { checks: lines.join("\n") })];
@@ -155,5 +128,5 @@ export function renderJob(state: AgentState, words: Words): string | undefined {
   const job = hasOutsideGoals(state) ? goals.map((goal, index) => `Goal ${index + 1}: ${goal}`) : [];
   const text = clean([`Name: ${name}`, `Role: ${role}`, ...job].join("\n")).toWellFormed();
   const outside = describeMessageSource({ source: "agent", outside: startedBy.outside });
-  return fillTemplate(words["outside-job"], { data: delimitText("data", text), outside });
+  return fillTemplate(words["messages/outside-job"], { data: delimitText("data", text), outside });
 }

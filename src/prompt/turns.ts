@@ -75,9 +75,10 @@ function renderWhole(turn: TurnMemory, words: Words): SizedMessage {
   const { outside = [], asked, output, artifacts } = turn;
   const others =
     outside.length === 0 ? "" : `, and perhaps those of ${describeMessageSource({ source: "agent", outside })}`;
-  const files = artifacts.length === 0 ? "" : fillTemplate(words["turn-files"], { data: asData(artifacts.join("\n")) });
+  const files =
+    artifacts.length === 0 ? "" : fillTemplate(words["turns/turn-files"], { data: asData(artifacts.join("\n")) });
   const values = { turn: String(turn.turn), asked: asData(asked.join("\n")), output: asData(output) };
-  const content = fillTemplate(words.turn, {
+  const content = fillTemplate(words["turns/turn"], {
     ...values,
     source: `your own${others}`,
     calls: renderCalls(turn, words),
@@ -88,12 +89,12 @@ function renderWhole(turn: TurnMemory, words: Words): SizedMessage {
 
 function renderCalls({ calls, callsLeftOut }: TurnMemory, words: Words): string {
   if (calls.length === 0) return "";
-  const leftOut = callsLeftOut === 0 ? "" : fillTemplate(words["turn-left-out"], { count: String(callsLeftOut) });
+  const leftOut = callsLeftOut === 0 ? "" : fillTemplate(words["turns/turn-left-out"], { count: String(callsLeftOut) });
   const listed = calls.map((call, index) => renderCall(call, index + 1, words)).join("\n");
-  return fillTemplate(words["turn-calls"], { "left-out": leftOut, calls: listed });
+  return fillTemplate(words["turns/turn-calls"], { "left-out": leftOut, calls: listed });
 }
 
 const renderCall = ({ name, input }: RememberedCall, number: number, words: Words): string =>
-  fillTemplate(words["turn-call"], { number: String(number), command: formatName(name), data: asData(input) });
+  fillTemplate(words["turns/turn-call"], { number: String(number), command: formatName(name), data: asData(input) });
 
 const asData = (text: string): string => delimitText("data", clean(text).toWellFormed());

@@ -1,9 +1,9 @@
 /**
  * words.ts -- loads the words that the model reads from `prompts/`, and fills their `{{name}}` placeholders.
  *
- * The shipped folder has every file; a folder of the home overrides single files by name. The forms `plan`, `react` and
- * `code` have a folder of their own below it. Files are checked once at load, before any money is spent. Filling is one
- * pass: a `{{goals}}` inside a value stays as it is.
+ * A file holds sections, `## name` and then its words. The shipped folder has every section; a file of the home replaces
+ * the sections that it has. All are checked once at load, before any money is spent. Filling is one pass: a `{{goals}}`
+ * inside a value stays as it is.
  */
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -15,33 +15,35 @@ import type { ActionForm } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 
 interface PromptTemplate {
-  /** Path, for error messages. */
-  readonly file: string;
+  /** File and section, for error messages. */
+  readonly place: string;
   readonly text: string;
 }
 
 /** One object per set of folders; it is a cache key of renderings. */
-export type Words = Readonly<Record<PromptFile, PromptTemplate>>;
+export type Words = Readonly<Record<TemplateName, PromptTemplate>>;
 
 const MAX_FILE_CHARS = 100_000;
 
 /**
- * Reads the folders in order, the shipped one first. Later folders override files by name and may be missing. Throws
- * GOALD_TEMPLATE for a missing, unknown or unreadable file, and for missing or unknown placeholders.
+ * Reads the folders in order, the shipped one first. Later folders replace single sections and may be missing. Throws
+ * GOALD_TEMPLATE for a missing, unknown or unreadable file or section, and for missing or unknown placeholders.
  */
 export async function loadWords(folders: readonly string[]): Promise<Words> {
-  const found: Partial<Record<PromptFile, PromptTemplate>> = {};
+  const found: Partial<Record<TemplateName, PromptTemplate>> = {};
   for (const folder of folders)
-    for (const entry of await listFileNames(folder)) {
-      const name = findPromptFile(entry, folder);
-      found[name] = readTemplate(name, join(folder, entry));
+    for (const entry of await listEntries(folder)) {
+      const file = findFile(entry, folder);
+      for (const [name, template] of readSections(join(folder, entry), file)) {
+        checkTemplate(name, template, found[name] ?? template);
+        found[name] = template;
+      }
     }
-  const missing = listPromptFiles().filter((name) => !found[name]);
+  const missing = TEMPLATES.filter((name) => !found[name]);
   if (missing.length > 0)
-    throw new GoaldError(
-      "GOALD_TEMPLATE",
-      `${formatFileNames(missing)} not found in ${folders[0] ?? "the prompts folder"}.`,
-      { hint: "Install goald again, or restore the file." },
+    throw refuse(
+      `The ${missing.map(describeTemplate).join(", the ")} cannot be found in ${folders[0] ?? "the prompts folder"}.`,
+      "Install goald again, or restore the file.",
     );
   return found as Words;
 }
@@ -50,334 +52,345 @@ export async function loadWords(folders: readonly string[]): Promise<Words> {
  * Replaces each `{{name}}` by its value. An empty value alone on its line removes the line and the blank lines below.
  * Throws GOALD_TEMPLATE for a name without a value.
  */
-export function fillTemplate(template: PromptTemplate, values: Readonly<Record<string, string>>): string {
+export function fillTemplate(template: PromptTemplate, values: Readonly<Record<string, string>> = {}): string {
   return template.text.replace(PLACEHOLDER, (_match, alone?: string, blank = "", inline?: string) => {
-    const name = (alone ?? inline ?? "").trim();
+    const name = (alone ?? inline ?? "").replace(OPTIONAL, "").trim();
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value === undefined) throw createPlaceholderError(template.file, name, Object.keys(values));
+    if (value === undefined) throw createPlaceholderError(template.place, name, Object.keys(values));
     return alone !== undefined && value === "" ? "" : value + blank;
   });
 }
 
+/** `{{name?}}` may be missing in the home's section. */
 const PLACEHOLDER = /^\{\{([^{}\n]*)\}\}(\n+)|\{\{([^{}\n]*)\}\}/gm;
+const OPTIONAL = /\?\s*$/;
 
-const FORM_FOLDERS: readonly string[] = ["plan", "react", "code"];
+/** For people. */
+const README = "README.md";
+/** Each file had one section once, and those of these forms were in folders. */
+const FORMER_FOLDERS: readonly string[] = ["plan", "react", "code"];
 
-/** Relative to the folder. */
-async function listFileNames(folder: string): Promise<readonly string[]> {
-  const names = await listNames(folder);
-  const listed = names.map(async (name) => {
-    if (!FORM_FOLDERS.includes(name)) return [name];
-    return (await listNames(join(folder, name))).map((file) => `${name}/${file}`);
-  });
-  return (await Promise.all(listed)).flat();
-}
-
-async function listNames(folder: string): Promise<readonly string[]> {
+/** Relative to the folder, without hidden files and copies of editors. */
+async function listEntries(folder: string): Promise<readonly string[]> {
   try {
-    const names = await readdir(folder);
-    return names.filter((name) => !name.startsWith(".") && !name.endsWith("~")).sort();
+    const entries = await readdir(folder, { recursive: true });
+    return entries
+      .filter((entry) => !/(?:^|\/)\.|~$/.test(entry) && entry !== README && !FORMER_FOLDERS.includes(entry))
+      .sort();
   } catch (error) {
     if (Error.isError(error) && "code" in error && error.code === "ENOENT") return [];
-    throw new GoaldError("GOALD_TEMPLATE", `The prompts folder ${folder} cannot be read.`, { cause: error });
+    throw refuse(`The prompts folder ${folder} cannot be read.`, undefined, error);
   }
 }
 
-function findPromptFile(entry: string, folder: string): PromptFile {
-  const known = listPromptFiles().find((name) => `${name}.md` === entry);
-  if (known) return known;
-  throw new GoaldError(
-    "GOALD_TEMPLATE",
-    `${join(folder, entry)} is not a prompt file. Known files: ${formatFileNames(listPromptFiles())}.`,
-    { hint: "Rename the file, or move it out of the prompts folder." },
+function findFile(entry: string, folder: string): PromptFile {
+  const file = FILES.find((each) => `${each}.md` === entry);
+  if (file) return file;
+  const former = entry.replace(/\.md$/, "").replace(/^plan\//, "plan-form/");
+  const name = findTemplate(former) ?? findTemplate(former.replace(/^.*\//, ""));
+  const path = join(folder, entry);
+  if (!name)
+    throw refuse(
+      `${path} is not a prompt file. Known files: ${FILES.map((each) => `${each}.md`).join(", ")}.`,
+      "Rename the file, or move it out of the prompts folder.",
+    );
+  throw refuse(
+    `${path} is not used any more: its words are ${describeTemplate(name)}.`,
+    `Move them to ${join(folder, fileOf(name))}, below a line "## ${sectionOf(name)}".`,
   );
 }
 
-/** Reads at once: fifty small files cost a sixth of the CPU that they cost one by one in the thread pool. */
-function readTemplate(name: PromptFile, file: string): PromptTemplate {
+/** Returns the sections that the file has. */
+function readSections(path: string, file: PromptFile): ReadonlyMap<TemplateName, PromptTemplate> {
+  const known: readonly string[] = SECTIONS[file];
+  const [before = "", ...parts] = readText(path).split(/^## /m);
+  if (removeComments(before, path) !== "")
+    throw refuse(
+      `${path} begins with words that belong to no section.`,
+      `Put a line with the name of their section above them, such as "## ${known[0]}".`,
+    );
+  const found = new Map<TemplateName, PromptTemplate>();
+  for (const part of parts) {
+    const [heading = "", ...lines] = part.split("\n");
+    const section = heading.trim();
+    const place = `${path}, section ${section},`;
+    if (!known.includes(section))
+      throw refuse(
+        `${place} is not known. Sections of this file: ${known.join(", ")}.`,
+        "Rename or remove the section.",
+      );
+    const name = `${file}/${section}` as TemplateName;
+    if (found.has(name)) throw refuse(`${place} is there twice.`, "Remove one of them.");
+    found.set(name, { place, text: removeComments(lines.join("\n"), place) });
+  }
+  return found;
+}
+
+/** Reads at once: small files cost a sixth of the CPU that they cost one by one in the thread pool. */
+function readText(path: string): string {
   let bytes: Uint8Array;
   try {
-    bytes = readFileSync(file);
+    bytes = readFileSync(path);
   } catch (error) {
-    throw new GoaldError("GOALD_TEMPLATE", `The prompt ${file} cannot be read.`, { cause: error });
+    throw refuse(`The prompt ${path} cannot be read.`, undefined, error);
   }
   if (bytes.length > MAX_FILE_CHARS)
-    throw new GoaldError(
-      "GOALD_TEMPLATE",
-      `The prompt ${file} has ${bytes.length} bytes; expected at most ${MAX_FILE_CHARS}.`,
-    );
-  const text = clean(new TextDecoder().decode(bytes));
-  const template: PromptTemplate = { file, text: removeComments(text, file) };
-  checkTemplate(name, template);
-  return template;
+    throw refuse(`The prompt ${path} has ${bytes.length} bytes; expected at most ${MAX_FILE_CHARS}.`);
+  return clean(new TextDecoder().decode(bytes));
 }
 
 /** Removes the comments at the top, which are for people. */
-function removeComments(text: string, file: string): string {
-  let rest = text.trim();
-  while (rest.startsWith("<!--")) {
-    const end = rest.indexOf("-->");
-    if (end < 0) throw new GoaldError("GOALD_TEMPLATE", `The comment at the top of ${file} does not end with \`-->\`.`);
-    rest = rest.slice(end + 3).trim();
-  }
+function removeComments(text: string, place: string): string {
+  const rest = text.replace(/^(?:\s*<!--[\s\S]*?-->)+/, "").trim();
+  if (rest.startsWith("<!--")) throw refuse(`The comment at the top of ${place} does not end with \`-->\`.`);
   return rest;
 }
 
-function checkTemplate(name: PromptFile, { file, text }: PromptTemplate): void {
-  const { required, optional } = PROMPT_FILES[name];
-  const known: readonly string[] = [...required, ...optional];
-  const used = new Set(Array.from(text.matchAll(PLACEHOLDER), (match) => (match[1] ?? match[3] ?? "").trim()));
-  for (const placeholder of used)
-    if (!known.includes(placeholder)) throw createPlaceholderError(file, placeholder, known);
-  for (const placeholder of required)
-    if (!used.has(placeholder))
-      throw new GoaldError("GOALD_TEMPLATE", `${file} lacks {{${placeholder}}}.`, {
-        hint: "Add it, or delete the file to use the shipped one.",
-      });
+/** Refuses placeholders that the shipped template lacks, and the lack of one that it marks as needed. */
+function checkTemplate(name: TemplateName, { place, text }: PromptTemplate, shipped: PromptTemplate): void {
+  const known = listPlaceholders(shipped.text);
+  const used = listPlaceholders(text);
+  for (const placeholder of used.keys())
+    if (!known.has(placeholder)) throw createPlaceholderError(place, placeholder, [...known.keys()]);
+  for (const [placeholder, isOptional] of known)
+    if (!isOptional && !used.has(placeholder))
+      throw refuse(`${place} lacks {{${placeholder}}}.`, "Add it, or delete the section to use the shipped one.");
   // Servers refuse JSON mode unless the request mentions it.
   if (NEEDS_JSON.includes(name) && !text.includes("JSON"))
-    throw new GoaldError(
-      "GOALD_TEMPLATE",
-      `${file} must contain the word JSON: model servers require it in JSON mode.`,
-    );
+    throw refuse(`${place} must contain the word JSON: model servers require it in JSON mode.`);
 }
 
-const NEEDS_JSON: readonly PromptFile[] = ["response-format", "advice", "plan/system"];
-
-const createPlaceholderError = (file: string, name: string, known: readonly string[]): GoaldError =>
-  new GoaldError(
-    "GOALD_TEMPLATE",
-    `${file} has {{${name}}}, which is not a known placeholder. ` +
-      (known.length > 0
-        ? `Known are ${known.map((each) => `{{${each}}}`).join(", ")}.`
-        : "The file must have no placeholder."),
+/** By name, with true for those that may be missing. */
+const listPlaceholders = (text: string): ReadonlyMap<string, boolean> =>
+  new Map(
+    Array.from(text.matchAll(PLACEHOLDER), ([, alone, , inline]) => {
+      const written = alone ?? inline ?? "";
+      return [written.replace(OPTIONAL, "").trim(), OPTIONAL.test(written)];
+    }),
   );
 
-const listPromptFiles = (): readonly PromptFile[] => Object.keys(PROMPT_FILES) as PromptFile[];
-const formatFileNames = (names: readonly string[]): string => names.map((name) => `${name}.md`).join(", ");
+const NEEDS_JSON: readonly TemplateName[] = ["formats/response-format", "advice/advice", "plan-form/system"];
 
-// The files of `prompts/` and the placeholders that each of them has.
+function createPlaceholderError(place: string, name: string, known: readonly string[]): GoaldError {
+  const listed = known.map((each) => `{{${each}}}`).join(", ");
+  const rest = listed === "" ? "It must have no placeholder." : `Known are ${listed}.`;
+  return refuse(`${place} has {{${name}}}, which is not a known placeholder. ${rest}`);
+}
 
-/** The last message of a reply in prose has these too. */
-const NEXT_ACTION = ["situation", "recalls", "methods"] as const;
-/** The last message, except that of a sub-task, has these too. */
-const PLAN = ["plan", "hint"] as const;
+const refuse = (message: string, hint?: string, cause?: unknown): GoaldError =>
+  new GoaldError("GOALD_TEMPLATE", message, { ...(hint ? { hint } : {}), ...(cause ? { cause } : {}) });
 
-/** By name, without `.md`. */
-const PROMPT_FILES = {
-  system: {
-    required: ["role", "goals", "constraints", "commands", "resources", "evaluation", "response-format"],
-    optional: [],
-  },
-  role: { required: ["name", "role"], optional: [] },
-  "outside-role": { required: [], optional: [] },
-  "outside-goal": { required: [], optional: [] },
-  "outside-job": { required: ["data"], optional: ["outside"] },
-  turn: { required: ["turn", "asked", "output"], optional: ["source", "calls", "files"] },
-  "turn-calls": { required: ["calls"], optional: ["left-out"] },
-  "turn-call": { required: ["number", "command", "data"], optional: [] },
-  "turn-left-out": { required: ["count"], optional: [] },
-  "turn-files": { required: ["data"], optional: [] },
-  asked: { required: [], optional: [] },
-  constraints: { required: [], optional: ["assistance"] },
-  assistance: { required: [], optional: [] },
-  "no-assistance": { required: [], optional: [] },
-  resources: { required: [], optional: [] },
-  evaluation: { required: [], optional: [] },
-  "response-format": { required: [], optional: [] },
-  "tool-format": { required: [], optional: [] },
-  "tool-commands": { required: [], optional: [] },
-  "json-answer": { required: [], optional: [] },
-  "tool-answer": { required: [], optional: [] },
-  "first-command": { required: ["time"], optional: ["answer", "recalls", "situation", ...PLAN] },
-  "next-command": { required: ["time", "recalls"], optional: ["answer", "situation", ...PLAN] },
-  plan: { required: ["tree", "status"], optional: ["rules"] },
-  "plan-rules": { required: [], optional: [] },
-  "plan-collapsed": { required: [], optional: [] },
-  "plan-outside": { required: ["outside"], optional: [] },
-  "plan-current": { required: ["id", "goal"], optional: [] },
-  "plan-leaf": { required: [], optional: [] },
-  "plan-whole": { required: [], optional: [] },
-  "plan-idle": { required: [], optional: [] },
-  "plan-last-steps": { required: [], optional: [] },
-  "plan-start": { required: [], optional: [] },
-  "plan-check": { required: [], optional: [] },
-  "plan-done": { required: [], optional: [] },
-  "plan-hint-begin": { required: [], optional: [] },
-  "plan-hint-files": { required: [], optional: [] },
-  "plan-hint-act": { required: [], optional: [] },
-  "plan-hint-thoughts": { required: [], optional: [] },
-  "plan-hint-next": { required: [], optional: [] },
-  "plan-hint-result": { required: [], optional: [] },
-  folder: { required: ["files"], optional: [] },
-  "found-methods": { required: ["methods"], optional: [] },
-  "limits-left": { required: ["left"], optional: [] },
-  "helpers-at-work": { required: ["helpers"], optional: [] },
-  "last-steps": { required: [], optional: [] },
-  subtask: { required: ["returns"], optional: [] },
-  "subtask-command": { required: ["time", "words"], optional: ["answer", "situation", "recalls", "command"] },
-  "subtask-context": { required: ["earlier"], optional: [] },
-  "earlier-subtasks": { required: ["data"], optional: [] },
-  recalls: { required: ["events"], optional: [] },
-  result: { required: ["command", "status", "data"], optional: ["step", "source"] },
-  denial: { required: ["words"], optional: ["step", "from"] },
-  feedback: { required: ["words"], optional: ["step", "from"] },
-  task: { required: ["words"], optional: ["step", "from"] },
-  report: { required: ["from", "data"], optional: ["step", "status"] },
-  problem: { required: ["data"], optional: ["step"] },
-  "spilled-text": { required: ["bytes"], optional: [] },
-  "empty-text": { required: [], optional: [] },
-  advice: { required: ["task", "schema"], optional: [] },
-  "advice-material": { required: ["label", "data"], optional: [] },
-  "advice-again": { required: [], optional: [] },
-  "evaluate-code": { required: [], optional: [] },
-  "browse-website": { required: [], optional: [] },
-  "improve-code": { required: [], optional: [] },
-  "write-tests": { required: [], optional: [] },
-  judge: { required: [], optional: [] },
-  "goal-checks": { required: ["checks"], optional: [] },
-  "all-goals-checks": { required: ["checks"], optional: [] },
-  "plan/system": { required: ["role", "goals", "commands"], optional: ["assistance"] },
-  "plan/next-action": { required: ["time", "plan", "hint"], optional: ["answer", "recalls", "situation"] },
-  "plan/plan": { required: ["tree", "status"], optional: ["rules"] },
-  "plan/answer": { required: [], optional: [] },
-  "plan/observation": { required: ["status", "source"], optional: ["action", "step"] },
-  "plan/error": { required: [], optional: ["step"] },
-  "react/system": { required: ["role", "goals"], optional: ["assistance"] },
-  "react/first-action": { required: ["time", "number"], optional: [...NEXT_ACTION, ...PLAN] },
-  "react/next-action": { required: ["time", "number"], optional: [...NEXT_ACTION, ...PLAN] },
-  "react/subtask": { required: ["returns"], optional: [] },
-  "react/subtask-action": { required: ["time", "words", "number"], optional: [...NEXT_ACTION, "command"] },
-  "react/last-steps": { required: [], optional: [] },
-  "react/plan": { required: ["tree", "status"], optional: ["rules"] },
-  "react/observation": { required: ["number", "data"], optional: ["status", "source"] },
-  "react/methods": { required: ["methods"], optional: [] },
-  "code/system": { required: ["role", "goals", "functions"], optional: ["assistance"] },
-  "code/next-code": { required: ["time"], optional: [...NEXT_ACTION, ...PLAN] },
-  "code/subtask": { required: ["returns"], optional: [] },
-  "code/subtask-code": { required: ["time", "words"], optional: [...NEXT_ACTION, "command"] },
-  "code/last-steps": { required: [], optional: [] },
-  "code/plan": { required: ["tree", "status"], optional: ["rules"] },
-  "code/result": { required: ["data"], optional: ["step", "status", "source"] },
-} as const satisfies Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>;
+/** The sections of each file. */
+const SECTIONS = {
+  system: [
+    "system",
+    "role",
+    "outside-role",
+    "constraints",
+    "assistance",
+    "no-assistance",
+    "resources",
+    "evaluation",
+    "goal-checks",
+    "all-goals-checks",
+    "outside-goal",
+  ],
+  formats: ["response-format", "tool-format", "tool-commands", "json-answer", "tool-answer", "plan-tools", "end"],
+  "last-message": [
+    "first-command",
+    "next-command",
+    "folder",
+    "found-methods",
+    "limits-left",
+    "helpers-at-work",
+    "last-steps",
+    "recalls",
+  ],
+  messages: [
+    "result",
+    "denial",
+    "feedback",
+    "task",
+    "report",
+    "problem",
+    "spilled-text",
+    "empty-text",
+    "asked",
+    "outside-job",
+  ],
+  turns: ["turn", "turn-calls", "turn-call", "turn-left-out", "turn-files"],
+  plan: [
+    "plan",
+    "plan-rules",
+    "plan-collapsed",
+    "plan-outside",
+    "plan-current",
+    "plan-leaf",
+    "plan-whole",
+    "plan-idle",
+    "plan-last-steps",
+    "plan-start",
+    "plan-check",
+    "plan-done",
+    "plan-hint-begin",
+    "plan-hint-files",
+    "plan-hint-act",
+    "plan-hint-thoughts",
+    "plan-hint-next",
+    "plan-hint-result",
+  ],
+  subtask: ["subtask", "subtask-command", "subtask-context", "earlier-subtasks"],
+  advice: ["advice", "advice-material", "advice-again"],
+  questions: ["evaluate-code", "improve-code", "write-tests", "browse-website", "judge"],
+  "plan-form": ["system", "next-action", "plan", "answer", "observation", "error"],
+  react: [
+    "system",
+    "first-action",
+    "next-action",
+    "subtask",
+    "subtask-action",
+    "opening",
+    "plan-tools",
+    "end",
+    "observation",
+    "methods",
+  ],
+  code: ["system", "next-code", "subtask", "subtask-code", "plan-tools", "end", "result"],
+} as const;
 
-export type PromptFile = keyof typeof PROMPT_FILES;
+type PromptFile = keyof typeof SECTIONS;
+/** Such as `system/role`: the file without `.md`, and the section. */
+export type TemplateName = { [F in PromptFile]: `${F}/${(typeof SECTIONS)[F][number]}` }[PromptFile];
 
-// Which files of prompts/ a form of reply uses.
+const FILES = Object.keys(SECTIONS) as readonly PromptFile[];
+const TEMPLATES = FILES.flatMap((file) => SECTIONS[file].map((section) => `${file}/${section}` as TemplateName));
+const sectionOf = (name: string): string => name.slice(name.indexOf("/") + 1);
+const fileOf = (name: string): string => `${name.slice(0, name.indexOf("/"))}.md`;
 
-interface SharedWords {
-  readonly first: "first-command" | "plan/next-action" | "react/first-action" | "code/next-code";
-  readonly next: "next-command" | "plan/next-action" | "react/next-action" | "code/next-code";
-  readonly subtask: "subtask" | "react/subtask" | "code/subtask";
-  readonly subtaskNext: "subtask-command" | "react/subtask-action" | "code/subtask-code";
-  readonly lastSteps: "last-steps" | "react/last-steps" | "code/last-steps";
-  readonly plan: "plan" | "plan/plan" | "react/plan" | "code/plan";
+/** By its name or by its section alone. */
+const findTemplate = (name: string): TemplateName | undefined =>
+  TEMPLATES.find((each) => each === name) ?? TEMPLATES.find((each) => sectionOf(each) === name);
+
+/** Such as `section role of system.md`, for a name or for the section alone; anything else as it is. */
+export function describeTemplate(given: string): string {
+  const name = findTemplate(given);
+  return name ? `section ${sectionOf(name)} of ${fileOf(name)}` : given;
+}
+
+// Which sections a form of reply uses.
+
+interface SharedTemplates {
+  /** The last message. */
+  readonly next: TemplateName;
+  /** A line of the first one. */
+  readonly first?: TemplateName;
+  readonly subtask: TemplateName;
+  readonly subtaskNext: TemplateName;
+  readonly plan: "plan/plan" | "plan-form/plan";
+  readonly planTools: TemplateName;
+  /** How the model ends its work. */
+  readonly end: TemplateName;
 }
 
 /** Replies are JSON with a command. */
-interface CommandWords extends SharedWords {
+interface CommandTemplates extends SharedTemplates {
   readonly form: Exclude<ReplyForm, ActionForm | "plan">;
-  readonly system: "system";
-  readonly format: "response-format" | "tool-format";
-  readonly answer: "json-answer" | "tool-answer";
+  readonly system: "system/system";
+  readonly format: "formats/response-format" | "formats/tool-format";
+  readonly answer: "formats/json-answer" | "formats/tool-answer";
   /** In place of the list of commands, when the request has them elsewhere. */
-  readonly commands?: "tool-commands";
+  readonly commands?: "formats/tool-commands";
   /** The found methods, as the last message shows them. */
   readonly found: readonly ("foundCommands" | "foundHelpers")[];
 }
 
 /** Replies are actions as JSON, and so is what was observed. */
-interface PlanWords extends SharedWords {
+interface PlanTemplates extends SharedTemplates {
   readonly form: "plan";
-  readonly system: "plan/system";
-  readonly answer: "plan/answer";
-  readonly found: CommandWords["found"];
-  readonly observation: "plan/observation";
-  readonly error: "plan/error";
+  readonly system: "plan-form/system";
+  readonly answer: "plan-form/answer";
+  readonly found: CommandTemplates["found"];
+  readonly observation: "plan-form/observation";
+  readonly error: "plan-form/error";
 }
 
 /** Replies are prose with a piece of code. */
-interface ActionWords<F extends ActionForm> extends SharedWords {
+interface ActionTemplates<F extends ActionForm> extends SharedTemplates {
   readonly form: F;
   readonly system: `${F}/system`;
   readonly result: "react/observation" | "code/result";
 }
 
-export type FormTemplates = CommandWords | PlanWords | ActionWords<"react"> | ActionWords<"code">;
+export type FormTemplates = CommandTemplates | PlanTemplates | ActionTemplates<"react"> | ActionTemplates<"code">;
 
-const COMMAND_WORDS = {
-  system: "system",
-  first: "first-command",
-  next: "next-command",
-  subtask: "subtask",
-  subtaskNext: "subtask-command",
-  lastSteps: "last-steps",
-  plan: "plan",
+const COMMAND_TEMPLATES = {
+  system: "system/system",
+  next: "last-message/next-command",
+  first: "last-message/first-command",
+  subtask: "subtask/subtask",
+  subtaskNext: "subtask/subtask-command",
+  plan: "plan/plan",
+  planTools: "formats/plan-tools",
+  end: "formats/end",
 } as const;
 
 export const JSON_WORDS: FormTemplates = {
-  ...COMMAND_WORDS,
+  ...COMMAND_TEMPLATES,
   form: "json",
-  format: "response-format",
-  answer: "json-answer",
+  format: "formats/response-format",
+  answer: "formats/json-answer",
   found: ["foundCommands", "foundHelpers"],
 };
 const TOOL_WORDS: FormTemplates = {
-  ...COMMAND_WORDS,
+  ...COMMAND_TEMPLATES,
   form: "tools",
-  format: "tool-format",
-  answer: "tool-answer",
-  commands: "tool-commands",
+  format: "formats/tool-format",
+  answer: "formats/tool-answer",
+  commands: "formats/tool-commands",
   // Found commands are tools.
   found: ["foundHelpers"],
 };
 const PLAN_WORDS: FormTemplates = {
-  ...COMMAND_WORDS,
+  ...COMMAND_TEMPLATES,
   form: "plan",
-  system: "plan/system",
-  first: "plan/next-action",
-  next: "plan/next-action",
-  plan: "plan/plan",
-  answer: "plan/answer",
+  system: "plan-form/system",
+  next: "plan-form/next-action",
+  plan: "plan-form/plan",
+  answer: "plan-form/answer",
   found: ["foundCommands", "foundHelpers"],
-  observation: "plan/observation",
-  error: "plan/error",
+  observation: "plan-form/observation",
+  error: "plan-form/error",
 };
 const REACT_WORDS: FormTemplates = {
   form: "react",
   system: "react/system",
-  first: "react/first-action",
   next: "react/next-action",
+  first: "react/first-action",
   subtask: "react/subtask",
   subtaskNext: "react/subtask-action",
-  lastSteps: "react/last-steps",
-  plan: "react/plan",
+  plan: "plan/plan",
+  planTools: "react/plan-tools",
+  end: "react/end",
   result: "react/observation",
 };
 const CODE_WORDS: FormTemplates = {
   form: "code",
   system: "code/system",
-  first: "code/next-code",
   next: "code/next-code",
   subtask: "code/subtask",
   subtaskNext: "code/subtask-code",
-  lastSteps: "code/last-steps",
-  plan: "code/plan",
+  plan: "plan/plan",
+  planTools: "code/plan-tools",
+  end: "code/end",
   result: "code/result",
 };
 
+const ACTION_OR_TOOL_WORDS: Partial<Record<OutputMode, FormTemplates>> = {
+  tools: TOOL_WORDS,
+  plan: PLAN_WORDS,
+  react: REACT_WORDS,
+  code: CODE_WORDS,
+};
+
 /** The words of a request with this output mode. */
-export function templatesOf(mode: OutputMode): FormTemplates {
-  switch (mode) {
-    case "tools":
-      return TOOL_WORDS;
-    case "plan":
-      return PLAN_WORDS;
-    case "react":
-      return REACT_WORDS;
-    case "code":
-      return CODE_WORDS;
-    default:
-      return JSON_WORDS;
-  }
-}
+export const templatesOf = (mode: OutputMode): FormTemplates => ACTION_OR_TOOL_WORDS[mode] ?? JSON_WORDS;

@@ -271,7 +271,20 @@ describe("a command or prompt template of a home", () => {
       2,
       /thrower\.ts.*boom/s,
     ],
-    ["a template with an unknown variable", "prompts/result.md", "{{nonsense}}", 2, /result\.md|nonsense/],
+    [
+      "a prompt file of an earlier goald",
+      "prompts/code/system.md",
+      "x",
+      2,
+      /code\/system\.md is not used any more: its words are section system of code\.md/,
+    ],
+    [
+      "a template with an unknown variable",
+      "prompts/messages.md",
+      "## result\n{{nonsense}}",
+      2,
+      /messages\.md, section result, has \{\{nonsense\}\}/,
+    ],
   ])("is rejected with its file: %s", async (_title, path, text, code, message) => {
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await other.write(path, text);

@@ -144,7 +144,7 @@ describe("a recorded run with secrets in many places", () => {
 
   it("reports the difference when the home has another prompt template", async () => {
     await using other = await makeGoald();
-    await other.write("prompts/evaluation.md", "Be quick.\n");
+    await other.write("prompts/system.md", "## evaluation\nBe quick.\n");
     const ended = endedWith(
       1,
       await other.run(["replay", recorded(goald)], { imports: NO_NETWORK, env: { TMPDIR: other.cwd } }),

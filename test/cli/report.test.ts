@@ -93,7 +93,7 @@ describe("an agent that has finished", () => {
   });
 
   it("marks a prompt that it cannot rebuild exactly as a reconstruction", async () => {
-    await goald.write("prompts/resources.md", "Nothing but a pencil.");
+    await goald.write("prompts/system.md", "## resources\nNothing but a pencil.");
     const shown = jsonOf<Step>(await goald.ask(["show", "foo", "--step", "1", "--json"]));
     expect(shown.prompt).toMatchObject({ exact: false, note: expect.stringContaining("A reconstruction") });
     expect(JSON.stringify(shown.prompt.messages)).toContain("Nothing but a pencil.");

@@ -373,10 +373,8 @@ describe("an agent that plans, cut off at any commit", () => {
   });
 });
 
-const textOf = (file: string): string =>
-  readFileSync(`prompts/${file}.md`, "utf8")
-    .replace(/^<!--.*?-->/s, "")
-    .trim();
+const textOf = (section: string): string =>
+  (readFileSync("prompts/plan.md", "utf8").split(`## ${section}\n`)[1] ?? "").split("\n## ")[0]?.trim() ?? "";
 /** The end of the last message of each request. */
 const lastLines = (loop: Loop): readonly string[] =>
   loop.model.requests.map(({ messages }) => messages.at(-1)?.content.split("\n\n").at(-1) ?? "");
@@ -443,14 +441,14 @@ describe("the requests of an agent with --plan required", () => {
     const rebuilt = await rebuildAll(loop, words);
     expect(rebuilt.map(({ exact }) => exact)).toEqual(SCRIPT.map(() => true));
     expect(rebuilt.map(({ messages }) => messages)).toEqual(loop.model.requests.map(({ messages }) => messages));
-    const idle = { ...words["plan-idle"], text: "Pick a task." };
-    const others = await rebuildAll(loop, { ...words, "plan-idle": idle });
+    const idle = { ...words["plan/plan-idle"], text: "Pick a task." };
+    const others = await rebuildAll(loop, { ...words, "plan/plan-idle": idle });
     expect(others.map(({ exact }) => exact)).toEqual(SCRIPT.map((_reply, index) => index !== 1));
   });
 
   it("have no plan without the setting until the model makes one (control)", async () => {
     const { loop } = await playScript({ plan: "free" });
-    expect(lastLines(loop)[0]).toMatch(/^This is where you start\. Decide/);
+    expect(lastLines(loop)[0]).toMatch(/^Decide which command to use next/);
     expect(treeOf(loop, 1)).toBeNull();
     expect(lastLines(loop)[1]).toBe(textOf("plan-idle"));
     expect(treeOf(loop, 2)).toMatchObject({ id: "0", subtasks: [{ id: "0.0" }] });

@@ -102,7 +102,7 @@ describe("the system message", () => {
 
   it("is rendered again when one of its parts changes", () => {
     const state = stateWith([]);
-    const words = { ...shippedWords, resources: { file: "x", text: "nothing at all" } };
+    const words = { ...shippedWords, "system/resources": { place: "x", text: "nothing at all" } };
     const variants = [
       inputWith({ state }),
       inputWith({ state: { ...state, name: "Bar" } }),
@@ -148,8 +148,8 @@ describe("the system message", () => {
   it("uses the prompt files of the home", async () => {
     const folder = await mkdtemp(join(tmpdir(), "goald-build-"));
     try {
-      await writeFile(join(folder, "role.md"), "Du bist {{name}}, {{role}}");
-      await writeFile(join(folder, "next-command.md"), "{{time}}\n{{recalls}}\nWeiter, als JSON.");
+      await writeFile(join(folder, "system.md"), "## role\nDu bist {{name}}, {{role}}");
+      await writeFile(join(folder, "last-message.md"), "## next-command\n{{time}}\n{{recalls}}\nWeiter, als JSON.");
       const words = await loadWords([join(import.meta.dirname, "../../prompts"), folder]);
       const prompt = buildPrompt(inputWith({ state: stateWith(messages(2)), words }));
       expect(systemOf(prompt)).toMatch(/^Du bist Foo, an AI/);
@@ -266,8 +266,8 @@ describe("a prompt that does not fit", () => {
     ["commands", { commandList: "1. one of very many commands\n".repeat(4_000) }, /offer fewer commands/],
     [
       "evaluation",
-      { words: { ...shippedWords, evaluation: { file: "x", text: "judge yourself ".repeat(5_000) } } },
-      /prompts\/evaluation\.md/,
+      { words: { ...shippedWords, "system/evaluation": { place: "x", text: "judge yourself ".repeat(5_000) } } },
+      /shorten section evaluation of system\.md in prompts\//,
     ],
   ])("names %s as the largest section, with a remedy", (section, changes, remedy) => {
     const error = errorOf({ contextTokens: 8_192, replyTokens: 1_500, ...changes });

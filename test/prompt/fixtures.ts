@@ -10,14 +10,17 @@ const SHIPPED = join(import.meta.dirname, "../../prompts");
 
 /** The shipped words, read synchronously without `loadWords`: jest does not load modules with top-level await. */
 export const shippedWords = Object.fromEntries(
-  readdirSync(SHIPPED, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => {
-      const file = join(SHIPPED, name);
-      const text = readFileSync(file, "utf8").replace(/^<!--.*?-->/s, "");
-      return [name.replace(/\.md$/, ""), { file, text: text.trim() }];
-    }),
-) as Words;
+  readdirSync(SHIPPED)
+    .filter((name) => name !== "README.md")
+    .flatMap((name) =>
+      [...readFileSync(join(SHIPPED, name), "utf8").matchAll(/^## (.+)\n([\s\S]*?)(?=^## |(?![\s\S]))/gm)].map(
+        ([, section = "", text = ""]) => {
+          const place = `${join(SHIPPED, name)}, section ${section},`;
+          return [`${name.replace(/\.md$/, "")}/${section}`, { place, text: text.trim() }];
+        },
+      ),
+    ),
+) as unknown as Words;
 
 const COMMAND_LIST = [
   '1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"',

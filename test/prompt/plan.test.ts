@@ -8,7 +8,7 @@ import { type AgentState, initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
 import { renderPlan, renderTree } from "#prompt/plan.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { type PromptFile, templatesOf, type Words } from "#prompt/words.ts";
+import { type TemplateName, templatesOf, type Words } from "#prompt/words.ts";
 import { anyPlan, readTree, task } from "../helpers/plan-tree.ts";
 import { inputWith, messages, recalls, replyMessage, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
 
@@ -22,7 +22,8 @@ const withPlan = (plan: PlanTask, window: readonly Message[] = [], changes: Part
   stateWith(window, { plan, ...changes });
 const required = (changes: Partial<AgentState> = {}, settings: Partial<AgentSettings> = {}): AgentState =>
   stateWith([], { settings: { ...initialState.settings, plan: "required", ...settings }, ...changes });
-const text = (file: PromptFile): string => shippedWords[file].text;
+type PlanSection = TemplateName extends infer N ? (N extends `plan/${infer S}` ? S : never) : never;
+const text = (section: PlanSection): string => shippedWords[`plan/${section}`].text;
 
 /** The JSON of the tree, and what stands between it and the next blank line. */
 function readPart(content: string): { readonly json: string; readonly behind: string } {
@@ -48,7 +49,7 @@ describe("the plan in the last message", () => {
   it.each(FORMS)("leaves prompts as they were, byte for byte, without a plan: %s", (mode) => {
     const without = Object.fromEntries(
       Object.entries(shippedWords).map(([name, words]) => {
-        const lines = words.text.replace(/^\{\{(?:plan|hint)\}\}\n*/gm, "").trimEnd();
+        const lines = words.text.replace(/^\{\{(?:plan|hint)\??\}\}\n*/gm, "").trimEnd();
         return [name, { ...words, text: lines }];
       }),
     ) as Words;
@@ -150,7 +151,7 @@ describe("the hint at the end of the last message", () => {
   const thought = (seq: number): Message => did(seq, "think", "think");
   const WRITE = did(2, "write_to_file", "files");
 
-  it.each<[title: string, window: readonly Message[], hint: PromptFile | undefined]>([
+  it.each<[title: string, window: readonly Message[], hint: PlanSection | undefined]>([
     ["no action", [], "plan-hint-begin"],
     ["no action, only a reply that could not be used", [replyMessage(1)], "plan-hint-begin"],
     ["changed files", [WRITE], "plan-hint-files"],
@@ -180,7 +181,9 @@ describe("the hint at the end of the last message", () => {
     for (const mode of FORMS) {
       const content = last(withPlan(PLAN, window), { form: templatesOf(mode) });
       const end = mode === "react" ? content.slice(0, content.indexOf("\n\nTHOUGHT 1:")) : content;
-      const hints = Object.keys(shippedWords).filter((name) => name.startsWith("plan-hint-")) as PromptFile[];
+      const hints = Object.keys(shippedWords)
+        .map((name) => name.replace(/^plan\//, ""))
+        .filter((name) => name.startsWith("plan-hint-")) as PlanSection[];
       expect(hints.filter((name) => end.endsWith(text(name)))).toEqual(hint ? [hint] : []);
       // No hint stands at another place.
       expect(hints.filter((name) => content.includes(text(name)))).toEqual(hint ? [hint] : []);
@@ -316,13 +319,13 @@ describe("the plan in a small context window", () => {
   it("is named with its file when its own words are the largest section", () => {
     const words = {
       ...shippedWords,
-      plan: { file: "x", text: `{{tree}} {{status}} ${"and mind this. ".repeat(5_000)}` },
+      "plan/plan": { place: "x", text: `{{tree}} {{status}} ${"and mind this. ".repeat(5_000)}` },
     };
     const state = withPlan(PLAN);
     const refused = catchError(() =>
       buildPrompt(inputWith({ state, words, contextTokens: 8_192, replyTokens: 1_000 })),
     );
-    expect(refused).toMatchObject({ hint: expect.stringContaining("shorten prompts/plan.md") });
+    expect(refused).toMatchObject({ hint: expect.stringContaining("shorten section plan of plan.md in prompts/") });
   });
 });
 

@@ -62,7 +62,7 @@ describe("the situation in the last message", () => {
     ["at the first step of few tokens", withLimits({ tokenLimit: 100 }), false],
     ["without limits", withLimits({}, spending(10, 1000, 1)), false],
   ])("asks to write down what there is near the end only: %s", (_title, state, isStopping) => {
-    expect(situation(state).includes("write down what there is now, then finish")).toBe(isStopping);
+    expect(situation(state).includes("write down what there is now, then use task_complete")).toBe(isStopping);
   });
 
   it("lists helpers with what they do", () => {

@@ -163,7 +163,7 @@ OUTPUT 1
 
   it("leave the prompt of a first turn as it is", () => {
     expect(messagesOf(stateWith(messages(2))).map(({ role }) => role)).toEqual(["system", "assistant", "user", "user"]);
-    expect(shippedWords.turn.text).toContain("{{calls}}");
+    expect(shippedWords["turns/turn"].text).toContain("{{calls?}}");
   });
 });
 

@@ -1,12 +1,12 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isGoaldError } from "#core/errors.ts";
 import { delimitText } from "#prompt/delimit.ts";
 import { estimateMessage, estimateTokens, shrinkText } from "#prompt/tokens.ts";
-import { fillTemplate, loadWords } from "#prompt/words.ts";
+import { fillTemplate, loadWords, type TemplateName } from "#prompt/words.ts";
 import { shippedWords } from "./fixtures.ts";
 import { SAMPLES } from "./samples.ts";
 
@@ -22,7 +22,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function home(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
   const path = join(folder, `home-${count++}`);
   await mkdir(path);
-  for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(path, name)), { recursive: true });
+    await writeFile(join(path, name), content);
+  }
   return path;
 }
 
@@ -36,7 +39,7 @@ async function errorOf(promise: Promise<unknown>): Promise<Error> {
 }
 
 describe("fillTemplate", () => {
-  const template = (text: string) => ({ file: "x.md", text });
+  const template = (text: string) => ({ place: "x.md, section a,", text });
 
   it("replaces every placeholder in one pass", () => {
     expect(fillTemplate(template("{{a}}-{{ b }}-{{a}}"), { a: "1", b: "2" })).toBe("1-2-1");
@@ -58,7 +61,10 @@ describe("fillTemplate", () => {
     "refuses %s and names the file and the known placeholders",
     (text) => {
       expect(() => fillTemplate(template(text), { a: "1" })).toThrow(
-        expect.objectContaining({ code: "GOALD_TEMPLATE", message: expect.stringContaining(`x.md has ${text}`) }),
+        expect.objectContaining({
+          code: "GOALD_TEMPLATE",
+          message: expect.stringContaining(`x.md, section a, has ${text}`),
+        }),
       );
       expect(() => fillTemplate(template(text), {})).toThrow(/no placeholder/);
     },
@@ -71,27 +77,39 @@ describe("fillTemplate", () => {
 });
 
 describe("loadWords", () => {
-  it("reads the shipped words, without their comments", async () => {
+  it("reads the sections of the shipped files, and no words for people", async () => {
     const words = await loadWords([SHIPPED]);
     expect(words).toEqual(shippedWords);
-    expect(words.system.text.startsWith("{{role}}")).toBe(true);
+    expect(words["system/system"].text.startsWith("{{role}}")).toBe(true);
     for (const { text } of Object.values(words)) {
-      expect(text).not.toContain("<!--");
+      expect(text).not.toMatch(/<!--|^## |The words that the model reads/m);
       expect(text).toBe(text.trim());
       expect(text.length).toBeGreaterThan(0);
     }
   });
 
-  it("lets a home override single files by name", async () => {
+  it("lets a file of the home replace just the sections that it has", async () => {
     const own = await home({
-      "role.md": "<!-- ours -->\n<!-- twice -->\r\nI am {{name}}:\r\n{{role}}\r\n",
+      "system.md":
+        "<!-- ours -->\n## role\n<!-- one -->\n<!-- two -->\r\nI am {{name}}:\r\n{{role}}\r\n\n##  resources \n",
+      "README.md": "Mine.",
       ".hidden.md": "x",
-      "role.md~": "x",
+      "system.md~": "x",
     });
     const words = await loadWords([SHIPPED, own]);
     const shipped = await loadWords([SHIPPED]);
-    expect(words.role.text).toBe("I am {{name}}:\n{{role}}");
-    expect(words.system).toEqual(shipped.system);
+    expect([words["system/role"].text, words["system/resources"].text]).toEqual(["I am {{name}}:\n{{role}}", ""]);
+    const kept = Object.keys(shipped).filter((name) => !/^system\/(role|resources)$/.test(name)) as TemplateName[];
+    expect(kept.length).toBe(Object.keys(shipped).length - 2);
+    for (const name of kept) expect(words[name]).toEqual(shipped[name]);
+  });
+
+  it("accepts a section without the placeholders that the shipped one marks with a question mark", async () => {
+    const own = await home({ "messages.md": "## denial\nNo: {{words}}\n## feedback\n{{from?}} says {{ words }}" });
+    const words = await loadWords([SHIPPED, own]);
+    const values = { words: "stop", step: "1", from: "Ada" };
+    expect(fillTemplate(words["messages/denial"], values)).toBe("No: stop");
+    expect(fillTemplate(words["messages/feedback"], values)).toBe("Ada says stop");
   });
 
   it("accepts a home without a prompts folder", async () => {
@@ -99,44 +117,90 @@ describe("loadWords", () => {
   });
 
   it("removes control characters from the words", async () => {
-    const own = await home({ "empty-text.md": "\ufeffa\u001b[31mb\u202e" });
-    expect((await loadWords([SHIPPED, own]))["empty-text"].text).toBe("ab");
+    const own = await home({ "messages.md": "## empty-text\n\ufeffa\u001b[31mb\u202e" });
+    expect((await loadWords([SHIPPED, own]))["messages/empty-text"].text).toBe("ab");
   });
 
   it.each([
-    ["an unknown file", { "rolle.md": "x" }, /rolle\.md.*role\.md/],
-    ["a file of another kind", { "role.txt": "x" }, /role\.txt.*Known files: system\.md/],
+    ["an unknown file", { "rolle.md": "x" }, /rolle\.md is not a prompt file\. Known files: system\.md, formats\.md/],
+    ["a file of another kind", { "system.txt": "x" }, /system\.txt.*Known files: system\.md/],
+    ["an unknown section", { "system.md": "## rolle\nx" }, /system\.md, section rolle, is not known\. .*role, /],
+    ["a section of another file", { "system.md": "## result\nx" }, /system\.md, section result, is not known/],
+    [
+      "a section that is there twice",
+      { "system.md": "## role\n{{name}}{{role}}\n".repeat(2) },
+      /section role, is there twice/,
+    ],
+    [
+      "words before the first section",
+      { "plan.md": "{{tree}} {{status}}" },
+      /plan\.md begins with words that belong to no/,
+    ],
     [
       "an unknown placeholder",
-      { "role.md": "{{name}} {{role}} {{age}}" },
-      /role\.md has \{\{age\}\}.*\{\{name\}\}, \{\{role\}\}/,
+      { "system.md": "## role\n{{name}} {{role}} {{age}}" },
+      /system\.md, section role, has \{\{age\}\}.*\{\{name\}\}, \{\{role\}\}/,
     ],
     [
       "code in a placeholder",
-      { "constraints.md": "{{7*7}}" },
-      /constraints\.md has \{\{7\*7\}\}.*not a known placeholder/,
+      { "system.md": "## constraints\n{{7*7}}" },
+      /section constraints, has \{\{7\*7\}\}.*not a known placeholder/,
     ],
-    ["a missing placeholder", { "system.md": "{{role}}" }, /system\.md lacks \{\{goals\}\}/],
-    ["a result without its data", { "result.md": "{{command}} {{status}}" }, /result\.md lacks \{\{data\}\}/],
-    ["a comment without an end", { "role.md": "<!-- {{name}} {{role}}" }, /comment.*role\.md/],
-    ["a response format without the word JSON", { "response-format.md": "answer!" }, /JSON/],
-    ["a file that is far too large", { "constraints.md": "x".repeat(100_001) }, /100001 bytes/],
+    ["a missing placeholder", { "system.md": "## system\n{{role}}" }, /section system, lacks \{\{goals\}\}/],
+    [
+      "a result without its data",
+      { "messages.md": "## result\n{{command}} {{status}}" },
+      /messages\.md, section result, lacks \{\{data\}\}/,
+    ],
+    ["a comment without an end", { "system.md": "## role\n<!-- {{name}} {{role}}" }, /comment.*section role/],
+    ["a response format without the word JSON", { "formats.md": "## response-format\nanswer!" }, /JSON/],
+    ["a file that is far too large", { "system.md": "x".repeat(100_001) }, /100001 bytes/],
   ])("refuses %s", async (_what, files, expected) => {
     expect((await errorOf(loadWords([SHIPPED, await home(files as Record<string, string>)]))).message).toMatch(
       expected,
     );
   });
 
-  it("names the missing shipped files", async () => {
-    const own = await home({ "role.md": "{{name}} {{role}}" });
-    expect((await errorOf(loadWords([own]))).message).toMatch(/system\.md, outside-role\.md/);
-    expect((await errorOf(loadWords([]))).message).toMatch(/system\.md/);
+  it.each([
+    ["evaluation.md", "system.md", "evaluation"],
+    ["plan-leaf.md", "plan.md", "plan-leaf"],
+    ["plan/system.md", "plan-form.md", "system"],
+    ["code/system.md", "code.md", "system"],
+    ["react/last-steps.md", "last-message.md", "last-steps"],
+    ["code/plan.md", "plan.md", "plan"],
+    ["judge.md", "questions.md", "judge"],
+  ])("refuses %s, a file of earlier homes, and names the section that replaces it", async (file, newFile, section) => {
+    const own = await home({ [file]: "x" });
+    const error = await errorOf(loadWords([SHIPPED, own]));
+    expect(error.message).toBe(
+      `${join(own, file)} is not used any more: its words are section ${section} of ${newFile}.`,
+    );
+    expect(error).toMatchObject({ hint: `Move them to ${join(own, newFile)}, below a line "## ${section}".` });
+  });
+
+  it.each(["system", "plan", "subtask", "advice"])(
+    "says what to write above the words of a %s.md of earlier homes",
+    async (name) => {
+      const own = await home({ [`${name}.md`]: "<!-- The old one. -->\nx" });
+      const error = await errorOf(loadWords([SHIPPED, own]));
+      expect(error).toMatchObject({
+        hint: `Put a line with the name of their section above them, such as "## ${name}".`,
+      });
+    },
+  );
+
+  it("names the missing shipped sections", async () => {
+    const own = await home({ "system.md": "## role\n{{name}} {{role}}" });
+    expect((await errorOf(loadWords([own]))).message).toMatch(
+      /^The section system of system\.md, the section outside-role/,
+    );
+    expect((await errorOf(loadWords([]))).message).toMatch(/section role of system\.md/);
   });
 
   it("names the file or folder that it cannot read", async () => {
     const own = await home({});
-    await mkdir(join(own, "role.md"));
-    expect((await errorOf(loadWords([SHIPPED, own]))).message).toMatch(/role\.md cannot be read/);
+    await mkdir(join(own, "system.md"));
+    expect((await errorOf(loadWords([SHIPPED, own]))).message).toMatch(/system\.md cannot be read/);
     const file = join(await home({ plain: "" }), "plain");
     await chmod(file, 0o600);
     expect((await errorOf(loadWords([SHIPPED, file]))).message).toMatch(/plain cannot be read/);

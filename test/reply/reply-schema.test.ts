@@ -38,7 +38,7 @@ describe("the schema of a reply", () => {
 
   it("has the shape that the prompt's words show", async () => {
     const { schema } = await make();
-    const { text } = shippedWords["response-format"];
+    const { text } = shippedWords["formats/response-format"];
     const shown = JSON.parse(text.slice(text.indexOf("{\n"), text.lastIndexOf("\n}") + 2));
     const { properties } = schema as unknown as { properties: { thoughts: { required: string[] } } };
     expect(Object.keys(shown)).toEqual(Object.keys(properties));
