@@ -16,9 +16,9 @@ import { addSources, type OutsideSource, sourcesOf, withSources } from "#core/pr
 import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
 import { checkWrite, copyJson, parseResult } from "./call-result.ts";
-import { type CommandPart, guardWorkspace, requireRun } from "./guard-workspace.ts";
+import { type CommandPart, openCallWorkspace, requireRun } from "./call-workspace.ts";
 import type { RegisteredCommand } from "./registry.ts";
-import { type FileSources, SourceTracker, sourcesBeforeCrash, trackService, trackWorkspace } from "./track-sources.ts";
+import { type FileSources, SourceTracker, sourcesBeforeCrash, trackService } from "./track-sources.ts";
 
 /** Code reads the text of a nested call whole, and a file holds what is longer. */
 const MAX_CODE_CHARS = 2_000_000;
@@ -152,12 +152,9 @@ async function runWithin<T>(
     inTime();
   };
   const context: CommandContext = {
-    workspace: guardWorkspace(
-      trackWorkspace(
-        call.openWorkspace(call.folder, (change) => files.push(change)),
-        tracker,
-      ),
-      { check, inTime, asked: listAsked(call.args, command.writes) },
+    workspace: openCallWorkspace(
+      call.openWorkspace(call.folder, (change) => files.push(change)),
+      { check, inTime, asked: listAsked(call.args, command.writes), tracker },
     ),
     signal: limit.signal,
     callId,

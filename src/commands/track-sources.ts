@@ -7,7 +7,6 @@
  */
 import type { Annotations } from "#core/call.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { addSources, expectedSources, type OutsideSource, webSource } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { subagentFolderOf } from "#core/subagent.ts";
@@ -69,45 +68,6 @@ export class SourceTracker {
 }
 
 const NOTHING = Promise.resolve();
-
-/** The workspace, with each use of a file noted before its content is returned. */
-export function trackWorkspace(workspace: Workspace, tracker: SourceTracker): Workspace {
-  const readBefore =
-    <A extends readonly [path: string, ...unknown[]], R>(act: (...given: A) => Promise<R>) =>
-    async (...given: A): Promise<R> => {
-      await tracker.readFile(workspace.plainPath(given[0]));
-      return act(...given);
-    };
-  return {
-    folder: workspace.folder,
-    plainPath: (path) => workspace.plainPath(path),
-    stat: (path) => workspace.stat(path),
-    write: (path, content) => workspace.write(path, content),
-    preserve: (path) => workspace.preserve(path),
-    place: (path, fill) => workspace.place(path, fill),
-    notePlaced: (path) => workspace.notePlaced(path),
-    read: readBefore((path, range?: Parameters<Workspace["read"]>[1]) => workspace.read(path, range)),
-    append: readBefore((path, content: string | Uint8Array) => workspace.append(path, content)),
-    truncate: readBefore((path, bytes: number) => workspace.truncate(path, bytes)),
-    remove: readBefore((path, options?: Parameters<Workspace["remove"]>[1]) => workspace.remove(path, options)),
-    removeWhole: (path) => workspace.removeWhole(path),
-    move: readBefore((from, to: string) => workspace.move(from, to)),
-    list: (directory, entered) => trackList(workspace, tracker, directory, entered),
-  };
-}
-
-async function* trackList(
-  workspace: Workspace,
-  tracker: SourceTracker,
-  directory: string,
-  entered?: (folder: string) => boolean,
-): AsyncIterable<FileStat> {
-  const folder = workspace.plainPath(directory);
-  for await (const file of workspace.list(directory, entered)) {
-    await tracker.listFile(file.path, folder);
-    yield file;
-  }
-}
 
 // Notes which strangers' servers answered a call: pages, searches, downloads, repositories, posts.
 //

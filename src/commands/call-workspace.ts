@@ -1,8 +1,13 @@
-/** guard-workspace.ts -- limits what the parts of a command may change: only `run` changes files, and only within its time. */
-
+/**
+ * call-workspace.ts -- the agent's folder as one part of a call may use it.
+ *
+ * Only `run` changes files, and only within its time; a file that others run is written only when a person was asked. The
+ * sources of a file's words are noted before its content is returned.
+ */
 import { GoaldError } from "#core/errors.ts";
 import { type AskedFile, findUnasked } from "#core/guarded-files.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
+import type { SourceTracker } from "./track-sources.ts";
 
 export type CommandPart = "prepare" | "run" | "probe";
 
@@ -15,19 +20,24 @@ export function requireRun(name: string, part: CommandPart, act: string): void {
   );
 }
 
-/** The changes that a guarded workspace permits. */
-interface WorkspaceGuard {
+interface CallHooks {
   /** Throws when the part may not change anything, or the time is over. `act` completes "tried to". */
   check(act: string): void;
   inTime(): void;
   /** The files that others run and that a person was asked about. */
   readonly asked: readonly AskedFile[];
+  readonly tracker: SourceTracker;
 }
 
-/** Checks each change before it is made. */
-export function guardWorkspace(workspace: Workspace, { check, inTime, asked }: WorkspaceGuard): Workspace {
+export function openCallWorkspace(workspace: Workspace, { check, inTime, asked, tracker }: CallHooks): Workspace {
+  const note = (path: string): Promise<void> => tracker.readFile(workspace.plainPath(path));
+  const read: Workspace["read"] = async (path, range) => {
+    await note(path);
+    return workspace.read(path, range);
+  };
   const readText = async (path: string): Promise<string> =>
-    (await workspace.stat(path)) ? decode(await workspace.read(path)) : "";
+    (await workspace.stat(path)) ? decode(await read(path)) : "";
+  /** `after` returns what the file will contain. */
   const requireAsked = async (path: string, after: () => Promise<string>): Promise<void> => {
     const says = await findUnasked(path, asked, { before: () => readText(path), after });
     if (says !== undefined) throw refuseUnasked(path, says);
@@ -36,8 +46,14 @@ export function guardWorkspace(workspace: Workspace, { check, inTime, asked }: W
     folder: workspace.folder,
     plainPath: (path) => workspace.plainPath(path),
     stat: (path) => workspace.stat(path),
-    read: (path, range) => workspace.read(path, range),
-    list: (directory, entered) => workspace.list(directory, entered),
+    read,
+    list: async function* (directory, entered) {
+      const folder = workspace.plainPath(directory);
+      for await (const file of workspace.list(directory, entered)) {
+        await tracker.listFile(file.path, folder);
+        yield file;
+      }
+    },
     write: async (path, content) => {
       check(`write ${path}`);
       await requireAsked(path, async () => decode(content));
@@ -46,15 +62,18 @@ export function guardWorkspace(workspace: Workspace, { check, inTime, asked }: W
     append: async (path, content) => {
       check(`append to ${path}`);
       await requireAsked(path, async () => (await readText(path)) + decode(content));
+      await note(path);
       return workspace.append(path, content);
     },
     truncate: async (path, bytes) => {
       check(`truncate ${path}`);
       await requireAsked(path, () => readText(path));
+      await note(path);
       return workspace.truncate(path, bytes);
     },
     remove: async (path, options) => {
       check(`remove ${path}`);
+      await note(path);
       return workspace.remove(path, options);
     },
     removeWhole: async (path) => {
@@ -64,6 +83,7 @@ export function guardWorkspace(workspace: Workspace, { check, inTime, asked }: W
     move: async (from, to) => {
       check(`move ${from}`);
       await requireAsked(to, () => readText(from));
+      await note(from);
       return workspace.move(from, to);
     },
     preserve: async (path) => {
