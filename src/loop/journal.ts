@@ -73,30 +73,6 @@ export interface Outcome {
   readonly staged?: readonly StagedWrite[];
 }
 
-export interface Journal {
-  readonly state: AgentState;
-  readonly lease: Lease;
-  record(outcome: Outcome): void;
-  /** Turns the rows of the inbox into events. */
-  receiveInbox(): Promise<void>;
-  /** Makes everything recorded durable. `wakeAt`: ISO time of the next run, null for none, absent for no change. */
-  commit(wakeAt?: string | null | "now"): Promise<void>;
-  /** Returns the whole text, from its blob if it has one. */
-  read(text: Text): Promise<string>;
-  /** Removes known secrets, as `record` does. */
-  scrub(text: string): string;
-  /** Number of the last event, durable or not. */
-  readonly head: number;
-  /** Number of the last durable event. */
-  readonly durable: number;
-  /** Events with seq > `after`, oldest first; fewer than `limit` means the end. */
-  eventsAfter(after: number, limit: number): Promise<readonly RecordedEvent[]>;
-  /** The newest change of a path of this agent, recorded or committed. `seq`: its event; infinity while it is not committed. */
-  lastFileVersion(path: string): Promise<LastChange | undefined>;
-  /** Throws GOALD_STORE_DAMAGED when the log has no such event. */
-  eventAt(seq: number): Promise<RecordedEvent>;
-}
-
 interface Draft {
   readonly events: RecordedEvent[];
   readonly consumed: string[];
@@ -117,148 +93,171 @@ const joinDrafts = (one: Draft, other: Draft): Draft => ({
 });
 
 export async function openJournal(lease: Lease, parts: JournalParts): Promise<Journal> {
-  const { store, clock } = parts;
-  const loaded = await store.load(lease.agent, STATE_VERSION);
-  let state = replay(loaded.events, (loaded.snapshot?.state as AgentState | undefined) ?? initialState);
-  parts.onOpened?.(state);
-  /** The last durable event, and the last recorded one. */
-  let head = loaded.head;
-  let last = loaded.head;
-  let snapshotAt = loaded.snapshot?.seq ?? 0;
-  let draft = emptyDraft();
-  /** The draft that is being committed. What is recorded meanwhile belongs to the next one. */
-  let leaving = emptyDraft();
-  let committing: Promise<unknown> = Promise.resolve();
-  /** Texts of both drafts' blobs, by hash. The store may not have them yet. */
-  const fresh = new Map<string, string>();
+  const journal = new Journal(lease, parts, await parts.store.load(lease.agent, STATE_VERSION));
+  parts.onOpened?.(journal.state);
+  return journal;
+}
 
-  function record(outcome: Outcome): void {
-    const at = clock.now().toISOString();
-    for (const event of outcome.events) {
-      const seq = ++last;
-      const frame = frameOf(event, state);
-      const stamped = { frame, ...named(event, lease.agent), v: EVENT_VERSION, seq, at } as RecordedEvent;
-      const recorded = storeValue(stamped, EVENT_MARKS[stamped.type], { scrub: parts.scrub, spill }) as RecordedEvent;
-      draft.events.push(recorded);
-      draft.befores.push(state);
-      state = evolve(state, recorded);
-      draft.staged.push(...stageMessages(recorded, state, lease.agent));
-    }
-    draft.files.push(...(outcome.files ?? []));
-    for (const write of outcome.staged ?? [])
-      draft.staged.push(storeValue(write, STAGED_FIELDS[write.kind], { scrub: parts.scrub }) as StagedWrite);
+export class Journal {
+  readonly lease: Lease;
+  /** Removes known secrets, as `record` does. */
+  readonly scrub: JournalParts["scrub"];
+  readonly #parts: JournalParts;
+  #state: AgentState;
+  #head: number;
+  #durable: number;
+  /** Number of the last event that a snapshot holds. */
+  #snapshotAt: number;
+  #draft = emptyDraft();
+  /** The draft that is being committed. What is recorded meanwhile belongs to the next one. */
+  #committing = emptyDraft();
+  /** Settles after the last commit that was asked for. */
+  #lastCommit: Promise<unknown> = Promise.resolve();
+  /** Texts of both drafts' blobs, by hash. The store may not have them yet. */
+  readonly #fresh = new Map<string, string>();
+
+  constructor(lease: Lease, parts: JournalParts, { events, snapshot, head }: Awaited<ReturnType<Store["load"]>>) {
+    this.lease = lease;
+    this.scrub = parts.scrub;
+    this.#parts = parts;
+    this.#state = replay(events, (snapshot?.state as AgentState | undefined) ?? initialState);
+    this.#head = head;
+    this.#durable = head;
+    this.#snapshotAt = snapshot?.seq ?? 0;
   }
 
-  function spill(text: string): BlobRef {
+  get state(): AgentState {
+    return this.#state;
+  }
+
+  /** Number of the last event, durable or not. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Number of the last durable event. */
+  get durable(): number {
+    return this.#durable;
+  }
+
+  record(outcome: Outcome): void {
+    const { agent } = this.lease;
+    const { scrub } = this;
+    const at = this.#parts.clock.now().toISOString();
+    for (const event of outcome.events) {
+      const seq = ++this.#head;
+      const frame = frameOf(event, this.#state);
+      const stamped = { frame, ...named(event, agent), v: EVENT_VERSION, seq, at } as RecordedEvent;
+      const storing = { scrub, spill: (text: string) => this.#spill(text) };
+      const recorded = storeValue(stamped, EVENT_MARKS[stamped.type], storing) as RecordedEvent;
+      this.#draft.events.push(recorded);
+      this.#draft.befores.push(this.#state);
+      this.#state = evolve(this.#state, recorded);
+      this.#draft.staged.push(...stageMessages(recorded, this.#state, agent));
+    }
+    this.#draft.files.push(...(outcome.files ?? []));
+    for (const write of outcome.staged ?? [])
+      this.#draft.staged.push(storeValue(write, STAGED_FIELDS[write.kind], { scrub }) as StagedWrite);
+  }
+
+  #spill(text: string): BlobRef {
     const bytes = Buffer.from(text);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
-    draft.blobs.push(bytes);
-    fresh.set(sha256, text);
+    this.#draft.blobs.push(bytes);
+    this.#fresh.set(sha256, text);
     return { blob: sha256, bytes: bytes.length, head: text.slice(0, HEAD_CHARS).toWellFormed() };
   }
 
-  async function receiveInbox(): Promise<void> {
-    for (const row of await store.inbox(lease.agent)) {
-      if (draft.consumed.includes(row.key) || leaving.consumed.includes(row.key)) continue;
+  /** Turns the rows of the inbox into events. */
+  async receiveInbox(): Promise<void> {
+    for (const row of await this.#parts.store.inbox(this.lease.agent)) {
+      if (this.#draft.consumed.includes(row.key) || this.#committing.consumed.includes(row.key)) continue;
       const path = trustedPath(row.message);
-      const trusted = path === undefined ? undefined : trustRow(path, await lastFileVersion(path), state.step);
+      const { step } = this.#state;
+      const trusted = path === undefined ? undefined : trustRow(path, await this.lastFileVersion(path), step);
       // The words of a deleted file are gone.
       if (path === undefined || trusted)
-        record({ events: receive(row.message, state, row.at), files: trusted ? [trusted] : [] });
-      draft.consumed.push(row.key);
+        this.record({ events: receive(row.message, this.#state, row.at), files: trusted ? [trusted] : [] });
+      this.#draft.consumed.push(row.key);
     }
   }
 
-  async function lastFileVersion(path: string): Promise<LastChange | undefined> {
+  /** The newest change of a path of this agent, recorded or committed. `seq`: its event; infinity while it is not committed. */
+  readonly lastFileVersion = async (path: string): Promise<LastChange | undefined> => {
     const isOfPath = (file: CommittedFile): boolean => file.path === path;
-    const waiting = draft.files.findLast(isOfPath) ?? leaving.files.findLast(isOfPath);
-    return waiting ? { ...waiting, seq: Number.POSITIVE_INFINITY, at: null } : store.lastFileVersion(lease.agent, path);
-  }
+    const waiting = this.#draft.files.findLast(isOfPath) ?? this.#committing.files.findLast(isOfPath);
+    if (waiting) return { ...waiting, seq: Number.POSITIVE_INFINITY, at: null };
+    return this.#parts.store.lastFileVersion(this.lease.agent, path);
+  };
 
-  /** One draft at a time, in the order of the calls. */
-  function commit(wakeAt?: string | null | "now"): Promise<void> {
-    const done = committing.then(() => commitDraft(wakeAt));
-    committing = done.catch(() => undefined);
+  /**
+   * Makes everything recorded durable, one draft at a time, in the order of the calls. `wakeAt`: ISO time of the next run, null
+   * for none, absent for no change.
+   */
+  commit(wakeAt?: string | null | "now"): Promise<void> {
+    const done = this.#lastCommit.then(() => this.#commitDraft(wakeAt));
+    this.#lastCommit = done.catch(() => undefined);
     return done;
   }
 
-  async function commitDraft(wakeAt: string | null | "now" | undefined): Promise<void> {
-    if (draft.events.length === 0 && draft.consumed.length === 0) return;
-    leaving = draft;
-    draft = emptyDraft();
-    const committed = state;
-    const { befores, ...written } = leaving;
-    const newHead = head + written.events.length;
-    const wantsSnapshot = newHead - snapshotAt >= SNAPSHOT_EVERY_EVENTS;
+  async #commitDraft(wakeAt: string | null | "now" | undefined): Promise<void> {
+    if (this.#draft.events.length === 0 && this.#draft.consumed.length === 0) return;
+    const parts = this.#parts;
+    this.#committing = this.#draft;
+    this.#draft = emptyDraft();
+    const committed = this.#state;
+    const { befores, ...written } = this.#committing;
+    const newHead = this.#durable + written.events.length;
+    const wantsSnapshot = newHead - this.#snapshotAt >= SNAPSHOT_EVERY_EVENTS;
     const snapshot = wantsSnapshot ? { snapshot: { version: STATE_VERSION, state: committed } } : {};
-    const wake = wakeAt === undefined ? {} : { wakeAt: wakeAt === "now" ? clock.now().toISOString() : wakeAt };
+    const wake = wakeAt === undefined ? {} : { wakeAt: wakeAt === "now" ? parts.clock.now().toISOString() : wakeAt };
     try {
-      const rows = written.events.map((event, at) => parts.remember(befores[at] as AgentState, event, read));
-      await store.commit(lease, head, { ...written, memories: (await Promise.all(rows)).flat(), ...snapshot, ...wake });
+      const rows = written.events.map((event, at) => parts.remember(befores[at] as AgentState, event, this.read));
+      const memories = (await Promise.all(rows)).flat();
+      await parts.store.commit(this.lease, this.#durable, { ...written, memories, ...snapshot, ...wake });
     } catch (error) {
-      draft = joinDrafts(leaving, draft);
-      leaving = emptyDraft();
+      this.#draft = joinDrafts(this.#committing, this.#draft);
+      this.#committing = emptyDraft();
       throw error;
     }
-    head = newHead;
-    if (wantsSnapshot) snapshotAt = newHead;
-    leaving = emptyDraft();
-    if (draft.blobs.length === 0) fresh.clear();
+    this.#durable = newHead;
+    if (wantsSnapshot) this.#snapshotAt = newHead;
+    this.#committing = emptyDraft();
+    if (this.#draft.blobs.length === 0) this.#fresh.clear();
     if (written.events.length > 0) parts.onCommitted(written.events, committed);
     const receivers = written.staged.flatMap(receiverOf);
     if (receivers.length > 0) parts.onSent?.(receivers);
   }
 
-  async function eventsAfter(after: number, limit: number): Promise<readonly RecordedEvent[]> {
-    const stored = after < head ? await store.read(lease.agent, after, Math.min(limit, head - after)) : [];
-    const unsaved = [...leaving.events, ...draft.events].filter(({ seq }) => seq > after);
+  /** Events with seq > `after`, oldest first; fewer than `limit` means the end. */
+  readonly eventsAfter = async (after: number, limit: number): Promise<readonly RecordedEvent[]> => {
+    const most = Math.min(limit, this.#durable - after);
+    const stored = most > 0 ? await this.#parts.store.read(this.lease.agent, after, most) : [];
+    const unsaved = [...this.#committing.events, ...this.#draft.events].filter(({ seq }) => seq > after);
     return [...stored, ...unsaved].slice(0, limit);
-  }
+  };
 
-  async function eventAt(seq: number): Promise<RecordedEvent> {
-    const [event] = await eventsAfter(seq - 1, 1);
+  /** Throws GOALD_STORE_DAMAGED when the log has no such event. */
+  async eventAt(seq: number): Promise<RecordedEvent> {
+    const [event] = await this.eventsAfter(seq - 1, 1);
     if (event?.seq === seq) return event;
-    throw new GoaldError("GOALD_STORE_DAMAGED", `${lease.agent} needs its event ${seq}, which is not in the store.`, {
-      hint: "See what else is missing: goald verify",
-    });
+    throw damaged(`${this.lease.agent} needs its event ${seq}, which is not in the store.`);
   }
 
-  async function read(text: Text): Promise<string> {
+  /** Returns the whole text, from its blob if it has one. */
+  readonly read = async (text: Text): Promise<string> => {
     if (typeof text === "string") return text;
-    const waiting = fresh.get(text.blob);
+    const waiting = this.#fresh.get(text.blob);
     if (waiting !== undefined) return waiting;
-    const bytes = await store.blob(text.blob);
+    const bytes = await this.#parts.store.blob(text.blob);
     if (bytes) return Buffer.from(bytes).toString("utf8");
-    throw new GoaldError(
-      "GOALD_STORE_DAMAGED",
-      `A text of ${text.bytes} bytes that ${lease.agent} needs is not in the store (blob ${text.blob}).`,
-      {
-        hint: "See what else is missing: goald verify",
-      },
-    );
-  }
-
-  return {
-    get state() {
-      return state;
-    },
-    get head() {
-      return last;
-    },
-    get durable() {
-      return head;
-    },
-    lease,
-    record,
-    receiveInbox,
-    commit,
-    read,
-    scrub: parts.scrub,
-    lastFileVersion,
-    eventAt,
-    eventsAfter,
+    const { agent } = this.lease;
+    throw damaged(`A text of ${text.bytes} bytes that ${agent} needs is not in the store (blob ${text.blob}).`);
   };
 }
+
+const damaged = (message: string): GoaldError =>
+  new GoaldError("GOALD_STORE_DAMAGED", message, { hint: "See what else is missing: goald verify" });
 
 const receiverOf = (write: StagedWrite): readonly string[] =>
   write.kind === "send" ? [write.to] : write.kind === "spawn" && write.spec.id !== undefined ? [write.spec.id] : [];
