@@ -10,7 +10,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Outcome } from "#loop/journal.ts";
-import type { Enter, RunParts, Work } from "#loop/run-parts.ts";
+import type { RunNested, RunParts, Work } from "#loop/run-parts.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import { type PlayedAnswers, playAnswers, type TapedPorts, tapePorts } from "./answers.ts";
@@ -222,11 +222,11 @@ export class Player implements Tape {
     while (this.#files[0]?.call === this.#commands) await apply(this.#files.shift()?.files ?? [], this.#parts.folder());
     const work = await parts.prepare(move, journal);
     if (!isOutside(work.intent)) return work;
-    return { intent: work.intent, act: (enter) => this.#playAct(move.callId, enter) };
+    return { intent: work.intent, act: (runNested) => this.#playAct(move.callId, runNested) };
   }
 
   /** The nested work of a call comes before its outcome, each with its own lines in between. */
-  async #playAct(callId: string, enter: Enter): Promise<Outcome | null> {
+  async #playAct(callId: string, runNested: RunNested): Promise<Outcome | null> {
     const place = this.#place;
     const line = this.#acts.shift();
     if (line?.callId !== callId || line.attempt !== place.attempt)
@@ -236,9 +236,9 @@ export class Player implements Tape {
       await apply(line.files, this.#parts.folder());
       return outcomeOf(line);
     }
-    if (!(await enter(line.push as Parameters<Enter>[0]))) return null;
+    if (!(await runNested(line.push as Parameters<RunNested>[0]))) return null;
     this.#place = place;
-    return this.#playAct(callId, enter);
+    return this.#playAct(callId, runNested);
   }
 }
 

@@ -11,7 +11,7 @@ import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Outcome } from "#loop/journal.ts";
-import type { Enter, RunParts, Work } from "#loop/run-parts.ts";
+import type { RunNested, RunParts, Work } from "#loop/run-parts.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import { recordAnswers, type TapedPorts, tapePorts } from "./answers.ts";
@@ -170,7 +170,7 @@ export class Recorder implements Tape {
     if (move.kind !== "execute" && move.kind !== "probe") return parts.prepare(move, journal);
     await this.#noteChanges(this.#place.step);
     const work = await parts.prepare(move, journal);
-    return { intent: work.intent, act: (enter) => this.#act(work, move.callId, enter) };
+    return { intent: work.intent, act: (runNested) => this.#act(work, move.callId, runNested) };
   }
 
   /** Records changes that others made in the folder since the last command. */
@@ -194,20 +194,20 @@ export class Recorder implements Tape {
     }
   }
 
-  async #act(work: Work, callId: string, enter: Enter): Promise<Outcome | null> {
+  async #act(work: Work, callId: string, runNested: RunNested): Promise<Outcome | null> {
     const place = this.#place;
     const reachesOut = isOutside(work.intent);
     let readBefore = this.#readings.length;
-    const enterRecorded: Enter = async (push) => {
+    const runRecorded: RunNested = async (push) => {
       const readings = this.#readings.length - readBefore;
       const line = { type: "nested", callId, attempt: place.attempt, push: this.#redacted(push), readings } as const;
       if (reachesOut) this.#write(line);
-      const isDone = await this.#inside.run(false, () => enter(push));
+      const isDone = await this.#inside.run(false, () => runNested(push));
       this.#place = place;
       readBefore = this.#readings.length;
       return isDone;
     };
-    const act = () => work.act(enterRecorded);
+    const act = () => work.act(runRecorded);
     const outcome = reachesOut ? await this.#inside.run(true, act) : await act();
     if (!this.#session || !outcome) return outcome;
     const { folder } = this.#session;

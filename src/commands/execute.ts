@@ -23,8 +23,10 @@ import { type FileSources, SourceTracker, sourcesBeforeCrash, trackService } fro
 /** Code reads the text of a nested call whole, and a file holds what is longer. */
 const MAX_CODE_CHARS = 2_000_000;
 
-/** `received`: sources of the outside words that the command has received so far. */
+/** What a running command may start. `received`: sources of the outside words that the command has received so far. */
 export interface NestedWork {
+  /** Sources of the outside words in the results of sub-tasks so far. */
+  readonly outside?: readonly OutsideSource[];
   call(
     ...given: [...Parameters<CommandContext["call"]>, received: readonly OutsideSource[]]
   ): ReturnType<CommandContext["call"]>;
@@ -55,10 +57,7 @@ export interface CallContext {
   /** Sources that earlier parts and attempts of the call received. */
   readonly received?: readonly OutsideSource[];
   /** Absent while the command is prepared or probed. */
-  readonly nest?: NestedWork & {
-    /** Sources of the outside words in the results of sub-tasks so far. */
-    readonly outside?: readonly OutsideSource[];
-  };
+  readonly nested?: NestedWork;
 }
 
 interface Execution<T> {
@@ -169,18 +168,20 @@ async function runWithin<T>(
     use: (name) => trackService(name, findService(call, name), tracker),
     call: async (name, args) => {
       const given = copyJson(`The arguments of ${name}`, args);
-      const observation = await limit.standStill(() => findNest(call).call(name, given, tracker.sources));
+      const observation = await limit.standStill(() => findNested(call).call(name, given, tracker.sources));
       tracker.add(sourcesOf(observation));
       return observation;
     },
     run: (task, returns, form) => {
       const how = { form, received: tracker.sources };
-      return limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns), how));
+      return limit.standStill(() =>
+        findNested(call).run(task, copyJson("The JSON Schema of a sub-task", returns), how),
+      );
     },
   };
   // Copies keep later changes by a timed-out command out of the commit.
   const result = await act(context, limit, tracker);
-  tracker.add(call.nest?.outside ?? []);
+  tracker.add(call.nested?.outside ?? []);
   return { result, files: [...files], staged: [...staged], outside: tracker.sources };
 }
 
@@ -193,8 +194,8 @@ function findService<N extends ServiceName>({ command, services }: CallContext, 
   });
 }
 
-function findNest({ command, nest }: CallContext): NonNullable<CallContext["nest"]> {
-  if (nest) return nest;
+function findNested({ command, nested }: CallContext): NestedWork {
+  if (nested) return nested;
   throw new GoaldError("GOALD_COMMAND_INVALID", `${command.name} can run other work only in \`run\`.`);
 }
 

@@ -19,7 +19,7 @@ import { rememberBy } from "#util/caches.ts";
 import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
-import { type Nest, subtaskProblem } from "./nest.ts";
+import { type RecordedNestedWork, subtaskProblem } from "./nested-work.ts";
 
 /** Each file that a cell changed is named in the log. */
 const MAX_SAVED_FILES = 10_000;
@@ -35,13 +35,13 @@ interface HostParts {
   readonly context: CommandContext;
   readonly commands: CommandSet;
   readonly files: SavedFiles;
-  readonly nest: Nest | undefined;
+  readonly nested: RecordedNestedWork | undefined;
   readonly cells: CellParts;
   readonly journal: Journal;
 }
 
 export function openCellBridge(parts: HostParts): CellBridge {
-  const { context, commands, nest } = parts;
+  const { context, commands, nested } = parts;
   const { workspace } = context;
   return {
     call: async (name, args) => {
@@ -54,12 +54,12 @@ export function openCellBridge(parts: HostParts): CellBridge {
     run: async (task, returns, form) => {
       try {
         const value = await context.run(task, returns, (form ?? undefined) as ReplyForm | undefined);
-        const change = await nest?.changeOfLast();
+        const change = await nested?.changeOfLast();
         return { value, ...(change ? { change } : {}) };
       } catch (error) {
         const problem = subtaskProblem(error);
         if (!problem) throw error;
-        const change = await nest?.changeOfLast();
+        const change = await nested?.changeOfLast();
         return { error: problem, ...(change ? { change } : {}) };
       }
     },

@@ -26,7 +26,7 @@ import { changesFor, openCellBridge, type SavedFiles } from "./cell-bridge.ts";
 import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { suggestMethods } from "./method-search.ts";
-import { changesToRedo, type Nest } from "./nest.ts";
+import { changesToRedo, type RecordedNestedWork } from "./nested-work.ts";
 import type { CommandParts } from "./run-command.ts";
 import { restoreValue } from "./stored-values.ts";
 
@@ -39,12 +39,12 @@ export interface CellParts {
   readonly location: Readonly<Record<string, unknown>> | null;
 }
 
-/** `nest`: absent while the command is prepared. */
+/** `nested`: absent while the command is prepared. */
 interface CellCall {
   readonly callId: string;
   readonly journal: Journal;
   readonly parts: CommandParts & { readonly cells: CellParts };
-  readonly nest?: Nest;
+  readonly nested?: RecordedNestedWork;
 }
 
 export function openCells(call: CellCall): Cells {
@@ -70,7 +70,7 @@ interface OpenCell extends CellCall {
 }
 
 async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], context: CommandContext) {
-  const { callId, journal, parts, nest, before } = open;
+  const { callId, journal, parts, nested, before } = open;
   const { sandbox } = parts.cells;
   const { state } = journal;
   const version = `${callId}#${openCommand(state, callId)?.intent?.attempt ?? 1}`;
@@ -91,7 +91,7 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     modules: commands.modules.map(({ file, source }) => ({ file, source })),
     ...rulesOf(open),
   };
-  const host = openCellBridge({ context, commands, files, nest, cells: parts.cells, journal });
+  const host = openCellBridge({ context, commands, files, nested, cells: parts.cells, journal });
   const outcome = await sandbox.run(cell, host, context.signal);
   if (outcome.saved) {
     const write: NamespaceWrite = {

@@ -31,7 +31,7 @@ import {
   type SubagentParts,
 } from "./loop-services.ts";
 import { type MethodParts, openMethodSearch } from "./method-search.ts";
-import { Diverged, Nest, Suspended } from "./nest.ts";
+import { Diverged, RecordedNestedWork, Suspended } from "./nested-work.ts";
 import { type DownloadMeter, meterDownloads, openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { effectless, type Work } from "./run-parts.ts";
 import { refuseSecrets, restoreValue } from "./stored-values.ts";
@@ -98,19 +98,19 @@ export async function execute(
   };
   return {
     intent: { events: [started], files: await markFiles(looked.files, of, call.fileSources, "prepare") },
-    act: async (enter) => {
+    act: async (runNested) => {
       const downloads = meterDownloads(call.services, journal.state, parts.downloadLimitBytes);
-      const nest = new Nest(callId, journal, parts, enter);
+      const nested = new RecordedNestedWork(callId, journal, parts, runNested);
       const services = {
         ...call.services,
         ...downloads.services,
         ...purchases?.services,
-        ...cellsFor(callId, journal, parts, nest),
+        ...cellsFor(callId, journal, parts, nested),
       };
-      const signal = AbortSignal.any([call.signal, nest.signal]);
+      const signal = AbortSignal.any([call.signal, nested.signal]);
       try {
         const received = looked.outside;
-        const running = { ...call, services, nest, signal, received, downloads };
+        const running = { ...call, services, nested, signal, received, downloads };
         return await finishCall(running, prepared, of, journal, parts, purchases);
       } catch (thrown) {
         if (thrown instanceof Suspended) return null;
@@ -200,10 +200,17 @@ async function openCall(
   };
 }
 
-/** `nest`: absent while the command is prepared. */
-function cellsFor(callId: string, journal: Journal, parts: CommandParts, nest?: Nest): Partial<Services> {
+/** `nested`: absent while the command is prepared. */
+function cellsFor(
+  callId: string,
+  journal: Journal,
+  parts: CommandParts,
+  nested?: RecordedNestedWork,
+): Partial<Services> {
   const { cells } = parts;
-  return cells ? { cells: openCells({ callId, journal, parts: { ...parts, cells }, ...(nest ? { nest } : {}) }) } : {};
+  return cells
+    ? { cells: openCells({ callId, journal, parts: { ...parts, cells }, ...(nested ? { nested } : {}) }) }
+    : {};
 }
 
 /** Loaded by the first check. */
@@ -237,7 +244,7 @@ interface OfCall {
   readonly callId: string;
 }
 type RunningCall = CallContext & {
-  readonly nest: Nest;
+  readonly nested: RecordedNestedWork;
   readonly fileSources: FileSources;
   readonly downloads: DownloadMeter;
 };
@@ -252,7 +259,7 @@ async function finishCall(
 ): Promise<Outcome> {
   const startedAt = parts.clock.now();
   const execution = await runCall(call, prepared);
-  call.nest.end();
+  call.nested.end();
   const durationMs = parts.clock.now().getTime() - startedAt.getTime();
   const { result } = execution;
   const spent = purchases?.spent();

@@ -42,14 +42,14 @@ export interface Work {
   /** Durable before `act` begins; null when `act` has no effect outside. */
   readonly intent: Outcome | null;
   /** Resolves to null when nested work stopped before its end: the call stays open. */
-  act(enter: Enter): Promise<Outcome | null>;
+  act(runNested: RunNested): Promise<Outcome | null>;
 }
 
 /**
  * Records the events that push a frame (none when the frame is there already) and runs the loop until it is popped.
  * Resolves to false when the loop stopped before.
  */
-export type Enter = (push: readonly NewEvent[]) => Promise<boolean>;
+export type RunNested = (push: readonly NewEvent[]) => Promise<boolean>;
 
 /** Work for a move that needs nothing from outside. */
 export const effectless = (outcome: Outcome): Work => ({ intent: null, act: async () => outcome });
@@ -59,11 +59,16 @@ export const effectless = (outcome: Outcome): Work => ({ intent: null, act: asyn
 type WorkMove = Parameters<RunParts["prepare"]>[0];
 
 /** Records the outcome. Resolves to false when the loop has to stop before the work has ended: its call stays open. */
-export async function performMove(move: WorkMove, run: RunContext, parts: RunParts, enter: Enter): Promise<boolean> {
+export async function performMove(
+  move: WorkMove,
+  run: RunContext,
+  parts: RunParts,
+  runNested: RunNested,
+): Promise<boolean> {
   const { journal } = run;
   if (mayWait(move, journal.state, parts)) await journal.commit("now");
   const act = async (): Promise<boolean> => {
-    const outcome = await prepareAndAct(move, run, parts, enter);
+    const outcome = await prepareAndAct(move, run, parts, runNested);
     if (!outcome) return false;
     journal.record(outcome);
     // The next recall reads the store, and must not show what this call has closed, replaced or hidden.
@@ -89,12 +94,12 @@ async function prepareAndAct(
   move: WorkMove,
   { journal, batch }: RunContext,
   parts: RunParts,
-  enter: Enter,
+  runNested: RunNested,
 ): Promise<Outcome | null> {
   const work = await parts.prepare(move, journal);
   if (work.intent) {
     journal.record(work.intent);
     if (!mayDefer(move, journal, parts.rules, work.intent) || !batch.mayBatch()) await journal.commit("now");
   }
-  return work.act(enter);
+  return work.act(runNested);
 }

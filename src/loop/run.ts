@@ -8,7 +8,7 @@
  * process continues from there: `decide` sees the intent, and the command's effect says
  * whether to run it again, to probe first, or to report the outcome as unknown.
  *
- * A running command can nest other work (nest.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
+ * A running command can nest other work (nested-work.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
  */
 import { decide, isBetweenCalls, type Move } from "#core/decide.ts";
 import { frameOwning } from "#core/frames.ts";
@@ -18,7 +18,7 @@ import type { AgentState } from "#core/state.ts";
 import { openRunContext, type RunContext } from "./batched-commits.ts";
 import { completeEvents } from "./complete-events.ts";
 import { leaveAfter } from "./isolate-call.ts";
-import { type Enter, performMove, type RunParts } from "./run-parts.ts";
+import { performMove, type RunNested, type RunParts } from "./run-parts.ts";
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
@@ -54,14 +54,14 @@ async function advance(open: RunContext, parts: RunParts, isOver: (state: AgentS
       case "read":
       case "execute":
       case "probe":
-        if (!(await performMove(move, open, parts, enterAbove(move, open, parts)))) return false;
+        if (!(await performMove(move, open, parts, runUntilPopped(move, open, parts)))) return false;
         break;
     }
   }
 }
 
 /** Runs the loop until the frame of this move is the innermost one again. */
-function enterAbove(move: Move, open: RunContext, parts: RunParts): Enter {
+function runUntilPopped(move: Move, open: RunContext, parts: RunParts): RunNested {
   const below = "callId" in move ? frameOwning(open.journal.state, move.callId)?.id : undefined;
   return async (push) => {
     open.journal.record({ events: push });

@@ -174,7 +174,7 @@ export interface NestedNode {
 const MAX_ABOUT_CHARS = 120;
 const MAX_PROBLEM_CHARS = 300;
 
-export class NestedWork {
+export class NestedTree {
   /** Calls of the step itself: the first one, then further calls of the reply. */
   readonly #roots = new Map<string, NestedNode>();
   readonly #nodes = new Map<string, NestedNode>();

@@ -19,7 +19,7 @@ import {
   time,
   typed,
 } from "#util/schema.ts";
-import { listNested, NestedView, NestedWork } from "./nested.ts";
+import { listNested, NestedTree, NestedView } from "./nested.ts";
 import { Call, FileVersionView, UsageView } from "./parts.ts";
 import { planChangeOf, planMembers, proofsOf } from "./plan-view.ts";
 import { allEvents } from "./read-agent.ts";
@@ -31,7 +31,7 @@ interface Gathered {
   callId: string | undefined;
   asked: AskedEvent | undefined;
   before: AgentState;
-  readonly work: NestedWork;
+  readonly work: NestedTree;
   view: { -readonly [K in keyof StepView]: StepView[K] };
 }
 
@@ -51,7 +51,7 @@ export async function findStep(
   let state = initialState;
   const found: Gathered = {
     ...{ callId: undefined, asked: undefined, before: initialState },
-    ...{ work: new NestedWork(step), view: emptyView(step) },
+    ...{ work: new NestedTree(step), view: emptyView(step) },
   };
   for await (const event of events) {
     // A sub-task takes steps of its own before its command ends.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { defineCommand, succeed } from "#core/command.ts";
-import { listNested, type NestedNode, NestedWork } from "#views/nested.ts";
+import { listNested, type NestedNode, NestedTree } from "#views/nested.ts";
 import { nestedLines } from "#views/step-text.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 
@@ -18,7 +18,7 @@ const work = (act: (context: Parameters<ReturnType<typeof defineCommand>["run"]>
   });
 
 async function nestedOf(loop: Loop, step: number) {
-  const gathered = new NestedWork(step);
+  const gathered = new NestedTree(step);
   for (const event of await loop.events()) gathered.add(event);
   return listNested(gathered.roots);
 }
@@ -116,7 +116,7 @@ describe("the calls inside a step", () => {
 
   it("say which files a cell saved, by their paths", () => {
     const files = Array.from({ length: 7 }, (_, at) => ({ path: `${at}.svg`, sha256: "ab", bytes: 1 }));
-    const gathered = new NestedWork(1);
+    const gathered = new NestedTree(1);
     const stamp = { v: 1, frame: 0, at: "2026-11-20T08:00:00.000Z", step: 1 } as const;
     const requested = { type: "command-requested", thought: "", repaired: false } as const;
     gathered.add({ ...stamp, ...requested, seq: 1, callId: "c1", call: { name: "run_code", args: {} } });
@@ -127,7 +127,7 @@ describe("the calls inside a step", () => {
   });
 
   it("have no known price when a part has none, and no end while they run", () => {
-    const gathered = new NestedWork(1);
+    const gathered = new NestedTree(1);
     const stamp = { v: 1, frame: 0, at: "2026-11-20T08:00:00.000Z", step: 1 } as const;
     const call = { name: "work", args: {} };
     const requested = { type: "command-requested", call, thought: "", repaired: false } as const;

@@ -1,5 +1,5 @@
 /**
- * nest.ts -- the nested work of one running command: calls of other commands, and sub-tasks that the model works on.
+ * nested-work.ts -- the nested work of one running command: calls of other commands, and sub-tasks that the model works on.
  *
  * Each piece is known by its position and hash. When the command runs again after a crash, an ended piece returns its
  * recorded result, an unfinished one continues in its frame, and a different one ends the command with an unknown
@@ -24,7 +24,7 @@ import { canonicalJson } from "#util/json.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { DescribeLeaving, Journal } from "./journal.ts";
-import type { Enter } from "./run-parts.ts";
+import type { RunNested } from "./run-parts.ts";
 import { restoreValue } from "./stored-values.ts";
 
 /** The agent was paused, or waits for something that this host does not wait for. The command's call stays open. */
@@ -37,7 +37,7 @@ export class Diverged extends Error {
   override readonly name = "Diverged";
 }
 
-interface NestParts {
+interface NestedParts {
   readonly commandsFor: CommandsFor;
   readonly describeLeaving?: DescribeLeaving;
 }
@@ -48,11 +48,12 @@ type Identity = Omit<NestedResult, "seq">;
 type Json = Readonly<Record<string, unknown>>;
 type RunHow = Partial<Parameters<NestedWork["run"]>[2]>;
 
-export class Nest {
+/** Nested work whose results are in the log. */
+export class RecordedNestedWork implements NestedWork {
   readonly #callId: string;
   readonly #journal: Journal;
   readonly #commandsFor: CommandsFor;
-  readonly #enter: Enter;
+  readonly #runNested: RunNested;
   readonly #describeLeaving: DescribeLeaving | undefined;
   readonly #stop = new AbortController();
   #ordinal = 0;
@@ -63,11 +64,11 @@ export class Nest {
   #outside: readonly OutsideSource[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(callId: string, journal: Journal, { commandsFor, describeLeaving }: NestParts, enter: Enter) {
+  constructor(callId: string, journal: Journal, { commandsFor, describeLeaving }: NestedParts, runNested: RunNested) {
     this.#callId = callId;
     this.#journal = journal;
     this.#commandsFor = commandsFor;
-    this.#enter = enter;
+    this.#runNested = runNested;
     this.#describeLeaving = describeLeaving;
   }
 
@@ -164,7 +165,7 @@ export class Nest {
   }
 
   /** One piece at a time, in the order in which the command asked. Resolves to the event with the result. */
-  #inTurn(kind: Kind, what: readonly unknown[], push: PushOf): Promise<RecordedEvent> {
+  #inTurn(kind: Kind, what: readonly unknown[], push: DescribePush): Promise<RecordedEvent> {
     const hash = createHash("sha256")
       .update(JSON.stringify([kind, ...what]))
       .digest("hex");
@@ -174,7 +175,7 @@ export class Nest {
     return done;
   }
 
-  async #runPiece(of: Identity, push: PushOf): Promise<RecordedEvent> {
+  async #runPiece(of: Identity, push: DescribePush): Promise<RecordedEvent> {
     this.#stop.signal.throwIfAborted();
     const known = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
     this.#lastEarlier = known;
@@ -183,7 +184,7 @@ export class Nest {
     const pending = frameNestedIn(state, this.#callId)?.origin;
     if (pending && !isSame(pending, of)) this.#stopWith(new Diverged());
     // The loop's own failure must end the command's call, and not look like a failure of the nested work.
-    const entered = this.#enter(pending ? [] : await push(of, state.framesPushed + 1));
+    const entered = this.#runNested(pending ? [] : await push(of, state.framesPushed + 1));
     if (!(await entered.catch((error: unknown) => this.#stopWith(error)))) this.#stopWith(new Suspended());
     const result = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
     if (pending) this.#lastEarlier = result;
@@ -223,7 +224,7 @@ export class Nest {
 /** The store sorts keys. The prompt shows the schema, and must be the same before and after a restart. */
 const sortKeys = (schema: Json): Json => JSON.parse(canonicalJson(schema));
 
-type PushOf = (of: Identity, frame: number) => Promise<readonly NewEvent[]>;
+type DescribePush = (of: Identity, frame: number) => Promise<readonly NewEvent[]>;
 
 const isSame = (one: Identity, other: Identity): boolean => one.ordinal === other.ordinal && one.hash === other.hash;
 
