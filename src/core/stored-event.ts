@@ -11,37 +11,25 @@ type Json = Readonly<Record<string, unknown>>;
  * for one without a version or a type.
  */
 export function checkStoredEvent(stored: Json): RecordedEvent {
-  const version = stored.v;
-  if (typeof version !== "number" || !Number.isInteger(version) || version < 1)
-    throw new GoaldError(
-      "GOALD_STORE_DAMAGED",
-      `Expected an event with a version, got ${JSON.stringify(stored).slice(0, 120)}.`,
-    );
-  if (version > EVENT_VERSION)
-    throw new GoaldError(
-      "GOALD_STORE_TOO_NEW",
-      `This log holds an event of version ${version}; this goald reads up to ${EVENT_VERSION}.`,
-      { hint: NEWER },
-    );
-  return knownEvent(stored);
+  const { v: version, type, seq } = stored;
+  if (typeof version !== "number" || !Number.isInteger(version) || version < 1) throw damaged("version", stored);
+  if (version > EVENT_VERSION) throw tooNew(`version ${version}; this goald reads up to ${EVENT_VERSION}.`);
+  if (isKnownEvent(type)) return stored as unknown as RecordedEvent;
+  if (typeof type !== "string") throw damaged("type", stored);
+  const shown = JSON.stringify(type.slice(0, 60));
+  throw tooNew(`the type ${shown} (event ${String(seq)}), which this goald does not know.`);
 }
 
-const NEWER = "Run the goald that wrote it, or a newer one.";
-
-function knownEvent(event: Json): RecordedEvent {
-  const { type, seq } = event;
-  if (isKnownEvent(type)) return event as unknown as RecordedEvent;
-  if (typeof type !== "string")
-    throw new GoaldError(
-      "GOALD_STORE_DAMAGED",
-      `Expected an event with a type, got ${JSON.stringify(event).slice(0, 120)}.`,
-    );
-  throw new GoaldError(
-    "GOALD_STORE_TOO_NEW",
-    `This log holds an event of the type ${JSON.stringify(type.slice(0, 60))} (event ${String(seq)}), which this goald does not know.`,
-    { hint: NEWER },
+const damaged = (missing: string, stored: Json): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `Expected an event with a ${missing}, got ${JSON.stringify(stored).slice(0, 120)}.`,
   );
-}
+
+const tooNew = (what: string): GoaldError =>
+  new GoaldError("GOALD_STORE_TOO_NEW", `This log holds an event of ${what}`, {
+    hint: "Run the goald that wrote it, or a newer one.",
+  });
 
 // The event types that this goald knows, and the fields whose strings the journal stores in a special way.
 //
