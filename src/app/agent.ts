@@ -18,10 +18,10 @@ import { findNewest, isTainted } from "#core/provenance.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { pathInParent } from "#core/subagent.ts";
 import type { OpenedAgent, PauseReason } from "#host/agent-runner.ts";
-import { createMovePreparer, type PerformParts, type Prepare } from "#loop/ask-model.ts";
+import { createMovePreparer, type PerformParts, type PrepareMove } from "#loop/ask-model.ts";
 import { readScript } from "#loop/complete-events.ts";
 import type { Egress, EgressLog, FindWriter } from "#loop/egress.ts";
-import type { DescribeLeaving, Journal } from "#loop/journal.ts";
+import type { CheckOutgoing, Journal } from "#loop/journal.ts";
 import type { SubagentParts } from "#loop/loop-services.ts";
 import { isFetching } from "#loop/sent-text.ts";
 import { keepText } from "#loop/turn-memory.ts";
@@ -123,7 +123,11 @@ interface PrepareParts extends OpenOptions {
   readonly tape: Tape | undefined;
 }
 
-function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signal, onText }: PrepareParts): Prepare {
+function prepareOf(
+  host: AgentHost,
+  row: AgentRow,
+  { folder, shared, tape, signal, onText }: PrepareParts,
+): PrepareMove {
   const { settings, store } = host;
   const { commandsFor, words } = host.catalogue;
   const { model, memory, methods, services } = shared;
@@ -131,7 +135,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
   return createMovePreparer({
     ...knownTo(host, tape),
     agentId: row.id,
-    ...cellPartsOf(host, tape, describeLeavingFor(host, row, tape)),
+    ...cellPartsOf(host, tape, outgoingCheckFor(host, row, tape)),
     folder,
     model,
     modelName: settings.models.smart,
@@ -311,7 +315,7 @@ type Log = Pick<Journal, "state" | "head" | "eventsAfter" | "read" | "lastFileVe
 const MAX_EVENTS_BETWEEN = 400;
 
 /** For one agent. Nothing is loaded before the first call that matters. */
-export function createDescribeLeaving(sources: EgressSources): DescribeLeaving {
+export function createOutgoingCheck(sources: EgressSources): CheckOutgoing {
   const { row, store } = sources;
   const opened = new Map<string, Egress>();
 
@@ -385,11 +389,11 @@ function findWriter({ store, registry }: EgressSources, agent: string, log: Log)
 }
 
 /** Undefined when the settings permit sending unasked. */
-function describeLeavingFor(
+function outgoingCheckFor(
   { home, settings, store, catalogue }: LeavingHost,
   row: EgressSources["row"],
   tape: Tape | undefined,
-): DescribeLeaving | undefined {
+): CheckOutgoing | undefined {
   const { askBeforeSending, openHosts } = settings.web;
   if (!askBeforeSending) return undefined;
   const readSettings: EgressSources["settings"] = () => ({
@@ -399,7 +403,7 @@ function describeLeavingFor(
       .join("\n"),
     openHosts: openHosts?.split(/[,\s]+/) ?? [],
   });
-  return createDescribeLeaving({
+  return createOutgoingCheck({
     row,
     store,
     registry: catalogue.registry,

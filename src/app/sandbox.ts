@@ -14,7 +14,7 @@ import { runsChecks, runsUnapproved } from "#core/goal-check.ts";
 import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
 import type { PerformParts } from "#loop/ask-model.ts";
-import type { DescribeLeaving } from "#loop/journal.ts";
+import type { CheckOutgoing } from "#loop/journal.ts";
 import type { Namespaces } from "#sandbox/namespaces.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
 
@@ -111,16 +111,16 @@ export interface CellsHost {
 export function cellPartsOf(
   host: CellsHost,
   tape: Tape | undefined,
-  describeLeaving: DescribeLeaving | undefined,
-): { readonly describeLeaving?: DescribeLeaving } & Pick<PerformParts, "cells"> {
-  if (!host.services.cells?.ready) return describeLeaving ? { describeLeaving } : {};
+  checkOutgoing: CheckOutgoing | undefined,
+): { readonly checkOutgoing?: CheckOutgoing } & Pick<PerformParts, "cells"> {
+  if (!host.services.cells?.ready) return checkOutgoing ? { checkOutgoing } : {};
   const sandbox = tape ? tape.sandbox(() => host.sandbox()) : host.sandbox();
   const { imports } = host.settings.sandbox;
   return {
-    describeLeaving: async (calls, journal) => {
+    checkOutgoing: async (calls, journal) => {
       const runsCode = calls.some((call) => isCellCommand(call.name) || runsUnapproved(call, journal.state));
       if (runsCode) host.level.finding = await sandbox.find();
-      return (await describeLeaving?.(calls, journal)) ?? [];
+      return (await checkOutgoing?.(calls, journal)) ?? [];
     },
     cells: { sandbox, timeLimitMs: CELL_MS, imports, location: readLocation(host.settings.sandbox.location) },
   };

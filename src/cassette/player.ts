@@ -10,7 +10,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Outcome } from "#loop/journal.ts";
-import type { RunNested, RunParts, Work } from "#loop/run-parts.ts";
+import type { PreparedMove, RunNested, RunParts } from "#loop/run-parts.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import { type PlayedAnswers, playAnswers, type TapedPorts, tapePorts } from "./answers.ts";
@@ -214,15 +214,15 @@ export class Player implements Tape {
     if (this.#parts.session.end && !goesOn) this.#draining.abort();
   }
 
-  async #prepare(parts: RunParts, ...[move, journal]: Parameters<RunParts["prepare"]>): Promise<Work> {
+  async #prepare(parts: RunParts, ...[move, journal]: Parameters<RunParts["prepare"]>): Promise<PreparedMove> {
     this.#requireNoMiss();
     this.#place = placeOf(move, journal.state);
     if (move.kind !== "execute" && move.kind !== "probe") return parts.prepare(move, journal);
     this.#commands++;
     while (this.#files[0]?.call === this.#commands) await apply(this.#files.shift()?.files ?? [], this.#parts.folder());
-    const work = await parts.prepare(move, journal);
-    if (!isOutside(work.intent)) return work;
-    return { intent: work.intent, act: (runNested) => this.#playAct(move.callId, runNested) };
+    const prepared = await parts.prepare(move, journal);
+    if (!isOutside(prepared.intent)) return prepared;
+    return { intent: prepared.intent, perform: (runNested) => this.#playAct(move.callId, runNested) };
   }
 
   /** The nested work of a call comes before its outcome, each with its own lines in between. */

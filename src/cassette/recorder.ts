@@ -11,7 +11,7 @@ import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Outcome } from "#loop/journal.ts";
-import type { RunNested, RunParts, Work } from "#loop/run-parts.ts";
+import type { PreparedMove, RunNested, RunParts } from "#loop/run-parts.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
 import { recordAnswers, type TapedPorts, tapePorts } from "./answers.ts";
@@ -165,12 +165,12 @@ export class Recorder implements Tape {
     };
   }
 
-  async #prepare(parts: RunParts, ...[move, journal]: Parameters<RunParts["prepare"]>): Promise<Work> {
+  async #prepare(parts: RunParts, ...[move, journal]: Parameters<RunParts["prepare"]>): Promise<PreparedMove> {
     this.#place = placeOf(move, journal.state);
     if (move.kind !== "execute" && move.kind !== "probe") return parts.prepare(move, journal);
     await this.#noteChanges(this.#place.step);
-    const work = await parts.prepare(move, journal);
-    return { intent: work.intent, act: (runNested) => this.#act(work, move.callId, runNested) };
+    const prepared = await parts.prepare(move, journal);
+    return { intent: prepared.intent, perform: (runNested) => this.#act(prepared, move.callId, runNested) };
   }
 
   /** Records changes that others made in the folder since the last command. */
@@ -194,9 +194,9 @@ export class Recorder implements Tape {
     }
   }
 
-  async #act(work: Work, callId: string, runNested: RunNested): Promise<Outcome | null> {
+  async #act(prepared: PreparedMove, callId: string, runNested: RunNested): Promise<Outcome | null> {
     const place = this.#place;
-    const reachesOut = isOutside(work.intent);
+    const reachesOut = isOutside(prepared.intent);
     let readBefore = this.#readings.length;
     const runRecorded: RunNested = async (push) => {
       const readings = this.#readings.length - readBefore;
@@ -207,7 +207,7 @@ export class Recorder implements Tape {
       readBefore = this.#readings.length;
       return isDone;
     };
-    const act = () => work.act(runRecorded);
+    const act = () => prepared.perform(runRecorded);
     const outcome = reachesOut ? await this.#inside.run(true, act) : await act();
     if (!this.#session || !outcome) return outcome;
     const { folder } = this.#session;

@@ -20,7 +20,14 @@ import { BAD_RESULT, isActionForm, TASK_COMPLETE } from "./command-names.ts";
 import type { EventOf, NewEvent, PauseCode } from "./event.ts";
 import { cellTrouble, depthTrouble, MAX_DEATHS } from "./evolve-step.ts";
 import { isFurtherCall, isNestedCall, MAX_RUN_STEPS } from "./frames.ts";
-import { isIdle, MAX_REFUSALS, notProven, refuseCompletion, repetitionLimit, repetitionWarningDue } from "./guards.ts";
+import {
+  MAX_REFUSALS,
+  notProven,
+  refuseCompletion,
+  repetitionLimit,
+  repetitionWarningDue,
+  waitsForHelpers,
+} from "./guards.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
 import { type JudgedCommand, judge } from "./policy.ts";
 import {
@@ -131,7 +138,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state));
   const notice = repetitionWarningDue(frame);
   if (notice) return record(notice);
-  if (isIdle(state)) return wait(state, "agent", null, now);
+  if (waitsForHelpers(state)) return wait(state, "agent", null, now);
   return { kind: "ask", callId: modelCallId(frame, step), step, attempt: 1 };
 }
 

@@ -23,8 +23,15 @@ import {
   withMessageForAll,
 } from "./frames.ts";
 import { runsChecks } from "./goal-check.ts";
-import { countDownload, loseReserved, mayHaveBeenCharged, spend, spendIf, wasSent } from "./limits.ts";
-import { type OutsideSource, receive, sourcesOf } from "./provenance.ts";
+import {
+  countDownload,
+  countIfSpent,
+  countReservationLost,
+  countSpending,
+  mayHaveBeenCharged,
+  wasSent,
+} from "./limits.ts";
+import { addReceived, type OutsideSource, sourcesOf } from "./provenance.ts";
 import {
   type AgentState,
   type Deed,
@@ -42,13 +49,13 @@ export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At
   const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId, frame } = event;
   const isNew = openQuestion(state, callId) === undefined;
   const settled = inFrame(
-    settle(spendIf(state, event.spent), callId, { isLost: true, isCounted: true }),
+    settleAttempt(countIfSpent(state, event.spent), callId, { isLost: true, isCounted: true }),
     frame,
     (asking) => (isNew ? { ...asking, asked: asking.asked + 1 } : asking),
   );
   const of = { callId, frame, step, attempt, epoch };
   const call: OpenCall = { kind: "model", ...of, model, mode, reservedTokens, reservedUsd };
-  const asked = receive({ ...settled, step }, event.outside ?? [], event);
+  const asked = addReceived({ ...settled, step }, event.outside ?? [], event);
   return inPhase(putCall(asked, call), event, { kind: "asking", callId });
 }
 
@@ -58,8 +65,8 @@ export function modelFailed(state: AgentState, event: EventOf<"model-failed"> & 
   const isOther = fallback !== state.fallback;
   const phase = { kind: "retrying", callId, since: at, at: retryAt ?? at } as const;
   const settled = event.spent
-    ? spend(settle(state, callId, { isLost: false, isCounted: false }), event.spent)
-    : settle(state, callId, { isLost: mayHaveBeenCharged(code), isCounted: wasSent(code) });
+    ? countSpending(settleAttempt(state, callId, { isLost: false, isCounted: false }), event.spent)
+    : settleAttempt(state, callId, { isLost: mayHaveBeenCharged(code), isCounted: wasSent(code) });
   // During an outage further failures are expected, and only what they may cost counts.
   if (state.outage && event.outage) return inPhase(settled, event, phase);
   const failed = {
@@ -86,7 +93,7 @@ export const closeQuestion = (state: AgentState, step: number): AgentState => ({
 });
 
 /** Counts the reservation of an attempt without a reply as lost, or releases it, once. The call stays open for the next attempt. */
-function settle(
+function settleAttempt(
   state: AgentState,
   callId: string,
   { isLost, isCounted }: { readonly isLost: boolean; readonly isCounted: boolean },
@@ -107,7 +114,7 @@ export function modelReplied(state: AgentState, event: EventOf<"model-replied"> 
   const fallback = model === state.fallback?.model ? state.fallback : null;
   const cutReplies = state.cutReplies + (finishReason === "length" ? 1 : 0);
   const answered = { ...answeredBy(state, event, fallback), cutReplies };
-  const paid = spend(answered, { usage, costUsd: costUsd ?? null, modelCalls: 1 });
+  const paid = countSpending(answered, { usage, costUsd: costUsd ?? null, modelCalls: 1 });
   const replied = closeCall(paid, callId);
   const remembered = withMessage(replied, event, {
     step,
@@ -151,7 +158,10 @@ export function commandStarted(
   const optional = { ...(outside ? { outside } : {}), ...(reserved ? { reserved } : {}) };
   const intent = { seq, attempt, epoch, at, effect, annotations, prepared, ...optional };
   const started: OpenCall = { ...open, intent };
-  const executing = inPhase(loseReserved(state, event.callId), event, { kind: "executing", callId: event.callId });
+  const executing = inPhase(countReservationLost(state, event.callId), event, {
+    kind: "executing",
+    callId: event.callId,
+  });
   return putCall(executing, started);
 }
 
@@ -161,8 +171,8 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
   const open = openCommand(state, callId);
   const { call, thought = "" } = open ?? {};
   const isUnseen = code === INTERRUPTED || reconciled === true;
-  const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
-  const made = withMade(receive(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
+  const counted = spent ? countSpending(state, spent) : isUnseen ? countReservationLost(state, callId) : state;
+  const made = withMade(addReceived(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
   const did = deedOf(open, observation);
   const told = {

@@ -40,8 +40,8 @@ import {
 } from "./frames.ts";
 import { runsChecks, withApproval } from "./goal-check.ts";
 import { countRequest, repetitionWarning } from "./guards.ts";
-import { spendAll, spendIf } from "./limits.ts";
-import { receive } from "./provenance.ts";
+import { countAndRelease, countIfSpent } from "./limits.ts";
+import { addReceived } from "./provenance.ts";
 import { type AgentState, activeFrame, initialState, openCommand } from "./state.ts";
 import { agentEnded, agentReported, agentStarted, agentTold, startedFrom, taskReceived } from "./subagent-messages.ts";
 
@@ -116,9 +116,9 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return repetitionNoticed(state, event);
     case "command-waiting": {
       const { callId, waitFor, until, spent } = event;
-      const left = receive(unwindTo(callCleared(state), callId), event.outside ?? [], event);
+      const left = addReceived(unwindTo(callCleared(state), callId), event.outside ?? [], event);
       const waiting = { kind: "waiting", callId, waitFor, until } as const;
-      return inPhase(spent ? spendAll(left, callId, spent) : left, event, waiting);
+      return inPhase(spent ? countAndRelease(left, callId, spent) : left, event, waiting);
     }
     case "command-finished":
       return commandFinished(state, event);
@@ -138,7 +138,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "files-restored":
       return filesRestored(state, event);
     case "frame-pushed":
-      return receive(pushFrame(state, event), event.outside ?? [], event);
+      return addReceived(pushFrame(state, event), event.outside ?? [], event);
     case "frame-popped":
       return popFrame(state, event);
     case "namespace-saved":
@@ -147,7 +147,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return methodsFound(state, event);
     case "agent-paused":
       return {
-        ...spendIf(state, event.spent),
+        ...countIfSpent(state, event.spent),
         grantedApprovals: 0,
         paused: { code: event.code, reason: event.reason },
       };

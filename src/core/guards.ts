@@ -45,7 +45,7 @@ export function repetitionWarningDue({ repetition }: Frame): NewEvent | undefine
 }
 
 /** A warned agent with working sub-agents waits for their next report, which costs nothing. */
-export const isIdle = (state: AgentState): boolean =>
+export const waitsForHelpers = (state: AgentState): boolean =>
   awaitsHelpers(state) ||
   (activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking));
 

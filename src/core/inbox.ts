@@ -42,7 +42,7 @@ export function listens(state: AgentState): boolean {
 }
 
 /** `at`: ISO time at which the message was sent. */
-export function receive(message: InboxMessage, state: AgentState, at = ""): readonly NewEvent[] {
+export function eventsForMessage(message: InboxMessage, state: AgentState, at = ""): readonly NewEvent[] {
   switch (message.type) {
     case "say":
       return receiveWords(message, state);

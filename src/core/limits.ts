@@ -173,7 +173,7 @@ const dollars = (usd: number): string => `${Number(usd.toFixed(4))} US dollars`;
 
 // Folds spending into the state: replies, commands that call models, lost reservations. Pure.
 
-export function spend(state: AgentState, { usage, costUsd, modelCalls }: ModelSpending): AgentState {
+export function countSpending(state: AgentState, { usage, costUsd, modelCalls }: ModelSpending): AgentState {
   return {
     ...state,
     usage: {
@@ -185,8 +185,8 @@ export function spend(state: AgentState, { usage, costUsd, modelCalls }: ModelSp
   };
 }
 
-export const spendIf = (state: AgentState, spent: ModelSpending | undefined): AgentState =>
-  spent ? spend(state, spent) : state;
+export const countIfSpent = (state: AgentState, spent: ModelSpending | undefined): AgentState =>
+  spent ? countSpending(state, spent) : state;
 
 export const countDownload = (
   state: AgentState,
@@ -204,7 +204,7 @@ export const bothUsed = (one: Usage, other: Usage): Usage => ({
 });
 
 /** Counts the reservation of an interrupted attempt as lost: it may have been charged. */
-export function loseReserved(state: AgentState, callId: string): AgentState {
+export function countReservationLost(state: AgentState, callId: string): AgentState {
   const reserved = openCommand(state, callId)?.intent?.reserved;
   if (!reserved) return state;
   const { tokens, usd } = state.lost;
@@ -212,9 +212,9 @@ export function loseReserved(state: AgentState, callId: string): AgentState {
 }
 
 /** Releases the reservation of a call that continues without spending. */
-export function spendAll(state: AgentState, callId: string, spent: ModelSpending): AgentState {
+export function countAndRelease(state: AgentState, callId: string, spent: ModelSpending): AgentState {
   const open = openCommand(state, callId);
-  if (!open?.intent) return spend(state, spent);
+  if (!open?.intent) return countSpending(state, spent);
   const { reserved: _, ...intent } = open.intent;
-  return spend(putCall(state, { ...open, intent }), spent);
+  return countSpending(putCall(state, { ...open, intent }), spent);
 }

@@ -44,7 +44,7 @@ export function judge(
   const isForGood = destroys !== undefined && call.args[destroys] === true;
   const facts = isForGood ? { ...command.annotations, destructive: true, restorable: false } : command.annotations;
   const { approve } = state.settings;
-  if (approve === "never" && leaving) return { kind: "deny", reason: refuseLeaving(leaving) };
+  if (approve === "never" && leaving) return { kind: "deny", reason: refuseOutgoing(leaving) };
   // An approval given ahead, or a start without approvals, does not cover such a file.
   const asked = listAsked(call.args, writes);
   if (asked.length > 0) return judgeAsked(asked, state, leaving);
@@ -54,7 +54,7 @@ export function judge(
   const isUnforeseen = leaving !== undefined || (isTainted(state) && isRisky(facts));
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
   const why = approve === "always" ? "Every command needs your approval." : (command.risk ?? riskOf(facts));
-  return ask(leaving ? describeLeaving(leaving) : why, state, leaving);
+  return ask(leaving ? describeOutgoing(leaving) : why, state, leaving);
 }
 
 /** A step of a command runs, but code of checks that nobody has approved asks where other code asks. */
@@ -77,7 +77,7 @@ function ask(why: string, state: AgentState, leaves: OutgoingText | undefined): 
 
 function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: OutgoingText): Verdict {
   const files = asked.map(({ path, says }) => `${JSON.stringify(oneLine(path, 120))}: ${says}.`).join(" ");
-  const reason = `${leaves ? `${describeLeaving(leaves)} ` : ""}Others would run or obey it. ${files}`;
+  const reason = `${leaves ? `${describeOutgoing(leaves)} ` : ""}Others would run or obey it. ${files}`;
   if (state.settings.approve !== "never") return ask(reason, state, leaves);
   return {
     kind: "deny",
@@ -110,11 +110,11 @@ export const MAX_OWN_CHARS = 100;
 export const MAX_TURN_CHARS = 2_000;
 
 /** The question to a person. */
-const describeLeaving = (leaving: OutgoingText): string =>
+const describeOutgoing = (leaving: OutgoingText): string =>
   `The agent has read text from outside, and ${listReasons(leaving)}.`;
 
 /** The observation of a call that is refused because nobody is asked. */
-const refuseLeaving = (leaving: OutgoingText): string =>
+const refuseOutgoing = (leaving: OutgoingText): string =>
   `It was not run, and nothing was sent: you have read text from outside, and ${listReasons(leaving)}. Nobody can be asked in this run. ` +
   `${leaving.address === undefined && leaving.pages === undefined ? ALLOWED_WORDS : ALLOWED_ADDRESSES} Or go on without it.`;
 

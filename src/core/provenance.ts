@@ -155,7 +155,7 @@ export function sourcesOf({ source, outside }: Pick<Observation, "source" | "out
 }
 
 /** Adds the sources that the agent received at this event. */
-export function receive<S extends { readonly received: readonly Received[]; readonly step: number }>(
+export function addReceived<S extends { readonly received: readonly Received[]; readonly step: number }>(
   state: S,
   sources: readonly OutsideSource[],
   { at }: { readonly at: string },

@@ -6,7 +6,7 @@ import { withWords } from "./evolve-turn.ts";
 import { type At, frameWorkingOn, inEveryFrame, isNestedCall, withMessageForAll } from "./frames.ts";
 import { spentOf } from "./limits.ts";
 import type { InboxMessage, StagedWrite } from "./ports/store.ts";
-import { addSources, type OutsideSource, outsideOf, plainSources, receive, sourcesOf } from "./provenance.ts";
+import { addReceived, addSources, type OutsideSource, outsideOf, plainSources, sourcesOf } from "./provenance.ts";
 import { type AgentState, isFinished, isOver, NOTHING_SPENT, openCommand } from "./state.ts";
 import {
   type ChildAccount,
@@ -240,7 +240,7 @@ const MAX_MADE = 20;
 const MAX_TASK_CHARS = 200;
 
 export const startedFrom = (origin: Origin, state: AgentState, at: At): AgentState =>
-  receive({ ...state, startedBy: origin, tasksReceived: 1, goalsOutside: origin.outside }, origin.outside, at);
+  addReceived({ ...state, startedBy: origin, tasksReceived: 1, goalsOutside: origin.outside }, origin.outside, at);
 
 export function withMade(state: AgentState, artifacts: readonly string[]): AgentState {
   if (!state.startedBy || artifacts.length === 0) return state;
@@ -288,15 +288,15 @@ export function agentReported(state: AgentState, event: EventOf<"agent-reported"
   const { observation, agent } = event;
   const child = state.children[agent];
   const refusals = event.status === "accounts" ? state.refusals : 0;
-  const counted = { ...(child ? settle(state, child, event) : state), refusals };
+  const counted = { ...(child ? countReport(state, child, event) : state), refusals };
   if (!observation) return inEveryFrame(counted, (frame) => ({ ...frame, repetition: null }));
   const { status, source, text } = observation;
-  const told = receive(counted, sourcesOf(observation), event);
+  const told = addReceived(counted, sourcesOf(observation), event);
   const from = child ? `${child.name} (${agent})` : agent;
   return withMessageForAll(told, event, { step: state.step, kind: "report", from, status, source, text });
 }
 
-function settle(
+function countReport(
   state: AgentState,
   child: ChildAccount,
   { agent, status, tasksReceived, spent }: EventOf<"agent-reported">,
@@ -310,7 +310,7 @@ function settle(
 
 export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {
   const { from, text, outside } = event;
-  const received = receive({ ...state, refusals: 0, tasksReceived: state.tasksReceived + 1 }, outside, event);
+  const received = addReceived({ ...state, refusals: 0, tasksReceived: state.tasksReceived + 1 }, outside, event);
   const task = { kind: "task", from, status: null, source: "agent", text, ...outsideOf(outside) } as const;
   return withWords(received, event, { ...task, step: state.step });
 }

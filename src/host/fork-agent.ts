@@ -9,7 +9,7 @@ import type { ForkRequest } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
-import { receive } from "#core/inbox.ts";
+import { eventsForMessage } from "#core/inbox.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
@@ -90,7 +90,7 @@ function newEvents(
     events.push(stamped);
     state = evolve(state, stamped);
   };
-  for (const message of messages) for (const event of receive(message, state)) record(event);
+  for (const message of messages) for (const event of eventsForMessage(message, state)) record(event);
   return events;
 }
 

@@ -10,7 +10,7 @@ import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { ModelSpending, NewEvent, OutputMode } from "#core/event.ts";
-import { LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy, spendIf } from "#core/limits.ts";
+import { countIfSpent, LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy } from "#core/limits.ts";
 import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, LongTermMemory, RecallQuery } from "#core/ports/memory.ts";
@@ -21,7 +21,7 @@ import { type ActionForm, type AgentState, activeFrame, formOfFrame, type Messag
 import { headOf, oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { describeFolder } from "#prompt/situation.ts";
-import { askedMessages, outerMessages } from "#prompt/subtask.ts";
+import { enclosingMessages, turnRequestMessages } from "#prompt/subtask.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import { shownTurns } from "#prompt/turns.ts";
 import type { Words } from "#prompt/words.ts";
@@ -33,7 +33,7 @@ import { rememberBy } from "#util/caches.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import type { CommandsFor } from "./command-set.ts";
-import type { DescribeLeaving, Journal } from "./journal.ts";
+import type { CheckOutgoing, Journal } from "./journal.ts";
 import { type MethodParts, suggestForReply } from "./method-search.ts";
 import {
   capReply,
@@ -49,21 +49,21 @@ import {
 } from "./reply-budget.ts";
 import { chooseMode, replyFormOf } from "./reply-forms.ts";
 import type { CommandParts } from "./run-command.ts";
-import { effectless, type Work } from "./run-parts.ts";
+import { effectless, type PreparedMove } from "./run-parts.ts";
 
-// Turns a move into work: an intent to write first, and an action to do then.
+// Prepares a move: an intent to write first, and an action to do then.
 //
-// `prepare` reads what it needs and changes nothing. The main loop commits the returned intent before `act` begins;
-// `act` returns the result as events. The first command loads what runs commands, so that it does not delay the first
+// `prepare` reads what it needs and changes nothing. The main loop commits the returned intent before `perform` begins;
+// `perform` returns the result as events. The first command loads what runs commands, so that it does not delay the first
 // request.
 
 export type PerformParts = AskParts & CommandParts;
-export type Prepare = (
+export type PrepareMove = (
   move: Extract<Move, { kind: "ask" | "read" | "execute" | "probe" }>,
   journal: Journal,
-) => Promise<Work>;
+) => Promise<PreparedMove>;
 
-export function createMovePreparer(parts: PerformParts): Prepare {
+export function createMovePreparer(parts: PerformParts): PrepareMove {
   // An import that is repeated at each step costs 3 % of the step.
   let commands: typeof import("./run-command.ts") | undefined;
   return async (move, journal) => {
@@ -93,12 +93,12 @@ export interface AskParts extends Room, ComposeParts, MethodParts, Pricing {
   /** Receives the reply's text as it arrives, for display only. */
   readonly onText?: (piece: string) => void;
   /** Returns the text that each call would send out (policy.ts). Absent: no call is judged by its text. */
-  readonly describeLeaving?: DescribeLeaving;
+  readonly checkOutgoing?: CheckOutgoing;
   /** Random number from 0 to 1 for retry delays. Default: Math.random. */
   random?(): number;
 }
 
-async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts: AskParts): Promise<Work> {
+async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts: AskParts): Promise<PreparedMove> {
   const { step, callId, attempt } = move;
   const { state } = journal;
   const model = modelFor(state, parts);
@@ -119,7 +119,7 @@ async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts
   }
   const inputTokens = prompt.tokens + formatTokens;
   const least = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
-  const paid = spendIf(state, spent);
+  const paid = countIfSpent(state, spent);
   const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, paid);
   if (limit) return pause(limit, spent);
   const need = { ...room, inputTokens, cutReplies: state.cutReplies, mostTokens: terms?.replyTokens ?? null, price };
@@ -145,7 +145,7 @@ async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts
   };
   return {
     intent: { events: [asked] },
-    act: async () => {
+    perform: async () => {
       const startedAt = parts.clock.now();
       const answer = await parts.model.complete({ ...request, mode, ...attached }, parts.signal, parts.onText);
       const now = parts.clock.now();
@@ -176,9 +176,9 @@ function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskP
 const pause = (
   why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string },
   spent?: ModelSpending,
-): Work => effectless({ events: [{ type: "agent-paused", ...why, ...(spent ? { spent } : {}) }] });
+): PreparedMove => effectless({ events: [{ type: "agent-paused", ...why, ...(spent ? { spent } : {}) }] });
 
-async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
+async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<PreparedMove> {
   const { step, finishReason } = move;
   const { phase } = activeFrame(journal.state);
   const form = replyFormOf(phase.kind === "reading" ? phase.mode : "plain");
@@ -200,7 +200,7 @@ async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, par
   const isBare = written.name === TASK_COMPLETE && String(written.args.reason).trim() === "";
   const call = isBare ? { ...written, args: { reason: thought || lastThought(frame.window) } } : written;
   const calls = [{ call, thought }, ...further];
-  const leaving = await parts.describeLeaving?.(
+  const leaving = await parts.checkOutgoing?.(
     calls.map(({ call }) => call),
     journal,
   );
@@ -271,7 +271,7 @@ async function composePrompt(
 ): Promise<
   (Prompt & { readonly outside: readonly OutsideSource[]; readonly folder: string }) | { readonly tooLong: string }
 > {
-  const messages = [...outerMessages(state), ...askedMessages(state), ...activeFrame(state).window];
+  const messages = [...enclosingMessages(state), ...turnRequestMessages(state), ...activeFrame(state).window];
   const shown = [...shownTurns(state, parts.words, contextTokens), ...messages];
   const recalls = await parts.memory.recall(
     {

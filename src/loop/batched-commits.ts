@@ -14,7 +14,7 @@ import { type Journal, type Outcome, openJournal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
 const MAX_BATCH_CALLS = 100;
-const MAX_LOT_MS = 1_000;
+const MAX_BATCH_MS = 1_000;
 
 interface CommitBatch {
   /** Returns false when the intent has to be durable now. */
@@ -41,7 +41,7 @@ function openBatch(journal: Journal, isTimed: boolean): CommitBatch {
   let committing: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
 
-  const commitLot = (): void => {
+  const commitBatch = (): void => {
     timer = undefined;
     committing = journal.commit().then(
       () => undefined,
@@ -60,7 +60,7 @@ function openBatch(journal: Journal, isTimed: boolean): CommitBatch {
         hasFailed = false;
         return false;
       }
-      if (isTimed) timer ??= setTimeout(commitLot, MAX_LOT_MS);
+      if (isTimed) timer ??= setTimeout(commitBatch, MAX_BATCH_MS);
       return true;
     },
     async close() {
@@ -71,7 +71,7 @@ function openBatch(journal: Journal, isTimed: boolean): CommitBatch {
 }
 
 /** True for a nested call whose intent may become durable after the call has begun. */
-export function mayDefer(move: Move, { state }: Journal, { facts }: Rules, { files = [] }: Outcome): boolean {
+export function mayCommitLater(move: Move, { state }: Journal, { facts }: Rules, { files = [] }: Outcome): boolean {
   if (move.kind !== "execute" || move.attempt > 1 || !isNestedCall(move.callId) || state.deaths > 0) return false;
   const { call, intent } = openCommand(state, move.callId) ?? {};
   const command = facts(call?.name ?? "");

@@ -31,7 +31,7 @@ export interface SavedFiles {
   readonly notes: string[];
 }
 
-interface HostParts {
+interface BridgeParts {
   readonly context: CommandContext;
   readonly commands: CommandSet;
   readonly files: SavedFiles;
@@ -40,7 +40,7 @@ interface HostParts {
   readonly journal: Journal;
 }
 
-export function openCellBridge(parts: HostParts): CellBridge {
+export function openCellBridge(parts: BridgeParts): CellBridge {
   const { context, commands, nested } = parts;
   const { workspace } = context;
   return {
@@ -85,7 +85,7 @@ const handedOver = rememberBy((_parts: CellParts) => new Map<string, Changes>())
 export const changesFor = (callId: string, parts: CellParts): Changes =>
   handedOver(parts).get(callId.replace(/\.\d+$/, "")) ?? new Map();
 
-async function saveFiles(changes: readonly CellFileChange[], parts: HostParts): Promise<CellReply<null>> {
+async function saveFiles(changes: readonly CellFileChange[], parts: BridgeParts): Promise<CellReply<null>> {
   if (changes.length > MAX_SAVED_FILES)
     return {
       error: {
@@ -118,7 +118,7 @@ function askedChange({ path, bytes }: CellFileChange): { readonly path: string; 
   }
 }
 
-async function savePlain(changes: readonly CellFileChange[], { context, cells, files }: HostParts) {
+async function savePlain(changes: readonly CellFileChange[], { context, cells, files }: BridgeParts) {
   const handed = handedOver(cells);
   handed.set(context.callId, new Map(changes.map(({ path, bytes }) => [path, bytes])));
   try {

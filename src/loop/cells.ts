@@ -91,8 +91,8 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
     modules: commands.modules.map(({ file, source }) => ({ file, source })),
     ...rulesOf(open),
   };
-  const host = openCellBridge({ context, commands, files, nested, cells: parts.cells, journal });
-  const outcome = await sandbox.run(cell, host, context.signal);
+  const bridge = openCellBridge({ context, commands, files, nested, cells: parts.cells, journal });
+  const outcome = await sandbox.run(cell, bridge, context.signal);
   if (outcome.saved) {
     const write: NamespaceWrite = {
       kind: "namespace",

@@ -124,10 +124,10 @@ async function runProgram(
     imports: "safe",
     hasStop: false,
   };
-  return describeOutcome(await cells.sandbox.run(cell, openReadingHost(workspace), signal), timeLimitMs);
+  return describeOutcome(await cells.sandbox.run(cell, openReadingBridge(workspace), signal), timeLimitMs);
 }
 
-const openReadingHost = (workspace: CommandContext["workspace"]): CellBridge => ({
+const openReadingBridge = (workspace: CommandContext["workspace"]): CellBridge => ({
   ...openCellFiles(workspace),
   call: async () => ({ ...refuse("A check calls no commands."), changesFiles: false }),
   run: async () => refuse("A check gives the model no work."),

@@ -11,7 +11,7 @@ import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type PauseCode, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { frameOwning } from "#core/frames.ts";
-import { receive } from "#core/inbox.ts";
+import { eventsForMessage } from "#core/inbox.ts";
 import type { OutgoingText } from "#core/policy.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
@@ -26,7 +26,7 @@ import { EVENT_MARKS, storeValue } from "./stored-values.ts";
 // The interface through which the loop asks egress.ts what calls would send out.
 
 /** Returns one entry for each call when it is requested; undefined when the call is within the rule. */
-export type DescribeLeaving = (
+export type CheckOutgoing = (
   calls: readonly CommandCall[],
   journal: Pick<Journal, "state" | "lease" | "head" | "eventsAfter" | "read" | "lastFileVersion">,
 ) => Promise<readonly (OutgoingText | undefined)[]>;
@@ -177,7 +177,7 @@ export class Journal {
       const trusted = path === undefined ? undefined : trustRow(path, await this.lastFileVersion(path), step);
       // The words of a deleted file are gone.
       if (path === undefined || trusted)
-        this.record({ events: receive(row.message, this.#state, row.at), files: trusted ? [trusted] : [] });
+        this.record({ events: eventsForMessage(row.message, this.#state, row.at), files: trusted ? [trusted] : [] });
       this.#draft.consumed.push(row.key);
     }
   }

@@ -23,7 +23,7 @@ import { argumentsForResult, hasEndlessReference } from "#reply/check-value.ts";
 import { canonicalJson } from "#util/json.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { CommandsFor } from "./command-set.ts";
-import type { DescribeLeaving, Journal } from "./journal.ts";
+import type { CheckOutgoing, Journal } from "./journal.ts";
 import type { RunNested } from "./run-parts.ts";
 import { restoreValue } from "./stored-values.ts";
 
@@ -39,7 +39,7 @@ export class Diverged extends Error {
 
 interface NestedParts {
   readonly commandsFor: CommandsFor;
-  readonly describeLeaving?: DescribeLeaving;
+  readonly checkOutgoing?: CheckOutgoing;
 }
 
 type Kind = "call" | "run";
@@ -54,7 +54,7 @@ export class RecordedNestedWork implements NestedWork {
   readonly #journal: Journal;
   readonly #commandsFor: CommandsFor;
   readonly #runNested: RunNested;
-  readonly #describeLeaving: DescribeLeaving | undefined;
+  readonly #checkOutgoing: CheckOutgoing | undefined;
   readonly #stop = new AbortController();
   #ordinal = 0;
   /** Calls of internal commands among them: a cell saves its files before each call and at its end. */
@@ -64,12 +64,12 @@ export class RecordedNestedWork implements NestedWork {
   #outside: readonly OutsideSource[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(callId: string, journal: Journal, { commandsFor, describeLeaving }: NestedParts, runNested: RunNested) {
+  constructor(callId: string, journal: Journal, { commandsFor, checkOutgoing }: NestedParts, runNested: RunNested) {
     this.#callId = callId;
     this.#journal = journal;
     this.#commandsFor = commandsFor;
     this.#runNested = runNested;
-    this.#describeLeaving = describeLeaving;
+    this.#checkOutgoing = checkOutgoing;
   }
 
   /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
@@ -96,7 +96,7 @@ export class RecordedNestedWork implements NestedWork {
     const call = { name, args };
     return this.#observationOf(
       await this.#inTurn("call", [name, args], async (of, frame) => {
-        const [leaving] = (await this.#describeLeaving?.([call], this.#journal)) ?? [];
+        const [leaving] = (await this.#checkOutgoing?.([call], this.#journal)) ?? [];
         const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
         return [
           { type: "frame-pushed", kind: "call", frame, ...place, ...of, ...outsideOf(received) },

@@ -20,7 +20,7 @@ import { checkResult } from "#reply/check-value.ts";
 import { remarkOnAction } from "./action-remarks.ts";
 import { type CellParts, openCells } from "./cells.ts";
 import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
-import type { DescribeLeaving, Journal, Outcome } from "./journal.ts";
+import type { CheckOutgoing, Journal, Outcome } from "./journal.ts";
 import {
   grant,
   type OwnMemories,
@@ -33,7 +33,7 @@ import {
 import { type MethodParts, openMethodSearch } from "./method-search.ts";
 import { Diverged, RecordedNestedWork, Suspended } from "./nested-work.ts";
 import { type DownloadMeter, meterDownloads, openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
-import { effectless, type Work } from "./run-parts.ts";
+import { effectless, type PreparedMove } from "./run-parts.ts";
 import { refuseSecrets, restoreValue } from "./stored-values.ts";
 
 /** Parts of each call; paid services are created per call. */
@@ -52,7 +52,7 @@ export interface CommandParts extends PurchaseParts, MethodParts {
   knowsAgent(id: string): Promise<boolean>;
   /** Absent: commands see no sub-agents and cannot start any. */
   readonly subagents?: SubagentParts;
-  readonly describeLeaving?: DescribeLeaving;
+  readonly checkOutgoing?: CheckOutgoing;
   /** Absent: no code runs. */
   readonly cells?: CellParts;
   /** Random number from 0 to 1 for the seeds of cells. Default: Math.random. */
@@ -66,7 +66,7 @@ export async function execute(
   move: Extract<Move, { kind: "execute" }>,
   journal: Journal,
   parts: CommandParts,
-): Promise<Work> {
+): Promise<PreparedMove> {
   const { callId, attempt, effect } = move;
   const open = openCommand(journal.state, callId);
   const command = open && parts.commandsFor(journal.state).get(open.call.name);
@@ -98,7 +98,7 @@ export async function execute(
   };
   return {
     intent: { events: [started], files: await markFiles(looked.files, of, call.fileSources, "prepare") },
-    act: async (runNested) => {
+    perform: async (runNested) => {
       const downloads = meterDownloads(call.services, journal.state, parts.downloadLimitBytes);
       const nested = new RecordedNestedWork(callId, journal, parts, runNested);
       const services = {
@@ -126,7 +126,7 @@ export async function probe(
   move: Extract<Move, { kind: "probe" }>,
   journal: Journal,
   parts: CommandParts,
-): Promise<Work> {
+): Promise<PreparedMove> {
   const { callId, effect } = move;
   const open = openCommand(journal.state, callId);
   const command = open && parts.commandsFor(journal.state).get(open.call.name);

@@ -8,8 +8,8 @@ import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { FileChange, StagedWrite } from "#core/ports/store.ts";
 import { type AgentState, openCommand } from "#core/state.ts";
-import type { Prepare } from "./ask-model.ts";
-import { mayDefer, type RunContext } from "./batched-commits.ts";
+import type { PrepareMove } from "./ask-model.ts";
+import { mayCommitLater, type RunContext } from "./batched-commits.ts";
 import { type Isolation, isolateCall } from "./isolate-call.ts";
 import type { JournalParts, Outcome } from "./journal.ts";
 
@@ -17,7 +17,7 @@ export interface RunParts extends JournalParts {
   readonly rules: Rules;
   readonly clock: Clock;
   /** Turns a move into an intent and an action. Changes nothing itself. */
-  readonly prepare: Prepare;
+  readonly prepare: PrepareMove;
   /** Reads a file of the agent for a person who is asked whether its code may run. */
   readScript?(file: string): Promise<Omit<AskedScript, "file">>;
   /** Writes a text into a file of goald's in the agent's folder, such as a long argument of a call. Throws a GoaldError when it cannot. */
@@ -38,11 +38,11 @@ export interface RunParts extends JournalParts {
 
 // A prepared move: an intent to write first, and an action to do then.
 
-export interface Work {
-  /** Durable before `act` begins; null when `act` has no effect outside. */
+export interface PreparedMove {
+  /** Durable before `perform` begins; null when `perform` has no effect outside. */
   readonly intent: Outcome | null;
   /** Resolves to null when nested work stopped before its end: the call stays open. */
-  act(runNested: RunNested): Promise<Outcome | null>;
+  perform(runNested: RunNested): Promise<Outcome | null>;
 }
 
 /**
@@ -51,24 +51,29 @@ export interface Work {
  */
 export type RunNested = (push: readonly NewEvent[]) => Promise<boolean>;
 
-/** Work for a move that needs nothing from outside. */
-export const effectless = (outcome: Outcome): Work => ({ intent: null, act: async () => outcome });
+/** A move that needs nothing from outside. */
+export const effectless = (outcome: Outcome): PreparedMove => ({ intent: null, perform: async () => outcome });
 
-// Does the work of one move: prepare, intent, commit, act, record.
+// Does the work of one move: prepare, intent, commit, perform, record.
 
-type WorkMove = Parameters<RunParts["prepare"]>[0];
+type OutsideMove = Parameters<RunParts["prepare"]>[0];
 
 /** Records the outcome. Resolves to false when the loop has to stop before the work has ended: its call stays open. */
 export async function performMove(
-  move: WorkMove,
-  run: RunContext,
+  move: OutsideMove,
+  { journal, batch }: RunContext,
   parts: RunParts,
   runNested: RunNested,
 ): Promise<boolean> {
-  const { journal } = run;
   if (mayWait(move, journal.state, parts)) await journal.commit("now");
-  const act = async (): Promise<boolean> => {
-    const outcome = await prepareAndAct(move, run, parts, runNested);
+  const perform = async (): Promise<boolean> => {
+    const prepared = await parts.prepare(move, journal);
+    if (prepared.intent) {
+      journal.record(prepared.intent);
+      const mayWaitForBatch = mayCommitLater(move, journal, parts.rules, prepared.intent) && batch.mayBatch();
+      if (!mayWaitForBatch) await journal.commit("now");
+    }
+    const outcome = await prepared.perform(runNested);
     if (!outcome) return false;
     journal.record(outcome);
     // The next recall reads the store, and must not show what this call has closed, replaced or hidden.
@@ -76,11 +81,11 @@ export async function performMove(
     return true;
   };
   const isCommand = move.kind === "execute" || move.kind === "probe";
-  return isCommand ? isolateCall(move.callId, journal, parts, act) : act();
+  return isCommand ? isolateCall(move.callId, journal, parts, perform) : perform();
 }
 
 /** Recorded events, such as a paid reply, become durable before a move that may take long or end the process. */
-function mayWait(move: WorkMove, state: AgentState, { rules, remoteRecall }: RunParts): boolean {
+function mayWait(move: OutsideMove, state: AgentState, { rules, remoteRecall }: RunParts): boolean {
   if (move.kind === "ask") return remoteRecall();
   if (move.kind !== "execute") return move.kind === "probe";
   const name = openCommand(state, move.callId)?.call.name ?? "";
@@ -89,17 +94,3 @@ function mayWait(move: WorkMove, state: AgentState, { rules, remoteRecall }: Run
 
 const changesMemory = (write: StagedWrite): boolean =>
   write.kind === "memory" && (write.supersedes !== undefined || write.factKey !== undefined);
-
-async function prepareAndAct(
-  move: WorkMove,
-  { journal, batch }: RunContext,
-  parts: RunParts,
-  runNested: RunNested,
-): Promise<Outcome | null> {
-  const work = await parts.prepare(move, journal);
-  if (work.intent) {
-    journal.record(work.intent);
-    if (!mayDefer(move, journal, parts.rules, work.intent) || !batch.mayBatch()) await journal.commit("now");
-  }
-  return work.act(runNested);
-}

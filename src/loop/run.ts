@@ -1,7 +1,7 @@
 /**
  * run.ts -- the main loop. Read this file first.
  *
- *   state --decide--> move --prepare--> intent --commit--> act --record--> state
+ *   state --decide--> move --prepare--> intent --commit--> perform --record--> state
  *
  * The law of this loop: an intent is durable before its effect begins. A process that is
  * killed between any two lines leaves a log that says what was about to happen. The next

@@ -35,7 +35,7 @@ import {
 import { planBudget, renderPlan } from "./plan.ts";
 import { fitRecalls, type RecallPart, recordShown, renderRecalls, rowsOfParts } from "./recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
-import { askedMessages, fillSubtask, originOf, renderAskedNote, renderOuter } from "./subtask.ts";
+import { fillSubtask, originOf, renderAskedNote, renderOuter, turnRequestMessages } from "./subtask.ts";
 import { type CommandOffer, renderJob, renderSections, renderSystemMessage } from "./system.ts";
 import { estimateTokens, type SizedMessage, TOKENS_PER_REQUEST, userMessage } from "./tokens.ts";
 import { renderTurns } from "./turns.ts";
@@ -93,7 +93,7 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const jobMessages = job === undefined ? [] : [userMessage(job)];
   const turns = renderTurns(state, words, contextTokens);
   const note = renderAskedNote(state, words);
-  const asked = askedMessages(state);
+  const asked = turnRequestMessages(state);
   const outer = renderOuter(state, words, form);
   const renderRequest = createRequestRenderer(input, window.length === 0, plan);
   const bare = renderRequest([]);
@@ -148,7 +148,7 @@ function assemblePrompt(
     clipped: messages.filter(({ isClipped }) => isClipped).length,
     dropped: {
       recalls: input.recalls.length - recallCount,
-      messages: activeFrame(state).window.length + askedMessages(state).length - messages.length,
+      messages: activeFrame(state).window.length + turnRequestMessages(state).length - messages.length,
     },
   };
 }
@@ -194,7 +194,7 @@ const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Frida
 function createTooLongError(input: PromptInput, fixedTokens: number): GoaldError {
   const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
   const style = { form, numberOf: () => 1 };
-  const kept = [...askedMessages(state), ...activeFrame(state).window.slice(-1)];
+  const kept = [...turnRequestMessages(state), ...activeFrame(state).window.slice(-1)];
   const keptTokens = kept.reduce((sum, message) => sum + renderMinimal(message, words, style).tokens, 0);
   const parts = { ...renderSections(input), [form.plan]: renderPlan(state, words, form, 0).plan };
   const sections = Object.entries(parts).map(([name, text]) => ({ name, tokens: estimateTokens(text) }));

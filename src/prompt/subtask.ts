@@ -16,7 +16,7 @@ import { type FormTemplates, fillTemplate, type Words } from "./words.ts";
 // task and its result, so the prompt does not grow with the number of sub-tasks.
 
 /** Messages of the frames below the innermost one, outermost first; none while the agent works on its goals. */
-export const outerMessages = (state: AgentState): readonly Message[] =>
+export const enclosingMessages = (state: AgentState): readonly Message[] =>
   outerFrames(state).flatMap(({ shown }) => shown);
 
 /** The same as the model reads them, with a last message about the sub-task. */
@@ -60,7 +60,7 @@ function renderEarlier(state: AgentState, words: Words): string {
 // The words that opened a later turn, as its prompts show them: always, because they are what it is for.
 
 /** A sub-task shows them among the messages of the larger task (subtask.ts). */
-export const askedMessages = (state: AgentState): readonly Message[] => (originOf(state) ? [] : state.asked);
+export const turnRequestMessages = (state: AgentState): readonly Message[] => (originOf(state) ? [] : state.asked);
 
 /** A message before them that says what became of the goals; none while the turn is for the goals. */
 export function renderAskedNote(state: AgentState, words: Words): readonly SizedMessage[] {

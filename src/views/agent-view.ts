@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import type { PauseCode } from "#core/event.ts";
-import { isIdle } from "#core/guards.ts";
+import { waitsForHelpers } from "#core/guards.ts";
 import { spentOf } from "#core/limits.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, approvalOf, initialState, openCommand, questionOf } from "#core/state.ts";
@@ -101,7 +101,7 @@ export function standingOf(state: AgentState, hosted: boolean): string {
   if (state.outage) return "waiting: model";
   if (phase.kind === "awaiting-approval") return "waiting: approval";
   if (phase.kind === "waiting") return `waiting: ${phase.waitFor}`;
-  if (phase.kind === "thinking" && isIdle(state)) return "waiting: agent";
+  if (phase.kind === "thinking" && waitsForHelpers(state)) return "waiting: agent";
   return hosted ? "running" : "interrupted";
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 
-import { listens, receive } from "#core/inbox.ts";
+import { eventsForMessage, listens } from "#core/inbox.ts";
 import { activeFrame } from "#core/state.ts";
 import * as given from "../helpers/events.ts";
 
@@ -42,8 +42,8 @@ describe("the queue of a frame", () => {
     const between = [...THREE, approved(), started(), finished()];
     expect(listens(stateOf(...between))).toBe(true);
     expect(listens(stateOf(...THREE))).toBe(false);
-    const said = [...between, ...receive({ type: "say", from: "Ann", text: "Hi" }, stateOf(...between))];
-    const paused = [...said, ...receive({ type: "pause", reason: "Stop." }, stateOf(...said))];
+    const said = [...between, ...eventsForMessage({ type: "say", from: "Ann", text: "Hi" }, stateOf(...between))];
+    const paused = [...said, ...eventsForMessage({ type: "pause", reason: "Stop." }, stateOf(...said))];
     expect(decideAfter(paused)).toEqual({ kind: "rest" });
     expect(decideAfter([...paused, given.RESUMED])).toMatchObject({ events: [{ callId: "c1-2" }] });
   });
@@ -79,16 +79,16 @@ describe("the stack of frames", () => {
     const above: NewEvent = { ...pushed, frame: 2, callId: "c1.1.1" };
     const observation = { status: "ok", text: "Paris", source: "person", artifacts: [] } as const;
     const state = stateOf(...INNER, WAITING, above);
-    const answered = receive({ type: "answer", callId: "c1.1", observation }, state);
+    const answered = eventsForMessage({ type: "answer", callId: "c1.1", observation }, state);
     expect(answered).toMatchObject([{ type: "command-finished", callId: "c1.1", observation }]);
-    const told = receive({ type: "say", from: "Ann", text: "Paris" }, state);
+    const told = eventsForMessage({ type: "say", from: "Ann", text: "Paris" }, state);
     expect(told).toMatchObject([{ callId: "c1.1", observation }]);
   });
 
   it("finds the call of an approval in any frame", () => {
     const waits: NewEvent = { type: "approval-asked", reason: "", ...of };
     const state = stateOf(...OUTER, pushed, { ...requested(), ...of }, waits);
-    const events = receive({ type: "approval", callId: "c1.1", verdict: "approved" }, state);
+    const events = eventsForMessage({ type: "approval", callId: "c1.1", verdict: "approved" }, state);
     expect(events).toMatchObject([{ type: "command-approved", callId: "c1.1" }]);
   });
 

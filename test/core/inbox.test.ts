@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { NewEvent } from "#core/event.ts";
 
-import { listens, receive } from "#core/inbox.ts";
+import { eventsForMessage, listens } from "#core/inbox.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
 import * as given from "../helpers/events.ts";
 
@@ -39,7 +39,7 @@ const edited = [
   { type: "task-changed", id: "0.1", state: "verified", by: "person" },
 ];
 
-describe("receive", () => {
+describe("eventsForMessage", () => {
   it.each<[title: string, events: NewEvent[], message: InboxMessage, expected: object[]]>([
     [
       "records a person's words as a message",
@@ -128,7 +128,7 @@ describe("receive", () => {
     ["ignores changes of a plan that the agent's profile leaves out", [created({ commands: "files,web" })], edits, []],
     ["changes a plan that the profile has (control)", [created({ commands: "files,plan" })], edits, edited],
   ])("%s", (_title, events, message, expected) => {
-    const received = receive(message, stateOf(...events));
+    const received = eventsForMessage(message, stateOf(...events));
     expect(received).toHaveLength(expected.length);
     expect(received).toMatchObject(expected);
   });
@@ -136,7 +136,7 @@ describe("receive", () => {
   it("applies every setting that the message names, and keeps the others", () => {
     const changed: InboxMessage = { type: "settings", budgetUsd: 2, model: "m", background: true };
     const before = created({ tokenLimit: 7, stepLimit: 3 });
-    const { settings } = stateOf(before, ...receive(changed, stateOf(before)));
+    const { settings } = stateOf(before, ...eventsForMessage(changed, stateOf(before)));
     expect(settings).toEqual({
       ...{ approve: "never", windowBatch: 0, form: "json", plan: "free", commands: null, deadline: null },
       ...{ stepLimit: 3, tokenLimit: 7, budgetUsd: 2, model: "m", background: true },

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import { decide } from "#core/decide.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
-import { receive } from "#core/inbox.ts";
+import { eventsForMessage } from "#core/inbox.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
@@ -145,7 +145,7 @@ describe("a request for a sub-agent", () => {
 });
 
 describe("an answer of a sub-agent", () => {
-  const events = (state: readonly NewEvent[], message: InboxMessage) => receive(message, stateOf(...state));
+  const events = (state: readonly NewEvent[], message: InboxMessage) => eventsForMessage(message, stateOf(...state));
 
   it("finishes the call that waits for it, and names the sub-agent", () => {
     const [reported, end] = events(waitingParent, reportMessage());
@@ -239,7 +239,7 @@ describe("a person's words to an agent that asked a question", () => {
   const words: InboxMessage = { type: "say", from: "ada", text: "Blue." };
 
   it("are the answer to the question", () => {
-    const received = receive(words, stateOf(...asking));
+    const received = eventsForMessage(words, stateOf(...asking));
     expect(received).toMatchObject([
       { type: "command-finished", callId: "c1", observation: { status: "ok", source: "person", text: "Blue." } },
     ]);
@@ -250,13 +250,13 @@ describe("a person's words to an agent that asked a question", () => {
 
   it("are waited for, but are a message like any other when the agent waits for something else", () => {
     expect(decide(stateOf(...asking), RULES, NOW)).toEqual({ kind: "wait", waitFor: "person", until: null });
-    expect(receive(words, stateOf(...waitingParent))).toMatchObject([{ type: "message-received" }]);
-    const told = stateOf(...waitingParent, ...receive(words, stateOf(...waitingParent)));
+    expect(eventsForMessage(words, stateOf(...waitingParent))).toMatchObject([{ type: "message-received" }]);
+    const told = stateOf(...waitingParent, ...eventsForMessage(words, stateOf(...waitingParent)));
     expect(activeFrame(told).phase).toMatchObject({ kind: "waiting" });
   });
 
   it("cannot be replaced by an agent's answer", () => {
-    expect(receive(reportMessage(), stateOf(...asking))).toEqual([]);
+    expect(eventsForMessage(reportMessage(), stateOf(...asking))).toEqual([]);
   });
 });
 
@@ -328,7 +328,7 @@ describe("an agent that was started by another agent", () => {
     limits: { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null },
   };
   const types = (events: readonly NewEvent[], message: InboxMessage) =>
-    receive(message, stateOf(...subagent, ...events)).map(({ type }) => type);
+    eventsForMessage(message, stateOf(...subagent, ...events)).map(({ type }) => type);
 
   it("inherits the taint of its parent", () => {
     const outside = [{ from: "web", name: "a.example" } as const];
@@ -347,7 +347,7 @@ describe("an agent that was started by another agent", () => {
   ])("a task %s", (_title, events, expected) => {
     expect(types(events, task)).toEqual(["settings-changed", ...expected]);
     const before = [...subagent, ...events];
-    const state = stateOf(...before, ...receive(task, stateOf(...before)));
+    const state = stateOf(...before, ...eventsForMessage(task, stateOf(...before)));
     expect(state.settings.stepLimit).toBe(30);
     expect(state.tasksReceived).toBe(2);
     const read = [...state.asked, ...activeFrame(state).window].at(-1);
@@ -357,7 +357,7 @@ describe("an agent that was started by another agent", () => {
   it("keeps its approval mode, whatever a task message holds", () => {
     const limits = { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null, approve: "never" } as const;
     const forged: InboxMessage = { ...task, limits };
-    const state = stateOf(...subagent, ...receive(forged, stateOf(...subagent)));
+    const state = stateOf(...subagent, ...eventsForMessage(forged, stateOf(...subagent)));
     expect(state.settings.approve).toBe("risky");
   });
 

@@ -21,13 +21,13 @@ import {
 } from "#core/memory.ts";
 import { isRisky, judge } from "#core/policy.ts";
 import {
+  addReceived,
   addSources,
   isTainted,
   MAX_SOURCES,
   MORE_SOURCES,
   type OutsideSource,
   parseSources,
-  receive,
   sourcesOf,
 } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
@@ -249,15 +249,15 @@ describe("outside sources", () => {
   });
 
   it("taint the agent that receives them, with the step and time of the first time", () => {
-    const once = receive({ ...initialState, step: 3 }, [web("a")], AT);
+    const once = addReceived({ ...initialState, step: 3 }, [web("a")], AT);
     expect(once.received).toEqual([{ ...web("a"), step: 3, at: AT.at }]);
-    expect(receive({ ...once, step: 4 }, [web("a")], { at: "later" })).toEqual({ ...once, step: 4 });
+    expect(addReceived({ ...once, step: 4 }, [web("a")], { at: "later" })).toEqual({ ...once, step: 4 });
     expect([isTainted(initialState), isTainted(once)]).toEqual([false, true]);
-    expect(receive(initialState, [], AT)).toBe(initialState);
+    expect(addReceived(initialState, [], AT)).toBe(initialState);
   });
 
   it("are gone when a person trusts all words, and earlier memories of the agent are clean then", () => {
-    const tainted = receive(initialState, [web("a")], AT);
+    const tainted = addReceived(initialState, [web("a")], AT);
     const trusted = replay(stamped(7, { type: "words-trusted", what: "all" }), tainted);
     expect(trusted).toEqual({ ...initialState, trustedSeq: 7 });
     expect(replay(stamped(7, { type: "words-trusted", what: "file", path: "a" }), tainted)).toEqual(tainted);

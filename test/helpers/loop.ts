@@ -3,7 +3,7 @@
  *
  * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
-import { createDescribeLeaving } from "#app/agent.ts";
+import { createOutgoingCheck } from "#app/agent.ts";
 import { judgeByLevel } from "#app/sandbox.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";
@@ -18,7 +18,7 @@ import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
-import { createMovePreparer, type PerformParts, type Prepare } from "#loop/ask-model.ts";
+import { createMovePreparer, type PerformParts, type PrepareMove } from "#loop/ask-model.ts";
 import type { CellParts } from "#loop/cells.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { readScript } from "#loop/complete-events.ts";
@@ -84,7 +84,7 @@ export interface RunChange {
   readonly store?: (
     store: MemoryStore,
   ) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "read" | "deliver" | "lastFileVersion">;
-  readonly prepare?: (prepare: Prepare) => Prepare;
+  readonly prepare?: (prepare: PrepareMove) => PrepareMove;
   readonly ask?: (call: CommandCall) => Promise<Answer>;
   readonly interrupt?: AbortSignal;
   /** Aborted when the host goes down in an orderly way. */
@@ -175,7 +175,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       ...(options.asksBeforeSending === false
         ? {}
         : {
-            describeLeaving: createDescribeLeaving({
+            checkOutgoing: createOutgoingCheck({
               row: (await store.agent(agent)) ?? row,
               store,
               registry,

@@ -1,6 +1,6 @@
 /** power-cut.ts -- simulates a power cut at a chosen moment of a loop's run. */
 import type { Store } from "#core/ports/store.ts";
-import type { Prepare } from "#loop/ask-model.ts";
+import type { PrepareMove } from "#loop/ask-model.ts";
 import type { MemoryStore } from "./memory-store.ts";
 
 /** Simulated death of the process. */
@@ -37,14 +37,14 @@ export const replaceCommit = (store: MemoryStore, commit: Store["commit"]) => ({
 /** Cuts the power after the effect of a move of that kind: its intent is durable, its result is lost. */
 export const cutPowerAfter =
   (kind: "ask" | "execute", isDeadly: () => boolean = () => true) =>
-  (real: Prepare): Prepare =>
+  (real: PrepareMove): PrepareMove =>
   async (move, journal) => {
     const work = await real(move, journal);
     if (move.kind !== kind || !work.intent || !isDeadly()) return work;
     return {
       ...work,
-      act: async (enter) => {
-        await work.act(enter);
+      perform: async (enter) => {
+        await work.perform(enter);
         throw new PowerCut();
       },
     };

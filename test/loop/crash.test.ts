@@ -7,7 +7,7 @@ import { replay } from "#core/evolve.ts";
 import type { Store } from "#core/ports/store.ts";
 import { activeFrame } from "#core/state.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef } from "#core/text.ts";
-import type { Prepare } from "#loop/ask-model.ts";
+import type { PrepareMove } from "#loop/ask-model.ts";
 import { type Isolation, isolateCall } from "#loop/isolate-call.ts";
 import { type Journal, type Outcome, openJournal } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run-parts.ts";
@@ -38,7 +38,7 @@ async function crashAndResume(
   loop: Loop,
   at: number,
   when: When,
-  prepare?: (prepare: Prepare) => Prepare,
+  prepare?: (prepare: PrepareMove) => PrepareMove,
 ): Promise<void> {
   const change = { store: cutPowerAt(at, when), ...(prepare ? { prepare } : {}) };
   await expect(loop.run(change)).rejects.toThrow(PowerCut);
@@ -67,15 +67,15 @@ describe("a power cut at every commit of a twelve-step run", () => {
 
   it("doubles effects in a control run that writes the intent after the effect", async () => {
     const effectFirst =
-      (prepare: Prepare): Prepare =>
+      (prepare: PrepareMove): PrepareMove =>
       async (move, journal) => {
         const work = await prepare(move, journal);
         if (move.kind !== "execute" || !work.intent) return work;
-        const outcome = await work.act(async () => false);
+        const outcome = await work.perform(async () => false);
         const { events, files = [] } = outcome ?? { events: [] };
         return {
           intent: { events: [...work.intent.events, ...events], files: [...(work.intent.files ?? []), ...files] },
-          act: async () => ({ events: [] }),
+          perform: async () => ({ events: [] }),
         };
       };
     let isDoubled = false;

@@ -6,7 +6,7 @@ import type { EventOf, Usage } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import { activeFrame } from "#core/state.ts";
-import type { Prepare } from "#loop/ask-model.ts";
+import type { PrepareMove } from "#loop/ask-model.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { testCommand, WRITES } from "../helpers/outer-command.ts";
@@ -314,7 +314,7 @@ describe("an agent whose commands kill the process", () => {
     for (let death = 1; death <= 5; death++) {
       let runs = 0;
       // From the second process on, the interrupted call finishes first; then the next call kills the process.
-      const prepare: (real: Prepare) => Prepare = (real) => async (move, journal) => {
+      const prepare: (real: PrepareMove) => PrepareMove = (real) => async (move, journal) => {
         if (move.kind === "execute") deadly.is = ++runs > (death === 1 ? 0 : 1);
         return dying(deadly).prepare(real)(move, journal);
       };

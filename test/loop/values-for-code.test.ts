@@ -151,9 +151,9 @@ describe("pure calls of a command", () => {
         const work = await prepare(move, journal);
         return {
           ...work,
-          act: (enter) => {
+          perform: (enter) => {
             if (move.kind === "execute" && move.callId === "c1.6") durable.push(journal.head - journal.durable);
-            return work.act(enter);
+            return work.perform(enter);
           },
         };
       },
