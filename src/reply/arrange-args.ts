@@ -111,7 +111,7 @@ function convertText(text: string, type: string | undefined, schema: JsonSchema,
   }
   if (type !== "object") return text.toWellFormed();
   const parsed = parseShallowJson(text);
-  const isSound = isRecord(parsed) && findConflictingKey(text, parsed) === null;
+  const isSound = isRecord(parsed) && findConflictingKey(text) === null;
   return isSound ? convertMembers(parsed, schema, converting) : text;
 }
 

@@ -103,7 +103,7 @@ export function readValue(text: string, finishReason: string, schema: object): P
     .objects.map(({ start, end }) => parseClearly(reply.slice(start, end)))
     .filter((one): one is ParsedObject => "kind" in one && one.ending === "whole");
   const validate = compileSchema(schema);
-  const fitting = parsed.filter(({ value, json }) => findConflictingKey(json, value) === null && validate(value));
+  const fitting = parsed.filter(({ value, json }) => findConflictingKey(json) === null && validate(value));
   const [first, ...others] = fitting;
   if (first && others.every(({ value }) => isSameJson(value, first.value)))
     return { kind: "value", value: first.value };

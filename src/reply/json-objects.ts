@@ -391,7 +391,7 @@ export function parseNested(text: string): NestedObject | null {
   if (!source.startsWith("{")) return null;
   const parsed = parseClearly(source);
   if (!("kind" in parsed) || parsed.ending !== "whole" || parsed.length !== source.length) return null;
-  const key = findConflictingKey(parsed.json, parsed.value);
+  const key = findConflictingKey(parsed.json);
   return key === null ? { kind: "value", value: parsed.value } : { kind: "twice", key };
 }
 

@@ -52,8 +52,6 @@ export function findCommentEnd(text: string, at: number): number {
   return end === -1 ? text.length : end + terminator.length;
 }
 
-const COLON = 58;
-
 interface JsonLevel {
   /** Raw value text by key; null for a list or an exempt object. */
   readonly values: Map<string, string> | null;
@@ -62,32 +60,8 @@ interface JsonLevel {
   valueStart: number;
 }
 
-/** Returns the first key with two different values, or null. `value` is the parsed `json`. */
-export function findConflictingKey(json: string, value: unknown): string | null {
-  return countMembersInText(json) === countMembersInValue(value) ? null : findFirstConflict(json);
-}
-
-/** If the text and the parsed value have equally many members, no key occurs twice: a fast path for nearly all replies. */
-function countMembersInText(json: string): number {
-  let members = 0;
-  for (let at = 0; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (code === QUOTE) at = findStringEnd(json, at);
-    else if (code === COLON) members++;
-  }
-  return members;
-}
-
-function countMembersInValue(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  const members = Object.values(value);
-  return members.reduce(
-    (sum: number, member) => sum + countMembersInValue(member),
-    Array.isArray(value) ? 0 : members.length,
-  );
-}
-
-function findFirstConflict(json: string): string | null {
+/** Returns the first key with two different values, or null. `json` is strict. */
+export function findConflictingKey(json: string): string | null {
   const levels: JsonLevel[] = [];
   for (let at = 0; at < json.length; at++) {
     const char = json[at] as string;

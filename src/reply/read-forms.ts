@@ -138,7 +138,7 @@ export function readSeveralCalls(
   const refuse = (...problems: readonly string[]): ParsedReply => refuseReply(thoughts, ...problems);
   if (finishReason === "length") return refuse(PROBLEMS.cutOff);
   if (written.length > 2 * MAX_CALLS) return refuse(describeTooManyCalls(written.length, MAX_CALLS));
-  const repeated = findConflictingKey(text, value);
+  const repeated = findConflictingKey(text);
   if (repeated !== null) return refuse(describeRepeatedKey(repeated));
   const checked = written.map((each) => {
     const { name, args } = isRecord(each) ? each : {};

@@ -180,7 +180,7 @@ const UNPARSED_PROBLEMS: Readonly<Record<UnparsedObject["reason"], string>> = {
 function readCommand(search: ReplySearch, source: string, parsed: ParsedObject): void {
   const { catalogue, validator } = search;
   if (parsed.trust === "guessed" && acceptOwnCall(search, source)) return;
-  const repeated = findConflictingKey(parsed.json, parsed.value);
+  const repeated = findConflictingKey(parsed.json);
   if (repeated !== null) {
     noteBrokenCommand(search, describeRepeatedKey(repeated));
     return;
@@ -313,7 +313,7 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
   const own = source.slice(key.index + key[0].length);
   const parsed = parseClearly(own);
   const isOwn = "kind" in parsed && parsed.ending === "whole" && LAST.test(own.slice(parsed.length));
-  if (!isOwn || findConflictingKey(parsed.json, parsed.value) !== null) return undefined;
+  if (!isOwn || findConflictingKey(parsed.json) !== null) return undefined;
   const shape = findCall({ command: parsed.value }, validator.isName);
   const checked = shape.kind === "call" ? validator.checkCall(shape.call, own) : undefined;
   return checked?.kind === "valid" ? checked.call : undefined;
