@@ -120,12 +120,12 @@ async function countOf(root: string, maxAgeMs: number): Promise<Count> {
 
 async function count(root: string): Promise<Count> {
   const startedAt = performance.now();
-  let usage: FolderUsage = { bytes: 0, files: 0, pageBytes: 0 };
-  await measureTree(root, (path, bytes) => {
-    usage = add(usage, path, { bytes, files: 1 });
+  let pageBytes = 0;
+  const size = await measureTree(root, (path, bytes) => {
+    if (isKeptPage(path)) pageBytes += bytes;
   });
   const countedAt = performance.now();
-  return { usage, countedAt, tookMs: countedAt - startedAt };
+  return { usage: { ...size, pageBytes }, countedAt, tookMs: countedAt - startedAt };
 }
 
 /**
@@ -134,10 +134,11 @@ async function count(root: string): Promise<Count> {
  */
 export async function measureTree(
   root: string,
-  found: (path: string, bytes: number) => void,
+  found: (path: string, bytes: number) => void = () => undefined,
   entered: (path: string) => void = () => undefined,
-): Promise<void> {
+): Promise<Growth> {
   const folders = [""];
+  let [total, files] = [0, 0];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
     for (let start = 0; start < entries.length; start += CONCURRENCY) {
@@ -146,11 +147,17 @@ export async function measureTree(
         if (entry.isDirectory()) {
           folders.push(path);
           entered(path);
-        } else found(path, (await lstat(join(root, path)).catch(() => undefined))?.size ?? 0);
+          return;
+        }
+        const bytes = (await lstat(join(root, path)).catch(() => undefined))?.size ?? 0;
+        total += bytes;
+        files++;
+        found(path, bytes);
       });
       await Promise.all(some);
     }
   }
+  return { bytes: total, files };
 }
 
 /** Admits what a placed folder adds once it is filled, and fills none when nothing can be added. */
@@ -162,12 +169,7 @@ export function limitFill<T>(
   return async (folder) => {
     await quota.requireRoom(path);
     const filled = await fill(folder);
-    let [total, files] = [0, 0];
-    await measureTree(folder, (_path, bytes) => {
-      total += bytes;
-      files++;
-    });
-    return quota.admit(path, { bytes: total, files }, async () => filled);
+    return quota.admit(path, await measureTree(folder), async () => filled);
   };
 }
 

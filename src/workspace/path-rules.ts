@@ -48,20 +48,6 @@ const RELATIVE = "Use a relative path inside the workspace, such as notes/plan.m
 
 /** `folder` is the absolute path of the workspace, which `path` may begin with. Throws GOALD_PATH_REFUSED. */
 export function normalizePath(path: string, folder: string): string {
-  if (path === newest.path && folder === newest.folder) return newest.normal;
-  const normal = normalize(path, folder);
-  newest = { path, folder, normal };
-  return normal;
-}
-
-/** Caches one result, because a command normalizes its path several times. */
-let newest: { readonly path: string; readonly folder: string; readonly normal: string } = {
-  path: "",
-  folder: "",
-  normal: "",
-};
-
-function normalize(path: string, folder: string): string {
   refuseStrangeText(path);
   const names: string[] = [];
   for (const name of withoutOwnPrefix(path, folder).split("/")) {

@@ -260,18 +260,8 @@ export async function removeWhole(place: FilePlace, anchor: Anchor, quota: Folde
 async function measureEntry({ path, file, found }: FilePlace): Promise<Removed> {
   if (!found?.isDirectory()) return { paths: [path], bytes: found?.size ?? 0, files: 1 };
   const paths = [path];
-  let [files, total] = [0, 0];
   const add = (inner: string) => paths.push(`${path}/${inner}`);
-  await measureTree(
-    file,
-    (inner, bytes) => {
-      add(inner);
-      files++;
-      total += bytes;
-    },
-    add,
-  );
-  return { paths, bytes: total, files };
+  return { ...(await measureTree(file, add, add)), paths };
 }
 
 async function remove({ folder, file, found }: FilePlace, anchor: Anchor): Promise<void> {
