@@ -52,7 +52,7 @@ export interface Fallback {
 }
 
 /** Fields of every event that belongs to a call. */
-interface OfCall {
+export interface OfCall {
   readonly step: number;
   readonly callId: string;
 }
@@ -277,7 +277,7 @@ type NestedEvent =
 
 // What happens to an agent's plan, and the checks of its goals.
 
-type ChangedBy = { readonly by: "agent"; readonly step: number; readonly callId: string } | { readonly by: "person" };
+type ChangedBy = ({ readonly by: "agent" } & OfCall) | { readonly by: "person" };
 
 type PlanEvent =
   | ({
@@ -292,12 +292,7 @@ type PlanEvent =
       readonly state: TaskState;
     } & ChangedBy)
   /** Checks of goals ran, because the agent reported them as reached. */
-  | {
-      readonly type: "goals-checked";
-      readonly step: number;
-      readonly callId: string;
-      readonly results: readonly CheckResult[];
-    };
+  | ({ readonly type: "goals-checked"; readonly results: readonly CheckResult[] } & OfCall);
 
 // The beginning and the end of a turn, and what is remembered of it.
 

@@ -23,14 +23,7 @@ import {
   withMessageForAll,
 } from "./frames.ts";
 import { runsChecks } from "./goal-check.ts";
-import {
-  countDownload,
-  countIfSpent,
-  countReservationLost,
-  countSpending,
-  mayHaveBeenCharged,
-  wasSent,
-} from "./limits.ts";
+import { countIfSpent, countReservationLost, countSpending, mayHaveBeenCharged, wasSent } from "./limits.ts";
 import { addReceived, type OutsideSource, sourcesOf } from "./provenance.ts";
 import {
   type AgentState,
@@ -183,7 +176,8 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
     ...words,
     ...(did ? { did } : {}),
   } as const;
-  const ended = endCall(noteDeed(countDownload(made, event), event, did), event, told);
+  const downloadedBytes = made.downloadedBytes + (event.downloadedBytes ?? 0);
+  const ended = endCall(noteDeed({ ...made, downloadedBytes }, event, did), event, told);
   const finished = countCell(ended, event, call?.name ?? "", observation);
   if (observation.asksToEnd && status === "ok")
     return inPhase(finished, event, { kind: "ending", reason: headOf(text).trim() || thought });
@@ -244,19 +238,6 @@ const countDeath = (state: AgentState, epoch: number): AgentState => ({
   deaths: state.isolated ? state.deaths + 1 : Math.max(1, state.deaths),
   interruptions: state.interruptions + 1,
   deathSeenAt: epoch,
-  isolated: null,
-});
-
-export const callIsolated = (state: AgentState, { callId, epoch }: EventOf<"call-isolated">): AgentState => ({
-  ...state,
-  isolated: { callId, epoch },
-});
-
-export const callCleared = (state: AgentState): AgentState => ({ ...state, isolated: null });
-
-export const callCutOff = (state: AgentState, { epoch }: EventOf<"call-cut-off">): AgentState => ({
-  ...state,
-  cutOffAt: epoch,
   isolated: null,
 });
 

@@ -7,10 +7,7 @@ import type { AgentSettings } from "./agent-settings.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
 import {
   answeredBy,
-  callCleared,
-  callCutOff,
   callInterrupted,
-  callIsolated,
   closeQuestion,
   commandDenied,
   commandFinished,
@@ -107,16 +104,16 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "call-interrupted":
       return callInterrupted(state, event);
     case "call-cut-off":
-      return callCutOff(state, event);
+      return { ...state, cutOffAt: event.epoch, isolated: null };
     case "call-isolated":
-      return callIsolated(state, event);
+      return { ...state, isolated: { callId: event.callId, epoch: event.epoch } };
     case "call-cleared":
-      return callCleared(state);
+      return { ...state, isolated: null };
     case "repetition-noticed":
       return repetitionNoticed(state, event);
     case "command-waiting": {
       const { callId, waitFor, until, spent } = event;
-      const left = addReceived(unwindTo(callCleared(state), callId), event.outside ?? [], event);
+      const left = addReceived(unwindTo({ ...state, isolated: null }, callId), event.outside ?? [], event);
       const waiting = { kind: "waiting", callId, waitFor, until } as const;
       return inPhase(spent ? countAndRelease(left, callId, spent) : left, event, waiting);
     }

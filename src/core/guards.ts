@@ -3,7 +3,7 @@ import type { CommandCall } from "./call.ts";
 import type { EventOf, NewEvent } from "./event.ts";
 import { planOf } from "./evolve-turn.ts";
 import { describeResult } from "./goal-check.ts";
-import { type PlanTask, unfinishedTasks } from "./plan.ts";
+import { unfinishedTasks } from "./plan.ts";
 import { type AgentState, activeFrame, type Frame, type Repetition } from "./state.ts";
 import type { ChildAccount } from "./subagent.ts";
 import { countNoun, isBlobRef, joinNames, oneLine } from "./text.ts";
@@ -131,11 +131,11 @@ function refuseForPlan(state: AgentState): Refusal | undefined {
 }
 /** Empty when each task is verified or abandoned, and when there is no plan. */
 function nameUnfinished(state: AgentState): string {
-  const unfinished = unfinishedTasks(planOf(state) ?? FINISHED);
+  const plan = planOf(state);
+  const unfinished = plan ? unfinishedTasks(plan) : [];
   const named = unfinished.map(({ id, task }) => `${id} ${JSON.stringify(oneLine(task.goal, 80))} (${task.state})`);
   return joinNames(named, MAX_NAMED);
 }
-const FINISHED: PlanTask = { goal: "", state: "verified", subtasks: [] };
 
 /** Sub-agents that will report by themselves. Paused ones need somebody to continue them. */
 const workingHelpers = ({ children }: AgentState): readonly (readonly [string, ChildAccount])[] =>

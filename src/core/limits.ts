@@ -188,14 +188,6 @@ export function countSpending(state: AgentState, { usage, costUsd, modelCalls }:
 export const countIfSpent = (state: AgentState, spent: ModelSpending | undefined): AgentState =>
   spent ? countSpending(state, spent) : state;
 
-export const countDownload = (
-  state: AgentState,
-  { downloadedBytes = 0 }: { readonly downloadedBytes?: number },
-): AgentState => ({
-  ...state,
-  downloadedBytes: state.downloadedBytes + downloadedBytes,
-});
-
 export const bothUsed = (one: Usage, other: Usage): Usage => ({
   inputTokens: one.inputTokens + other.inputTokens,
   outputTokens: one.outputTokens + other.outputTokens,

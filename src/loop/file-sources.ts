@@ -2,6 +2,7 @@
 
 import type { FileSources } from "#commands/track-sources.ts";
 import { ifNotFound } from "#core/errors.ts";
+import type { OfCall } from "#core/event.ts";
 import type { CommittedFile, FileChange, StagedWrite, Store } from "#core/ports/store.ts";
 import { addSources, type FileWords, type OutsideSource, outsideOf, withSources, wordsOf } from "#core/provenance.ts";
 import { splitSubagentPath } from "#core/subagent.ts";
@@ -38,7 +39,7 @@ async function sourcesOfSubagent(folder: string, history: FileHistory): Promise<
  */
 export async function markFiles(
   files: readonly FileChange[],
-  of: { readonly step: number; readonly callId: string },
+  of: OfCall,
   sources: FileSources,
   received: readonly OutsideSource[] | "prepare",
 ): Promise<readonly CommittedFile[]> {

@@ -6,6 +6,7 @@
  */
 
 import type { OpenCall } from "#core/call.ts";
+import type { OfCall } from "#core/event.ts";
 import { stepOfCall } from "#core/state.ts";
 import type { Journal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -54,7 +55,7 @@ export async function isolateCall(
 }
 
 async function clearAfterTime(
-  of: { readonly step: number; readonly callId: string },
+  of: OfCall,
   acting: Promise<unknown>,
   journal: Journal,
   { clock, isolation }: RunParts,

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import type { Observation } from "#core/call.ts";
 import { type CommandWrite, fail } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { NewEvent } from "#core/event.ts";
+import type { NewEvent, OfCall } from "#core/event.ts";
 import { hasChecks, startPlan } from "#core/evolve-turn.ts";
 import { checksOf } from "#core/goal-check.ts";
 import {
@@ -199,15 +199,12 @@ export async function grant(
   written: readonly CommandWrite[],
   outside: readonly OutsideSource[],
   state: AgentState,
-  of: { readonly step: number; readonly callId: string },
+  of: OfCall,
   parts: SubagentParts | undefined,
 ): Promise<Granted> {
-  const found = written.flatMap((write) => (write.kind === "methods-found" ? [write.names] : []));
-  const staged = written.filter(
-    (write) => !isSubagentRequest(write) && write.kind !== "methods-found",
-  ) as readonly StagedWrite[];
+  const staged = written.filter((write) => !isSubagentRequest(write)) as readonly StagedWrite[];
   const [wish, ...more] = written.filter(isSubagentRequest);
-  if (!wish) return { events: found.map((names) => ({ type: "methods-found", ...of, names })), staged };
+  if (!wish) return { events: [], staged };
   const refusal = parts ? parts.refusal : "There are no other agents here.";
   if (!parts || refusal !== null) return { refused: fail("no-agents", refusal ?? "") };
   if (more.length > 0)

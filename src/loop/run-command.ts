@@ -6,7 +6,7 @@ import { differed, type Observation, outcomeUnknown, sourcesOfInterrupted } from
 import { type CommandWrite, fail, type NamespaceWrite } from "#core/command.ts";
 import { BAD_RESULT, isCellCommand } from "#core/command-names.ts";
 import type { Move } from "#core/decide.ts";
-import type { NewEvent } from "#core/event.ts";
+import type { NewEvent, OfCall } from "#core/event.ts";
 import { hasChecks } from "#core/evolve-turn.ts";
 import { frameOwning, isNestedCall } from "#core/frames.ts";
 import type { GoalTests } from "#core/goal-check.ts";
@@ -239,10 +239,6 @@ function notThere(callId: string, { state }: Journal, { commandsFor }: CommandPa
 
 // Runs a started call, and turns what came of it into events: the result, files, and granted writes.
 
-interface OfCall {
-  readonly step: number;
-  readonly callId: string;
-}
 type RunningCall = CallContext & {
   readonly nested: RecordedNestedWork;
   readonly fileSources: FileSources;
@@ -290,11 +286,10 @@ async function finishCall(
   const strangers = await unknownReceivers(staged, parts);
   if (strangers.length > 0) {
     const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
-    return finished({ status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] });
+    return finished(fail("no-such-agent", text));
   }
   const refused = await refuseMemories(staged, parts.agentId, parts.history);
-  if (refused !== undefined)
-    return finished({ status: "failed", code: "memory", text: refused, source: "goald", artifacts: [] });
+  if (refused !== undefined) return finished(fail("memory", refused));
   if (result.status !== "waiting")
     return finished(await remarkOnAction(result, of.callId, journal, parts), { events, staged });
   const { waitFor, until } = result;
