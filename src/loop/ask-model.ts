@@ -67,18 +67,10 @@ export function createMovePreparer(parts: PerformParts): PrepareMove {
   // An import that is repeated at each step costs 3 % of the step.
   let commands: typeof import("./run-command.ts") | undefined;
   return async (move, journal) => {
-    switch (move.kind) {
-      case "ask":
-        return ask(move, journal, parts);
-      case "read":
-        return read(move, journal, parts);
-      case "execute":
-        commands ??= await import("./run-command.ts");
-        return commands.execute(move, journal, parts);
-      case "probe":
-        commands ??= await import("./run-command.ts");
-        return commands.probe(move, journal, parts);
-    }
+    if (move.kind === "ask") return ask(move, journal, parts);
+    if (move.kind === "read") return read(move, journal, parts);
+    commands ??= await import("./run-command.ts");
+    return move.kind === "execute" ? commands.execute(move, journal, parts) : commands.probe(move, journal, parts);
   };
 }
 

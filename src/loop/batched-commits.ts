@@ -43,12 +43,9 @@ function openBatch(journal: Journal, isTimed: boolean): CommitBatch {
 
   const commitBatch = (): void => {
     timer = undefined;
-    committing = journal.commit().then(
-      () => undefined,
-      () => {
-        hasFailed = true;
-      },
-    );
+    committing = journal.commit().catch(() => {
+      hasFailed = true;
+    });
   };
   return {
     mayBatch() {

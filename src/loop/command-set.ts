@@ -125,54 +125,42 @@ interface Around {
  * be older than a change of the settings.
  */
 function createVariants(all: readonly RegisteredCommand[], around: Around): CommandsFor {
+  const { modules } = around;
   const isUnlisted = ({ listed }: RegisteredCommand): boolean => listed === false;
-  const hasUnlisted = around.modules.length > 0 || all.some(isUnlisted);
+  const hasUnlisted = modules.length > 0 || all.some(isUnlisted);
   const parts = createReaders(all, around);
-  const made = new Map<string, OfferVariant>();
 
-  function variantFor(state: AgentState): OfferVariant {
-    const form = formOfFrame(state);
-    const asksPerson = state.settings.approve !== "never" && parts.get(ASKS_PERSON) !== undefined;
-    const searches = hasUnlisted || isActionForm(form);
-    const key = `${asksPerson} ${searches}`;
-    const known = made.get(key);
-    if (known) return known;
+  function openVariant(asksPerson: boolean, searches: boolean): (found: readonly string[]) => CommandSet {
     const offered = all
       .filter(({ isInternal }) => isInternal !== true)
       .filter(({ name }) => (asksPerson || name !== ASKS_PERSON) && (searches || name !== METHOD_SEARCH));
     const callable = createCallableMethods(
       offered.filter(({ closesTurn }) => closesTurn !== true),
-      around.modules,
+      modules,
     );
     const listed = offered.filter((command) => !isUnlisted(command));
-    const { listFunctions } = callable;
-    const fixed = { ...parts, callable, listFunctions, modules: around.modules, asksPerson };
-    const variant: OfferVariant = {
-      set: { ...fixed, ...renderOffer(listed, []) },
-      // The state keeps its list of found methods until a search finds others.
-      withFound: rememberBy((names) => {
-        const found = names.flatMap((name) =>
-          offered.filter((command) => isUnlisted(command) && command.name === name),
-        );
-        return { ...fixed, ...renderOffer(listed, found), ...renderFound(names, found, callable) };
-      }),
-    };
-    made.set(key, variant);
-    return variant;
+    // The state keeps its list of found methods until a search finds others.
+    return rememberBy((names) => {
+      const found = names.flatMap((name) => offered.filter((command) => isUnlisted(command) && command.name === name));
+      const { listFunctions } = callable;
+      const methods = names.length === 0 ? {} : renderFound(names, found, callable);
+      return { ...parts, callable, listFunctions, modules, asksPerson, ...renderOffer(listed, found), ...methods };
+    });
   }
 
+  const made = new Map<string, ReturnType<typeof openVariant>>();
   return (state) => {
-    const { set, withFound } = variantFor(state);
-    const { foundMethods } = state;
-    return foundMethods.length === 0 ? set : withFound(foundMethods);
+    const asksPerson = state.settings.approve !== "never" && parts.get(ASKS_PERSON) !== undefined;
+    const searches = hasUnlisted || isActionForm(formOfFrame(state));
+    const key = `${asksPerson} ${searches}`;
+    const variant = made.get(key) ?? openVariant(asksPerson, searches);
+    made.set(key, variant);
+    return variant(state.foundMethods.length === 0 ? NONE_FOUND : state.foundMethods);
   };
 }
 
-interface OfferVariant {
-  /** For an agent that found no methods. */
-  readonly set: CommandSet;
-  withFound(foundMethods: readonly string[]): CommandSet;
-}
+/** One list for all agents that found no methods, so that they share a set. */
+const NONE_FOUND: readonly string[] = [];
 
 function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: Around) {
   const byName = new Map(all.map((command) => [command.name, command]));
@@ -239,8 +227,6 @@ function createCallableMethods(
   const helpers = new Map(modules.flatMap(({ functions }) => functions.map((one) => [one.name, one] as const)));
   const shipped = new Set(commands.flatMap(({ name, group }) => (group === "own" ? [] : [name])));
   let functions: CodeFunctions | undefined;
-  let all: readonly FoundMethod[] | undefined;
-  let list: string | undefined;
   let texts: readonly MethodText[] | undefined;
 
   function commandFunctions(): CodeFunctions {
@@ -255,22 +241,19 @@ function createCallableMethods(
     });
   }
 
-  function listFunctions(): string {
-    const shown = commands.filter(({ name }) => !unlisted.has(name) && !isCellCommand(name));
-    const lines = describe(shown.map(({ name }) => name));
-    list ??= lines.map((one) => `- ${describeFunction(one)}`).join("\n");
-    return list;
-  }
-
   return {
     get functions() {
       return commandFunctions();
     },
     get allFunctions() {
-      all ??= [...commandFunctions().all, ...helpers.values()];
-      return all;
+      return [...commandFunctions().all, ...helpers.values()];
     },
-    listFunctions,
+    listFunctions: () => {
+      const shown = commands.filter(({ name }) => !unlisted.has(name) && !isCellCommand(name));
+      return describe(shown.map(({ name }) => name))
+        .map((one) => `- ${describeFunction(one)}`)
+        .join("\n");
+    },
     describe,
     isUnlisted: (name) => unlisted.has(name) || helpers.has(name),
     get texts() {

@@ -13,7 +13,7 @@ import type { Observation } from "#core/call.ts";
 import { fail } from "#core/command.ts";
 import { TOO_DEEP } from "#core/command-names.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
+import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { frameNestedIn, frameWorkingOn, MAX_FRAMES, MAX_NESTED } from "#core/frames.ts";
 import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
@@ -292,7 +292,7 @@ async function changesWithin(searched: Searched, journal: Journal): Promise<Name
       if (event.seq > last) break;
       if (event.type !== "namespace-saved" || !event.change) continue;
       const isInside = isWithin(event.callId, path) && !(except !== undefined && isWithin(event.callId, except));
-      if (isInside) changes.push(await restoreChange(event.change, journal));
+      if (isInside) changes.push((await restoreValue(event.change, journal.read)) as NamespaceChange);
     }
     if ((events.at(-1)?.seq ?? last) >= last) break;
   }
@@ -316,13 +316,6 @@ export async function changesToRedo(callId: string, journal: Journal): Promise<N
 
 /** A call of a run, such as c7.2.c1 of c7.2, or deeper. */
 const isWithin = (callId: string, path: string): boolean => callId.startsWith(`${path}.`);
-
-async function restoreChange(
-  change: NonNullable<EventOf<"namespace-saved">["change"]>,
-  { read }: Journal,
-): Promise<NamespaceChange> {
-  return (await restoreValue(change, read)) as NamespaceChange;
-}
 
 /** A later definition of a name replaces an earlier one, and comes after it. */
 function joinChanges(changes: readonly NamespaceChange[]): NamespaceChange {

@@ -220,34 +220,35 @@ export function meterDownloads(
   limitBytes = Number.POSITIVE_INFINITY,
 ): DownloadMeter {
   let added = 0;
-  const within = async <T>(what: string, load: () => Promise<T>, sizeOf: (loaded: T) => number): Promise<T> => {
-    if (downloadedBytes + added >= limitBytes) throw exceeded(what, downloadedBytes + added, limitBytes);
-    const loaded = await load();
-    const before = downloadedBytes + added;
-    added += sizeOf(loaded);
-    if (downloadedBytes + added > limitBytes) throw exceeded(what, before, limitBytes);
-    return loaded;
+  const usedBytes = (): number => downloadedBytes + added;
+  const count = (what: string, bytes: number): void => {
+    const before = usedBytes();
+    added += bytes;
+    if (usedBytes() > limitBytes) throw exceeded(what, before, limitBytes);
+  };
+  const requireRoom = (what: string): void => {
+    if (usedBytes() >= limitBytes) throw exceeded(what, usedBytes(), limitBytes);
   };
   return {
     services: {
       ...(downloads && {
         downloads: {
-          get: (url, signal) =>
-            within(
-              url,
-              () => downloads.get(url, signal),
-              ({ bytes }) => bytes.length,
-            ),
+          get: async (url, signal) => {
+            requireRoom(url);
+            const download = await downloads.get(url, signal);
+            count(url, download.bytes.length);
+            return download;
+          },
         },
       }),
       ...(repositories && {
         repositories: {
-          clone: (url, folder, signal) =>
-            within(
-              url,
-              () => repositories.clone(url, folder, signal),
-              ({ bytes }) => bytes,
-            ),
+          clone: async (url, folder, signal) => {
+            requireRoom(url);
+            const cloned = await repositories.clone(url, folder, signal);
+            count(url, cloned.bytes);
+            return cloned;
+          },
         },
       }),
     },

@@ -24,41 +24,45 @@ interface FormStrategy {
   read(set: CommandSet, text: string, finishReason: string, state: AgentState): ParsedReply;
 }
 
+/** The model must not invent what came of its action. Code that prints the word in a line is not cut. */
+const OBSERVATION = "\nOBSERVATION";
+
 const json: FormStrategy = {
   words: templatesOf("plain"),
   attach: ({ replySchema }, mode) => (mode === "json_schema" ? { replySchema } : {}),
   read: (set, text, finishReason) => set.readReply(text, finishReason),
 };
 
-const tools: FormStrategy = {
-  words: templatesOf("tools"),
-  attach: (set) => ({ tools: set.tools }),
-  read: (set, text, finishReason) => {
-    const parsed = set.readToolCalls(text, finishReason);
-    return parsed.kind === "problem" ? { ...parsed, problems: parsed.problems.map(rephraseForTools) } : parsed;
+const FORMS: Readonly<Record<OutputMode, FormStrategy>> = {
+  json_schema: json,
+  json_object: json,
+  plain: json,
+  tools: {
+    words: templatesOf("tools"),
+    attach: (set) => ({ tools: set.tools }),
+    read: (set, text, finishReason) => {
+      const parsed = set.readToolCalls(text, finishReason);
+      return parsed.kind === "problem" ? { ...parsed, problems: parsed.problems.map(rephraseForTools) } : parsed;
+    },
+  },
+  plan: {
+    words: templatesOf("plan"),
+    attach: () => ({}),
+    read: (set, text, finishReason) => set.readAction(text, finishReason),
+  },
+  react: {
+    words: templatesOf("react"),
+    attach: () => ({ stop: [OBSERVATION] }),
+    read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "react"),
+  },
+  code: {
+    words: templatesOf("code"),
+    attach: () => ({}),
+    read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "code"),
   },
 };
 
-const plan: FormStrategy = {
-  words: templatesOf("plan"),
-  attach: () => ({}),
-  read: (set, text, finishReason) => set.readAction(text, finishReason),
-};
-
-/** The model must not invent what came of its action. Code that prints the word in a line is not cut. */
-const OBSERVATION = "\nOBSERVATION";
-
-const react: FormStrategy = {
-  words: templatesOf("react"),
-  attach: () => ({ stop: [OBSERVATION] }),
-  read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "react"),
-};
-
-const code: FormStrategy = {
-  words: templatesOf("code"),
-  attach: () => ({}),
-  read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "code"),
-};
+export const replyFormOf = (mode: OutputMode): FormStrategy => FORMS[mode];
 
 function readProse(
   set: CommandSet,
@@ -92,20 +96,5 @@ export function chooseMode(
       return "plan";
     case "json":
       return mode;
-  }
-}
-
-export function replyFormOf(mode: OutputMode): FormStrategy {
-  switch (mode) {
-    case "tools":
-      return tools;
-    case "plan":
-      return plan;
-    case "react":
-      return react;
-    case "code":
-      return code;
-    default:
-      return json;
   }
 }
