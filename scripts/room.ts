@@ -1,5 +1,5 @@
 /**
- * room.ts -- checks one folder of src: types of the whole project, and lint and tests of src/NAME and test/NAME.
+ * room.ts -- checks one folder of src: types and laws of the whole project, and lint and tests of src/NAME and test/NAME.
  *
  * The compiler keeps its results in node_modules/.cache and checks again what changed since.
  * The exit code is 1 when one of the three failed, and 2 when src has no such folder.
@@ -41,7 +41,7 @@ const results = await Promise.all([
   runProgram("lint", ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", ...folders]),
   runProgram("tests", [
     ...["--experimental-vm-modules", "--disable-warning=ExperimentalWarning", "node_modules/jest/bin/jest.js"],
-    `test/${room}/`,
+    ...[`test/${room}/`, "test/architecture", "test/docs"],
   ]),
 ]);
 process.exitCode = results.every(Boolean) ? 0 : 1;

@@ -340,9 +340,11 @@ describe("the laws of the house", () => {
       return { room, files: files.length, lines };
     });
     expect(sizes.map(({ room }) => room).sort()).toEqual(Object.keys(BUDGETS).sort());
-    const over = sizes.filter(({ room, files, lines }) => {
+    const remedy = "Shorten the room, or raise its row of BUDGETS in this file and say why in the commit.";
+    const over = sizes.flatMap(({ room, files, lines }) => {
       const [mostFiles = 0, mostLines = 0] = BUDGETS[room] ?? [];
-      return files > mostFiles || lines > mostLines;
+      if (files <= mostFiles && lines <= mostLines) return [];
+      return [`src/${room}: ${files} of ${mostFiles} files, ${lines} of ${mostLines} lines of code. ${remedy}`];
     });
     expect(over).toEqual([]);
   });

@@ -41,18 +41,19 @@ const kind = <const Kind extends GoalTest["kind"]>(name: Kind): Schema<Kind> => 
 const path = textUpTo(900);
 const needsApproval = described(flag, "Code of an agent file: a person is asked once, where run_code asks.");
 
-const GoalTestSchema: Schema<GoalTest> = anyOf(
-  closed({ kind: kind("file"), path }),
-  closed({ kind: kind("contains"), path, text: textUpTo(2_000) }),
-  closed({ kind: kind("length"), path, min: described(whole(1, 10_000_000), "Characters.") }),
-  closed({ kind: kind("schema"), path, schema: typed<Readonly<Record<string, unknown>>>({ type: "object" }) }),
-  closed({ kind: kind("code"), code: textUpTo(32_768), needsApproval }, "needsApproval"),
-  closed(
+const GOAL_TESTS: { readonly [Kind in GoalTest["kind"]]: Schema<Extract<GoalTest, { readonly kind: Kind }>> } = {
+  file: closed({ kind: kind("file"), path }),
+  contains: closed({ kind: kind("contains"), path, text: textUpTo(2_000) }),
+  length: closed({ kind: kind("length"), path, min: described(whole(1, 10_000_000), "Characters.") }),
+  schema: closed({ kind: kind("schema"), path, schema: typed<Readonly<Record<string, unknown>>>({ type: "object" }) }),
+  code: closed({ kind: kind("code"), code: textUpTo(32_768), needsApproval }, "needsApproval"),
+  url: closed(
     { kind: kind("url"), url: textUpTo(2_000), status: described(whole(100, 599), "Absent: any from 200 to 299.") },
     "status",
   ),
-  closed({ kind: kind("judge"), question: textUpTo(2_000), paths: listOf(path, { minItems: 1, maxItems: 10 }) }),
-);
+  judge: closed({ kind: kind("judge"), question: textUpTo(2_000), paths: listOf(path, { minItems: 1, maxItems: 10 }) }),
+};
+const GoalTestSchema: Schema<GoalTest> = anyOf(...Object.values<Schema<GoalTest>>(GOAL_TESTS));
 
 export const GoalCheckSchema: Schema<GoalCheck> = closed({
   goal: described(nullable(whole(0, 4)), "Index of the goal; null for all goals together."),

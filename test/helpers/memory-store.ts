@@ -55,7 +55,6 @@ export class MemoryStore implements Store {
     created: new Map(),
     blobs: new Map(),
   };
-  /** Vectors by namespace and embedder, then by id. */
   /** Rows by index and namespace, then by id. */
   readonly #remote = new Map<string, Map<string, Map<string, RemoteRow>>>();
   #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
