@@ -91,7 +91,7 @@ export function methodsOf(path: string): readonly string[] {
 
 // Builds the OpenAPI 3.1 document from the table of routes.
 //
-// Served at /v1/openapi.json; `npm run openapi` writes it into config/openapi.json, which test/api/routes.test.ts
+// Served at /v1/openapi.json; `npm run openapi` writes it into config/openapi.json, which test/api/server.test.ts
 // checks.
 
 const ABOUT = `Speak HTTP to goald's unix socket; its file permission is the authentication.

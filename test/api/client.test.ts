@@ -1,8 +1,17 @@
-import { rm } from "node:fs/promises";
+import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { type Client, connectHost } from "#api/client.ts";
+import { PROTOCOL_VERSION } from "#api/control.ts";
+import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
+import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { callHost } from "#api/socket.ts";
-import { sendJson, startUnixServer } from "./unix-server.ts";
+import { findHome, type Home } from "#config/home.ts";
+import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
+import { describeReading } from "../contracts/reading.ts";
+import { readingOf } from "../helpers/host-reading.ts";
+import { serve } from "../helpers/local-server.ts";
+import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
 
 describe("a call to the host", () => {
   it("sends its request as JSON to the Host goald on a connection of its own", async () => {
@@ -153,5 +162,230 @@ describe("a call to the host", () => {
     await Promise.all([client.status(), client.agent("a"), client.shutdown(0)]);
     while (server.connections > 0) await new Promise(setImmediate);
     expect(server.connections).toBe(0);
+  });
+});
+
+describeReading("a store", async (world, host) => ({
+  reading: await readingOf(world, host),
+  [Symbol.asyncDispose]: async () => undefined,
+}));
+
+describeReading("a host, over its socket", async (world, host) => {
+  const api = await serve(host.control, { reading: await readingOf(world, host) });
+  return { reading: connectHost(api.server.socket), [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
+});
+
+const STARTED_AT = "2026-11-20T10:00:00.000Z";
+
+interface FakeHost extends AsyncDisposable {
+  readonly home: Home;
+  readonly server: UnixServer;
+  readonly said: string[];
+  /** Sets the answer for the next calls. */
+  tell(more: Record<string, unknown>): void;
+  /** Answers no more calls. */
+  hang(): void;
+  hold(more?: Partial<HostInfo>): HostLock;
+}
+
+/** Makes a home whose host is this process and answers `status` with `told`. */
+async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
+  const status: Record<string, unknown> = {
+    pid: 4711,
+    version: "1.2.3",
+    protocol: PROTOCOL_VERSION,
+    stopping: false,
+    ...told,
+  };
+  let isSilent = false;
+  const server = await startUnixServer((_request, response) => {
+    if (!isSilent) sendJson(response, 200, status);
+  });
+  const home = await findHome({
+    flag: server.folder,
+    env: {},
+    cwd: "/",
+    checkout: undefined,
+    userHome: server.folder,
+    configHome: undefined,
+    isTerminal: false,
+    askTrust: async () => false,
+    uid: process.getuid?.(),
+  });
+  await mkdir(home.privateFolder, { mode: 0o700 });
+  return {
+    home,
+    server,
+    said: [],
+    tell: (more) => void Object.assign(status, more),
+    hang: () => {
+      isSilent = true;
+    },
+    hold: (more = {}) =>
+      holdHostLock(home.lock, { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, ...more }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+describe("finding the host of a home", () => {
+  it("finds none in an empty home, or after a host that died", async () => {
+    await using host = await fakeHost();
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
+    expect(await findHost(host.home)).toBeUndefined();
+    const lock = host.hold({ socket: host.server.socket });
+    await host.server.stop();
+    lock.release();
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
+  });
+
+  it("finds the host that answers at the socket that it names", async () => {
+    await using host = await fakeHost();
+    using _lock = host.hold({ socket: host.server.socket });
+    expect(await askDaemon(host.home)).toMatchObject({
+      kind: "host",
+      client: { socket: host.server.socket },
+      status: { pid: 4711 },
+    });
+    expect((await findHost(host.home))?.socket).toBe(host.server.socket);
+  });
+
+  it("finds none in a copy of a home, and sends nothing to the host of the original", async () => {
+    await using host = await fakeHost();
+    await writeFile(
+      join(host.home.privateFolder, "daemon.json"),
+      JSON.stringify({ pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket }),
+    );
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
+    expect(await findHost(host.home)).toBeUndefined();
+  });
+
+  it("finds the host of this home without its lock file, and starts no second one", async () => {
+    await using host = await fakeHost();
+    const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
+    await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
+    host.tell({ home: host.home.root });
+    expect(await askDaemon(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
+    host.tell({ home: join(host.home.root, "another") });
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
+  });
+
+  it("waits for a host that has the lock but does not listen yet", async () => {
+    await using host = await fakeHost();
+    await host.server.stop();
+    using _lock = host.hold({ socket: host.server.socket });
+    setTimeout(() => host.server.start(), 300);
+    expect(await askDaemon(host.home)).toMatchObject({ kind: "host" });
+  });
+
+  it("stops waiting when that host exits", async () => {
+    await using host = await fakeHost();
+    await host.server.stop();
+    const lock = host.hold({ socket: host.server.socket });
+    setTimeout(() => lock.release(), 200);
+    expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
+  });
+
+  it("reports a daemon that takes calls without an answer, and how to end it; not one that does not listen", async () => {
+    await using host = await fakeHost();
+    const silences: unknown[] = [];
+    const options = { patienceMs: 200, onSilence: (why: Error) => void silences.push(why) };
+    const daemon = host.hold({ socket: host.server.socket });
+    expect(await findHost(host.home, options)).toBeDefined();
+    host.hang();
+    expect(silences).toEqual([]);
+    expect(await findHost(host.home, options)).toBeUndefined();
+    expect(silences).toMatchObject([
+      {
+        code: "GOALD_DAEMON",
+        message: expect.stringMatching(/^The daemon \(pid \d+\) takes no calls: .* did not answer within 0\.2 s\.$/),
+        hint: "If it hangs: goald down --kill, then goald up",
+      },
+    ]);
+    await host.server.stop();
+    expect(await findHost(host.home, options)).toBeUndefined();
+    daemon.release();
+    using _replay = host.hold({});
+    await host.server.start();
+    expect(await findHost(host.home, options)).toBeUndefined();
+    expect(silences).toHaveLength(1);
+  });
+
+  it("sends nothing to a socket of another user", async () => {
+    await using host = await fakeHost();
+    const { getuid } = process;
+    process.getuid = () => 12_345;
+    try {
+      using _lock = host.hold({ socket: host.server.socket });
+      expect(await askDaemon(host.home, 50)).toMatchObject({
+        kind: "mute",
+        problem: { message: expect.stringContaining("not to you (12345)") },
+      });
+    } finally {
+      if (getuid) process.getuid = getuid;
+    }
+    expect(host.server.requests).toEqual([]);
+  });
+});
+
+describe("a daemon of another version", () => {
+  it("is used with a note if it speaks the same protocol", async () => {
+    await using host = await fakeHost();
+    using _lock = host.hold({ socket: host.server.socket });
+    const tell = (text: string): void => void host.said.push(text);
+    expect(await findHost(host.home, { version: "1.2.4", tell })).toBeDefined();
+    expect(host.said).toEqual([
+      "The daemon is goald 1.2.3, this is 1.2.4. To restart it with this version: goald restart",
+    ]);
+    expect(await ensureDaemon(host.home, { version: "1.2.3", tell })).toMatchObject({ started: false });
+    expect(host.said).toHaveLength(1);
+  });
+
+  it("is rejected with a way out if it speaks another protocol", async () => {
+    await using host = await fakeHost({ protocol: PROTOCOL_VERSION + 1 });
+    using _lock = host.hold({ socket: host.server.socket });
+    const refused = { code: "GOALD_DAEMON", hint: expect.stringContaining("goald restart") };
+    await expect(findHost(host.home)).rejects.toMatchObject(refused);
+    await expect(ensureDaemon(host.home)).rejects.toMatchObject(refused);
+    expect(await askDaemon(host.home)).toMatchObject({ kind: "host" });
+  });
+});
+
+describe("a daemon that should be running", () => {
+  it("counts as dead when it is wanted and nobody holds the lock", async () => {
+    await using host = await fakeHost();
+    expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([false, false]);
+    await mkdir(join(host.home.privateFolder, "wanted"));
+    expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([true, true]);
+    const lock = host.hold();
+    expect(hasDaemonDied(host.home)).toBe(false);
+    lock.release();
+  });
+
+  it("is not sought if it is not wanted, and not started without work", async () => {
+    await using host = await fakeHost();
+    let asked = 0;
+    const hasUnfinished = async (): Promise<boolean> => ++asked > 99;
+    await revive(host.home, hasUnfinished);
+    expect(asked).toBe(0);
+    await mkdir(join(host.home.privateFolder, "wanted"));
+    await revive(host.home, hasUnfinished, { program: "/nowhere" });
+    expect(asked).toBe(1);
+  });
+
+  it("gets a report of its failed start, and verbs that only look still work", async () => {
+    await using host = await fakeHost();
+    await mkdir(join(host.home.privateFolder, "wanted"));
+    await chmod(host.home.privateFolder, 0o700);
+    const tell = (text: string): void => void host.said.push(text);
+    await revive(host.home, async () => true, { program: join(host.server.folder, "no-such-program.js"), tell });
+    expect(host.said).toEqual([
+      expect.stringMatching(/^The daemon has died and could not be started again\. The daemon ended/),
+    ]);
+  });
+
+  it("is no longer wanted after that mark is removed, even without a home", async () => {
+    await using host = await fakeHost();
+    stopExpectingDaemon(host.home);
+    expect(isDaemonExpected({ ...host.home, privateFolder: join(host.server.socket, "x") })).toBe(false);
   });
 });

@@ -1,11 +1,25 @@
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import { serviceStates } from "#app/catalogue.ts";
+import { createChecks } from "#app/host.ts";
+import { openMemoryLate } from "#app/lazy-memory.ts";
+import { openMemory } from "#app/memory.ts";
 import { openServices } from "#app/services.ts";
+import type { Tape } from "#cassette/tape.ts";
+import { loadRegistry } from "#commands/registry.ts";
+import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
-import type { ServiceName, Services } from "#core/services.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
+import type { ServiceName, ServiceState, Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { systemClock } from "#util/clock.ts";
+import { REPORT_FILE, writeReport } from "#views/report-facts.ts";
+import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { pictureAnswer, png, wav } from "../helpers/media-server.ts";
+import { MemoryStore } from "../helpers/memory-store.ts";
+import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { startServiceServer } from "../helpers/service-server.ts";
 import { X_ENVIRONMENT } from "../helpers/x-server.ts";
 
@@ -85,5 +99,247 @@ describe("the key of the model server", () => {
       undefined,
       "Bearer sk-speech-0123456789",
     ]);
+  });
+});
+
+async function checkForm(form: "json" | "tools" | "react" | "code", cells: ServiceState) {
+  const registry = await loadRegistry(["commands"], { cells });
+  return createChecks(() => registry).checkSettings({ form });
+}
+
+describe("the plan of an agent", () => {
+  const check = async (
+    settings: Parameters<ReturnType<typeof createChecks>["checkSettings"]>[0],
+    before?: typeof settings,
+  ) => {
+    const registry = await loadRegistry(["commands"], { plan: { ready: true } });
+    return createChecks(() => registry).checkSettings(settings, before);
+  };
+
+  it.each([
+    ["a new agent", { plan: "required", commands: "files" }, undefined, "--plan required"],
+    ["the form plan", { form: "plan", commands: "web , files" }, undefined, "The form plan"],
+    ["a profile with half of them", { plan: "required", commands: "add_task,files" }, undefined, "--plan required"],
+    ["a profile that comes later", { commands: "files" }, { plan: "required", commands: null }, "--plan required"],
+    ["a plan that comes later", { plan: "required" }, { commands: "files" }, "--plan required"],
+  ] as const)("is refused without its commands, for %s", async (_title, settings, before, asked) => {
+    await expect(check(settings, before)).rejects.toMatchObject({
+      code: "GOALD_USAGE",
+      message: expect.stringMatching(new RegExp(`^${asked} needs add_task and modify_task, and --commands .*files`)),
+      hint: expect.stringMatching(/^Add the group plan: --commands .*files.*,plan$/),
+    });
+  });
+
+  it.each([
+    ["all commands", { plan: "required" }, undefined],
+    ["the group", { plan: "required", commands: "files,plan" }, undefined],
+    ["both names", { form: "plan", commands: "add_task,modify_task" }, undefined],
+    ["a plan that nobody requires", { commands: "files" }, { plan: "free", form: "json" }],
+    ["a change of something else", { stepLimit: 5 }, { plan: "required", commands: null }],
+  ] as const)("is accepted with %s (control)", async (_title, settings, before) => {
+    expect(await check(settings, before)).toEqual(settings);
+  });
+});
+
+describe("the form of an agent", () => {
+  it.each(["react", "code"] as const)("is refused when it is %s and no code can run, with what to do", async (form) => {
+    await expect(checkForm(form, { ready: false, toDo: "Set sandbox." })).rejects.toMatchObject({
+      code: "GOALD_USAGE",
+      message: `The form ${form} runs code, and code cannot run here.`,
+      hint: "Set sandbox. Or choose another form: --form json or --form tools.",
+    });
+  });
+
+  it("is accepted when code can run, and json and tools always (control)", async () => {
+    const off = { ready: false, toDo: "Set sandbox." } as const;
+    expect(await checkForm("react", { ready: true })).toEqual({ form: "react" });
+    expect(await checkForm("code", { ready: true })).toEqual({ form: "code" });
+    expect(await checkForm("json", off)).toEqual({ form: "json" });
+    expect(await checkForm("tools", off)).toEqual({ form: "tools" });
+  });
+});
+
+const ROW = {
+  id: "a/1",
+  namespace: "a",
+  kind: "step",
+  seq: 1,
+  step: 1,
+  text: "Paris has rain.",
+  at: "2026-11-20T10:00:00.000Z",
+};
+const QUERY = { agent: "a", texts: ["rain"], count: 5, excludeSteps: new Set<number>() };
+
+const SERVER = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+
+describe("long-term memory", () => {
+  /** Opens memory that asks a server for embeddings, and counts its requests and its readings of the store. */
+  async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, string>> = SERVER) {
+    const { settings } = await loadSettings({ env });
+    let requests = 0;
+    let readings = 0;
+    const send = async (): Promise<Response> => {
+      requests++;
+      throw new Error("connection refused");
+    };
+    const memory = openMemoryLate({
+      home: { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home,
+      settings,
+      server: { baseUrl: settings.openai.baseUrl, apiKey: settings.openai.apiKey ?? "", http: { to: () => send } },
+      store: {
+        memories: async (namespace, after) => {
+          readings++;
+          return namespace === "a" && after === 0 ? (rows as MemoryRow[]) : [];
+        },
+        memoryVersion: async () => ({ seq: 0, curation: 0, sha: "" }),
+        memory: async (_namespace, id) => (rows as MemoryRow[]).find((row) => row.id === id),
+        saveVectors: async () => undefined,
+      },
+      report: () => undefined,
+    });
+    return { memory, requests: () => requests, readings: () => readings };
+  }
+
+  const { signal } = new AbortController();
+
+  it("asks for no embeddings while an agent has no memories", async () => {
+    const { memory, requests } = await memoryOf([]);
+    expect(await memory.recall(QUERY, signal)).toEqual([]);
+    expect(requests()).toBe(0);
+    expect(memory.remote).toBe(true);
+    await memory.close();
+  });
+
+  const row = {
+    ...ROW,
+    change: 1,
+    trust: "agent",
+    importance: 0.5,
+    pinned: false,
+    forgotten: null,
+    supersedes: null,
+    supersededBy: null,
+    source: null,
+    embedder: "text-embedding@1536",
+    vector: Float32Array.of(1),
+  };
+
+  it.each<[what: string, requests: number, row: object, env: Readonly<Record<string, string>>]>([
+    ["asks for embeddings when its rows have vectors of a server", 1, {}, SERVER],
+    [
+      "sends nothing for a person's search of rows without a server's vectors",
+      0,
+      { embedder: null, vector: null },
+      SERVER,
+    ],
+    [
+      "asks for embeddings of such rows when the settings say so",
+      1,
+      { embedder: null, vector: null },
+      { ...SERVER, GOALD_MEMORY_EMBEDDER: "openai" },
+    ],
+    ["sends nothing without a key and a server", 0, {}, {}],
+  ])("%s", async (_what, sent, change, env) => {
+    const { memory, requests } = await memoryOf([{ ...row, ...change }], env);
+    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a/1" }]);
+    expect(requests()).toBe(sent);
+    await memory.close();
+  });
+
+  it("embeds nothing, searches nothing and reads nothing when no memory is to be recalled", async () => {
+    const { memory, requests, readings } = await memoryOf([row]);
+    expect(await memory.recall({ ...QUERY, count: 0 }, signal)).toEqual([]);
+    expect([requests(), readings()]).toEqual([0, 0]);
+    await memory.recall(QUERY, signal);
+    const before = [requests(), readings()];
+    expect(await memory.recall({ ...QUERY, texts: ["snow"], count: 0 }, signal)).toEqual([]);
+    expect([requests(), readings()]).toEqual(before);
+    await memory.close();
+  });
+});
+
+// A host makes missing vectors in the background; a recorded or replayed run does not.
+
+const ROWS = 200;
+let close: (() => Promise<void>) | undefined;
+afterEach(() => close?.());
+
+/** Opens the memory of an agent with 200 rows, recalls once and returns the number of rows that were embedded a second later. */
+async function countEmbedded(tape?: Tape): Promise<number> {
+  const { settings } = await loadSettings({ env: { MEMORY_BACKEND: "exact" } });
+  const store = new MemoryStore();
+  await store.create(SPEC, "key", AT);
+  const events = stamped(2, ...Array.from({ length: ROWS }, (_, row) => said(`${row}`)));
+  const memories = events.map((_event, row) => memoryOf(row + 2, `Report number ${row}`));
+  await store.commit(await store.claim("foo"), 1, { ...NOTHING, events, memories });
+  const embedder = fixedEmbedder();
+  const memory = openMemory(
+    {
+      home: { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home,
+      settings,
+      server: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "", http: { to: () => fetch } },
+      ...{ store, keeper: store, report: () => undefined },
+      ...(tape ? { tape } : {}),
+    },
+    embedder,
+  );
+  close = () => memory.close();
+  const query = { agent: "foo", texts: ["Which report?"], count: 5, excludeSteps: new Set<number>() };
+  await memory.recall(query, new AbortController().signal);
+  const embedded = () => embedder.requests.flat().length - 1;
+  for (let tries = 0; tries < 200 && embedded() < ROWS; tries++)
+    await new Promise((resolve) => setTimeout(resolve, tape ? 5 : 25));
+  return embedded();
+}
+
+it("makes the vectors that a recall has no room for in a host", async () => {
+  expect(await countEmbedded()).toBe(ROWS);
+});
+
+it("makes none of them in a recorded or replayed run", async () => {
+  expect(await countEmbedded({ beside: systemClock } as Tape)).toBe(96);
+});
+
+async function finishedLoop() {
+  const loop = await makeLoop({ script: [reply("write_to_file", { file: "a.md", text: "abc" }), done("See a.md.")] });
+  await loop.run();
+  const parts = { store: loop.store, workspaceFolder: "/nowhere/workspace" };
+  const changes: string[] = [];
+  const open = (own: boolean) =>
+    new MemoryWorkspace({ files: loop.files, own, onChange: ({ path }) => changes.push(path) });
+  const write = (redact?: (text: string) => string) =>
+    writeReport(loop.row, { ...parts, workspace: open(true), ...(redact ? { redact } : {}) });
+  return { loop, parts, changes, open, write };
+}
+
+describe("the report in an agent's folder", () => {
+  it("is written once, and again only after a change", async () => {
+    const { loop, changes, write } = await finishedLoop();
+    expect(await write()).toBe(true);
+    expect(loop.text(REPORT_FILE)).toContain("`a.md`");
+    expect(await write()).toBe(false);
+    expect(changes).toEqual([REPORT_FILE]);
+    loop.files.set(REPORT_FILE, Buffer.from("somebody else's"));
+    expect(await write()).toBe(true);
+    expect(loop.text(REPORT_FILE)).toMatch(/^# Foo: report\n/);
+  });
+
+  it("is not a file of the agent, so its history does not contain it", async () => {
+    const { loop, write } = await finishedLoop();
+    await write();
+    expect((await loop.store.files(loop.row.id)).map(({ path }) => path)).toEqual(["a.md"]);
+  });
+
+  it("contains no secret", async () => {
+    const { loop, write } = await finishedLoop();
+    await write((text) => text.replaceAll("abc", "[redacted]").replaceAll("See", "[redacted]"));
+    expect(loop.text(REPORT_FILE)).toContain("> [redacted] a.md.");
+  });
+
+  it("is rejected when it is written through the workspace of commands", async () => {
+    const { loop, parts, open } = await finishedLoop();
+    await expect(writeReport(loop.row, { ...parts, workspace: open(false) })).rejects.toMatchObject({
+      code: "GOALD_PATH_REFUSED",
+    });
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Each test is named after the advisory against AutoGPT that it covers, with a real daemon and the real verbs.
- * Advisories about the local API alone are in test/api/refusals.test.ts and test/contracts/local-api.ts.
+ * Advisories about the local API alone are in test/api/server.test.ts and test/contracts/local-api.ts.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { request } from "node:http";

@@ -5,7 +5,7 @@ import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { endedWith, type Goald, makeGoald, type StartOptions } from "../helpers/goald.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
-import { makeUnreleasedStore } from "../store/unreleased-store.ts";
+import { makeUnreleasedStore } from "../store/made-stores.ts";
 
 const KEY = "sk-secret-0123456789abcdef";
 const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };

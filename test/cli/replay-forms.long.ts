@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { endedWith, linesOf } from "../helpers/goald.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
-import { FORMS, findWorkshop, JOB_FILES, jobLines, jobSteps, startWorkshop } from "../seeds/long-job.ts";
+import { FORMS, findWorkshop, JOB_FILES, jobLines, jobSteps, startWorkshop } from "../seeds/jobs.ts";
 
 const NO_NETWORK = [fileURLToPath(new URL("../helpers/no-network.child.ts", import.meta.url))];
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Commit, Lease, Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
+import { forkContract, removalContract } from "./store-agents.ts";
 import {
   bytesOf,
   later,
@@ -18,15 +19,9 @@ import {
   stamped,
   words,
 } from "./store-builders.ts";
-import { commitContract } from "./store-commits.ts";
-import { curationContract } from "./store-curations.ts";
-import { forkContract } from "./store-forks.ts";
-import { memoryContract } from "./store-memories.ts";
-import { pieceContract } from "./store-pieces.ts";
-import { projectionContract } from "./store-projections.ts";
-import { remoteContract } from "./store-remote.ts";
-import { removalContract } from "./store-removal.ts";
-import { sameRowContract } from "./store-same-rows.ts";
+import { commitContract, projectionContract } from "./store-commits.ts";
+import { curationContract, sameRowContract } from "./store-curations.ts";
+import { memoryContract, pieceContract, remoteContract } from "./store-memories.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
   commitContract(name, make);

@@ -1,8 +1,22 @@
-/** Workspace contract: file history, and what is preserved before it is lost. */
+/** workspace-history.ts -- shared parts of the workspace contract. */
+import { createHash } from "node:crypto";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { FileChange, FileVersion } from "#core/ports/store.ts";
 import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
-import { sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
+
+export interface WorkspaceUnderTest {
+  /** Opens the same folder at each call. */
+  open(onChange?: (change: FileChange) => void, own?: boolean, lastVersion?: LastVersion): Workspace;
+  close(): Promise<void>;
+}
+
+export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+export const namesIn = async (workspace: Workspace, directory = ""): Promise<string[]> =>
+  (await Array.fromAsync(workspace.list(directory))).map((file) => file.path);
+
+// Workspace contract: file history, and what is preserved before it is lost.
 
 export function historyContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
   describe(`${name} keeps the workspace contract: history`, () => {
@@ -105,5 +119,83 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       await expect(workspace.remove("_goald/x", { wasThere: true })).rejects.toMatchObject(refusal);
       expect(changes).toHaveLength(3);
     });
+  });
+}
+
+// Workspace contract: a folder that a callback fills.
+
+export function placeContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
+  describe(`${name} keeps the workspace contract: a folder that a callback fills`, () => {
+    let under: WorkspaceUnderTest;
+    let changes: FileChange[];
+    let workspace: Workspace;
+    beforeEach(async () => {
+      under = await make();
+      changes = [];
+      workspace = under.open((change) => changes.push(change));
+    });
+    afterEach(() => under.close());
+
+    const never = () => Promise.reject(new Error("it was filled"));
+    async function fill(folder: string): Promise<string> {
+      await mkdir(join(folder, "inner"));
+      await writeFile(join(folder, "a.txt"), "abc");
+      await writeFile(join(folder, "inner/b.txt"), "b");
+      return "filled";
+    }
+
+    it("is placed with all its files, which are reported as one folder", async () => {
+      expect(await workspace.place("work/new", fill)).toBe("filled");
+      expect(await namesIn(workspace)).toEqual(["work/new/a.txt", "work/new/inner/b.txt"]);
+      expect(new TextDecoder().decode(await workspace.read("work/new/a.txt"))).toBe("abc");
+      expect(changes).toEqual([{ path: "work/new", operation: "place", bytes: 0, sha256: null, content: null }]);
+    });
+
+    it("is empty and not visible before it is placed", async () => {
+      await workspace.place("new", async (folder) => {
+        expect(await readdir(folder)).toEqual([]);
+        await fill(folder);
+        expect(await namesIn(workspace)).toEqual([]);
+        await expect(workspace.read("new/a.txt")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
+      });
+      expect(await namesIn(workspace)).toHaveLength(2);
+    });
+
+    it("is discarded when the callback fails, and the failure is passed on unchanged", async () => {
+      const failure = Object.assign(new Error("half way"), { code: "ENOENT" });
+      const failing = async (folder: string) => {
+        await fill(folder);
+        throw failure;
+      };
+      await expect(workspace.place("new", failing)).rejects.toBe(failure);
+      expect(await namesIn(workspace)).toEqual([]);
+      expect(await workspace.stat("new")).toBeUndefined();
+      expect(await workspace.place("new", fill)).toBe("filled");
+    });
+
+    it("is refused where a file or folder exists, before the callback runs", async () => {
+      await workspace.write("file", "mine");
+      await workspace.write("folder/file", "mine");
+      for (const path of ["file", "folder", "folder/file"])
+        await expect(workspace.place(path, never)).rejects.toMatchObject({ code: "GOALD_FILE" });
+      expect(await namesIn(workspace)).toEqual(["file", "folder/file"]);
+    });
+
+    it("is refused where a file was created meanwhile", async () => {
+      const tooLate = async (folder: string) => {
+        await fill(folder);
+        await workspace.write("new/mine.txt", "mine");
+      };
+      await expect(workspace.place("new", tooLate)).rejects.toMatchObject({ code: "GOALD_FILE" });
+      expect(await namesIn(workspace)).toEqual(["new/mine.txt"]);
+    });
+
+    it.each(["../new", "/etc/new", "_goald/new", "CON", "a/../../new", "new\0", ""])(
+      "is refused at %j",
+      async (path) => {
+        const refusal = { code: expect.stringMatching(/^GOALD_(PATH_REFUSED|FILE)$/) };
+        await expect(workspace.place(path, never)).rejects.toMatchObject(refusal);
+      },
+    );
   });
 }

@@ -8,9 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { FileChange } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import { namesIn, sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
-import { historyContract } from "./workspace-history.ts";
-import { placeContract } from "./workspace-place.ts";
+import { historyContract, namesIn, placeContract, sha256, type WorkspaceUnderTest } from "./workspace-history.ts";
 
 interface PathCases {
   readonly accessible: readonly string[];

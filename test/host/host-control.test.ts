@@ -1,6 +1,24 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { connectHost } from "#api/client.ts";
+import { openHost } from "#app/host.ts";
+import { checkWrite } from "#commands/call-result.ts";
+import { findHome, type HomeSearch } from "#config/home.ts";
+import { loadSettings } from "#config/load-settings.ts";
+import { defineCommand, succeed } from "#core/command.ts";
 import { replay } from "#core/evolve.ts";
+import type { PlanEdit } from "#core/plan.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
+import type { AgentRow, Store } from "#core/ports/store.ts";
+import { approvalOf } from "#core/state.ts";
+import { createHostViews } from "#host/host-views.ts";
+import type { Supervisor } from "#host/supervisor.ts";
+import { openLog } from "#util/log.ts";
+import { loadPlan } from "#views/plan-view.ts";
+import { stateOf } from "#views/read-agent.ts";
+import { AT } from "../helpers/events.ts";
 import { makeWorld, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
@@ -249,4 +267,464 @@ describe("the calls that a host accepts", () => {
     const { events, head } = await host.control.page("foo", 1, 2);
     expect([events.map(({ seq }) => seq), head]).toEqual([[2, 3], (await world.events("foo")).length]);
   });
+});
+
+/** An agent that was started on a terminal, took one step and has finished. */
+async function makeFinished(settings: { readonly stepLimit?: number } = {}) {
+  const world = await makeWorld({
+    script: (_request, index) => (index === 0 ? reply("write_to_file", { file: "a.txt", text: "a" }) : done()),
+  });
+  await world.create("Foo", { background: false, ...settings });
+  const host = world.begin();
+  host.supervisor.wake("foo", true);
+  await host.quiet();
+  expect((await host.control.agent("foo")).state).toBe("completed");
+  return { world, host, control: host.control };
+}
+
+describe("the next turn of a finished agent", () => {
+  it("begins with new goals, on the terminal where it was asked for", async () => {
+    const { world, host, control } = await makeFinished();
+    const { note } = await control.beginTurn("foo", { goals: ["Count again"], settings: { background: false } });
+    expect(note).toBe("It begins turn 2.");
+    await host.quiet();
+    expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2, background: false });
+    const log = await world.events("foo");
+    expect(log.filter(({ type }) => type === "turn-started")).toMatchObject([{ turn: 2 }]);
+    expect(log.filter(({ type }) => type === "goals-changed")).toMatchObject([{ goals: ["Count again"] }]);
+    expect(world.model.requests.at(-1)?.messages[0]?.content).toContain("1. Count again");
+  });
+
+  it("begins in the background by default, with changed settings, and once for each key", async () => {
+    const { host, control } = await makeFinished();
+    const turn = { goals: ["Count again"], settings: { stepLimit: 90 }, key: "k" };
+    await control.beginTurn("foo", turn);
+    await host.quiet();
+    expect(await control.agent("foo")).toMatchObject({ turn: 2, background: true });
+    await control.beginTurn("foo", turn);
+    await host.quiet();
+    expect((await control.agent("foo")).turn).toBe(2);
+    await control.beginTurn("foo", { ...turn, key: "other" });
+    await host.quiet();
+    expect((await control.agent("foo")).turn).toBe(3);
+  });
+
+  it("does not begin while a turn is not finished: the refusal says what to do instead", async () => {
+    const { host, control } = await makeFinished();
+    await control.beginTurn("foo", { goals: ["Count again"], settings: { stepLimit: 2 } });
+    await host.quiet();
+    expect((await control.agent("foo")).state).toBe("paused: step-limit");
+    await expect(control.beginTurn("foo", { goals: ["More"] })).rejects.toMatchObject({
+      code: "GOALD_CONFLICT",
+      message: "foo has not finished turn 2, so its next turn cannot begin.",
+      hint: expect.stringMatching(/goald resume foo[\s\S]*goald goals foo --set "…"[\s\S]*goald say foo "…"/),
+    });
+  });
+
+  it("waits while no host runs the agent, and a resume begins it; without it a resume is refused", async () => {
+    const { world, host, control } = await makeFinished();
+    await expect(control.resume("foo", {})).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    await host.supervisor.drain(0);
+    // The host died between the delivery and the first step.
+    await world.store.deliver("foo", "goals/k", { type: "goals", goals: ["Count again"] }, "2026-11-20T10:00:00.000Z");
+    const next = world.begin();
+    await next.supervisor.start();
+    await next.quiet();
+    expect((await next.control.agent("foo")).turn).toBe(1);
+    expect((await next.control.resume("foo", { background: false })).note).toBe("It begins turn 2.");
+    await next.quiet();
+    expect(await next.control.agent("foo")).toMatchObject({ state: "completed", turn: 2 });
+    await next.supervisor.drain(0);
+  });
+});
+
+describe("words to a finished agent", () => {
+  it("begin its next turn, and the note has the turn's number", async () => {
+    const { control, host } = await makeFinished();
+    const { note } = await control.say("foo", { from: "ada", text: "One thing more" });
+    expect(note).toBe("It had finished. This begins turn 2.");
+    await host.quiet();
+    expect((await control.agent("foo")).turn).toBe(2);
+  });
+
+  it("name the limit that stops it, and the call that allows it more", async () => {
+    const { control, host } = await makeFinished({ stepLimit: 2 });
+    const { note } = await control.say("foo", { from: "ada", text: "One thing more" });
+    expect(note).toBe(
+      "It had finished. This begins turn 2. The limit of 2 steps is reached. Allow more and go on: goald resume foo --max-steps 100",
+    );
+    await host.quiet();
+    expect((await control.agent("foo")).state).toBe("paused: step-limit");
+    await control.resume("foo", { stepLimit: 10 });
+    await host.quiet();
+    expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2 });
+  });
+});
+
+const write = (file: string) => reply("write_to_file", { file, text: file });
+const HOUR = 3_600_000;
+
+/** An agent that asks before each of two writes, and then before its end. */
+async function makeAsker(change: { readonly approvalExpiresMs?: number } = {}) {
+  const world = await makeWorld({ script: (_request, index) => [write("a"), write("b")][index] ?? done(), ...change });
+  await world.create("Foo", { approve: "always" });
+  const host = world.begin();
+  await host.supervisor.start();
+  await host.quiet();
+  return { world, host, control: host.control };
+}
+const waitingIn = async (world: World) => approvalOf(await stateOf(world.store, { id: "foo" }))?.callId;
+const filesOf = (world: World): readonly string[] => [...(world.files.get("foo")?.keys() ?? [])];
+const yes = (callId: string) => ({ callId, verdict: "approved" }) as const;
+
+describe("an approval", () => {
+  it("that arrives twice before the agent reads it approves one call, and not the next one", async () => {
+    const { world, host, control } = await makeAsker();
+    const answered = await Promise.all([control.answer("foo", yes("c1")), control.answer("foo", yes("c1"))]);
+    expect(answered.map(({ note }) => note)).toEqual(["Approved: write_to_file", "Approved: write_to_file"]);
+    await host.quiet();
+    expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
+  });
+
+  it("that names another call than the waiting one is refused, and the refusal names what waits", async () => {
+    const { world, host, control } = await makeAsker();
+    await control.answer("foo", yes("c1"));
+    await host.quiet();
+    await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({
+      code: "GOALD_CONFLICT",
+      message: "foo does not wait for c1: c2 (write_to_file) waits now.",
+    });
+    await host.quiet();
+    expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
+  });
+
+  it("stays open without a limit, and names its reason in the agent's view", async () => {
+    const { world, control } = await makeAsker();
+    await world.clock.advance(1_000 * HOUR);
+    expect(await waitingIn(world)).toBe("c1");
+    expect((await control.agent("foo")).reason).toBe(
+      "It asks for the approval of write_to_file (c1): Every command needs your approval.",
+    );
+  });
+});
+
+describe("an approval that expires", () => {
+  it("counts as denied after its time: the model reads so, and the agent goes on", async () => {
+    const { world, host, control } = await makeAsker({ approvalExpiresMs: HOUR });
+    await world.clock.advance(HOUR - 1);
+    expect(await waitingIn(world)).toBe("c1");
+    await world.clock.advance(1);
+    await host.quiet();
+    expect([filesOf(world), await waitingIn(world)]).toEqual([[], "c2"]);
+    const prompt = world.model.requests
+      .at(-1)
+      ?.messages.map(({ content }) => content)
+      .join("\n");
+    expect(prompt).toContain("Nobody approved it by 2026-11-20T09:00:00.000Z.");
+    await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+  });
+
+  it("is not given by a yes that was sent after its time, while no host ran", async () => {
+    const { world, host } = await makeAsker({ approvalExpiresMs: HOUR });
+    const late = new Date(world.clock.now().getTime() + HOUR).toISOString();
+    await world.store.deliver("foo", "late", { type: "approval", ...yes("c1") }, late);
+    await world.clock.advance(HOUR);
+    await host.quiet();
+    expect([filesOf(world), await waitingIn(world)]).toEqual([[], "c2"]);
+  });
+
+  it("is given by a yes that was sent in time and is read after it", async () => {
+    const { world, host } = await makeAsker({ approvalExpiresMs: HOUR });
+    const inTime = new Date(world.clock.now().getTime() + HOUR - 1).toISOString();
+    await world.store.deliver("foo", "in time", { type: "approval", ...yes("c1") }, inTime);
+    await world.clock.advance(HOUR);
+    await host.quiet();
+    expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
+  });
+});
+
+const add = (goal: string, parent = "0"): PlanEdit => ({ kind: "add", parent, goal });
+const set = (id: string, state: Extract<PlanEdit, { kind: "set" }>["state"]): PlanEdit => ({ kind: "set", id, state });
+
+/** An agent that has asked "Which city?" in its first step, and then reports that it is done as often as it is asked. */
+async function makeWaiting(settings: Parameters<World["create"]>[1] = {}) {
+  const world = await makeWorld({
+    script: (_request, index) => (index === 0 ? reply("ask_user", { question: "Which city?" }) : done()),
+  });
+  await world.create("Foo", { goals: ["Find strings", "Write them down"], ...settings });
+  const host = world.begin();
+  host.supervisor.wake("foo");
+  await host.quiet();
+  return { world, host, control: host.control };
+}
+const planIn = async ({ store }: World) => {
+  const row = await store.agent("foo");
+  if (!row) throw new Error("There is no agent foo.");
+  return loadPlan(row, store);
+};
+const stateOfTasks = async (world: World) =>
+  (await planIn(world)).plan?.subtasks.map(({ goal, state }) => [goal, state]);
+const changesIn = async (world: World) => (await world.events("foo")).filter(({ type }) => type.startsWith("task-"));
+
+describe("a person's changes of a plan", () => {
+  const lastPrompt = ({ model }: World): string =>
+    model.requests
+      .at(-1)
+      ?.messages.map(({ content }) => content)
+      .join("\n") ?? "";
+
+  it("begin the plan of an agent that had none, with its goals as the first tasks", async () => {
+    const { world, host, control } = await makeWaiting();
+    expect(await planIn(world)).toEqual({ agent: "foo", turn: 1, plan: null, current: null, isRead: true });
+    const edited = await control.editPlan("foo", { edits: [add("Ask Ann"), set("0.1", "in_progress")] });
+    expect(edited.changes).toEqual([
+      { id: "0", goal: "Reach all goals", from: "open", to: "in_progress" },
+      { id: "0.1", goal: "Write them down", from: "open", to: "in_progress" },
+      { id: "0.2", goal: "Ask Ann", from: null, to: "open" },
+    ]);
+    expect(edited.note).toBe("It will read this with its next step.");
+    await host.quiet();
+    expect(await planIn(world)).toMatchObject({
+      current: "0.1",
+      isRead: true,
+      plan: { id: "0", state: "in_progress" },
+    });
+    // The agent's question is not answered by it.
+    expect((await control.agent("foo")).state).toBe("waiting: person");
+    await control.say("foo", { from: "ada", text: "Rome" });
+    await host.quiet();
+    expect(lastPrompt(world)).toContain("I changed your plan.\nAdded 0.2: Ask Ann\nTask 0.1 is in_progress now.");
+  });
+
+  it("keep the agent from finishing until the added task is abandoned or verified", async () => {
+    const { world, host, control } = await makeWaiting();
+    await control.editPlan("foo", { edits: [add("Ask Ann"), set("0.0", "verified"), set("0.1", "verified")] });
+    await control.say("foo", { from: "ada", text: "Rome" });
+    await host.quiet();
+    expect((await control.agent("foo")).state).toBe("paused: not-proven");
+    await control.editPlan("foo", { edits: [set("0.2", "abandoned"), set("0", "verified")] });
+    await control.resume("foo", {});
+    await host.quiet();
+    expect(await stateOfTasks(world)).toEqual([
+      ["Find strings", "verified"],
+      ["Write them down", "verified"],
+      ["Ask Ann", "abandoned"],
+    ]);
+    expect((await control.agent("foo")).state).toBe("completed");
+  });
+
+  it("of a paused agent are in its plan at once, build on each other, and are read when it goes on", async () => {
+    const { world, host, control } = await makeWaiting({ background: false });
+    await control.pause("foo", "For the test.");
+    await host.quiet();
+    const { note } = await control.editPlan("foo", { edits: [add("Ask Ann")] });
+    expect(note).toBe("It is paused and will read this when it goes on: goald resume foo");
+    await control.editPlan("foo", { edits: [set("0.2", "in_progress"), add("By letter", "0.2")] });
+    expect(await changesIn(world)).toEqual([]);
+    expect(await planIn(world)).toMatchObject({ current: "0.2", isRead: false });
+    await control.resume("foo", {});
+    await host.quiet();
+    expect(await changesIn(world)).toMatchObject([
+      { type: "task-added", parent: "0", task: { goal: "Ask Ann" }, by: "person" },
+      { type: "task-changed", id: "0.2", state: "in_progress", by: "person" },
+      { type: "task-added", parent: "0.2", task: { goal: "By letter" }, by: "person" },
+    ]);
+    expect(await planIn(world)).toMatchObject({ current: "0.2", isRead: true });
+  });
+
+  it("that come together are one message, however many, and leave the messages before them", async () => {
+    const { world, host, control } = await makeWaiting();
+    await control.editPlan("foo", { edits: Array.from({ length: 12 }, (_none, at) => add(`Part ${at}`)) });
+    await control.say("foo", { from: "ada", text: "Rome" });
+    await host.quiet();
+    expect(lastPrompt(world)).toContain("Which city?");
+    expect(lastPrompt(world).match(/I changed your plan/g)).toHaveLength(1);
+    expect(lastPrompt(world)).toContain("Added 0.2: Part 0\n");
+    expect(lastPrompt(world)).toContain("Added 0.13: Part 11");
+  });
+
+  it("with the same key are made once", async () => {
+    const { world, host, control } = await makeWaiting();
+    for (let time = 0; time < 2; time++) {
+      await control.editPlan("foo", { edits: [add("Ask Ann")], key: "k" });
+      await host.quiet();
+    }
+    await control.editPlan("foo", { edits: [add("Ask Ann")], key: "other" });
+    await host.quiet();
+    expect((await stateOfTasks(world))?.map(([goal]) => goal)).toEqual([
+      "Find strings",
+      "Write them down",
+      "Ask Ann",
+      "Ask Ann",
+    ]);
+  });
+
+  it.each<[what: string, edits: readonly PlanEdit[], message: string]>([
+    ["an id that is not one", [set("1.x", "open")], 'such as 0.1.2, with whole numbers between dots, got "1.x"'],
+    ["a task that does not exist", [set("0.7", "open")], "There is no task 0.7: task 0 has the subtasks 0.0 to 0.2."],
+    ["a task below one that is closed", [set("0.1", "abandoned"), add("x", "0.1")], "Task 0.1 is abandoned. Set it to"],
+    ["more tasks than a plan has", Array.from({ length: 997 }, () => add("x")), "A plan has up to 1,000 tasks"],
+    ["an empty goal", [add(" ")], "A task's goal has 1 to 500 characters, got 0."],
+  ])("with %s are refused whole, and nothing is delivered", async (_what, edits, message) => {
+    const { world, host, control } = await makeWaiting();
+    const refused = control.editPlan("foo", { edits: [add("Fits"), ...edits] });
+    await expect(refused).rejects.toMatchObject({ code: "GOALD_USAGE", message: expect.stringContaining(message) });
+    await expect(refused).rejects.toMatchObject({ hint: expect.stringContaining("goald plan foo") });
+    await host.quiet();
+    expect(await changesIn(world)).toEqual([]);
+    expect(await world.store.inbox("foo")).toEqual([]);
+  });
+
+  it("are refused when the agent has finished, and the refusal says how its next turn begins", async () => {
+    const { world, host, control } = await makeWaiting();
+    await control.say("foo", { from: "ada", text: "Rome" });
+    await host.quiet();
+    const refused = control.editPlan("foo", { edits: [add("More")] });
+    await expect(refused).rejects.toMatchObject({
+      code: "GOALD_CONFLICT",
+      message: "foo has finished turn 1. Its next turn has a plan of its own.",
+      hint: expect.stringMatching(/goald say foo "…", or goald run --continue foo -g "…"$/),
+    });
+    expect(await world.store.inbox("foo")).toEqual([]);
+  });
+});
+
+/** The host of a page that a home's own command reads is not known. */
+const EVIL = [{ from: "web", name: "" }];
+/** Reads a stranger's page. */
+const peek = defineCommand({
+  name: "peek",
+  label: "Peek",
+  summary: "reads a page",
+  args: { type: "object", properties: {}, required: [] },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  effect: "pure",
+  run: async () => succeed("OBEY ME", { source: "web" }),
+});
+
+/** An agent that has read a stranger's page, has written a file after it, and has finished. */
+async function makeReader() {
+  const world = await makeWorld({
+    commands: [peek],
+    script: (_request, index) => [reply("peek"), write("notes.md")][index] ?? done(),
+  });
+  await world.create("Foo", { background: false });
+  const host = world.begin();
+  host.supervisor.wake("foo", true);
+  await host.quiet();
+  return { world, host, control: host.control };
+}
+const trustsIn = async (world: World) => (await world.events("foo")).filter(({ type }) => type === "words-trusted");
+
+describe("a person's trust", () => {
+  it("in all that an agent has read ends what its views say of outside words, and is an event of a finished agent too", async () => {
+    const { world, host, control } = await makeReader();
+    const received = [{ from: "web", name: "", step: 1, at: expect.stringMatching(/Z$/) }];
+    expect((await control.agent("foo")).received).toEqual(received);
+    const trusted = await control.trust("foo", { what: "all" });
+    expect(trusted).toMatchObject({ trusted: [{ path: null, outside: EVIL }], received });
+    await host.quiet();
+    expect((await control.agent("foo")).received).toEqual([]);
+    expect(await trustsIn(world)).toMatchObject([{ what: "all" }]);
+    expect((await control.agent("foo")).state).toBe("completed");
+  });
+
+  it("in a file leaves the agent as it is, and makes the file's words clean", async () => {
+    const { world, host, control } = await makeReader();
+    expect(await control.trust("foo", { what: "files", paths: ["./notes.md"] })).toMatchObject({
+      trusted: [{ path: "notes.md", outside: EVIL }],
+      received: [],
+    });
+    await host.quiet();
+    expect(await trustsIn(world)).toMatchObject([{ what: "file", path: "notes.md" }]);
+    expect((await control.agent("foo")).received).toHaveLength(1);
+    expect(await control.trust("foo", { what: "files", paths: ["notes.md"] })).toMatchObject({
+      trusted: [{ path: "notes.md", outside: [] }],
+    });
+  });
+
+  it.each([[["never.md"]], [["notes.md", "never.md"]], [[".."]], [["."]]])(
+    "in a path that the history does not have is refused, and nothing is trusted: %j",
+    async (paths) => {
+      const { world, host, control } = await makeReader();
+      await expect(control.trust("foo", { what: "files", paths })).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      await host.quiet();
+      expect(await trustsIn(world)).toEqual([]);
+    },
+  );
+
+  it("cannot be given by a command: such a message is refused", () => {
+    const write = { kind: "send", to: "foo", key: "k", message: { type: "trust", what: "all" } };
+    expect(() => checkWrite("sly", write as never)).toThrow("staged an invalid write");
+  });
+
+  it("needs a word for everything: no path is not all", async () => {
+    const { control } = await makeReader();
+    await expect(control.trust("foo", { what: "files" })).rejects.toMatchObject({ code: "GOALD_USAGE" });
+    await expect(control.trust("foo", { what: "all", paths: ["notes.md"] })).rejects.toMatchObject({
+      code: "GOALD_USAGE",
+    });
+  });
+});
+
+const row: AgentRow = {
+  id: "foo",
+  name: "Foo",
+  folder: "foo",
+  parent: null,
+  head: 5,
+  epoch: 1,
+  createdAt: AT,
+  updatedAt: AT,
+  wakeAt: null,
+};
+
+describe("an agent whose log cannot be read", () => {
+  it("is damaged and not also stalled while its host retries", async () => {
+    const store: Pick<Store, "agents" | "load"> = {
+      agents: async () => [row],
+      load: async () => Promise.reject(new Error("It cannot be read.")),
+    };
+    const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };
+    const views = createHostViews({
+      store: store as Store,
+      supervisor: supervisor as unknown as Supervisor,
+      clock: { now: () => new Date(Date.parse(AT) + 3_600_000) } as Parameters<typeof createHostViews>[0]["clock"],
+      workspaceFolder: "/w",
+      stallAfterMs: () => 1_000,
+    });
+    expect(await views.agents()).toMatchObject([
+      { id: "foo", name: "Foo", state: "damaged", reason: "It cannot be read.", stalledMs: null },
+    ]);
+  });
+});
+
+it("redacts an answer of a daemon once, however often its settings were reloaded", async () => {
+  const root = await mkdtemp(join(tmpdir(), "goald-nets-"));
+  const asked: number[] = [];
+  let loads = 0;
+  try {
+    const search: Partial<HomeSearch> = { flag: root, env: {}, cwd: root, userHome: root };
+    const home = await findHome(search as HomeSearch);
+    const log = await openLog({ folder: join(root, "log"), redact: (text) => text, level: "silent" });
+    const load = async () => {
+      const number = loads++;
+      const { settings } = await loadSettings({ home, env: {}, flags: {} });
+      const redact = (text: string) => {
+        asked.push(number);
+        return text;
+      };
+      return { settings, redact, scrub: (text: string) => text };
+    };
+    const { socket } = home;
+    await using host = await openHost({ ...(await load()), home, log, load, socket });
+    await host.serve();
+    for (let reloads = 0; reloads < 5; reloads++) await host.reload();
+    asked.length = 0;
+    await connectHost(socket).status();
+    expect([...new Set(asked)].sort()).toEqual([5]);
+    await host.stopServing("The test is over.");
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
 });

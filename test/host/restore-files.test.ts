@@ -2,6 +2,9 @@ import { readdirSync, rmSync, statSync, symlinkSync, truncateSync } from "node:f
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { stateOf } from "#views/read-agent.ts";
+import { makeWorld } from "../helpers/host.ts";
+import { done, reply } from "../helpers/loop.ts";
+import { PowerCut } from "../helpers/power-cut.ts";
 import { RestoredAgent } from "../helpers/restored-agent.ts";
 
 const CLONE = { "README.md": "# Plain\n", "src/main.py": "print(1)\n", ".git/config": "[core]\n" };
@@ -10,6 +13,7 @@ const inClone = (files: Readonly<Record<string, string>> = CLONE) =>
   Object.fromEntries(Object.entries(files).map(([name, text]) => [`repositories/plain/${name}`, text]));
 
 let agent: RestoredAgent;
+
 beforeEach(async () => {
   agent = await RestoredAgent.make();
 });
@@ -213,5 +217,181 @@ describe("a plan", () => {
     expect(done.clones).toEqual(clones);
     expect(done.files).toMatchObject(files.map(({ path, action, bytesNow }) => ({ path, action, bytesNow })));
     expect(done).toMatchObject({ step: 1, lastStep: 3 });
+  });
+});
+
+const PLAIN_CLONE = { "README.md": "# Plain\n" };
+
+/** An agent with written, appended, deleted and cloned files; a person has edited two and removed one. */
+async function makeEditedAgent(): Promise<RestoredAgent> {
+  const agent = await RestoredAgent.make();
+  await agent.write("a.md", "one");
+  await agent.write("gone/b.md", "b");
+  await agent.write("removed.md", "r");
+  await agent.delete("gone/b.md");
+  await agent.clone("plain", PLAIN_CLONE);
+  await agent.write("plain/README.md", "# Mine\n");
+  await agent.step((workspace) => workspace.append("a.md", " more"));
+  await agent.write("late.md", "late");
+  agent.put("late.md", "edited by a person");
+  agent.put("plain/own.md", "a person's");
+  rmSync(join(agent.folder, "removed.md"));
+  return agent;
+}
+
+const IN_CLONE = { "plain/README.md": "# Mine\n", "plain/own.md": "a person's" };
+const AFTER_3 = { "a.md": "one", "gone/b.md": "b", "removed.md": "r", ...IN_CLONE };
+
+describe.each(["before", "after"] as const)("a restoration whose power is cut %s any of its writes", (when) => {
+  it("is completed by the same call, which records nothing twice, and the last step brings the edits back", async () => {
+    let cuts = 0;
+    for (let at = 1; ; at++) {
+      await using agent = await makeEditedAgent();
+      agent.cut = { at, when };
+      const thrown = await agent.restore(3).catch((error: unknown) => error);
+      agent.cut = undefined;
+      if (!(thrown instanceof PowerCut)) break;
+      cuts++;
+      await agent.restore(3);
+      expect(agent.look()).toEqual(AFTER_3);
+      expect(await agent.restorations()).toBe(1);
+      expect((await agent.history()).filter((line) => line.startsWith("found"))).toEqual([
+        "found plain/README.md 8",
+        "found late.md 18",
+      ]);
+      await agent.restore(8);
+      expect(agent.look()).toEqual({
+        "a.md": "one more",
+        "removed.md": "r",
+        "late.md": "edited by a person",
+        ...IN_CLONE,
+      });
+    }
+    // The commit, the removal of one file and the writes of three.
+    expect(cuts).toBe(5);
+  });
+});
+
+describe("a call after a restoration that a crash interrupted", () => {
+  beforeEach(async () => {
+    await agent.write("a.md", "one");
+    await agent.write("a.md", "two");
+    await agent.write("a.md", "three");
+  });
+
+  /** Cuts the power after the commit, before the file is written. */
+  async function cutRestore(step: number): Promise<void> {
+    agent.cut = { at: 2, when: "before" };
+    await expect(agent.restore(step)).rejects.toBeInstanceOf(PowerCut);
+    agent.cut = undefined;
+    expect(agent.look()).toEqual({ "a.md": "three" });
+  }
+
+  it("keeps what a person edited in between as a version", async () => {
+    await cutRestore(1);
+    agent.put("a.md", "a person's");
+    await agent.restore(1);
+    expect(agent.look()).toEqual({ "a.md": "one" });
+    expect((await agent.history()).slice(3)).toEqual(["write a.md 3", "found a.md 10", "write a.md 3"]);
+  });
+
+  it("restores another step from what is there, and no version is taken for an edit", async () => {
+    await cutRestore(1);
+    await agent.restore(2);
+    expect(agent.look()).toEqual({ "a.md": "two" });
+    expect((await agent.history()).slice(3)).toEqual(["write a.md 3", "write a.md 3"]);
+    await agent.restore(3);
+    expect(agent.look()).toEqual({ "a.md": "three" });
+  });
+
+  it("plans from the agent's later changes when there are some", async () => {
+    await cutRestore(1);
+    await agent.write("a.md", "four");
+    await agent.restore(1);
+    expect(agent.look()).toEqual({ "a.md": "one" });
+    await agent.restore(4);
+    expect(agent.look()).toEqual({ "a.md": "four" });
+  });
+});
+
+const write = (text: string) => reply("write_to_file", { file: "a.txt", text });
+
+/** An agent whose third request is answered after `release`; with `steps` it pauses before. */
+async function makeWriter({ steps }: { readonly steps?: number } = {}) {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const world = await makeWorld({
+    script: async (_request, index) => {
+      if (index >= 2) await held;
+      return [write("one"), write("two")][index] ?? done();
+    },
+  });
+  await world.create("Foo", steps === undefined ? {} : { stepLimit: steps });
+  const host = world.begin();
+  await host.supervisor.start();
+  const text = (): string => Buffer.from(world.files.get("foo")?.get("a.txt") ?? "").toString();
+  return { world, host, release, text };
+}
+
+describe("a host that is asked to restore files", () => {
+  it("restores them for an agent at rest, which reads of it when it goes on", async () => {
+    const { world, host, release, text } = await makeWriter({ steps: 2 });
+    await host.quiet();
+    const plan = await host.control.restore("FOO", { step: 1 });
+    expect(plan).toMatchObject({ agent: "foo", step: 1, lastStep: 2, files: [{ path: "a.txt", action: "write" }] });
+    expect(text()).toBe("one");
+    expect(host.supervisor.runners.has("foo")).toBe(false);
+    release();
+    await host.control.resume("foo", { stepLimit: 9 });
+    await host.quiet();
+    const prompt = world.model.requests.at(-1)?.messages.map(({ content }) => content);
+    expect(prompt?.join("\n")).toContain("as they were after step 1. Rewritten: a.txt.");
+  });
+
+  it("refuses an agent at work, and changes nothing of it", async () => {
+    const { world, host, release, text } = await makeWriter();
+    while (world.model.requests.length < 3) await new Promise(setImmediate);
+    await expect(host.control.restore("foo", { step: 1 })).rejects.toMatchObject({
+      ...{ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald pause foo") },
+    });
+    release();
+    await host.quiet();
+    expect([text(), (await host.control.agent("foo")).state]).toEqual(["two", "completed"]);
+  });
+
+  it("begins no step and no other restoration of the agent before it has ended", async () => {
+    const { world, host, release } = await makeWriter({ steps: 2 });
+    await host.quiet();
+    release();
+    const { promise: restoring, resolve: end } = Promise.withResolvers<string>();
+    const held = host.supervisor.hold("foo", () => restoring);
+    await host.control.resume("foo", { stepLimit: 9 });
+    const refused = expect(host.control.restore("foo", { step: 1 })).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    await world.clock.advance(5_000);
+    await refused;
+    expect(world.model.requests).toHaveLength(2);
+    end("done");
+    expect(await held).toBe("done");
+    await host.quiet();
+    expect(world.model.requests).toHaveLength(3);
+  });
+
+  it("waits for an agent that is about to rest, such as one that reads a message", async () => {
+    const { host, text } = await makeWriter({ steps: 2 });
+    await host.quiet();
+    const { promise: reading, resolve: end } = Promise.withResolvers<void>();
+    const held = host.supervisor.hold("foo", () => reading);
+    const restored = host.control.restore("foo", { step: 1 });
+    end();
+    await held;
+    expect((await restored).step).toBe(1);
+    expect(text()).toBe("one");
+  });
+
+  it("passes on why a restoration failed, and the agent goes on later", async () => {
+    const { host } = await makeWriter({ steps: 2 });
+    await host.quiet();
+    await expect(host.control.restore("foo", { step: 9 })).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    await host.quiet();
+    expect((await host.control.restore("foo", { step: 1 })).files).toHaveLength(1);
   });
 });

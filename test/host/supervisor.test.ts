@@ -1,15 +1,22 @@
 import { describe, expect, it, jest } from "@jest/globals";
+import { ALL_READY } from "#commands/registry.ts";
+import type { CommandCall } from "#core/call.ts";
 import { defineCommand, succeed } from "#core/command.ts";
 import { type ErrorCode, GoaldError } from "#core/errors.ts";
+import { spentOf } from "#core/limits.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import type { Store } from "#core/ports/store.ts";
 import { activeFrame } from "#core/state.ts";
+import { IsolationQueue } from "#host/isolation-queue.ts";
+import { stateOf } from "#views/read-agent.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
+import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { HANG, type ScriptedReply } from "../helpers/scripted-model.ts";
+import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 
-const nameIn = ({ messages }: ModelRequest): string => /You are (\w+)/.exec(messages[0]?.content ?? "")?.[1] ?? "";
 const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
 /** Makes a model that writes this many lines, then completes; it counts by the prompt. */
 const counting =
@@ -69,6 +76,8 @@ async function afterFailure(name: string, afterMs: number): Promise<{ world: Wor
 }
 
 describe("a host of many agents", () => {
+  const nameIn = ({ messages }: ModelRequest): string => /You are (\w+)/.exec(messages[0]?.content ?? "")?.[1] ?? "";
+
   it("runs them side by side, each to its own end", async () => {
     const world = await makeWorld({ script: counting(3) });
     for (const name of ["Ada", "Ben", "Cleo"]) await world.create(name);
@@ -438,5 +447,184 @@ describe("a follower of an agent", () => {
     await host.control.remove("foo", { force: true, files: false });
     await removed;
     expect(await world.store.agents()).toEqual([]);
+  });
+});
+
+function makeQueue() {
+  const clock = fakeClock();
+  const queue = new IsolationQueue(clock);
+  const began: string[] = [];
+  const enter = async (agent: string, backOffMs = 0, signal = new AbortController().signal) => {
+    if (await queue.enter(agent, backOffMs, signal)) began.push(agent);
+    else began.push(`not ${agent}`);
+  };
+  return { clock, queue, began, enter };
+}
+
+describe("the turns of suspects after a death", () => {
+  it("are given to one agent at a time, in the order in which they asked", async () => {
+    const { queue, began, enter } = makeQueue();
+    for (const agent of ["ada", "ben", "cleo"]) void enter(agent);
+    await settle();
+    expect(began).toEqual(["ada"]);
+    queue.leave("cleo");
+    await settle();
+    expect(began).toEqual(["ada"]);
+    queue.leave("ada");
+    await settle();
+    expect(began).toEqual(["ada", "ben"]);
+    queue.leave("ben");
+    await settle();
+    expect(began).toEqual(["ada", "ben", "cleo"]);
+  });
+
+  it("come after the back-off, which holds up nobody else", async () => {
+    const { clock, began, enter } = makeQueue();
+    void enter("ada", 4_000);
+    void enter("ben", 1_000);
+    await clock.advance(1_000);
+    expect(began).toEqual(["ben"]);
+  });
+
+  it("pass over an agent that is cut off while it waits", async () => {
+    const { queue, began, enter } = makeQueue();
+    const cutOff = new AbortController();
+    void enter("ada");
+    void enter("ben", 0, cutOff.signal);
+    void enter("cleo");
+    await settle();
+    cutOff.abort();
+    queue.leave("ada");
+    await settle();
+    expect(began).toEqual(["ada", "not ben", "cleo"]);
+  });
+
+  it("are explained for the agents that wait, and only for them", async () => {
+    const { queue, enter } = makeQueue();
+    void enter("ada");
+    void enter("ben");
+    void enter("cleo", 1_000);
+    await settle();
+    expect(queue.reasonFor("ada")).toBeNull();
+    expect(queue.reasonFor("dora")).toBeNull();
+    expect(queue.reasonFor("ben")).toMatch(/one at a time.*: ada has its turn/);
+    queue.leave("ada");
+    queue.leave("ben");
+    await settle();
+    expect(queue.reasonFor("cleo")).toMatch(/tried again in a few seconds|ben has its turn/);
+  });
+});
+
+/** Makes a world in which Foo starts Ann, who needs approval for each command. */
+async function makeSubagents(
+  calls: Readonly<Record<string, readonly CommandCall[]>>,
+  hangs = "",
+): Promise<[World, TestHost]> {
+  const think = subagentModel(calls);
+  const world = await makeWorld({
+    services: ALL_READY,
+    script: (request) => {
+      const chat = request as unknown as ChatRequest;
+      return hangs !== "" && nameIn(chat) === hangs ? HANG : think(chat);
+    },
+  });
+  await world.create("Foo", { approve: "risky", stepLimit: 40 });
+  const host = world.begin();
+  await host.supervisor.start();
+  await host.quiet();
+  return [world, host];
+}
+const standing = async ({ control }: TestHost, name: string): Promise<string> => (await control.agent(name)).state;
+const allStandings = async (host: TestHost): Promise<Readonly<Record<string, string>>> =>
+  Object.fromEntries((await host.control.agents()).map(({ id, state }) => [id, state]));
+const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
+
+describe("a host with sub-agents", () => {
+  it("runs a new sub-agent at once, and wakes the waiting parent with its answer", async () => {
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [] });
+    expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
+    expect((await host.control.agent("foo-ann")).parent).toBe("foo");
+    expect(host.problems).toEqual([]);
+  });
+
+  it("lets a person answer a sub-agent's question, and both agents continue", async () => {
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
+    expect((await host.control.agent("foo-ann")).reason).toBe("It asks: Red or blue?");
+    await host.control.say("foo-ann", { from: "ada", text: "Blue." });
+    await host.quiet();
+    expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
+  });
+
+  it.each(["stop", "pause", "kill"] as const)("passes a %s of the parent on to its sub-agents", async (how) => {
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const { note } = await (how === "stop"
+      ? host.control.stop("foo", 1_000)
+      : how === "pause"
+        ? host.control.pause("foo", "lunch")
+        : host.control.kill("foo"));
+    await host.quiet();
+    expect(await standing(host, "foo-ann")).toBe("paused: parent");
+    if (how !== "pause") expect(note).toBe("Its agents stop with it: foo-ann.");
+    const { note: again } = await host.control.resume("foo", {});
+    expect(again).toBe("Its agents go on with it: foo-ann.");
+    await host.quiet();
+    expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
+  });
+
+  it("removes no agent that has sub-agents, stops nothing, and names the order of removal", async () => {
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    await expect(host.control.remove("foo", { force: true, files: false })).rejects.toMatchObject({
+      code: "GOALD_CONFLICT",
+      hint: "Remove what it has started first: goald rm foo-ann",
+    });
+    expect(await standing(host, "foo")).toBe("waiting: agent");
+  });
+
+  it("informs the waiting parent when a person removes a sub-agent, and returns the reserved limits", async () => {
+    const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    expect(spentOf(await stateOf(world.store, { id: "foo" })).steps).toBe(1 + 9);
+    await host.control.remove("foo-ann", { force: true, files: false });
+    await host.quiet();
+    const results = (await world.events("foo")).flatMap((event) =>
+      event.type === "command-finished" ? [event.observation] : [],
+    );
+    expect(results[0]).toMatchObject({ status: "failed", text: expect.stringMatching(/removed by a person/i) });
+    expect(await standing(host, "foo")).toBe("completed");
+    const state = await stateOf(world.store, { id: "foo" });
+    expect([state.children, spentOf(state).steps]).toEqual([{}, 2 + 1]);
+    await host.control.remove("foo", { force: false, files: false });
+    expect(await host.control.agents()).toEqual([]);
+  });
+
+  it("continues all of them in the next process", async () => {
+    const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    await host.supervisor.drain(0);
+    await world.store.deliver(
+      "foo-ann",
+      "w",
+      { type: "say", from: "ada", text: "Blue." },
+      world.clock.now().toISOString(),
+    );
+    const next = world.begin();
+    await next.supervisor.start();
+    await next.quiet();
+    expect(await allStandings(next)).toEqual({ foo: "completed", "foo-ann": "completed" });
+  });
+
+  it("keeps sub-agents with their parent at a fork, which continues without them and without reservations", async () => {
+    const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const agent = await host.control.fork("foo", { step: 1, key: "k" });
+    const state = await stateOf(world.store, { id: agent.id });
+    expect(state.children).toEqual({});
+    expect(spentOf(state).steps).toBe(1);
+    const end = (await world.events(agent.id)).find(({ type }) => type === "command-finished");
+    expect(JSON.stringify(end)).toContain("It works for foo, which you were forked from");
+    expect(await standing(host, "foo")).toBe("waiting: agent");
+  });
+
+  it("prefers a person's agent to a sub-agent of the same name", async () => {
+    const [, host] = await makeSubagents({ Foo: [startAgent("Foo")] });
+    expect((await host.control.agent("FOO")).id).toBe("foo");
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { bytesOf, LANTERN, runTurns } from "../seeds/many-turns.ts";
+import { bytesOf, LANTERN, runTurns } from "../seeds/jobs.ts";
 
 describe("an agent of 500 turns", () => {
   it("has a prompt of the same size as at turn 50, and recalls turn 3 when it is asked for", async () => {

@@ -16,7 +16,7 @@ import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { outerCommand, testCommand, WRITES } from "../helpers/outer-command.ts";
 import { cutPowerAfter, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
-import { LANTERN, runTurns, taskOf } from "../seeds/many-turns.ts";
+import { LANTERN, runTurns, taskOf } from "../seeds/jobs.ts";
 
 describe("the arguments of a remembered call", () => {
   it("are written without quotes and escapes, short ones first", () => {

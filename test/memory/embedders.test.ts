@@ -4,7 +4,7 @@ import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { cachedEmbedder, fallbackEmbedder, isPermanent } from "#memory/vectors/server-embedder.ts";
 import { openWordTable } from "#memory/words/word-table.ts";
 import { wordsOf } from "#util/words.ts";
-import { embedderContract } from "../contracts/embedder.ts";
+import { embedderContract } from "../contracts/models.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 

@@ -9,7 +9,7 @@ import { activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
-import { type Behaviour, languageModelContract } from "../contracts/language-model.ts";
+import { type Behaviour, languageModelContract } from "../contracts/models.ts";
 import { answerTo, ask, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import { makeLoop } from "../helpers/loop.ts";
 import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";

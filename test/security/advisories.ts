@@ -3,7 +3,7 @@ import { type Defence, proof } from "./defence.ts";
 
 const REAL = "cli/advisories.long";
 const DOOR = "http/public-door.test";
-const API = "api/refusals.test";
+const API = "api/server.test";
 const HOSTILE = "security/hostile-replies.test";
 
 export const ADVISORIES: readonly Defence[] = [
@@ -57,7 +57,7 @@ export const ADVISORIES: readonly Defence[] = [
   {
     id: "AutoGPT: git token to any host",
     claim: "A git key is sent to its own server only.",
-    proofs: [proof("services/git-server.test", "is not sent to another server, and no message shows it")],
+    proofs: [proof("services/clone.test", "is not sent to another server, and no message shows it")],
   },
   {
     id: "AutoGPT: quoted JSON is dispatched",
@@ -87,10 +87,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "The address that was checked is the address that is connected to.",
     proofs: [
       proof(DOOR, "is resolved once per connection: the checked address is connected to"),
-      proof(
-        "services/git-server.test",
-        "is resolved once: git connects to the checked address, even if the name changes",
-      ),
+      proof("services/clone.test", "is resolved once: git connects to the checked address, even if the name changes"),
     ],
   },
   {
@@ -136,7 +133,7 @@ export const ADVISORIES: readonly Defence[] = [
     proofs: [
       proof(REAL, "CVE-2025-53944: a call for one agent never affects another"),
       proof(
-        "host/local-api.test",
+        "api/server.test",
         "CVE-2025-53944: never shows a reader of one agent an event of another",
         "contracts/local-api",
       ),
@@ -173,7 +170,7 @@ export const ADVISORIES: readonly Defence[] = [
       proof("reply/hostile.test", "50,000 spaces after a fence"),
       proof("reply/hostile.test", "many such fences"),
       proof("util/text.test", "keeps the invariants for any text and any options"),
-      proof("services/read-page.test", "of %s is read within its time limit"),
+      proof("services/pages.test", "of %s is read within its time limit"),
     ],
   },
   {
@@ -183,11 +180,11 @@ export const ADVISORIES: readonly Defence[] = [
       proof(REAL, "CVE-2026-33232: an agent that writes without end stops at its quota, and goes on after it deletes"),
       proof("loop/purchases.test", "counts over the agent's life, and refuses before anything more is saved"),
       proof(
-        "workspace/quota.test",
+        "workspace/workspace.test",
         "refuses a write before it is made, names the setting, and admits it once something is deleted",
       ),
-      proof("workspace/quota.test", "a full disk"),
-      proof("store/processes.long", "fails every write of a group on a full disk, keeps earlier ones"),
+      proof("workspace/workspace.test", "a full disk"),
+      proof("store/store.long", "fails every write of a group on a full disk, keeps earlier ones"),
     ],
   },
 ];

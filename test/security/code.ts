@@ -105,7 +105,7 @@ export const CODE: readonly Defence[] = [
         "loop/cells-crash.test",
         "runs again without repeating an effect, at every commit, with the same seed, time and namespace",
       ),
-      proof("seeds/cities.long", "resumes at ten points and repeats no nested call"),
+      proof("seeds/general-agent.long", "resumes at ten points and repeats no nested call"),
       proof("loop/cells-crash.test", "has an unknown outcome when it takes another way the second time"),
     ],
   },

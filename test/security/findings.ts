@@ -38,14 +38,11 @@ export const FINDINGS: readonly Defence[] = [
     claim: "A page or PDF that takes memory, time or output ends its reader, never the host or another agent.",
     proofs: [
       proof(
-        "services/page-readers.long",
+        "services/services.long",
         "inflate a PDF of 200 KB to 200 MB is refused in plain words, and the host does not grow",
       ),
-      proof(
-        "services/page-readers.long",
-        "exit is read plainly if it is HTML, else refused, and the next page is read",
-      ),
-      proof("services/page-readers.long", "are at most two, of which one is kept"),
+      proof("services/services.long", "exit is read plainly if it is HTML, else refused, and the next page is read"),
+      proof("services/services.long", "are at most two, of which one is kept"),
       proof(
         "cli/page-bomb.long",
         "reads a PDF of 1 MB that inflates to 1 GB, and other bombs, and neither it nor the other agent notices",
@@ -70,9 +67,9 @@ export const FINDINGS: readonly Defence[] = [
     id: "F3",
     claim: "`why` and `report` name the pages, downloads and clones that an agent read before it wrote a file.",
     proofs: [
-      proof("views/sources.test", "contain the page that it read, with its host, and where it is kept"),
-      proof("views/sources.test", "is in why, for every version that was written after it"),
-      proof("views/sources.test", "is in the report, and in its opening"),
+      proof("views/files.test", "contain the page that it read, with its host, and where it is kept"),
+      proof("views/files.test", "is in why, for every version that was written after it"),
+      proof("views/files.test", "is in the report, and in its opening"),
     ],
   },
   {
@@ -90,9 +87,9 @@ export const FINDINGS: readonly Defence[] = [
         "loop/provenance.test",
         "says whose words a failure quotes, apart from goald's own, and through which file words came",
       ),
-      proof("services/git-server.test", "quotes the server's words apart from goald's own"),
+      proof("services/clone.test", "quotes the server's words apart from goald's own"),
       proof("cli/memory.test", "keeps whose words from outside a memory holds, from home to home"),
-      proof("host/trust.test", "in a file leaves the agent as it is, and makes the file's words clean"),
+      proof("host/host-control.test", "in a file leaves the agent as it is, and makes the file's words clean"),
     ],
   },
   {
@@ -127,8 +124,8 @@ export const FINDINGS: readonly Defence[] = [
     id: "F7",
     claim: "A recording keeps no key, also when a reply brings it in pieces, and still replays.",
     proofs: [
-      proof("cassette/keys-in-pieces.test", "holds no form of it in its lines"),
-      proof("cassette/keys-in-pieces.test", "replays without the keys to the same events and state"),
+      proof("cassette/recording.test", "holds no form of it in its lines"),
+      proof("cassette/recording.test", "replays without the keys to the same events and state"),
     ],
   },
   {
@@ -154,11 +151,14 @@ export const FINDINGS: readonly Defence[] = [
     claim: "Folder, kept pages and history have a quota, and what an agent may delete makes room again.",
     proofs: [
       proof(
-        "workspace/quota.test",
+        "workspace/workspace.test",
         "refuses a write before it is made, names the setting, and admits it once something is deleted",
       ),
-      proof("workspace/quota.test", "counts what is stored and what one call adds, and leaves known files deletable"),
-      proof("workspace/quota.test", "is shared by an agent and its sub-agents"),
+      proof(
+        "workspace/workspace.test",
+        "counts what is stored and what one call adds, and leaves known files deletable",
+      ),
+      proof("workspace/workspace.test", "is shared by an agent and its sub-agents"),
       proof("loop/approval.test", "a file over 64 MB"),
     ],
   },
@@ -187,15 +187,15 @@ export const FINDINGS: readonly Defence[] = [
     id: "F10: hostile recordings",
     claim: "A stranger's recording neither loops nor writes below `.git`, and a device is not read as one.",
     proofs: [
-      proof("cassette/hostile.test", "is refused for %s"),
-      proof("cassette/hostile.test", "cannot write %s"),
-      proof("cassette/hostile.test", "is not read when it is a device, a pipe, a folder or larger than 256 MB"),
+      proof("cassette/recording.test", "is refused for %s"),
+      proof("cassette/recording.test", "cannot write %s"),
+      proof("cassette/recording.test", "is not read when it is a device, a pipe, a folder or larger than 256 MB"),
     ],
   },
   {
     id: "F10: own public addresses",
     claim: "git does not reach this machine by one of its public addresses.",
-    proofs: [proof("services/git-server.test", "is refused if it is a public address of this machine")],
+    proofs: [proof("services/clone.test", "is refused if it is a public address of this machine")],
   },
   {
     id: "F10: marks without width",
@@ -207,14 +207,14 @@ export const FINDINGS: readonly Defence[] = [
     claim: "An approval is for one call, is given once, and expires as set.",
     proofs: [
       proof(
-        "host/approval.test",
+        "host/host-control.test",
         "that arrives twice before the agent reads it approves one call, and not the next one",
       ),
       proof(
-        "host/approval.test",
+        "host/host-control.test",
         "that names another call than the waiting one is refused, and the refusal names what waits",
       ),
-      proof("host/approval.test", "counts as denied after its time: the model reads so, and the agent goes on"),
+      proof("host/host-control.test", "counts as denied after its time: the model reads so, and the agent goes on"),
     ],
   },
   {
@@ -228,7 +228,7 @@ export const FINDINGS: readonly Defence[] = [
   {
     id: "F10: half-sent heads",
     claim: "Clients that send half a request leave room for calls.",
-    proofs: [proof("api/socket.long", "leave room for calls, however many clients send half a head")],
+    proofs: [proof("api/api.long", "leave room for calls, however many clients send half a head")],
   },
   {
     id: "F10: log as a link",

@@ -8,8 +8,8 @@ export const HELD: readonly Defence[] = [
     proofs: [
       proof("http/public-door.test", "are not reached by %s"),
       proof("http/public-door.test", "are reached by all of these forms without the guard"),
-      proof("services/git-server.test", "is never a metadata service, even if allowed"),
-      proof("services/git-server.test", "is refused if only one of several addresses is private"),
+      proof("services/clone.test", "is never a metadata service, even if allowed"),
+      proof("services/clone.test", "is refused if only one of several addresses is private"),
     ],
   },
   {
@@ -21,7 +21,7 @@ export const HELD: readonly Defence[] = [
       proof("http/public-door.test", "end an endless body"),
       proof("http/public-door.test", "is not followed a sixth time"),
       proof(
-        "services/polite-web.test",
+        "services/web.test",
         "costs little if hostile: 20,000 programs with 20,000 rules, endless text, long wildcards",
       ),
     ],
@@ -53,8 +53,8 @@ export const HELD: readonly Defence[] = [
     claim:
       "Foreign Hosts, Origins, types, smuggled heads and deep bodies are refused before they have an effect; the socket is private.",
     proofs: [
-      proof("api/refusals.test", "%s is rejected with %i before it has any effect"),
-      proof("api/refusals.test", "%s is rejected with %i and has no effect"),
+      proof("api/server.test", "%s is rejected with %i before it has any effect"),
+      proof("api/server.test", "%s is rejected with %i and has no effect"),
       proof("api/socket.test", "is private to its owner whatever the umask is, and is removed when the server closes"),
       proof("api/socket.test", "never replaces a file, a folder, or a link to a socket"),
       proof("api/socket.test", "reject one connection too many with an error, and accept it after another has closed"),
@@ -94,10 +94,10 @@ export const HELD: readonly Defence[] = [
     id: "secrets",
     claim: "Keys are removed in every form, by value and by pattern.",
     proofs: [
-      proof("util/redact.test", "finds a secret %s"),
-      proof("util/redact.test", "keeps any JSON valid, hides every secret, and needs one pass"),
+      proof("util/log.test", "finds a secret %s"),
+      proof("util/log.test", "keeps any JSON valid, hides every secret, and needs one pass"),
       proof("util/log.test", "shows no secret in %s"),
-      proof("services/git-server.test", "is not in the arguments of any process"),
+      proof("services/clone.test", "is not in the arguments of any process"),
     ],
   },
   {
@@ -105,9 +105,9 @@ export const HELD: readonly Defence[] = [
     claim: "Hostile text costs linear time: replies, redaction, cleaning, pages, passages.",
     proofs: [
       proof("reply/hostile.test", "of %s is refused in words"),
-      proof("util/redact.test", "reads megabytes of hostile text in linear time"),
+      proof("util/log.test", "reads megabytes of hostile text in linear time"),
       proof("util/text.test", "takes linear time, even for openers without an end"),
-      proof("services/read-page.test", "of %s is read within its time limit"),
+      proof("services/pages.test", "of %s is read within its time limit"),
     ],
   },
 ];

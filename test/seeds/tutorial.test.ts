@@ -7,7 +7,7 @@ import { type Loop, makeLoop } from "../helpers/loop.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 import { closeProseLoops, makeProseLoop } from "../helpers/prose-loop.ts";
-import { TUTORIAL, TUTORIAL_FILE, TUTORIAL_GOAL, TUTORIAL_LINES, TUTORIAL_PLAN, TUTORIAL_STEPS } from "./tutorial.ts";
+import { TUTORIAL, TUTORIAL_FILE, TUTORIAL_GOAL, TUTORIAL_LINES, TUTORIAL_PLAN, TUTORIAL_STEPS } from "./jobs.ts";
 
 afterEach(closeProseLoops);
 

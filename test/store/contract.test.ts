@@ -10,7 +10,7 @@ const at = useFolder();
 let stores = 0;
 
 storeContract("the embedded store", () => openSqliteStore(at(`${++stores}`, "goald.db")));
-// sqlite-store.long.ts has the store for many agents.
+// store.long.ts has the store for many agents.
 storeContract("the fake", async () => new MemoryStore());
 
 describe("the fake's power cut", () => {

@@ -1,4 +1,4 @@
-/** Adds, corrects and forgets memories without end, and prints the number of each durable call. Run by processes.long.ts. */
+/** Adds, corrects and forgets memories without end, and prints the number of each durable call. Run by store.long.ts. */
 import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { argv } from "node:process";

@@ -3,7 +3,7 @@ import { readSync, writeSync } from "node:fs";
 import { toError } from "#core/errors.ts";
 import { openForWriting } from "#store/sqlite/connection.ts";
 import { prepareSchema } from "#store/sqlite/schema.ts";
-import { VERSION_2 } from "./made-up-schema.ts";
+import { VERSION_2 } from "./made-stores.ts";
 
 const database = openForWriting(process.argv[2] ?? "", 20_000);
 writeSync(1, "open\n");

@@ -26,9 +26,7 @@ import { NOTHING, SPEC, said, sha256, stamped } from "../contracts/store-builder
 import { AT } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
 import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
-import { fill } from "./filled-store.ts";
-import { FAILING_VERSION_2, VERSION_2 } from "./made-up-schema.ts";
-import { makeUnreleasedStore } from "./unreleased-store.ts";
+import { FAILING_VERSION_2, fill, makeUnreleasedStore, VERSION_2 } from "./made-stores.ts";
 
 const CHILD = new URL("./opening.child.ts", import.meta.url).pathname;
 const SOUND = { agents: 2, events: 12, problems: [] };

@@ -6,7 +6,7 @@ import { chainLink, snapshotSha, sha256 as storeSha256 } from "#store/chain.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
 import { NOTHING, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { FOO, fill, spilled } from "./filled-store.ts";
+import { FOO, fill, spilled } from "./made-stores.ts";
 
 /** A state version without snapshots: the whole log is folded. */
 const REFOLDED = STATE_VERSION + 1;

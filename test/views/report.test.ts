@@ -1,10 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
+import { describeLogLine, type LogFilter, matchesFilter, readLogLine } from "#cli/verbs/logs.ts";
 import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/store.ts";
+import { viewAgent } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
-import { findNamedFiles, renderReport } from "#views/report.ts";
+import { code, findNamedFiles, inline, quote, renderReport } from "#views/report.ts";
+import { gatherReport, type ReportFacts } from "#views/report-facts.ts";
+import { NOTHING, SPEC, stamped, wrote } from "../contracts/store-builders.ts";
 import {
+  AT,
   asked,
   created,
   finished,
@@ -17,6 +22,7 @@ import {
   wholeStep,
 } from "../helpers/events.ts";
 import { historyOf } from "../helpers/file-history.ts";
+import { MemoryStore } from "../helpers/memory-store.ts";
 import { factsOf } from "../helpers/report-of.ts";
 
 const reportOf = (events: readonly NewEvent[], versions?: readonly FileVersion[]): string =>
@@ -264,5 +270,208 @@ describe("the file names in a text", () => {
     ["nothing of that", []],
   ])("%j", (text, named) => {
     expect(findNamedFiles(text, ["output.txt", "report.md", "a"])).toEqual(named);
+  });
+});
+
+// A report is gathered from the agent's state and its newest events, at the same cost for a log of any length.
+
+const facts = { workspaceFolder: "/w", hosted: false, lastCommand: null, stallAfterMs: () => 0, now: new Date(AT) };
+
+/** An agent that took this many steps of four events: each reads a file, and every tenth writes one. */
+async function makeWorker(steps: number) {
+  const store = new MemoryStore();
+  await store.create(SPEC, "key", AT);
+  const lease = await store.claim("foo");
+  for (let step = 1; step <= steps; step++) {
+    const head = 1 + (step - 1) * 4;
+    const call = { name: "read_file", args: { file: `in-${step}.md` } };
+    const outcome = observed("text", step % 3 === 0 ? { status: "failed" } : { source: "workspace" });
+    const events = stamped(
+      head + 1,
+      asked(step),
+      replied(step),
+      { ...requested("read_file", step), call },
+      finished(step, outcome),
+    );
+    const files = step % 10 === 0 ? [{ ...wrote(`${step}.md`, "x", `c${step}`), step }] : [];
+    await store.commit(lease, head, { ...NOTHING, events, files });
+  }
+  return store;
+}
+
+async function gather(store: MemoryStore): Promise<{ readonly facts: ReportFacts; readonly rows: number }> {
+  const row = await store.agent("foo");
+  if (!row) throw new Error("no agent");
+  let rows = 0;
+  const counted = async <T>(read: Promise<readonly T[]>): Promise<readonly T[]> => {
+    const page = await read;
+    rows += page.length;
+    return page;
+  };
+  const seen = {
+    load: store.load.bind(store),
+    read: (...args: Parameters<MemoryStore["read"]>) => counted(store.read(...args)),
+    files: (...args: Parameters<MemoryStore["files"]>) => counted(store.files(...args)),
+  };
+  const gathered = await gatherReport(row, seen, (state) => viewAgent(row, state, facts));
+  return { facts: gathered, rows };
+}
+
+describe("a report of a store", () => {
+  it("reads as many rows of a log of any length, and says what it looked at", async () => {
+    const young = await gather(await makeWorker(200));
+    const old = await gather(await makeWorker(2_000));
+    expect(old.rows).toBe(young.rows);
+    expect(old.facts).toMatchObject({ since: 7_501, events: 8_001, step: 2_000, usage: { modelCalls: 2_000 } });
+    const paths = old.facts.files.map(({ path }) => path);
+    expect(paths).toEqual(Array.from({ length: 13 }, (_, at) => `${1_880 + 10 * at}.md`));
+    const report = renderReport(old.facts);
+    expect(report).toContain("- Files, sources, failures and turns below are those of its last 500 events\n");
+    expect(report).toContain("all files: `goald show foo --files`.");
+    expect(report).toContain("it names no file of the last changed ones");
+  });
+
+  it("has all of a short log (control)", async () => {
+    const { facts: short, rows } = await gather(await makeWorker(60));
+    expect(short).toMatchObject({ since: 0, events: 241, troubles: { failed: 20 } });
+    expect([rows, short.sources.length, short.files.length]).toEqual([247, 40, 6]);
+    expect(renderReport(short)).not.toContain("below are those");
+  });
+
+  it("counts a message in the tail to the step that reads it, also before the first step there", async () => {
+    const store = await makeWorker(200);
+    const lease = await store.claim("foo");
+    const { head } = (await store.agent("foo")) ?? { head: 0 };
+    const said = { type: "message-received", from: "person", text: "Hello" } as const;
+    const later = Array.from({ length: 166 }, (_, at) => [
+      asked(201 + at),
+      replied(201 + at),
+      { type: "agent-resumed" } as const,
+    ]).flat();
+    const events = stamped(head + 1, said, ...later, { type: "agent-resumed" });
+    await store.commit(lease, head, { ...NOTHING, events });
+    expect((await gather(store)).facts.sources).toMatchObject([{ what: "Hello", step: 201 }]);
+  });
+});
+
+const HOSTILE = [
+  "# heading",
+  "- list",
+  "1. list",
+  "[text](http://evil.example)",
+  "![image](http://evil.example/p.png)",
+  "<img src=x onerror=alert(1)>",
+  "<!-- comment",
+  "&lt;b&gt; &#60;",
+  "http://evil.example www.evil.example a@evil.example",
+  "`code` ``more``",
+  "| a | b |",
+  "$x$ ~~s~~ **b** __u__",
+  "\\",
+  "a\u001b[2Jb\u202ec\u0007\u009b31m",
+  "one\n# two\n\n- three\r\n</details>",
+];
+
+/** Matches an unescaped mark that would start something other than text. */
+const ACTIVE = /(?<!\\)(?:\\\\)*[`*_[\]<>|~$&@]|(?<!\\):\/\/|(?<!\\)www\./;
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+
+describe("text in a Markdown document", () => {
+  it.each(HOSTILE)("is only text in prose: %j", (text) => {
+    const line = inline(text, 500);
+    expect(line).not.toMatch(ACTIVE);
+    expect(line).not.toMatch(CONTROL);
+    expect(line).not.toContain("\n");
+    expect(line).not.toMatch(/^(?:[#+=-]|\d+[.)])/);
+  });
+
+  it.each(HOSTILE)("is one code span that its own backticks cannot close: %j", (text) => {
+    const span = code(text, 500);
+    const [, fence = "", body = ""] = /^(`+)([\s\S]*)\1$/.exec(span) ?? [];
+    expect(fence).not.toBe("");
+    expect([...body.matchAll(/`+/g)].map(([run]) => run)).not.toContain(fence);
+    expect(span).not.toMatch(/\n/);
+    expect(span).not.toMatch(CONTROL);
+  });
+
+  it.each(HOSTILE)("has the quotation mark before every line: %j", (text) => {
+    for (const line of quote(text, 500).split("\n")) {
+      expect(line).toMatch(/^>/);
+      expect(line.slice(1)).not.toMatch(ACTIVE);
+      expect(line).not.toMatch(/^> (?:[#+=-]|\d+[.)])/);
+    }
+  });
+
+  it("would fail without escaping (control)", () => {
+    expect(HOSTILE.filter((text) => ACTIVE.test(text)).length).toBeGreaterThan(8);
+  });
+
+  it("is unchanged where it is harmless, and truncated where it is long", () => {
+    expect(inline("Write 3 files, e.g. notes.md (today): done!", 100)).toBe(
+      "Write 3 files, e.g. notes.md (today): done!",
+    );
+    expect(inline("x".repeat(50), 10)).toBe(`${"x".repeat(9)}…`);
+    expect(quote("x".repeat(50), 10)).toBe(`> ${"x".repeat(9)}…`);
+  });
+});
+
+const line = (fields: object): string =>
+  JSON.stringify({ level: 30, time: "2026-11-20T10:00:00.000Z", pid: 1, ...fields });
+
+describe("a line of the log", () => {
+  it.each<[string, object, string]>([
+    [
+      "of a step",
+      { agent: "foo", step: 3, msg: "step", command: "read_file", status: "ok" },
+      "info   foo  step 3  command=read_file status=ok",
+    ],
+    [
+      "with a message",
+      { agent: "foo", msg: "It paused: no key", code: "key-refused" },
+      "info   foo  It paused: no key  code=key-refused",
+    ],
+    ["without an agent", { msg: "started", socket: "/a b" }, 'info   started  socket="/a b"'],
+    ["with an error", { level: 50, msg: "no", err: { message: "why", stack: "at x" } }, 'error  no  err="why"'],
+    // An escaped line end cannot imitate a log line of its own.
+    [
+      "with a line end in its message",
+      { msg: "no\n2026-11-20T10:00:00.000Z  info  all is well" },
+      "info   no\n  2026-11-20T10:00:00.000Z  info  all is well",
+    ],
+    ["of an unknown level", { level: 35, msg: "x", none: null }, "35     x"],
+  ])("%s is shown as time, level, agent, step, message, fields", (_title, fields, text) => {
+    expect(describeLogLine(readLogLine(line(fields)))).toBe(`2026-11-20T10:00:00.000Z  ${text}`);
+  });
+
+  it.each(['{"level":30,"time":"2026-', "Segmentation fault", "[1,2]", "null"])(
+    "that is not JSON of goald is shown unchanged: %j",
+    (text) => {
+      expect(describeLogLine(readLogLine(text))).toBe(text);
+    },
+  );
+
+  it.each<[LogFilter, object, boolean]>([
+    [{}, { agent: "foo" }, true],
+    [{ agent: "foo" }, { agent: "foo" }, true],
+    [{ agent: "foo" }, { agent: "foobar" }, false],
+    [{ agent: "foo" }, {}, false],
+    [{ withoutAgent: true }, { agent: "foo" }, false],
+    [{ withoutAgent: true }, {}, true],
+    [{ step: 3 }, { step: 3 }, true],
+    [{ step: 3 }, { step: 30 }, false],
+    [{ level: "warn" }, { level: 40 }, true],
+    [{ level: "warn" }, { level: 30 }, false],
+    [{ since: Date.parse("2026-11-20T10:00:00Z") }, {}, true],
+    [{ since: Date.parse("2026-11-20T10:00:01Z") }, {}, false],
+    [{ since: 0 }, { time: "yesterday" }, false],
+  ])("with the filter %j: %j matches: %s", (filter, fields, wanted) => {
+    expect(matchesFilter(readLogLine(line(fields)), filter)).toBe(wanted);
+  });
+
+  it("that is not JSON matches only without a filter", () => {
+    const torn = readLogLine("torn");
+    expect(matchesFilter(torn, { withoutAgent: true })).toBe(true);
+    expect(matchesFilter(torn, { agent: "foo" })).toBe(false);
+    expect(matchesFilter(torn, { level: "info" })).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Runs under a limit on file sizes, started by quota.test.ts: the kernel then stops a write midway, as a full disk
+ * Runs under a limit on file sizes, started by workspace.test.ts: the kernel then stops a write midway, as a full disk
  * does. Prints the result of each operation.
  */
 import { readdir } from "node:fs/promises";

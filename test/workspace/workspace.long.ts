@@ -1,6 +1,9 @@
+import { describe, it } from "@jest/globals";
+import fc from "fast-check";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { workspaceContract } from "../contracts/workspace.ts";
 import { useFolder } from "../helpers/folder.ts";
+import { acts, liveThrough } from "../helpers/restore-rounds.ts";
 
 const at = useFolder();
 
@@ -12,3 +15,8 @@ workspaceContract("a local folder held by real-path", async () => ({
     }),
   close: async () => undefined,
 }));
+
+describe("many random steps, edits, clones and restorations", () => {
+  it("lead to the files as they were after the step, touch no clone that stands there, and lose no edit", () =>
+    fc.assert(fc.asyncProperty(acts, liveThrough), { seed: 24, numRuns: 500 }));
+});

@@ -1,0 +1,605 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "@jest/globals";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { Control, Reading } from "#api/control.ts";
+import { ALL_ROUTES, buildOpenApi, NAMED_SCHEMAS } from "#api/routes.ts";
+import type { ApprovalAnswer, EventPage, NewAgent, NextTurn, PlanEdits } from "#api/schemas.ts";
+import * as words from "#api/schemas.ts";
+import { validateAgent } from "#config/agent-spec.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { GoalCheck } from "#core/goal-check.ts";
+import type { MemoryChange } from "#core/ports/memory.ts";
+import { createRedactor } from "#util/redact.ts";
+import { bodyFor, describeLocalApi, expectReply, routeOf, validate } from "../contracts/local-api.ts";
+import { type FakeControl, makeFakeControl } from "../helpers/fake-control.ts";
+import { makeWorld } from "../helpers/host.ts";
+import { readingOf } from "../helpers/host-reading.ts";
+import { type AskOptions, serve, type TestServer } from "../helpers/local-server.ts";
+import { done } from "../helpers/loop.ts";
+
+const ALL_SETTINGS: Required<AgentSettings> = {
+  approve: "risky",
+  stepLimit: 50,
+  tokenLimit: null,
+  budgetUsd: 2.5,
+  deadline: "2026-02-01T08:00:00Z",
+  model: "gpt-4o",
+  form: "json",
+  plan: "free",
+  windowBatch: 18,
+  commands: "files,web",
+  background: true,
+};
+const CHECKS: readonly GoalCheck[] = [
+  { goal: null, test: { kind: "file", path: "plan.md" } },
+  { goal: 1, test: { kind: "contains", path: "plan.md", text: "Ende" } },
+  { goal: 0, test: { kind: "length", path: "plan.md", min: 400 } },
+  { goal: 0, test: { kind: "schema", path: "a.json", schema: { type: "object" } } },
+  { goal: 0, test: { kind: "code", code: "assert True" } },
+  { goal: 0, test: { kind: "url", url: "https://example.org", status: 204 } },
+  { goal: 0, test: { kind: "judge", question: "Is it done?", paths: ["plan.md"] } },
+];
+const ANSWER: Required<ApprovalAnswer> = { callId: "c1", verdict: "denied", count: 3, text: "not now" };
+
+const EDITS: Required<PlanEdits> = {
+  edits: [
+    { kind: "add", parent: "0.1", goal: "Ask Ünal\nabout 漢字" },
+    { kind: "set", id: "0", state: "in_progress" },
+  ],
+  key: "k-2",
+};
+const NEXT_TURN: Required<NextTurn> = {
+  goals: ["Cook again"],
+  checks: [{ goal: 0, test: { kind: "file", path: "plan.md" } }],
+  settings: { stepLimit: 9 },
+  record: "/home/ünal/foo.ndjson",
+  key: "k-3",
+};
+
+const MEMORY = { kind: "fact", text: "x", importance: 0.5, trust: "file" } as const;
+const CHANGES: readonly MemoryChange[] = [
+  { op: "add", ...MEMORY },
+  { op: "add", ...MEMORY, supersedes: "t/3", key: "k", source: "a.md" },
+  { op: "pin", id: "t/4" },
+  { op: "unpin", id: "t/4.1" },
+  { op: "forget", id: "t/+1", by: "person" },
+];
+
+describe("a route", () => {
+  const NEW_AGENT: Required<NewAgent> = {
+    name: "Chef Ünal 漢字",
+    role: "a cook\nwho writes",
+    goals: ["Cook", "Write\tit down"],
+    checks: CHECKS,
+    settings: ALL_SETTINGS,
+    key: "k-1",
+    record: "/home/ünal/foo.ndjson",
+  };
+
+  const CALLS: readonly [string, string, unknown, keyof Control | keyof Reading, readonly unknown[]][] = [
+    ["GET", "/v1/status", undefined, "status", []],
+    ["GET", "/v1/agents", undefined, "agents", []],
+    ["POST", "/v1/agents", NEW_AGENT, "create", [NEW_AGENT]],
+    ["GET", "/v1/agents/t", undefined, "agent", ["t"]],
+    ["DELETE", "/v1/agents/t", undefined, "remove", ["t", { force: false, files: false }]],
+    ["DELETE", "/v1/agents/t?force=true&files=true", undefined, "remove", ["t", { force: true, files: true }]],
+    ["POST", "/v1/agents/t/messages", { from: "you", text: "hi" }, "say", ["t", { from: "you", text: "hi" }]],
+    ["PUT", "/v1/agents/t/goals", { goals: ["a", "b"] }, "setGoals", ["t", ["a", "b"]]],
+    ["PUT", "/v1/agents/t/goals", { goals: ["a"], checks: CHECKS }, "setGoals", ["t", ["a"], CHECKS]],
+    ["POST", "/v1/agents/t/plan", EDITS, "editPlan", ["t", EDITS]],
+    ["POST", "/v1/agents/t/turns", NEXT_TURN, "beginTurn", ["t", NEXT_TURN]],
+    ["PATCH", "/v1/agents/t/settings", ALL_SETTINGS, "changeSettings", ["t", ALL_SETTINGS]],
+    ["POST", "/v1/agents/t/pause", { reason: "to look" }, "pause", ["t", "to look"]],
+    ["POST", "/v1/agents/t/resume", { settings: { stepLimit: 9 } }, "resume", ["t", { stepLimit: 9 }]],
+    ["POST", "/v1/agents/t/resume", undefined, "resume", ["t", {}]],
+    ["POST", "/v1/agents/t/stop", { graceMs: 0 }, "stop", ["t", 0]],
+    ["POST", "/v1/agents/t/stop", {}, "stop", ["t", 30_000]],
+    ["POST", "/v1/agents/t/kill", undefined, "kill", ["t"]],
+    ["POST", "/v1/agents/t/approval", ANSWER, "answer", ["t", ANSWER]],
+    ["POST", "/v1/agents/t/trust", { what: "files", paths: ["r"] }, "trust", ["t", { what: "files", paths: ["r"] }]],
+    ["POST", "/v1/agents/t/fork", { step: 1, key: "k" }, "fork", ["t", { step: 1, key: "k" }]],
+    ["POST", "/v1/agents/t/restore", { step: 0 }, "restore", ["t", { step: 0 }]],
+    ["POST", "/v1/agents/t/restore", { step: 1, paths: ["a"] }, "restore", ["t", { step: 1, paths: ["a"] }]],
+    ["POST", "/v1/agents/t/memory", { changes: CHANGES, key: "k" }, "changeMemory", ["t", CHANGES, "k"]],
+    ["GET", "/v1/agents/t/details", undefined, "details", ["t"]],
+    ["GET", "/v1/agents/t/state", undefined, "state", ["t"]],
+    ["GET", "/v1/agents/t/goals", undefined, "goals", ["t"]],
+    ["GET", "/v1/agents/t/plan", undefined, "plan", ["t"]],
+    ["GET", "/v1/agents/t/report", undefined, "report", ["t"]],
+    ["GET", "/v1/agents/t/verify", undefined, "verify", ["t"]],
+    ["GET", "/v1/verify", undefined, "verify", [null]],
+    ["GET", "/v1/waiting", undefined, "waiting", []],
+    ["GET", "/v1/agents/t/steps", undefined, "steps", ["t", { after: 0, limit: 200 }]],
+    ["GET", "/v1/agents/t/steps?after=3&limit=7", undefined, "steps", ["t", { after: 3, limit: 7 }]],
+    ["GET", "/v1/agents/t/steps/12", undefined, "step", ["t", 12]],
+    ["GET", "/v1/agents/t/files", undefined, "files", ["t"]],
+    ["GET", "/v1/agents/t/files/a%2Fb%20c.md", undefined, "file", ["t", "a/b c.md", null]],
+    ["GET", "/v1/agents/t/files/a.md?step=0", undefined, "file", ["t", "a.md", 0]],
+    ["GET", "/v1/agents/t/files/a%2Fb.md/story", undefined, "fileStory", ["t", "a/b.md"]],
+    ["GET", "/v1/agents/t/diff", undefined, "diff", ["t", { paths: [] }]],
+    [
+      "GET",
+      "/v1/agents/t/diff?from=1&to=2&path=a&path=b",
+      undefined,
+      "diff",
+      ["t", { from: 1, to: 2, paths: ["a", "b"] }],
+    ],
+    ["GET", "/v1/agents/t/restore-plan?step=1&path=a", undefined, "restorePlan", ["t", 1, ["a"]]],
+    ["GET", "/v1/agents/t/restore-plan?step=0", undefined, "restorePlan", ["t", 0, []]],
+    ["GET", "/v1/agents/t/memory", undefined, "memories", [{ name: "t", shared: false }, { limit: 50 }]],
+    [
+      "GET",
+      "/v1/agents/t/memory?shared=true&all=true&kind=fact&limit=3",
+      undefined,
+      "memories",
+      [
+        { name: "t", shared: true },
+        { all: true, kind: "fact", limit: 3 },
+      ],
+    ],
+    [
+      "GET",
+      "/v1/agents/t/memory/changes?after=5",
+      undefined,
+      "memoryPage",
+      [
+        { name: "t", shared: false },
+        { after: 5, limit: 200 },
+      ],
+    ],
+    [
+      "GET",
+      "/v1/agents/t/memory/search?query=a%20b",
+      undefined,
+      "searchMemory",
+      [{ name: "t", shared: false }, "a b", null],
+    ],
+    ["GET", "/v1/agents/t/memory/t%2F4.1", undefined, "memory", [{ name: "t", shared: false }, "t/4.1"]],
+    ["POST", "/v1/reload", undefined, "reload", []],
+    ["POST", "/v1/shutdown", { graceMs: 10 }, "shutdown", [10]],
+  ];
+
+  it.each(CALLS)(
+    "%s %s with %j makes one call to the host and answers by its schema",
+    async (method, path, body, called, given) => {
+      const control = makeFakeControl();
+      control.add("t", 3);
+      await using api = await serve(control);
+      const reply = await api.ask(method, path, body === undefined ? {} : { body });
+      expectReply(reply, method, path);
+      expect(control.calls).toEqual([{ method: called, given }]);
+      expect(reply.headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    },
+  );
+
+  it("is covered by the cases above, except the events and the document", () => {
+    const tried = new Set(CALLS.map(([method, path]) => routeOf(method, path)?.operation));
+    const others = ALL_ROUTES.filter(({ operation }) => !tried.has(operation)).map(({ operation }) => operation);
+    expect(others).toEqual(["events", "openapi"]);
+  });
+
+  it("returns 200 events per page by default and at most 1,000", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1_500);
+    await using api = await serve(control);
+    const sizes = await Promise.all(
+      ["", "?limit=1000", "?after=1400", "?after=1500", "?after=9999"].map(async (query) => {
+        const { events, head } = (await api.ask("GET", `/v1/agents/t/events${query}`)).body as EventPage;
+        return [events.length, events[0]?.seq, head];
+      }),
+    );
+    expect(sizes).toEqual([
+      [200, 1, 1_500],
+      [1_000, 1, 1_500],
+      [100, 1_401, 1_500],
+      [0, undefined, 1_500],
+      [0, undefined, 1_500],
+    ]);
+  });
+});
+
+describe("the schemas", () => {
+  it("accept and reject the same agents as the command line", () => {
+    const base = { name: "a", role: "r", goals: ["g"] };
+    const drafts = [
+      base,
+      { ...base, name: "x".repeat(80) },
+      { ...base, name: "x".repeat(81) },
+      { ...base, name: "" },
+      { ...base, name: " " },
+      { ...base, name: "😀".repeat(80) },
+      { ...base, name: "a\nb" },
+      { ...base, name: "a\u202eb" },
+      { ...base, name: "a\ud800" },
+      { ...base, role: "" },
+      { ...base, role: "a\nb\tc\r\nd" },
+      { ...base, role: "a\u0007" },
+      { ...base, role: "x".repeat(2_001) },
+      { ...base, goals: [] },
+      { ...base, goals: ["1", "2", "3", "4", "5"] },
+      { ...base, goals: ["1", "2", "3", "4", "5", "6"] },
+      { ...base, goals: ["a", " "] },
+      { ...base, goals: ["a\u2066"] },
+    ];
+    const byApi = drafts.map((draft) => validate(words.NewAgent, { ...draft, settings: ALL_SETTINGS }).length === 0);
+    const byCommandLine = drafts.map((draft) => {
+      try {
+        return Boolean(validateAgent(draft));
+      } catch {
+        return false;
+      }
+    });
+    expect(byApi).toEqual(byCommandLine);
+    expect(new Set(byApi)).toEqual(new Set([true, false]));
+  });
+
+  it("follow the standard that OpenAPI 3.1 names", () => {
+    const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
+    for (const schema of Object.values(NAMED_SCHEMAS)) expect(() => ajv.compile(schema)).not.toThrow();
+    expect(() => ajv.compile({ type: "objekt" })).toThrow();
+  });
+
+  it("accept every body that the tests of all hosts send", () => {
+    for (const { path, body } of ALL_ROUTES)
+      if (body && path.includes(":agent")) expect([path, validate(body, bodyFor(path).body)]).toEqual([path, []]);
+  });
+});
+
+describe("config/openapi.json", () => {
+  const read = (): unknown => JSON.parse(readFileSync("config/openapi.json", "utf8"));
+
+  it("is up to date (write it: npm run openapi), and the server returns it", async () => {
+    await using api = await serve(makeFakeControl());
+    expect(read()).toEqual(buildOpenApi());
+    expect((await api.ask("GET", "/v1/openapi.json")).body).toEqual(read());
+  });
+
+  it("would be out of date with one more route (control)", () => {
+    const { paths, ...rest } = buildOpenApi() as { paths: object };
+    expect(read()).not.toEqual({ ...rest, paths: { ...paths, "/v1/more": {} } });
+  });
+
+  it("contains the targets of all its references, and names each operation once", () => {
+    const text = JSON.stringify(read());
+    const document = read() as { components: { schemas: object } };
+    const names = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+    expect(names.filter((name) => !Object.hasOwn(document.components.schemas, name as string))).toEqual([]);
+    expect(new Set(names).size).toBeGreaterThan(8);
+    const operations = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, name]) => name);
+    expect(operations.sort()).toEqual(ALL_ROUTES.map(({ operation }) => operation).sort());
+  });
+});
+
+const NEW_AGENT = { name: "Chef", role: "a cook", goals: ["cook"], settings: { approve: "risky", stepLimit: 9 } };
+const SETTINGS = { approve: "never", stepLimit: null };
+
+interface House extends AsyncDisposable {
+  readonly control: FakeControl;
+  readonly api: TestServer;
+}
+async function open(options?: Parameters<typeof serve>[1]): Promise<House> {
+  const control = makeFakeControl();
+  control.add("t", 3);
+  const api = await serve(control, options);
+  return { control, api, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
+}
+const errorIn = (body: unknown): { code: string; message: string; hint: string } =>
+  (body as { error: { code: string; message: string; hint: string } }).error;
+
+describe("a body with one name twice in an object", () => {
+  it.each([
+    '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1},"name":"Mole"}',
+    '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"risky","stepLimit":1,"\\u0061pprove" : "never"}}',
+  ])("is rejected: %s", async (body) => {
+    await using house = await open();
+    const reply = await house.api.ask("POST", "/v1/agents", { body });
+    expect([reply.status, errorIn(reply.body).message]).toEqual([
+      400,
+      "The body has an object with the same name twice.",
+    ]);
+    expect(house.control.calls.filter(({ method }) => method === "create")).toEqual([]);
+  });
+
+  it("is told from names in texts and in other objects", async () => {
+    await using house = await open();
+    const role = '{"name": "x", "name": "y"} \\';
+    const body = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
+    expect((await house.api.ask("POST", "/v1/agents", { body })).status).toBe(201);
+  });
+});
+
+describe("a request that may come from another origin", () => {
+  const json = JSON.stringify(NEW_AGENT);
+  const FOREIGN: readonly [string, number, AskOptions][] = [
+    ["CVE-2024-1879: with a foreign Origin", 403, { body: json, headers: { origin: "https://evil.example" } }],
+    ["CVE-2024-1879: with the Origin of a sandboxed frame", 403, { body: json, headers: { origin: "null" } }],
+    [
+      "CVE-2024-1879: with an Origin that resembles goald's own",
+      403,
+      { body: json, headers: { origin: "http://goald" } },
+    ],
+    ["CVE-2024-1879: from the same site", 403, { body: json, headers: { "sec-fetch-site": "same-site" } }],
+    ["CVE-2024-1879: with any Sec-Fetch header", 403, { body: json, headers: { "sec-fetch-mode": "no-cors" } }],
+    ["CVE-2024-1879: as text/plain", 415, { body: json, headers: { "content-type": "text/plain" } }],
+    ["as a form", 415, { body: json, headers: { "content-type": "application/x-www-form-urlencoded" } }],
+    [
+      "as a type that starts like application/json",
+      415,
+      { body: json, headers: { "content-type": "application/json-patch" } },
+    ],
+    ["as two types", 415, { body: json, headers: { "content-type": "application/json, text/plain" } }],
+    ["in another charset", 415, { body: json, headers: { "content-type": "application/json; charset=utf-16" } }],
+    ["compressed", 415, { body: json, headers: { "content-encoding": "gzip" } }],
+    ["CVE-2024-1879: for the Host evil.example", 421, { body: json, headers: { host: "evil.example" } }],
+    ["CVE-2024-1879: for the Host localhost", 421, { body: json, headers: { host: "localhost" } }],
+    ["CVE-2025-0454: for a Host with a port", 421, { body: json, headers: { host: "goald:80" } }],
+    ["CVE-2025-0454: for a Host with a user", 421, { body: json, headers: { host: "goald@evil.example" } }],
+    ["CVE-2025-0454: for a Host with a backslash", 421, { body: json, headers: { host: "goald\\@evil.example" } }],
+    ["CVE-2025-0454: for a Host that ends in goald", 421, { body: json, headers: { host: "evil.goald" } }],
+    ["CVE-2025-0454: for a Host that starts with goald", 421, { body: json, headers: { host: "goald.evil.example" } }],
+  ];
+
+  it.each(FOREIGN)("%s is rejected with %i and has no effect", async (_what, status, options) => {
+    await using house = await open();
+    const reply = await house.api.ask("POST", "/v1/agents", options);
+    expect(reply.status).toBe(status);
+    expect(errorIn(reply.body)).toEqual({
+      code: status === 415 ? "GOALD_USAGE" : "GOALD_HTTP_REFUSED",
+      message: expect.stringMatching(/\.$/),
+      hint: expect.stringMatching(/./),
+    });
+    expect(house.control.calls).toEqual([]);
+    expect(Object.keys(reply.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+
+  it.each([
+    ["as goald's own client sends it", {}],
+    ["with a charset", { "content-type": "application/json; charset=UTF-8" }],
+  ])("the same request %s creates the agent", async (_what, headers) => {
+    await using house = await open();
+    const reply = await house.api.ask("POST", "/v1/agents", { body: json, headers });
+    expect(reply.status).toBe(201);
+    expect(house.control.calls).toEqual([{ method: "create", given: [NEW_AGENT] }]);
+  });
+
+  it.each([
+    ["with an Origin", { origin: "https://evil.example" }, 403],
+    ["for another Host", { host: "evil.example" }, 421],
+  ])("reading and following are rejected too, %s", async (_what, headers, status) => {
+    await using house = await open();
+    for (const path of ["/v1/status", "/v1/agents/t", "/v1/agents/t/events", "/v1/openapi.json", "/nowhere"])
+      for (const accept of ["*/*", "text/event-stream"])
+        expect((await house.api.ask("GET", path, { headers: { ...headers, accept } })).status).toBe(status);
+    expect([house.control.calls, [...house.control.pagesRead]]).toEqual([[], []]);
+  });
+
+  const RAW: readonly [string, number, string][] = [
+    ["two Hosts", 421, "GET /v1/status HTTP/1.1\r\nHost: goald\r\nHost: evil.example"],
+    ["CVE-2025-0454: another server in the address", 421, "GET http://evil.example/v1/status HTTP/1.1\r\nHost: goald"],
+    ["CVE-2025-0454: our name as a user in the address", 421, "GET http://goald@evil.example/ HTTP/1.1\r\nHost: goald"],
+    ["an address without a scheme", 421, "GET //evil.example/v1/status HTTP/1.1\r\nHost: goald"],
+    ["no Host at all", 421, "GET /v1/status HTTP/1.0"],
+    ["no Host where there must be one", 400, "GET /v1/status HTTP/1.1"],
+    ["a tunnel", 0, "CONNECT evil.example:443 HTTP/1.1\r\nHost: goald"],
+    [
+      "a length said twice",
+      400,
+      "POST /v1/reload HTTP/1.1\r\nHost: goald\r\nContent-Length: 2\r\nTransfer-Encoding: chunked",
+    ],
+    ["a body where none is read", 400, "GET /v1/agents HTTP/1.1\r\nHost: goald\r\nContent-Length: 2"],
+    ["no HTTP", 400, "hello"],
+    ["a head without an end", 431, `GET /v1/status HTTP/1.1\r\nHost: goald\r\nX-Long: ${"x".repeat(20_000)}`],
+  ];
+
+  it.each(RAW)("%s is rejected with %i before it has any effect", async (_what, status, head) => {
+    await using house = await open();
+    const answer = await house.api.send(`${head}\r\nConnection: close\r\n\r\n`);
+    expect(/^HTTP\/1\.1 (\d+) /.exec(answer)?.[1] ?? "0").toBe(String(status));
+    expect(house.control.calls).toEqual([]);
+  });
+
+  it("the same bytes without the fault are answered", async () => {
+    await using house = await open();
+    const answer = await house.api.send("GET /v1/status HTTP/1.1\r\nHost: goald\r\nConnection: close\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(house.control.calls).toHaveLength(1);
+  });
+});
+
+describe("an invalid request", () => {
+  const WRONG: readonly [string, number, string, string, unknown][] = [
+    ["an unknown member", 400, "POST", "/v1/agents", { ...NEW_AGENT, budget: 1 }],
+    ["an unknown setting", 400, "POST", "/v1/agents", { ...NEW_AGENT, settings: { ...SETTINGS, sudo: true } }],
+    ["six goals", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: ["1", "2", "3", "4", "5", "6"] }],
+    ["no goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [] }],
+    ["a blank goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [" \n"] }],
+    ["a goal that is not text", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [1] }],
+    ["a name with an escape sequence", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "a\u001b[31m" }],
+    ["a name of 81 characters", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "x".repeat(81) }],
+    ["a text in place of a number", 400, "PATCH", "/v1/agents/t/settings", { stepLimit: "9" }],
+    ["an invalid deadline", 400, "PATCH", "/v1/agents/t/settings", { deadline: "2026-13-41T00:00:00Z" }],
+    ["nothing to change", 400, "PATCH", "/v1/agents/t/settings", {}],
+    ["no text", 400, "POST", "/v1/agents/t/messages", { from: "you" }],
+    ["a list", 400, "POST", "/v1/agents/t/kill", []],
+    ["broken JSON", 400, "POST", "/v1/agents/t/kill", "{"],
+    ["a poisoned prototype", 400, "POST", "/v1/agents/t/kill", '{"__proto__":{"isAdmin":true}}'],
+    ["an unknown verdict", 400, "POST", "/v1/agents/t/approval", { verdict: "perhaps" }],
+    ["a negative grace time", 400, "POST", "/v1/shutdown", { graceMs: -1 }],
+    ["half a millisecond", 400, "POST", "/v1/agents/t/stop", { graceMs: 0.5 }],
+    ["more than a megabyte", 413, "POST", "/v1/agents/t/messages", { from: "you", text: "x".repeat(1024 * 1024) }],
+    ["an unknown query parameter", 400, "GET", "/v1/agents?all=true", undefined],
+    ["an invalid boolean", 400, "DELETE", "/v1/agents/t?force=1", undefined],
+    ["a number in hexadecimal", 400, "GET", "/v1/agents/t/events?after=0x1", undefined],
+    ["a number given twice", 400, "GET", "/v1/agents/t/events?after=1&after=2", undefined],
+    ["a negative number", 400, "GET", "/v1/agents/t/events?after=-1", undefined],
+    ["a restoration to no step", 400, "GET", "/v1/agents/t/restore-plan", undefined],
+    ["a restoration of files without a step", 400, "POST", "/v1/agents/t/restore", { paths: ["a.md"] }],
+    ["a page size of zero", 400, "GET", "/v1/agents/t/events?limit=0", undefined],
+    ["a page size that is too large", 400, "GET", "/v1/agents/t/events?limit=1001", undefined],
+    ["a name that is too long", 400, "GET", `/v1/agents/${"x".repeat(81)}`, undefined],
+    ["an address that is too long", 414, "GET", `/v1/agents/${"x".repeat(4_097)}`, undefined],
+    ["an address that is not text", 400, "GET", "/v1/agents/%zz", undefined],
+    ["an unknown address", 404, "GET", "/v2/agents", undefined],
+    ["a method that the address does not support", 405, "PUT", "/v1/agents", {}],
+    ["HEAD", 405, "HEAD", "/v1/status", undefined],
+    ["OPTIONS", 405, "OPTIONS", "/v1/agents", undefined],
+    ["TRACE", 405, "TRACE", "/v1/agents", undefined],
+    ["PROPFIND", 405, "PROPFIND", "/v1/agents", undefined],
+  ];
+
+  it.each(WRONG)(
+    "%s is rejected with %i and a message, and has no effect",
+    async (_what, status, method, path, body) => {
+      await using house = await open();
+      const reply = await house.api.ask(method, path, body === undefined ? {} : { body });
+      expect([reply.status, reply.headers["cache-control"]]).toEqual([status, "no-store"]);
+      expect(reply.headers["x-content-type-options"]).toBe("nosniff");
+      if (method !== "HEAD")
+        expect(errorIn(reply.body)).toEqual({
+          code: "GOALD_USAGE",
+          message: expect.stringMatching(/\.$/),
+          hint: expect.stringContaining("/v1/openapi.json"),
+        });
+      expect(house.control.calls).toEqual([]);
+      expect(house.api.problems).toEqual([]);
+    },
+  );
+
+  it("gets all problems with their places, and the allowed methods", async () => {
+    await using house = await open();
+    const wrong = { ...NEW_AGENT, goals: [""], settings: { ...SETTINGS, approve: "maybe", stepLimit: "5" }, x: 1 };
+    const { body } = await house.api.ask("POST", "/v1/agents", { body: wrong });
+    const { message } = errorIn(body);
+    expect(message).toContain('body has an unknown member "x"');
+    expect(message).toContain("body.goals[0] must");
+    expect(message).toContain("body.settings.approve must be one of always, risky, never");
+    expect(message).toContain("body.settings.stepLimit must be a whole number or null");
+    expect((await house.api.ask("PUT", "/v1/agents/t", { body: {} })).headers.allow).toBe("GET, DELETE");
+  });
+
+  it.each(["__proto__", "constructor", "..%2F..%2Fetc", "a%00b", "%E2%80%AEt", "t%2F"])(
+    "the name %s is only a name, and no such agent exists",
+    async (name) => {
+      await using house = await open();
+      expect((await house.api.ask("GET", `/v1/agents/${name}`)).status).toBe(404);
+      expect(house.control.calls).toEqual([{ method: "agent", given: [decodeURIComponent(name)] }]);
+    },
+  );
+});
+
+describe("errors of the host", () => {
+  it.each([
+    ["GOALD_NOT_FOUND", 404],
+    ["GOALD_CONFLICT", 409],
+    ["GOALD_ALREADY_RUNNING", 409],
+    ["GOALD_FENCED", 409],
+    ["GOALD_USAGE", 400],
+    ["GOALD_CONFIG", 400],
+    ["GOALD_PATH_REFUSED", 400],
+    ["GOALD_STORE_FULL", 507],
+    ["GOALD_STORE_DAMAGED", 500],
+    ["GOALD_DAEMON", 503],
+  ] as const)("%s is sent as %i, unchanged", async (code, status) => {
+    await using house = await open();
+    house.control.fail("pause", new GoaldError(code, "It is so.", { hint: "Do this." }));
+    const reply = await house.api.ask("POST", "/v1/agents/t/pause", { body: { reason: "to look" } });
+    expect([reply.status, reply.body]).toEqual([status, { error: { code, message: "It is so.", hint: "Do this." } }]);
+    expect(house.api.problems).toHaveLength(status === 500 ? 1 : 0);
+  });
+
+  it("any other error is sent as internal and logged with its place", async () => {
+    await using house = await open();
+    house.control.fail("reload", new TypeError("undefined is not a function"));
+    const reply = await house.api.ask("POST", "/v1/reload");
+    expect([reply.status, errorIn(reply.body).code]).toEqual([500, "GOALD_INTERNAL"]);
+    expect(reply.text).not.toContain("fake-control");
+    expect(house.api.problems).toEqual([expect.stringMatching(/undefined is not a function[\s\S]* at /)]);
+  });
+
+  it("CVE-2026-22038: no key is in a reply, a page, a stream or a problem report", async () => {
+    const secret = "sk-marker-4f9d1c77aa20";
+    const unseen = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    await using house = await open({ redact: createRedactor([secret]) });
+    house.control.append("t", 2, `the key is ${secret}, the other ${unseen}`);
+    const texts: string[] = [];
+    for (const path of ["/v1/agents/t/events", `/v1/agents/${secret}`, `/v1/${secret}`, `/v1/agents?${secret}=1`])
+      texts.push((await house.api.ask("GET", path)).text);
+    const words = { from: "you", text: 1, [secret]: secret };
+    texts.push((await house.api.ask("POST", "/v1/agents/t/messages", { body: words })).text);
+    house.control.fail("kill", new Error(`401 for ${secret} and ${unseen}`));
+    texts.push((await house.api.ask("POST", "/v1/agents/t/kill", { body: {} })).text);
+    await using reader = await house.api.follow("/v1/agents/t/events");
+    await reader.until(() => reader.numbers.length === 5);
+    texts.push(reader.text, ...house.api.problems);
+    for (const text of texts) expect([text.includes(secret), text.includes(unseen)]).toEqual([false, false]);
+    expect(texts.join().split("[redacted]").length).toBeGreaterThan(8);
+  });
+
+  it("would show the key without the redactor (control)", async () => {
+    await using house = await open();
+    house.control.append("t", 1, "sk-marker-4f9d1c77aa20");
+    expect((await house.api.ask("GET", "/v1/agents/t/events")).text).toContain("sk-marker");
+  });
+
+  it("leaves a view unchanged apart from redacted secrets", async () => {
+    await using plain = await open();
+    await using house = await open({ redact: createRedactor(["sk-marker-4f9d1c77aa20"]) });
+    for (const path of ["/v1/status", "/v1/agents", "/v1/agents/t/events", "/v1/openapi.json"])
+      expect((await house.api.ask("GET", path)).text).toBe((await plain.api.ask("GET", path)).text);
+  });
+
+  it("CVE-2023-37275: control characters are escaped in what is sent, and none is lost", async () => {
+    const acting = "\u001b[2J\u009b1m\u0007\r\u202eexe\u2066\u0085\u007f\n\nevent: bye\ndata: {}\n\n";
+    await using house = await open();
+    house.control.append("t", 1, acting);
+    const page = await house.api.ask("GET", "/v1/agents/t/events?after=3");
+    await using reader = await house.api.follow("/v1/agents/t/events?after=3");
+    await reader.until(() => reader.numbers.length === 1);
+    const acts = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+    expect([acts.test(page.text), acts.test(reader.text), acts.test(acting)]).toEqual([false, false, true]);
+    expect(page.body).toMatchObject({ events: [{ text: acting }] });
+    expect(reader.messages).toEqual([{ event: "message", id: "4", data: expect.objectContaining({ text: acting }) }]);
+  });
+});
+
+describeLocalApi("a host in memory", async () => {
+  const control = makeFakeControl();
+  return {
+    control,
+    reading: control,
+    makeAgent: async (name) => control.add(name, 1),
+    lengthen: async (id) => control.append(id, 1),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+});
+
+describeLocalApi("a host with a real supervisor", async () => {
+  const world = await makeWorld({ script: () => done() });
+  const host = world.begin();
+  return {
+    control: host.control,
+    reading: await readingOf(world, host),
+    makeAgent: async (name) => (await world.create(name, { approve: "always", background: false })).id,
+    lengthen: async (id) => {
+      await host.control.resume(id, {});
+      await host.quiet();
+      await host.control.pause(id, "For the test.");
+    },
+    [Symbol.asyncDispose]: () => host.supervisor.drain(0),
+  };
+});
+
+it.each(["..%2f..%2f.env", "%2Fetc%2Fpasswd", "a%00b"])(
+  "the path %s is a refused request, and no fault of the host",
+  async (path) => {
+    const world = await makeWorld({ script: () => done() });
+    const host = world.begin();
+    await world.create("t", { approve: "always", background: false });
+    await using api = await serve(host.control, { reading: await readingOf(world, host) });
+    const { status, body } = await api.ask("GET", `/v1/agents/t/files/${path}`);
+    expect([status, body]).toMatchObject([400, { error: { code: "GOALD_PATH_REFUSED" } }]);
+    expect(api.problems).toEqual([]);
+    await host.supervisor.drain(0);
+  },
+);

@@ -1,0 +1,592 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, open, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type AskPort, playAnswers, recordAnswers, tapePorts } from "#cassette/answers.ts";
+import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
+import { type AnswerLine, type Line, ofType, type Session } from "#cassette/format.ts";
+import { playSandbox, recordSandbox } from "#cassette/record-cells.ts";
+import { findLineProblem, readCassette } from "#cassette/recording-file.ts";
+import type { Place } from "#cassette/tape.ts";
+import type { CommandCall } from "#core/call.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import type { AddressStatus } from "#core/goal-check.ts";
+import type { Embedder } from "#core/ports/memory.ts";
+import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
+import type { Cell, CellBridge } from "#core/ports/sandbox.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
+import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
+import { type Ended, endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { append, highestTask, numberedModel, replyWith } from "../helpers/numbered-model.ts";
+import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { type RecordedRun, recordRun } from "../helpers/recorded-run.ts";
+
+const SECRET = "sk-very-secret";
+const redact = (text: string): string => text.replaceAll(SECRET, "[secret]");
+const { signal } = new AbortController();
+const PLACE: Place = { step: 3, attempt: 1 };
+const USAGE = { inputTokens: 5, outputTokens: 2, cachedTokens: 0, estimated: false };
+const replied = (text: string): ModelAnswer => ({ kind: "replied", text, finishReason: "stop", usage: USAGE });
+const request = (content: string) => ({ model: "m", messages: [{ role: "user", content }] }) as const;
+const unopened = (): never => {
+  throw new Error("A replay opens nothing.");
+};
+
+/** Records what `use` asks, and returns the lines as a file holds them. */
+async function record(use: (ask: AskPort) => Promise<unknown>, place: () => Place | null = () => PLACE) {
+  const lines: AnswerLine[] = [];
+  await use(recordAnswers({ redact, place, write: (line) => void lines.push(line) })).catch(() => undefined);
+  return JSON.parse(JSON.stringify(lines)) as readonly AnswerLine[];
+}
+const play = (lines: readonly AnswerLine[]) =>
+  playAnswers(
+    lines,
+    () => PLACE,
+    redact,
+    (what) => {
+      throw new Error(what);
+    },
+  );
+const keep = <T>(_name: string, compute: () => Promise<T>): Promise<T> => compute();
+const tapeModel = (open: () => LanguageModel, ask: AskPort) => tapePorts(ask, keep).model(open);
+const tapeEmbedder = (embedder: Embedder, ask: AskPort) => tapePorts(ask, keep).embedder(embedder);
+const tapeStatuses = (statuses: AddressStatus, ask: AskPort) => tapePorts(ask, keep).statuses(statuses);
+const model = (answer: ModelAnswer): LanguageModel => ({
+  complete: async (_request, _signal, onText) => {
+    if (answer.kind === "replied") for (const piece of answer.text.match(/.{1,4}/gs) ?? []) onText?.(piece);
+    return answer;
+  },
+});
+
+describe("what the model answers", () => {
+  it("is played as it was recorded, failures too, and no model is opened", async () => {
+    const failed: ModelAnswer = { kind: "failed", code: "rate-limited", message: "busy", retry: { afterMs: 5 } };
+    for (const answer of [replied("hello"), failed]) {
+      const lines = await record((ask) => tapeModel(() => model(answer), ask).complete(request("a"), signal));
+      const played = play(lines);
+      const shown: string[] = [];
+      const given = await tapeModel(unopened, played.ask).complete(request("a"), signal, (piece) => shown.push(piece));
+      expect(given).toEqual(answer);
+      expect(shown).toEqual(answer.kind === "replied" ? ["hello"] : []);
+      expect([played.played, played.left()]).toEqual([1, undefined]);
+    }
+  });
+
+  it("keeps no secret, also when it comes in pieces of four characters", async () => {
+    const live: string[] = [];
+    const answer = replied(`It is ${SECRET}, I think.`);
+    const lines = await record((ask) =>
+      tapeModel(() => model(answer), ask).complete(request(`Is it ${SECRET}?`), signal, (piece) => live.push(piece)),
+    );
+    expect(live.length).toBeGreaterThan(5);
+    expect(JSON.stringify(lines)).not.toContain(SECRET);
+    expect(JSON.stringify(lines)).toContain("It is [secret], I think.");
+  });
+
+  it("is given only for the same request, and the difference is named", async () => {
+    const lines = await record((ask) => tapeModel(() => model(replied("a")), ask).complete(request("one"), signal));
+    const other = tapeModel(unopened, play(lines).ask).complete(request("two"), signal);
+    await expect(other).rejects.toThrow(/request 1 differs: it\.messages\[0\]\.content differs from character 1/);
+    const { ask } = play([]);
+    await expect(tapeModel(unopened, ask).complete(request("one"), signal)).rejects.toThrow(/not in the recording/);
+  });
+
+  it("is not recorded inside a call whose outcome is recorded as a whole", async () => {
+    const use = (ask: AskPort) => tapeModel(() => model(replied("a")), ask).complete(request("one"), signal);
+    expect(await record(use, () => null)).toEqual([]);
+    expect(await record(use)).toHaveLength(1);
+  });
+
+  it("is missed when the run does not ask for it", async () => {
+    const lines = await record((ask) => tapeModel(() => model(replied("a")), ask).complete(request("one"), signal));
+    expect(play(lines).left()).toBe("step 3, to the model");
+  });
+});
+
+describe("what an embedder answers", () => {
+  const embedder = (fails = false): Embedder => ({
+    id: "e@0",
+    dimensions: 0,
+    local: false,
+    semantic: true,
+    embed: async (texts, _signal, countTokens) => {
+      countTokens?.(7);
+      if (fails) throw new GoaldError("GOALD_HTTP_REFUSED", `No embeddings for ${SECRET}.`);
+      return texts.map((text) => Float32Array.of(text.length, 0.1, -1e-9));
+    },
+  });
+
+  it("is played to the bit, and tells its dimensions from the first answer on", async () => {
+    const lines = await record((ask) => tapeEmbedder(embedder(), ask).embed(["one", "three"], signal));
+    const played = tapeEmbedder(embedder(true), play(lines).ask);
+    expect([played.id, played.dimensions]).toEqual(["e@0", 0]);
+    expect(await played.embed(["one", "three"], signal)).toEqual(await embedder().embed(["one", "three"], signal));
+    expect([played.id, played.dimensions]).toEqual(["e@3", 3]);
+  });
+
+  it("may be a failure, which is played with its code and its cost", async () => {
+    const lines = await record((ask) => tapeEmbedder(embedder(true), ask).embed(["one"], signal));
+    const counted: number[] = [];
+    const again = tapeEmbedder(embedder(), play(lines).ask).embed(["one"], signal, (tokens) => counted.push(tokens));
+    await expect(again).rejects.toMatchObject({ code: "GOALD_HTTP_REFUSED", message: "No embeddings for [secret]." });
+    expect(counted).toEqual([7]);
+  });
+});
+
+describe("the status of an address", () => {
+  it("is played without asking the address", async () => {
+    const asked: string[] = [];
+    const statuses: AddressStatus = {
+      get: async (url) => {
+        asked.push(url);
+        return 204;
+      },
+    };
+    const get = (ask: AskPort) => tapeStatuses(statuses, ask).get("https://a.example/", { follows: true }, signal);
+    const lines = await record(get);
+    expect(await get(play(lines).ask)).toBe(204);
+    expect(asked).toEqual(["https://a.example/"]);
+  });
+});
+
+const PLAIN = "MARKERkey-7f3a9c1e5b2d8f604a6c";
+const ODD = 'MARKER"o\\d/d key+é&%';
+
+const escapeUnits = (text: string): string =>
+  text.replace(/[a-z]/g, (unit) => `\\u00${unit.charCodeAt(0).toString(16).toUpperCase()}`);
+const json = (text: string): string => JSON.stringify(text).slice(1, -1);
+const base64 = (text: string): string => Buffer.from(`user:${text}:more`).toString("base64");
+
+/** Writes a secret as texts hold it, and returns the part that must not survive. */
+const FORMS: readonly (readonly [name: string, write: (secret: string) => string])[] = [
+  ["plain", (secret) => secret],
+  ["in JSON", json],
+  ["in JSON in JSON", (secret) => json(json(secret))],
+  ["with escaped letters", (secret) => escapeUnits(json(secret))],
+  ["with letters escaped twice", (secret) => json(escapeUnits(json(secret)))],
+  ["in a URL", encodeURIComponent],
+  ["in a URL with escaped letters", (secret) => encodeURIComponent(secret).replaceAll("k", "%6b")],
+  ["in a form", (secret) => new URLSearchParams([["", secret]]).toString().slice(1)],
+  ["in base64", base64],
+  ["in base64url", (secret) => base64(secret).replaceAll("+", "-").replaceAll("/", "_")],
+  ["in HTML", (secret) => secret.replaceAll("&", "&amp;").replaceAll('"', "&quot;")],
+];
+const written = [PLAIN, ODD].flatMap((secret) => FORMS.map(([name, write]) => [name, write(secret)] as const));
+
+const cut = (text: string, chars: number): readonly string[] =>
+  Array.from({ length: Math.ceil(text.length / chars) }, (_, at) => text.slice(at * chars, (at + 1) * chars));
+const chunkOf = (delta: object, reason: string | null = null): string =>
+  JSON.stringify({ id: "x", choices: [{ index: 0, delta, finish_reason: reason }] });
+
+describe("a recording of a run whose model repeats the key in pieces", () => {
+  let run: RecordedRun;
+  let goald: Goald;
+  beforeAll(async () => {
+    const reply = (request: ChatRequest): Answer => {
+      const next = highestTask(request) + 1;
+      const [, text = ""] = written[next - 1] ?? [];
+      if (next > written.length)
+        return replyWith({ name: "task_complete", args: { reason: "done" } }, `Task ${next} of 9`);
+      const whole = replyWith(append(`${next} ${text} and ${json(text)}\n`), `Task ${next} of 9`);
+      // Every third reply reports no usage, and another one is compressed.
+      if (next % 3 === 0) return { text: whole, usage: null, streamed: { pieces: cut(whole, 4) } };
+      if (next % 3 === 1) return { text: whole, streamed: { pieces: cut(whole, next) } };
+      const chunks = [...cut(whole, 5).map((content) => chunkOf({ content })), chunkOf({}, "stop"), "[DONE]"];
+      const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
+      return { status: 200, headers, body: gzipSync(chunks.map((chunk) => `data: ${chunk}\n\n`).join("")) };
+    };
+    run = await recordRun(reply, { env: { OPENAI_API_KEY: PLAIN }, dotenv: `GITHUB_TOKEN='${ODD}'\n`, json: true });
+    goald = run.goald;
+    endedWith(0, run.ended);
+  });
+  afterAll(() => run.close());
+
+  it("holds no form of it in its lines", async () => {
+    const path = join(goald.cwd, "t.ndjson");
+    const text = await readFile(path, "utf8");
+    expect(written.filter(([, secret]) => text.includes(secret))).toEqual([]);
+    const answers = readCassette(path).sessions.flatMap((session) => ofType(session, "answer"));
+    expect(answers.filter(({ answer }) => JSON.stringify(answer).includes("[redacted]"))).toHaveLength(written.length);
+  });
+
+  it("replays without the keys to the same events and state", async () => {
+    const ended = await goald.ask(["replay", "t.ndjson", "--json"], { env: { OPENAI_API_KEY: undefined } });
+    const last = linesOf(endedWith(0, ended)).at(-1) ?? {};
+    expect(last).toMatchObject({ same: true, step: written.length + 1, problems: [] });
+    const { same, all } = last.events as { same: number; all: number };
+    expect(same).toBe(all);
+  });
+});
+
+// A recorded run in which the agent notes, corrects and hides memories replays to the same rows, recalls and prompts.
+
+const remember = (subject: string, attribute: string, value: string): CommandCall => ({
+  name: "remember",
+  args: { subject, attribute, value },
+});
+/** Returns the id that the prompt shows for a recalled text. Throws when it shows none. */
+function idOf(text: string, { messages }: ChatRequest): string {
+  const prompt = messages.map(({ content }) => content).join("\n");
+  const line = prompt.split("\n").findLast((each) => each.includes(text) && /\bt\/\d+\.\d+\b/.test(each));
+  const id = /\bt\/\d+\.\d+\b/.exec(line ?? "")?.[0];
+  if (id === undefined) throw new Error(`No recall shows ${JSON.stringify(text)}:\n${prompt}`);
+  return id;
+}
+
+/** Work between the notes and their use, after which the prompt shows the notes as recalls alone. */
+const WORK = Array.from({ length: 6 }, (_, at) => append(`line ${at}\n`, `depot-${at}.txt`));
+const CALLS: readonly (CommandCall | ((request: ChatRequest) => CommandCall))[] = [
+  remember("depot", "opening hour", "six"),
+  remember("depot", "opening hour", "seven"),
+  remember("depot", "guard", "Anselm"),
+  ...WORK,
+  (request) => ({
+    name: "correct_memory",
+    args: { id: idOf("depot: opening hour: seven", request), text: "eight" },
+  }),
+  (request) => ({ name: "forget_memory", args: { id: idOf("depot: guard: Anselm", request) } }),
+  ...WORK,
+];
+
+let run: RecordedRun;
+let goald: Goald;
+let played: string;
+beforeAll(async () => {
+  run = await recordRun(
+    (request) => {
+      const next = highestTask(request) + 1;
+      const call = CALLS[next - 1] ?? { name: "task_complete", args: { reason: "All is done at the depot." } };
+      const thought = `Task ${next} of ${CALLS.length}: what about the depot, its opening hour and its guard?`;
+      return replyWith(typeof call === "function" ? call(request) : call, thought);
+    },
+    { json: true },
+  );
+  goald = run.goald;
+  endedWith(0, run.ended);
+  expect(run.server.violations).toEqual([]);
+  played = join(goald.cwd, "played");
+  const ended = endedWith(0, await goald.ask(["replay", "t.ndjson", "--json", "--home", played]));
+  expect(linesOf(ended).at(-1)).toMatchObject({ same: true, step: CALLS.length + 1, problems: [] });
+});
+afterAll(async () => run.close());
+
+const memoriesOf = async (home: string) => {
+  const reader = await openSqliteReader(join(home, ".goald", "goald.db"));
+  try {
+    return (await reader.memories("t", 0, 1_000)).map(({ vector: _, embedder: __, ...row }) => row);
+  } finally {
+    await reader.close();
+  }
+};
+const recallsIn = (log: readonly RecordedEvent[]) =>
+  log.flatMap((event) => (event.type === "model-asked" ? [[event.recallIds, event.shown]] : []));
+
+describe("a recording of a run that changes its own memory", () => {
+  it("has the changes that it is about (control)", async () => {
+    const rows = await memoriesOf(goald.home);
+    const stateOf = (text: string) => {
+      const { closed, supersededBy } = rows.find((row) => row.text === text) ?? {};
+      return { isPast: closed !== undefined, isReplaced: typeof supersededBy === "string" };
+    };
+    expect(stateOf("depot: opening hour: six")).toEqual({ isPast: true, isReplaced: false });
+    expect(stateOf("depot: opening hour: seven").isReplaced).toBe(true);
+    expect(stateOf("depot: opening hour: eight")).toEqual({ isPast: false, isReplaced: false });
+    expect(stateOf("depot: guard: Anselm").isReplaced).toBe(true);
+    const { log } = await lookInto(goald);
+    const lists = recallsIn(log).map((recalls) => JSON.stringify(recalls));
+    expect(new Set(lists).size).toBeGreaterThan(CALLS.length / 2);
+  });
+
+  it("shows no row any more in the request right after the one that corrected or hid it", () => {
+    const shows = run.server.chats.map(({ messages }) => {
+      const recalls = messages.at(-1)?.content ?? "";
+      return [/\] depot: opening hour: seven/, /\] depot: guard: Anselm/].map((row) => row.test(recalls));
+    });
+    const correctedAt = CALLS.length - WORK.length - 2;
+    expect(shows.slice(correctedAt, correctedAt + 3)).toEqual([
+      [true, true],
+      [false, true],
+      [false, false],
+    ]);
+    expect(shows.slice(correctedAt + 3).flat()).not.toContain(true);
+  });
+
+  it("replays to the same events, and so to the same recalls of each request", async () => {
+    const [recorded, replayed] = [await lookInto(goald), await lookInto({ home: played })];
+    expect(recallsIn(replayed.log)).toEqual(recallsIn(recorded.log));
+    expect(replayed).toEqual(recorded);
+    expect(replayed.problems).toEqual([]);
+  });
+
+  it("replays to the same rows, with what was closed, replaced and hidden", async () => {
+    expect(await memoriesOf(played)).toEqual(await memoriesOf(goald.home));
+  });
+
+  it("shows the same prompt of each step in both homes, which is the one that was sent", async () => {
+    for (const [at, { messages }] of run.server.chats.entries()) {
+      const shown = await Promise.all(
+        [goald.home, played].map(async (home) => {
+          const call = ["show", "t", "--step", `${at + 1}`, "--json", "--home", home];
+          return jsonOf<{ prompt: object }>(await goald.ask(call)).prompt;
+        }),
+      );
+      expect(shown).toMatchObject([
+        { exact: true, messages },
+        { exact: true, messages },
+      ]);
+    }
+  });
+});
+
+const cell = (code: string): Cell => ({
+  agent: "a",
+  code,
+  name: "cell c1",
+  version: "c1#1",
+  saved: null,
+  seed: 1,
+  startedAt: "2026-01-01T00:00:00.000Z",
+  timeLimitMs: 1_000,
+  functions: [],
+  modules: [],
+  imports: "safe",
+});
+
+/** A host that notes what it is asked. */
+function listeningHost(asked: unknown[]): CellBridge {
+  const note = async <T>(what: unknown, answer: T): Promise<T> => {
+    asked.push(what);
+    return answer;
+  };
+  return {
+    call: (name, args) => note(["call", name, args], { value: "called", changesFiles: false }),
+    run: (task, returns, form) => note(["run", task, returns, form], { value: 7 }),
+    listFiles: () => note(["list"], { files: [], isComplete: true }),
+    readFile: (path) => note(["read", path], { value: new Uint8Array([1]) }),
+    saveFiles: (changes) =>
+      note(["save", changes.map(({ path, bytes }) => [path, bytes && Buffer.from(bytes).toString("latin1")])], {
+        value: null,
+      }),
+  };
+}
+
+const asksForAll: CellBehaviour = async (_cell, host) => {
+  await host.call("google", { input: `key ${SECRET}` });
+  await host.run("count", { type: "number" }, "code");
+  await host.listFiles();
+  await host.readFile("a.txt");
+  const picture = new Uint8Array([0x89, 0x50, 0xff, 0x00]);
+  await host.saveFiles([
+    { path: "a.txt", bytes: new TextEncoder().encode(`text ${SECRET}`) },
+    { path: "a.png", bytes: picture },
+    { path: "gone.txt", bytes: null },
+  ]);
+  return { value: cellValue(`end ${SECRET}`), lost: [{ name: "g", reason: "a generator cannot be kept" }] };
+};
+
+describe("a recorded cell", () => {
+  const signal = new AbortController().signal;
+
+  async function record(behaviour: CellBehaviour) {
+    const lines: Line[] = [];
+    const asked: unknown[] = [];
+    const value = <T>(_name: string, compute: () => T): T => compute();
+    const sandbox = recordSandbox(createFakeSandbox(behaviour), { redact, write: (line) => lines.push(line), value });
+    const outcome = await sandbox.run(cell("x"), listeningHost(asked), signal);
+    return { lines, asked, outcome };
+  }
+
+  const play = (lines: readonly Line[]) =>
+    playSandbox(
+      { lines } as unknown as Session,
+      (what) => {
+        throw new Error(what);
+      },
+      (_name, compute) => compute(),
+    );
+
+  it("is played with the same questions in the same order, and ends the same", async () => {
+    const { lines, asked, outcome } = await record(asksForAll);
+    const again: unknown[] = [];
+    expect(await play(lines).run(cell("x"), listeningHost(again), signal)).toEqual(outcome);
+    expect(again).toEqual(asked);
+    expect(again.map((one) => (one as unknown[])[0])).toEqual(["call", "run", "list", "read", "save"]);
+  });
+
+  it("holds no secret: neither the recording, nor what the host was asked, nor the outcome", async () => {
+    const { lines, asked, outcome } = await record(asksForAll);
+    for (const kept of [lines, asked, outcome]) {
+      expect(JSON.stringify(kept)).not.toContain(SECRET);
+      expect(JSON.stringify(kept)).toContain("[secret]");
+    }
+  });
+
+  it("is accepted when it is read again", async () => {
+    const { lines } = await record(asksForAll);
+    expect(lines.map((line) => findLineProblem(JSON.parse(JSON.stringify(line))))).toEqual(lines.map(() => undefined));
+  });
+
+  it("of a cell that failed is accepted too", async () => {
+    const { lines } = await record(() => {
+      throw new Error("boo");
+    });
+    expect(findLineProblem(JSON.parse(JSON.stringify(lines.at(-1))))).toBeUndefined();
+  });
+
+  it("ends the replay where a cell asks for more than was recorded", async () => {
+    const { lines } = await record(asksForAll);
+    const cut = play(lines.slice(0, 2));
+    await expect(cut.run(cell("x"), listeningHost([]), signal)).rejects.toThrow("the recording of it ends");
+  });
+
+  it.each<[what: string, line: object]>([
+    ["a question that no code can ask", { type: "cell-ask", version: "c1#1", ask: { what: "everything" } }],
+    ["a call without arguments", { type: "cell-ask", version: "c1#1", ask: { what: "call", name: "google" } }],
+    ["a file without content", { type: "cell-ask", version: "c1#1", ask: { what: "save", changes: [{ path: "a" }] } }],
+    ["a path that is no text", { type: "cell-ask", version: "c1#1", ask: { what: "read", path: 3 } }],
+    ["an end of no kind", { type: "cell-end", version: "c1#1", outcome: { kind: "other" } }],
+  ])("is refused for %s", (_what, line) => {
+    expect(findLineProblem(line)).toContain(`is a line of type ${(line as { type: string }).type}`);
+  });
+});
+
+describe("a recording from a stranger", () => {
+  type Line = Record<string, unknown>;
+
+  let goald: Goald;
+
+  let recorded: readonly Line[];
+
+  beforeAll(async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel([append("one\n")]), embeddings: null });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    await mkdir(at("tmp"));
+    await goald.write("workspace/t/given.txt", "given\n");
+    const run = [
+      "run",
+      "--name",
+      "T",
+      "--role",
+      "r",
+      "--goal",
+      "g",
+      "--continuous",
+      "--json",
+      "--record",
+      "good.ndjson",
+    ];
+    endedWith(0, await goald.ask(run));
+    recorded = (await readFile(at("good.ndjson"), "utf8"))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
+  });
+
+  afterAll(async () => goald[Symbol.asyncDispose]());
+
+  const at = (name: string): string => join(goald.cwd, name);
+
+  const replay = (name: string): Promise<Ended> =>
+    goald.ask(["replay", name, "--json"], { env: { TMPDIR: at("tmp") } });
+
+  /** Writes the recording with one changed line of a type. */
+  async function change(type: string, edit: (line: never) => object): Promise<string> {
+    const lines = structuredClone(recorded) as Line[];
+    const index = lines.findIndex((line) => line.type === type);
+    lines[index] = { ...lines[index], ...edit(lines[index] as never) };
+    await writeFile(at("changed.ndjson"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+    return "changed.ndjson";
+  }
+
+  async function expectRefused(name: string, code: string, reason: RegExp): Promise<void> {
+    const ended = await replay(name);
+    const error = errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" });
+    expect(error).toMatchObject({ code, message: expect.stringMatching(reason) });
+    expect(await readdir(at("tmp"))).toEqual([]);
+  }
+
+  it("is played when nothing was changed in it, and leaves no folder", async () => {
+    expect(linesOf(endedWith(0, await replay("good.ndjson"))).at(-1)).toMatchObject({ same: true });
+    expect(await readdir(at("tmp"))).toEqual([]);
+  });
+
+  it.each<[what: string, type: string, edit: object, reason: RegExp]>([
+    ["an endless number of leases", "session", { epoch: 1e9 }, /Line 2 is a line of type session whose epoch must be/],
+    ["a lease of no number", "session", { epoch: "9" }, /epoch must be integer/],
+    ["a time that no date can hold", "commit", { clock: [1e300] }, /must be/],
+    ["times that add up to one", "commit", { clock: Array(9).fill(8e15) }, /has a time out of range/],
+    ["an id that is a path", "session", { agent: { id: "../../x", createdAt: "2026-01-01T00:00:00.000Z" } }, /./],
+    ["an unknown line", "commit", { type: "__proto__" }, /has no type that goald knows/],
+    ["a file without content", "session", { files: [{ path: "x" }] }, /files\/0 must/],
+  ])("is refused for %s", async (_what, type, edit, reason) => {
+    const ended = await replay(await change(type, () => edit));
+    expect(ended.code).toBeGreaterThan(0);
+    expect(ended.stderr).toMatch(reason);
+    expect(ended.stderr).not.toContain("GOALD_INTERNAL");
+    expect(await readdir(at("tmp"))).toEqual([]);
+  });
+
+  it.each([".git/hooks/pre-commit", "a/.GIT/config", "../x", "/etc/x", ".hg/hgrc"])("cannot write %s", async (path) => {
+    const file = { path, sha256: "0", text: "x" };
+    const name = await change("session", (line: { files: object[] }) => ({ files: [...line.files, file] }));
+    await expectRefused(name, "GOALD_PATH_REFUSED", /./);
+  });
+
+  it("leaves no folder when its replay differs, but does in a home that is named", async () => {
+    const name = await change("committed", () => ({ state: "0".repeat(64) }));
+    endedWith(1, await replay(name));
+    expect(await readdir(at("tmp"))).toEqual([]);
+    const named = await goald.ask(["replay", name, "--json", "--home", at("played")]);
+    expect(named.code).toBe(1);
+    expect(await readdir(at("played"))).toContain("workspace");
+  });
+
+  it("is not read when it is a device, a pipe, a folder or larger than 256 MB", async () => {
+    execFileSync("mkfifo", [at("pipe")]);
+    await using large = await open(at("large"), "w");
+    await large.truncate(10e9);
+    for (const name of ["/dev/zero", "pipe", "tmp", "large"])
+      await expectRefused(name, "GOALD_FILE", /it is not a regular file|more than 268435456|is a directory/i);
+    await writeFile(at("deep"), `{"recording":1,"goald":"x"}\n${"[".repeat(1e6)}${"]".repeat(1e6)}\n`);
+    await expectRefused("deep", "GOALD_REPLAY", /./);
+  });
+});
+
+const SCRIPT = readDemoScript("config/demo/script.json");
+const ask = (content: string) => ({ model: "m", messages: [{ role: "user", content }] }) as const;
+
+describe("the demo's script", () => {
+  it("has the whole run: replies, pages, files and cells", () => {
+    expect(SCRIPT.name).toBe("Foo");
+    expect(Object.keys(SCRIPT.files)).toContain("reviews/natural-gut.md");
+    expect([SCRIPT.replies.length, Object.keys(SCRIPT.web).length]).toEqual([16, 3]);
+    expect(SCRIPT.cells.at(-1)?.type).toBe("cell-end");
+  });
+
+  it("answers in pieces, and with the page of an address", async () => {
+    const { model, http } = openEdges(SCRIPT);
+    const pieces: string[] = [];
+    const answer = await model.complete(ask("go"), signal, (piece) => pieces.push(piece));
+    expect(answer).toMatchObject({ kind: "replied", text: pieces.join(""), finishReason: "stop" });
+    expect(pieces.length).toBeGreaterThan(5);
+    const page = await http.public()("https://racket-notes.example/strings-for-topspin");
+    expect([page.status, page.url]).toEqual([200, "https://racket-notes.example/strings-for-topspin"]);
+    expect((await http.to("https://search.example")("https://search.example/search?q=x")).status).toBe(200);
+    expect((await http.public()("https://elsewhere.example/")).status).toBe(404);
+  });
+
+  it("fails when a request does not show what its reply builds on, and when it ends", async () => {
+    const replies = SCRIPT.replies.filter(({ shown }) => shown !== undefined).slice(0, 1);
+    const { model } = openEdges({ ...SCRIPT, replies });
+    expect(await model.complete(ask("nothing"), signal)).toMatchObject({
+      kind: "failed",
+      message: expect.stringContaining("does not show"),
+    });
+    expect(await model.complete(ask("more"), signal)).toMatchObject({
+      message: expect.stringContaining("ends before"),
+    });
+  });
+});

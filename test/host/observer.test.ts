@@ -1,0 +1,206 @@
+import { describe, expect, it } from "@jest/globals";
+import type { NewEvent } from "#core/event.ts";
+import type { AgentRow } from "#core/ports/store.ts";
+import { createProblems } from "#host/host-status.ts";
+import { createStepLog } from "#host/observer.ts";
+import { createLogWatch } from "#host/supervisor.ts";
+import type { Log } from "#util/log.ts";
+import {
+  asked,
+  created,
+  finished,
+  log,
+  modelFailed,
+  observed,
+  rejected,
+  replied,
+  requested,
+  wholeStep,
+} from "../helpers/events.ts";
+
+type Line = Record<string, unknown> & { readonly level: string; readonly msg: string };
+
+function linesOf(...events: readonly NewEvent[]): readonly Line[] {
+  const lines: Line[] = [];
+  const at = (level: string) => (fields: object, msg: string) => lines.push({ ...fields, level, msg });
+  const fake = { info: at("info"), warn: at("warn"), debug: at("debug") } as unknown as Log;
+  const add = createStepLog(fake, "foo");
+  for (const event of log(...events)) add(event);
+  return lines.filter(({ level }) => level !== "debug");
+}
+
+describe("goald's own log of an agent", () => {
+  it("has one line for a step: command, status, model, durations, tokens, cost", () => {
+    const priced = { ...replied(1), costUsd: 0.002 };
+    expect(linesOf(asked(1), priced, requested("read_file", 1), finished(1, observed("x", { code: "odd" })))).toEqual([
+      {
+        level: "info",
+        msg: "step",
+        agent: "foo",
+        seq: 4,
+        step: 1,
+        command: "read_file",
+        status: "ok",
+        code: "odd",
+        model: "test-model",
+        attempts: 1,
+        modelMs: 20,
+        commandMs: 3,
+        inputTokens: 10,
+        outputTokens: 5,
+        cachedTokens: 2,
+        costUsd: 0.002,
+      },
+    ]);
+  });
+
+  it("has a line for what a person changed in the plan, and for checks of goals, but none for the agent's own changes", () => {
+    const result = { check: 0, isPassed: true, proof: "a.md exists." };
+    const by = { by: "agent", step: 1, callId: "c1" } as const;
+    const lines = linesOf(
+      { type: "task-added", parent: "0", task: { goal: "a" }, ...by },
+      { type: "task-changed", id: "0.0", state: "open", ...by },
+      { type: "task-added", parent: "0", task: { goal: "b" }, by: "person" },
+      { type: "task-changed", id: "0.1", state: "abandoned", by: "person" },
+      { type: "goals-checked", step: 1, callId: "c1.1", results: [result, { ...result, isPassed: false }] },
+      { type: "goals-checked", step: 1, callId: "c1.1", results: [result] },
+    );
+    expect(lines).toEqual([
+      { level: "info", msg: "task-added", agent: "foo", seq: 3 },
+      { level: "info", msg: "task-changed", agent: "foo", seq: 4 },
+      { level: "warn", msg: "goals-checked", agent: "foo", seq: 5, step: 1, passed: 1, failed: 1 },
+      { level: "info", msg: "goals-checked", agent: "foo", seq: 6, step: 1, passed: 1, failed: 0 },
+    ]);
+  });
+
+  it("has exactly one line for each of many steps, without fields of an earlier step", () => {
+    const lines = linesOf(
+      created(),
+      ...wholeStep(1),
+      ...[asked(2), replied(2), rejected(2)],
+      ...[asked(3), modelFailed(3), asked(3, 2), replied(3), requested("x", 3)],
+      { type: "command-denied", step: 3, callId: "c3", by: "person", reason: "no" },
+      ...wholeStep(4),
+      { type: "turn-finished", outcome: "completed", reason: "r" },
+    );
+    const steps = lines.filter(({ msg }) => msg === "step");
+    expect(steps.map(({ step, status, attempts }) => [step, status, attempts])).toEqual([
+      [1, "ok", 1],
+      [2, "bad-reply", 1],
+      [3, "denied", 2],
+      [4, "ok", 1],
+    ]);
+    expect(steps[1]).not.toHaveProperty("command");
+    expect(lines.filter(({ msg }) => msg !== "step").map(({ level, msg }) => [level, msg])).toEqual([
+      ["info", "agent-created"],
+      ["warn", "The server answered 500."],
+      ["info", "turn-finished"],
+    ]);
+  });
+
+  it("has a line for each further call of a reply, and the model's figures once", () => {
+    const second = { ...requested("search_files", 1), callId: "c1-2" };
+    const lines = linesOf(
+      ...[asked(1), replied(1), requested("read_file", 1), second],
+      ...[finished(1), { ...finished(1, observed("x", { status: "failed" })), callId: "c1-2" }],
+    );
+    expect(lines).toMatchObject([
+      { step: 1, command: "read_file", status: "ok", inputTokens: 10 },
+      { step: 1, command: "search_files", status: "failed" },
+    ]);
+    expect(lines[1]).not.toHaveProperty("inputTokens");
+  });
+
+  it("contains what this process knows about a step that another process started", () => {
+    expect(linesOf(finished(7))).toMatchObject([{ step: 7, status: "ok", commandMs: 3 }]);
+  });
+
+  it("warns of every pause, with its reason", () => {
+    expect(linesOf({ type: "agent-paused", code: "budget", reason: "Nothing is left." })).toEqual([
+      { level: "warn", msg: "Nothing is left.", agent: "foo", seq: 1, code: "budget" },
+    ]);
+  });
+});
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Makes a log whose head the test moves; `undefined` means that the agent is gone. */
+function watched(head: number | undefined) {
+  const log = { head };
+  const watch = createLogWatch({
+    agent: async () => (log.head === undefined ? undefined : ({ head: log.head } as AgentRow)),
+  });
+  const move = (to: number | undefined): void => {
+    log.head = to;
+    watch.tell("foo");
+  };
+  const wait = (after: number, signal = new AbortController().signal) => {
+    const waiting = { isOver: false };
+    void watch.whenLonger("foo", after, signal).then(() => {
+      waiting.isOver = true;
+    });
+    return waiting;
+  };
+  return { move, wait };
+}
+
+describe("waiting until a log is longer than a number", () => {
+  it("continues while the log is shorter or exactly as long", async () => {
+    const { move, wait } = watched(5);
+    const far = wait(8);
+    for (const head of [6, 7, 8]) {
+      move(head);
+      await settle();
+      expect(far.isOver).toBe(false);
+    }
+    move(9);
+    await settle();
+    expect(far.isOver).toBe(true);
+  });
+
+  it("ends when the agent is gone, or another one has its name", async () => {
+    for (const head of [undefined, 1]) {
+      const { move, wait } = watched(5);
+      const far = wait(8);
+      await settle();
+      move(head);
+      await settle();
+      expect(far.isOver).toBe(true);
+    }
+  });
+
+  it("ends with its signal", async () => {
+    const { move, wait } = watched(5);
+    const leaving = new AbortController();
+    const far = wait(8, leaving.signal);
+    move(6);
+    await settle();
+    leaving.abort();
+    await settle();
+    expect(far.isOver).toBe(true);
+  });
+});
+
+describe("the problems that a host reports", () => {
+  const logged: [object, string][] = [];
+  const problems = createProblems({
+    log: { warn: (about, text) => void logged.push([about, text]) },
+    redact: (text) => text.replaceAll("secret", "[redacted]"),
+  });
+
+  it("are the last one of each agent and of the host, without secrets", () => {
+    problems.tell("foo", "The disk is full.");
+    problems.tell("foo", "The secret is out.");
+    problems.tell("", "No report.");
+    expect(problems.all).toEqual(["foo: The [redacted] is out.", "No report."]);
+    problems.forget("foo");
+    expect(problems.all).toEqual(["No report."]);
+  });
+
+  it("are shown as messages, with the place in the program only in the log", () => {
+    const { stack = "" } = new Error("It broke.\nIn two lines.");
+    problems.tell("", `A request could not be answered: ${stack}`);
+    expect(problems.all).toEqual(["A request could not be answered: Error: It broke.\nIn two lines."]);
+    expect(logged.at(-1)).toEqual([{}, expect.stringContaining("observer.test.ts")]);
+  });
+});

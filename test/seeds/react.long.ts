@@ -1,0 +1,502 @@
+/**
+ * The rows of seed 001, ReAct REPL, each with the real program, the real sandbox and a model that knows only its
+ * prompt.
+ */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+import { estimateMessage } from "#prompt/tokens.ts";
+import { action, type Line, type Seen, thoughtOf } from "../helpers/conditional-model.ts";
+import { reply } from "../helpers/loop.ts";
+import { readPng } from "../helpers/react-methods/commands/_picture.ts";
+import {
+  CHANNELS,
+  type ReactServices,
+  startReactServices,
+  writeManyMethods,
+  writePythonMethods,
+  writeReactMethods,
+} from "../helpers/react-methods/methods.ts";
+import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
+import { killUnder } from "../helpers/under-hooks.ts";
+
+const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
+const SEARCH = 'method_search("Write a file")';
+
+/** Each action at its thought. Then the end. */
+const inTurn = (...actions: readonly string[]): readonly Line[] => [
+  ...actions.map(
+    (code, index): Line => ({ when: (seen) => thoughtOf(seen) === index + 1, say: (seen) => action(seen, code) }),
+  ),
+  { when: (seen) => thoughtOf(seen) === actions.length + 1, say: (seen) => action(seen, "stop()") },
+];
+/** The observation after an action, by its number. */
+function observationOf(home: SeedHome, number: number): string {
+  const { messages = [] } = home.seen.find((seen) => thoughtOf(seen) === number + 1) ?? {};
+  const all = messages.map(({ content }) => content).join("\n");
+  const [, after = ""] = all.split(`OBSERVATION ${number}:`);
+  return after.split(`THOUGHT ${number + 1}:`)[0] ?? "";
+}
+const at = (home: SeedHome, thought: number): Seen | undefined => home.seen.find((seen) => thoughtOf(seen) === thought);
+
+describe("ReAct REPL", () => {
+  it("R1: TASK, THOUGHT, ACTION and OBSERVATION have running numbers, and the model cannot invent an observation", async () => {
+    await using home = await makeSeedHome(inTurn(SEARCH, "print(6 * 1234567)"));
+    await home.run("react", { goal: "Compute six times seven." });
+    const third = at(home, 3)?.all ?? "";
+    expect(third).toMatch(/TASK:[\s\S]*Compute six times seven/);
+    const places = [
+      "THOUGHT 1",
+      "ACTION 1",
+      "OBSERVATION 1",
+      "THOUGHT 2",
+      "ACTION 2",
+      "OBSERVATION 2",
+      "THOUGHT 3",
+    ].map((word) => third.lastIndexOf(`${word}:`));
+    expect(places.every((place) => place >= 0)).toBe(true);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(observationOf(home, 2)).toContain("7407402");
+    for (const { request } of home.seen) expect(JSON.stringify(request)).toMatch(/"stop":[^}]*OBSERVATION/);
+  });
+
+  it("R2: a search shows the methods that fit, best first, and the prompt holds no other one", async () => {
+    await using services = await startReactServices();
+    await using home = await makeSeedHome(inTurn('method_search("Send a Discord message")', "print('read')"));
+    await writeReactMethods(join(home.goald.home, "commands"), services.origin);
+    await home.run("react");
+    const shown = observationOf(home, 1);
+    const found = [...shown.matchAll(/`(\w+)\([^`]*`: /g)].map(([, name]) => name);
+    const expected = ["send_message_discord", "send_slack_message", "send_slack_image"];
+    expect(found.slice(0, 3)).toEqual(expected);
+    for (const name of ["get_current_weather", "shrink_image", "get_stock_prices"]) {
+      expect(home.seen.map(({ all }) => all).join("\n")).not.toContain(name);
+    }
+    // Control: before the search the prompt has none of them.
+    for (const name of expected) expect(home.seen[0]?.all).not.toContain(name);
+  });
+
+  it("R3: the first action has to be a search", async () => {
+    await using home = await makeSeedHome(inTurn("print('I know better')", SEARCH));
+    await home.run("react");
+    expect(observationOf(home, 1)).toContain("method_search");
+    // Control: a run that begins with a search reads no such hint.
+    await using other = await makeSeedHome(inTurn(SEARCH, "print('now')"));
+    await other.run("react");
+    expect(observationOf(other, 2)).not.toContain("method_search");
+  });
+
+  it("R4: each thought begins with what was observed", async () => {
+    await using home = await makeSeedHome(inTurn(SEARCH));
+    await home.run("react");
+    expect(at(home, 2)?.last).toMatch(/THOUGHT 2:\nBased on previous observations,$/);
+  });
+
+  it("R5: actions share a namespace, also after kill -9", async () => {
+    await using home = await makeSeedHome(inTurn(SEARCH, "picture = 'nasa.png'\nprint(picture)", "print(picture * 2)"));
+    await home.run("react", { flags: ["--max-steps", "2"], code: 6 });
+    const { length } = await home.log();
+    const again = ["resume", "t", "--json", "--max-steps", "10"];
+    const killed = await killUnder(
+      { imports: [HOOK], env: { KILL_AT_EVENT: `1:${length + 4}:after` } },
+      home.goald,
+      again,
+    );
+    expect(killed.signal).toBe("SIGKILL");
+    expect((await home.goald.run(again)).code).toBe(0);
+    expect(observationOf(home, 3)).toContain("nasa.pngnasa.png");
+  });
+
+  it("R6: an observation is what was printed; without any, it says to print", async () => {
+    await using home = await makeSeedHome(inTurn(SEARCH, "total = 6 * 1234567", "print(total)"));
+    await home.run("react");
+    expect(observationOf(home, 2)).toContain("Nothing was printed");
+    expect(observationOf(home, 2)).not.toContain("7407402");
+    expect(observationOf(home, 3)).toContain("7407402");
+  });
+
+  it("R7: an error shows the failing line of the action and a hint, and no path of the machine", async () => {
+    await using home = await makeSeedHome(inTurn(SEARCH, "first = 1\nsecond = first + 'x'\nthird = 3"));
+    await home.run("react");
+    const shown = observationOf(home, 2);
+    expect(shown).toContain("second = first + 'x'");
+    expect(shown).toContain("TypeError");
+    expect(shown).toContain("method_search");
+    expect(shown).not.toMatch(/third = 3|first = 1|Traceback|\/(?:home|root|tmp|work|usr)\//);
+  });
+
+  it("R8: importing is refused with a hint, by any road", async () => {
+    const roads = [
+      "import os",
+      "from os import path",
+      "__import__('os')",
+      "import importlib\nimportlib.import_module('os')",
+    ];
+    await using home = await makeSeedHome([
+      ...inTurn(SEARCH, roads[0] ?? "", roads[1] ?? "", "print('between')", roads[2] ?? "", roads[3] ?? ""),
+    ]);
+    await home.run("react");
+    for (const number of [2, 3, 5, 6]) expect(observationOf(home, number)).toMatch(/import/i);
+    // Control: the form code may import what stays inside.
+    await using other = await makeSeedHome([
+      { when: ({ own }) => own.length === 0, say: "I count.\n```python\nimport math\nmath.floor(7407402.5) - 1\n```" },
+      { say: "All is done." },
+    ]);
+    await other.run("code");
+    expect(other.seen.at(-1)?.all).toContain("7407401");
+  });
+
+  it("R9: two calls in one action get a remark, one gets none", async () => {
+    const two = "a = list_agents()\nb = list_agents()\nprint(a, b)";
+    await using home = await makeSeedHome(inTurn(SEARCH, two, "c = list_agents()\nprint(c)"));
+    await home.run("react");
+    expect(observationOf(home, 2)).toMatch(/called 2 methods/);
+    expect(observationOf(home, 3)).not.toMatch(/called 2 methods/);
+  });
+
+  it("R10: a value that nobody has seen gets a remark, a seen one gets none", async () => {
+    await using home = await makeSeedHome(
+      inTurn(SEARCH, "print(write_to_file('place.txt', str(48.8566)))", "print(write_to_file('place.txt', 'Paris'))"),
+    );
+    await home.run("react", { goal: "Write Paris into the file place.txt." });
+    expect(observationOf(home, 2)).toMatch(/48\.8566/);
+    expect(observationOf(home, 2)).toMatch(/word for word/i);
+    expect(observationOf(home, 3)).not.toMatch(/word for word/i);
+  });
+
+  it("R11: a method that does not exist is answered with what a search finds for it", async () => {
+    await using home = await makeSeedHome(inTurn(SEARCH, "write_into_file('a.txt', 'a')"));
+    await home.run("react");
+    expect(observationOf(home, 2)).toMatch(/write_to_file\(/);
+  });
+
+  it("R12: stop() ends the run, and does not in an action that fails", async () => {
+    await using home = await makeSeedHome(inTurn(SEARCH, "total = 1 / 0\nstop()", "print('still here')"));
+    await home.run("react");
+    expect(home.seen).toHaveLength(4);
+    const types = (await home.log()).map(({ type }) => type);
+    expect(types.filter((type) => type === "turn-finished")).toHaveLength(1);
+  });
+
+  it("R13: the same action again and again gets notices, and then pauses the agent", async () => {
+    await using home = await makeSeedHome([
+      { when: (seen) => thoughtOf(seen) === 1, say: (seen) => action(seen, SEARCH) },
+      { say: (seen) => action(seen, "print('again')") },
+    ]);
+    const ended = await home.run("react", { code: 10 });
+    expect(ended.stdout).toContain('"loop"');
+    expect(home.seen.length).toBeLessThan(15);
+  });
+});
+
+// The six tasks of seed 001, each as a model that reads methods and values from observations only.
+//
+// A task has the number of steps that the seed reports for its best model. An action names a method only after a search
+// has shown it, and each value comes from the task or an observation.
+
+interface ReactTask {
+  readonly id: string;
+  readonly goal: string;
+  /** Actions in turn. The condition of each is that the prompt shows what it uses. */
+  readonly actions: readonly TaskAction[];
+}
+interface TaskAction {
+  readonly code: string | ((seen: Seen) => string);
+  /** Texts that the prompt must show before this action: a method's signature, a variable, a value. */
+  readonly needs?: readonly (string | RegExp)[];
+}
+
+const search = (words: string): TaskAction => ({ code: `method_search(${JSON.stringify(words)})` });
+const act = (code: TaskAction["code"], ...needs: readonly (string | RegExp)[]): TaskAction => ({ code, needs });
+const stop = act("stop()");
+const LOCATE = act("location = get_user_location()\nprint(location)");
+const CHANNEL = "#experimenting-with-simple-ai-agents";
+const WEATHER_HERE = act(
+  ({ all }) =>
+    `weather = get_current_weather(${numberIn(all, "latitude")}, ${numberIn(all, "longitude")})\nprint(weather)`,
+  "get_current_weather(",
+  "'latitude': 52.52",
+);
+const channelId = ({ all }: Seen): string => /'id': '(C\w+)', 'name': '#?experimenting/.exec(all)?.[1] ?? "";
+
+const REACT_TASKS: readonly ReactTask[] = [
+  {
+    id: "A",
+    goal: "Print the current date.",
+    actions: [
+      search("Print the current date"),
+      act("current_date = datetime.now().date()\nprint(current_date)"),
+      act("print(current_date.isoformat())", /\d{4}-\d\d-\d\d/),
+      stop,
+    ],
+  },
+  {
+    id: "B",
+    goal: "Send a Discord message with the current weather for my location.",
+    actions: [
+      search("Get the current weather for a location"),
+      LOCATE,
+      WEATHER_HERE,
+      search("Send a Discord message"),
+      act("send_message_discord(weather['conditions'])", "send_message_discord(", "'conditions'"),
+      act("print(weather['conditions'])"),
+      stop,
+    ],
+  },
+  {
+    id: "C",
+    goal: `Send a Slack message to the ${CHANNEL} channel with the current weather for London, UK.`,
+    actions: [
+      search("Find the coordinates of a place"),
+      act("london = find_coordinates('London, UK')\nprint(london)", "find_coordinates("),
+      search("Get the current weather for coordinates"),
+      act(
+        "weather = get_current_weather(london['latitude'], london['longitude'])\nprint(weather)",
+        "get_current_weather(",
+      ),
+      search("Find the ID of a Slack channel"),
+      act("channels = list_slack_channels()\nprint(channels)", "list_slack_channels("),
+      search("Send a message to a Slack channel"),
+      act("print(weather['conditions'])"),
+      act(
+        (seen) => `send_slack_message(weather['conditions'], '${channelId(seen)}')`,
+        "send_slack_message(",
+        /'id': 'C\w+'/,
+      ),
+      act("print(channels)"),
+      stop,
+    ],
+  },
+  {
+    id: "D",
+    goal: "Send a descriptive Discord message with the weather forecast for the next 5 days for my location. Describe the weather each day with an appropriate emoji, include the dates in the message.",
+    actions: [
+      search("Get the weather forecast for the next days"),
+      LOCATE,
+      act(
+        ({ all }) =>
+          `forecast = get_weather_forecast(${numberIn(all, "latitude")}, ${numberIn(all, "longitude")}, 5)\nprint(forecast)`,
+        "get_weather_forecast(",
+      ),
+      search("Find an emoji for a description of the weather"),
+      act(
+        "emojis = {'sunny': '☀️', 'cloudy': '☁️', 'light rain': '🌧️', 'thunderstorm': '⛈️', 'snow': '❄️'}\nprint(emojis)",
+        "'sunny'",
+        "'thunderstorm'",
+      ),
+      act(
+        "lines = [day['date'] + ' ' + emojis[day['conditions']] + ' ' + day['conditions'] for day in forecast]\nprint(lines)",
+      ),
+      act("message = 'Weather forecast: ' + ', '.join(lines)\nprint(message)"),
+      search("Send a Discord message"),
+      act("send_message_discord(message)", "send_message_discord("),
+      act("print(len(lines))"),
+      stop,
+    ],
+  },
+  {
+    id: "E",
+    goal: "Lookup the NASA picture-of-the day, resize to half it's size, and send to Discord with a message starting with 'Hello from Space!' and providing additional information about the image.",
+    actions: [
+      search("Lookup the NASA picture-of-the-day"),
+      act("apod = get_nasa_astronomy_picture_of_the_day()\nprint(apod)", "get_nasa_astronomy_picture_of_the_day("),
+      search("Download an image from an URL"),
+      act("nasa_image = download_image(apod['url'])\nprint(nasa_image)", "download_image(", "'url'"),
+      search("Resize the downloaded picture to half its size"),
+      act("resized_nasa_image = shrink_image(nasa_image, 0.5)\nprint(resized_nasa_image)", "shrink_image("),
+      search("Send a Discord message with an image"),
+      act(
+        "message = 'Hello from Space! ' + apod['title'] + ': ' + apod['explanation']\nprint(message)",
+        "'explanation'",
+      ),
+      act("send_message_discord(message, resized_nasa_image)", "send_message_discord("),
+      stop,
+    ],
+  },
+  {
+    id: "F",
+    goal: `What week in the last 3 months had the lowest MSFT stock closing price? Send the result including price and date to the ${CHANNEL} Slack channel.`,
+    actions: [
+      search("Get historical stock prices"),
+      act("today = datetime.now().date()\nprint(today)"),
+      act("first_of_month = today.replace(day=1)\nprint(first_of_month)"),
+      act("month = (today.month - 4) % 12 + 1\nprint(month)"),
+      act("first_day = today.replace(year=today.year - (today.month <= 3), month=month, day=1)\nprint(first_day)"),
+      act(
+        "prices = get_stock_prices('MSFT', first_day.isoformat(), today.isoformat())\nprint(len(prices))",
+        "get_stock_prices(",
+        "MSFT",
+      ),
+      act("lowest = min(prices, key=lambda day: day['close'])\nprint(lowest)"),
+      act("year, week, weekday = datetime.fromisoformat(lowest['date']).isocalendar()\nprint(week)"),
+      search("Find the ID of a Slack channel"),
+      act("channels = list_slack_channels()\nprint(channels)", "list_slack_channels("),
+      search("Send a message to a Slack channel"),
+      act(
+        "message = 'MSFT closed lowest in week ' + str(week) + ', on ' + lowest['date'] + ', at ' + str(lowest['close'])\nprint(message)",
+        "'close'",
+      ),
+      act((seen) => `send_slack_message(message, '${channelId(seen)}')`, "send_slack_message(", /'id': 'C\w+'/),
+      act("print(message)"),
+      stop,
+    ],
+  },
+];
+
+/** The lines of one task. A request that does not show what its action needs has no line, and fails the test. */
+const linesOf = ({ actions }: ReactTask): readonly Line[] =>
+  actions.map(({ code, needs = [] }, index) => ({
+    when: (seen) => thoughtOf(seen) === index + 1 && needs.every((text) => shows(seen, text)),
+    say: (seen) =>
+      action(seen, typeof code === "string" ? code : code(seen), `Step ${index + 1} of ${actions.length}.`),
+  }));
+
+const shows = ({ all }: Seen, text: string | RegExp): boolean =>
+  typeof text === "string" ? all.includes(text) : text.test(all);
+
+/** The newest number behind a key of a printed dictionary. */
+function numberIn(text: string, key: string): string {
+  return [...text.matchAll(new RegExp(`'${key}': (-?[\\d.]+)`, "g"))].at(-1)?.[1] ?? "";
+}
+
+/** The seed's numbers of steps of its best model. */
+const STEPS: Readonly<Record<string, number>> = { A: 4, B: 7, C: 11, D: 11, E: 10, F: 15 };
+const MAX_PROMPT_TOKENS = 8_000;
+const LOCATION = '{"city":"Berlin","latitude":52.52,"longitude":13.405}';
+
+/** What a task has sent when it is done. */
+const SENT: Readonly<Record<string, (services: ReactServices) => void>> = {
+  A: ({ sent }) => expect(sent).toEqual([]),
+  B: ({ sent }) => expect(sent).toEqual([{ path: "/discord", body: { msg: "light rain" } }]),
+  C: ({ sent }) =>
+    expect(sent).toEqual([{ path: "/slack/messages", body: { msg: "light rain", channel_id: CHANNELS[1]?.id } }]),
+  D: ({ sent }) => {
+    const days = ["☀️ sunny", "☁️ cloudy", "🌧️ light rain", "⛈️ thunderstorm", "❄️ snow"];
+    const dates = days.map((day, at) => `2026-11-${23 + at} ${day}`);
+    expect(sent).toEqual([{ path: "/discord", body: { msg: `Weather forecast: ${dates.join(", ")}` } }]);
+  },
+  E: ({ sent }) => {
+    expect(sent).toHaveLength(1);
+    const { msg, image } = sent[0]?.body ?? {};
+    expect(msg).toMatch(/^Hello from Space! The Pillars of Creation: /);
+    expect(readPng(Buffer.from(String(image), "base64"))).toMatchObject({ width: 4, height: 3 });
+  },
+  F: ({ sent }) => {
+    expect(sent).toHaveLength(1);
+    const { msg, channel_id: channel } = sent[0]?.body ?? {};
+    expect(channel).toBe(CHANNELS[1]?.id);
+    const [, price] = /^MSFT closed lowest in week \d+, on \d{4}-\d\d-\d\d, at ([\d.]+)$/.exec(String(msg)) ?? [];
+    // No price of the service is lower than 400, but for one day.
+    expect(Number(price)).toBeLessThanOrEqual(400);
+  },
+};
+
+async function runTask(task: ReactTask, home: SeedHome, services: ReactServices): Promise<void> {
+  await home.run("react", { goal: task.goal, flags: ["--max-steps", "40", "--approve", "never"] });
+  expect(home.seen).toHaveLength(STEPS[task.id] as number);
+  const log = await home.log();
+  expect(log.filter(({ type }) => ["reply-rejected", "repetition-noticed", "command-denied"].includes(type))).toEqual(
+    [],
+  );
+  const results = log.flatMap((event) => (event.type === "command-finished" ? [event.observation] : []));
+  expect(results.filter(({ status, text }) => status !== "ok" || String(text).includes("Remark:"))).toEqual([]);
+  SENT[task.id]?.(services);
+}
+
+const tokensOf = ({ server }: SeedHome): number =>
+  Math.max(
+    ...server.chats.map(({ messages }) => messages.reduce((sum, { content }) => sum + estimateMessage(content), 0)),
+  );
+
+describe.each([0, 1_000])("R14: the six tasks of seed 001 over fifteen methods and %d more", (more) => {
+  it.each(REACT_TASKS.map((task) => [task.id, task] as const))(
+    "%s takes as many steps as in the seed, none of them lost, and short prompts",
+    async (_id, task) => {
+      await using services = await startReactServices();
+      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_SANDBOX_LOCATION: LOCATION } });
+      const commands = join(home.goald.home, "commands");
+      await writeManyMethods(commands, more);
+      await writeReactMethods(commands, services.origin);
+      await runTask(task, home, services);
+      expect(tokensOf(home)).toBeLessThan(MAX_PROMPT_TOKENS);
+    },
+    60_000,
+  );
+});
+
+describe("R14: the six tasks of seed 001 over methods/*.py", () => {
+  it.each(REACT_TASKS.map((task) => [task.id, task] as const))(
+    "%s takes as many steps as in the seed, and nothing is denied or remarked",
+    async (_id, task) => {
+      await using services = await startReactServices();
+      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_SANDBOX_LOCATION: LOCATION } });
+      await writePythonMethods(home.goald.home, services.origin);
+      await runTask(task, home, services);
+    },
+    60_000,
+  );
+});
+
+// Methods of a home in the real sandbox: Python helpers and unlisted commands, found by search or called by name.
+
+const HELPERS = `"""Helpers for words."""
+import re
+
+SEPARATOR = ", "
+
+def save_with_commas(text: str, file: str) -> int:
+    """Puts commas between the words of a text and saves it."""
+    words = re.split(r"\\s+", text)
+    write_to_file(file, SEPARATOR.join(words))
+    return len(words)
+`;
+const OPEN = `export default { name: "open", summary: "opens a door of the house.", listed: false,
+  args: { type: "object", properties: { from: { type: "string" }, width: { type: "integer" } }, required: ["from"] },
+  returns: { type: "object", properties: { door: { type: "string" } } },
+  annotations: { readOnly: true, openWorld: false }, effect: "pure",
+  run: async ({ from, ...more }) => ({ status: "ok", text: "opened", value: { door: from, ...more }, source: "goald", artifacts: [] }) };`;
+
+/** The last step with a result. */
+const stepsIn = ({ all }: Seen): number =>
+  Math.max(0, ...Array.from(all.matchAll(/Command run_code \(step (\d+)\)/g), ([, step]) => Number(step)));
+
+const cells = (...codes: readonly string[]): readonly Line[] =>
+  [...codes.map((code) => reply("run_code", { code })), reply("task_complete", { reason: "Done." })].map(
+    (text, index) => ({ when: (seen) => stepsIn(seen) === index, say: () => text }),
+  );
+
+describe("methods of a home", () => {
+  it("are found and called from code, and reach outside only by commands", async () => {
+    await using home = await makeSeedHome(
+      cells(
+        'method_search("put commas between words")',
+        'save_with_commas("one two  three", "words.txt")',
+        'open_(from_="garden", width=None)["door"]',
+        "insert_commas('a b')",
+        'open_(from_="cellar")["door"] + method_search("open a door")',
+      ),
+    );
+    await home.goald.write("methods/words.py", HELPERS);
+    await home.goald.write("commands/open.js", OPEN);
+    await home.run("json", { flags: ["--approve", "never"] });
+    const log = await home.log();
+    const results = log.flatMap((event) =>
+      event.type === "command-finished" && /^c\d+$/.test(event.callId) ? [String(event.observation.text)] : [],
+    );
+    expect(results[0]?.split("\n")[0]).toBe(
+      "`save_with_commas(text: str, file: str) -> int`: Puts commas between the words of a text and saves it.",
+    );
+    expect(results[1]).toBe("3");
+    expect(await home.file("words.txt")).toBe("one, two, three");
+    const called = log.flatMap((event) => (event.type === "command-requested" ? [event.call.name] : []));
+    expect(called.filter((name) => name === "write_to_file")).toHaveLength(1);
+    expect(results[2]).toBe("garden");
+    expect(results[3]).toMatch(/NameError: name 'insert_commas' is not defined/);
+    expect(results[3]).toMatch(/A search for it finds:\n`save_with_commas\(/);
+    expect(results[4]).toMatch(/^cellar`open_\(from_: str, width: int \| None = None\) -> dict`: Opens a door/);
+    const last = home.seen.at(-1)?.last ?? "";
+    expect(last).toContain('"open", args: "from"');
+    expect(last).toContain("`save_with_commas(text: str, file: str) -> int`");
+    expect(home.seen[0]?.all).not.toContain("save_with_commas");
+  });
+});

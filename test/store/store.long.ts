@@ -1,0 +1,377 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { isLive } from "#core/memory.ts";
+import type { Store } from "#core/ports/store.ts";
+import { openForWriting } from "#store/sqlite/connection.ts";
+import { holdHostLock, isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
+import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
+import { prepareSchema } from "#store/sqlite/schema.ts";
+import { type GroupStoreOptions, openGroupStore } from "#store/sqlite/writer.ts";
+import { storeContract } from "../contracts/store.ts";
+import { NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
+import { AT, finished } from "../helpers/events.ts";
+import { useFolder, useOpened } from "../helpers/folder.ts";
+import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
+import { rounds } from "../helpers/rounds.ts";
+import { INFO, useContenders } from "./contenders.ts";
+import { fill, VERSION_2 } from "./made-stores.ts";
+
+const programOf = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url));
+const MANY = programOf("many-committing.child.ts");
+
+const at = useFolder();
+const keep = useOpened();
+const children = new Set<ChildProcess>();
+let path: string;
+beforeEach(() => {
+  path = at("goald.db");
+});
+afterEach(async () => {
+  const ended = [...children].map((child) => once(child, "close"));
+  for (const child of children) child.kill("SIGKILL");
+  await Promise.all(ended);
+});
+
+function watch(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): ProcessLines {
+  const compileCache = { NODE_COMPILE_CACHE: at("..", "compile-cache") };
+  const child = spawn(command, args, {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...compileCache, ...env },
+  });
+  children.add(child);
+  child.on("close", () => children.delete(child));
+  return readProcessLines(child);
+}
+const start = (name: string, ...args: readonly string[]): ProcessLines =>
+  watch(process.execPath, [programOf(name), path, ...args]);
+
+describe("the embedded store, with real processes", () => {
+  it.each(["one", "two"])("loses nothing that was acknowledged to kill -9, again and again (store %s)", async () => {
+    let known = 0;
+    for (let kill = 0; kill < rounds(4); kill++) {
+      const writer = start("committing-process.ts");
+      await writer.reach(1);
+      await sleep(Math.random() * 40);
+      writer.child.kill("SIGKILL");
+      await writer.ended;
+      const acknowledged = Number(writer.lines.at(-1));
+      expect(acknowledged).toBeGreaterThan(known);
+      // A reader needs no recovery by a writer first, and finds the same.
+      const reader = keep(await openSqliteReader(path));
+      const { head, events, snapshot } = await reader.load("foo", 1);
+      expect(head).toBeGreaterThanOrEqual(acknowledged);
+      expect(events.at(-1)?.seq ?? snapshot?.seq).toBe(head);
+      if (kill % 3 === 0) expect(await reader.verify()).toEqual({ agents: 1, events: head, problems: [] });
+      known = head;
+    }
+    const store = keep(await openSqliteStore(path));
+    expect(await store.verify()).toEqual({ agents: 1, events: known, problems: [] });
+  });
+});
+
+describe("the store for many agents, with real processes", () => {
+  /** The highest head of each agent that the process printed as committed. */
+  function acknowledged(lines: readonly string[]): ReadonlyMap<string, number> {
+    const pairs = lines.map((line) => line.split(" ")).filter(([, head]) => Number(head) > 0);
+    return new Map(pairs.map(([id = "", head]) => [id, Number(head)]));
+  }
+  const startWith = (preload: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): ProcessLines =>
+    watch(process.execPath, ["--import", programOf(preload), MANY, path, ...args], env);
+
+  /** Returns agents that lost an acknowledged commit, and all other problems. */
+  async function losses(lines: readonly string[]): Promise<readonly string[]> {
+    const reader = keep(await openSqliteReader(path));
+    const lost: string[] = [];
+    for (const [id, head] of acknowledged(lines)) {
+      const loaded = await reader.load(id, 1);
+      if (loaded.head < head) lost.push(`${id} at ${loaded.head} instead of ${head}`);
+      if (loaded.events.some(({ seq }, index) => seq !== index + 1)) lost.push(`${id} has gaps`);
+    }
+    lost.push(...(await reader.verify()).problems);
+    return lost;
+  }
+
+  async function killAtSomeMoment({ child, lines, ended, reach }: ProcessLines): Promise<void> {
+    await reach(1);
+    await sleep(Math.random() * 40);
+    child.kill("SIGKILL");
+    await ended;
+    expect(acknowledged(lines).size).toBeGreaterThan(0);
+  }
+
+  it("keeps every acknowledged commit and a sound log over repeated kill -9", async () => {
+    for (let kill = 0; kill < rounds(5); kill++) {
+      const writer = start("many-committing.child.ts");
+      await killAtSomeMoment(writer);
+      expect(await losses(writer.lines)).toEqual([]);
+    }
+    const store = keep(await openSqliteStore(path));
+    expect((await store.verify()).problems).toEqual([]);
+  });
+
+  it("detects writes that are acknowledged before they are committed", async () => {
+    const lost: string[] = [];
+    for (let kill = 0; kill < 11 && lost.length === 0; kill++) {
+      const writer = startWith("late-commit.child.ts", {});
+      await killAtSomeMoment(writer);
+      lost.push(...(await losses(writer.lines)));
+    }
+    expect(lost.join()).toMatch(/^agent-\d at \d+ instead of \d+/);
+  });
+
+  it.each([
+    ["exit", "9:before", /exit code 3/],
+    ["exit", "9:after", /exit code 3/],
+    ["error", "9:before", /boom/],
+    ["memory", "9:before", /memory/],
+    ["start", "", undefined],
+  ] as const)(
+    "leaves nothing hanging and loses nothing when its thread dies (%s, %s), and goes on",
+    async (by, moment, how) => {
+      const dying = { WRITER_DIES_BY: by, WRITER_DIES_AT: moment, WRITER_DIED: at("died") };
+      const env = { ...dying, NODE_OPTIONS: "--max-old-space-size=64" };
+      const writer = startWith("dying-writer.child.ts", env, "40");
+      expect(await writer.ended).toEqual([0, null]);
+      expect(writer.lines.at(-1)).toBe("over");
+      const failures = writer.lines.filter((line) => line.includes("failed"));
+      // Each agent has at most one pending write.
+      expect(failures.length).toBeLessThanOrEqual(5);
+      if (how)
+        expect(failures[0]).toMatch(/^agent-\d failed GOALD_INTERNAL The thread that writes to the store died before/);
+      if (how) expect(failures.join()).toMatch(how);
+      else expect(failures).toEqual([]);
+      expect(await losses(writer.lines)).toEqual([]);
+      expect(acknowledged(writer.lines).size).toBe(5);
+    },
+  );
+
+  it("fails every write of a group on a full disk, keeps earlier ones, and works again when there is space", async () => {
+    // Files can grow to 1 or 2 MB, depending on the shell's unit. Node ignores the signal and gets EFBIG.
+    const script = 'ulimit -f 2048; exec "$@"';
+    const writer = watch("sh", ["-c", script, "sh", process.execPath, MANY, path, "60", String(3 * 1024 * 1024)]);
+    await writer.ended;
+    expect(writer.lines.at(-1)).toBe("over");
+    const failures = writer.lines.filter((line) => line.includes("failed"));
+    const full = /^agent-\d failed GOALD_STORE_FULL The disk did not take a write to .*goald\.db/;
+    expect(failures.filter((line) => !full.test(line))).toEqual([]);
+    // The first agent's blob never fits. The others' writes fit until the file cannot grow any more.
+    const heads = acknowledged(writer.lines);
+    expect([...heads.keys()].sort()).toEqual(["agent-1", "agent-2", "agent-3", "agent-4"]);
+    expect(await losses(writer.lines)).toEqual([]);
+    const again = start("many-committing.child.ts", "3");
+    await again.ended;
+    expect(again.lines.filter((line) => line.includes("failed"))).toEqual([]);
+    expect(acknowledged(again.lines).size).toBe(5);
+    expect(await losses([...writer.lines, ...again.lines])).toEqual([]);
+  });
+
+  it("keeps its process alive only while a write is pending", async () => {
+    const { lines, ended } = start("unattended.child.ts");
+    expect(await ended).toEqual([0, null]);
+    expect(lines).toEqual(["committed"]);
+    expect(await losses(["foo 2"])).toEqual([]);
+  });
+});
+
+const CHANGES = rounds(40);
+
+it(
+  `keeps every acknowledged change of memory over ${CHANGES} kills, and verifies after each`,
+  async () => {
+    let last = -1;
+    for (let round = 0; round < CHANGES; round++) {
+      const { child, lines, ended, reach } = start("curating.child.ts", String(last + 1));
+      await reach(1);
+      await sleep((round * 7) % 50);
+      child.kill("SIGKILL");
+      await ended;
+      last = Number(lines.at(-1));
+      const store = await openSqliteStore(path);
+      expect((await store.verify()).problems).toEqual([]);
+      const rows = (await store.memories("shared", 0, 100_000)).filter(isLive);
+      const live = new Map(rows.map(({ text, pinned }) => [text, pinned]));
+      for (let call = 0; call <= last; call++) {
+        expect([live.has(`one ${call}`), live.has(`right ${call}`)]).toEqual([false, call % 2 === 0]);
+        expect(live.get(`two ${call}`)).toBe(true);
+      }
+      await store.close();
+    }
+    expect(last).toBeGreaterThan(CHANGES);
+  },
+  30_000 + CHANGES * 3_000,
+);
+
+const UPGRADES = rounds(16);
+const ROWS = 200_000;
+
+const STATE = `SELECT (SELECT value FROM meta WHERE key = 'schema') AS version, (SELECT count(*) FROM memory) AS rows,
+  (SELECT count(*) FROM pragma_table_info('agent') WHERE name = 'color') AS columns,
+  (SELECT count(*) FROM sqlite_schema WHERE name = 'memory_kind') AS indexes`;
+
+it(`an upgrade is complete or absent after each of ${UPGRADES} kills, and can be made afterwards`, async () => {
+  const old = at("old.db");
+  const store = await openSqliteStore(old);
+  await fill(store);
+  await store.close();
+  const columns = "step, namespace, kind, text, text_sha, salt, importance, trust, at";
+  const database = new DatabaseSync(old);
+  database.exec(`WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ${ROWS})
+      INSERT INTO memory (agent_no, change, seq, ordinal, ${columns})
+      SELECT agent_no, 100 + value, 10, value, ${columns} FROM memory, number WHERE seq = 6 AND ordinal = 0`);
+  const { rows } = database.prepare("SELECT count(*) AS rows FROM memory").get() as { readonly rows: number };
+  expect(rows).toBeGreaterThan(ROWS);
+  database.close();
+  const versions: unknown[] = [];
+  for (let kill = 0; kill < UPGRADES; kill++) {
+    cpSync(old, path);
+    const { child, ended, reach } = start("opening.child.ts");
+    await reach(1);
+    child.stdin?.write("\n");
+    await sleep((kill * 400) / UPGRADES);
+    child.kill("SIGKILL");
+    await ended;
+    const after = openForWriting(path);
+    const state = after.prepare(STATE).get() ?? {};
+    versions.push(state.version);
+    const parts = state.version === "2" ? 1 : 0;
+    expect(state).toEqual({ version: expect.stringMatching(/^[12]$/), rows, columns: parts, indexes: parts });
+    prepareSchema(after, VERSION_2);
+    expect(after.prepare(STATE).get()).toEqual({ version: "2", rows, columns: 1, indexes: 1 });
+    after.close();
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
+  }
+  expect(versions).toContain("1");
+}, 120_000);
+
+const cache = mkdtempSync(join(tmpdir(), "goald-compile-cache-"));
+afterAll(() => rmSync(cache, { recursive: true, force: true }));
+
+describe("long reads of the embedded store", () => {
+  let store: Store;
+  beforeEach(async () => {
+    store = keep(await openSqliteStore(at("goald.db")));
+  });
+  const EVENTS = 30_000;
+  async function fillLong(): Promise<void> {
+    await store.create(SPEC, "k", AT);
+    const lease = await store.claim("foo");
+    const texts = Array.from({ length: EVENTS - 1 }, (_, index) => said(`${index} ${"x".repeat(500)}`));
+    await store.commit(lease, 1, { ...NOTHING, events: stamped(2, ...texts) });
+  }
+  /** Counts how often other work ran. */
+  async function turnsDuring<T>(work: Promise<T>): Promise<{ readonly turns: number; readonly result: T }> {
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const result = await work.finally(() => {
+      isOver = true;
+    });
+    return { turns, result };
+  }
+
+  it("let other work run in between and return the same", async () => {
+    await fillLong();
+    const loaded = await turnsDuring(store.load("foo", 1));
+    expect(loaded.turns).toBeGreaterThan(3);
+    expect(loaded.result.events.map(({ seq }) => seq)).toEqual(Array.from({ length: EVENTS }, (_, index) => index + 1));
+    const read = await turnsDuring(store.read("foo", 10, EVENTS));
+    expect(read.turns).toBeGreaterThan(3);
+    expect(read.result).toEqual(loaded.result.events.slice(10));
+    expect((await turnsDuring(store.read("foo", 10, 20))).turns).toBe(0);
+  });
+
+  it("return a state that the log really had while it grows, and fail when the agent is removed", async () => {
+    await fillLong();
+    const lease = await store.claim("foo");
+    const loading = store.load("foo", 1);
+    await store.commit(lease, EVENTS, { ...NOTHING, events: stamped(EVENTS + 1, said("meanwhile")) });
+    expect(await loading).toMatchObject({ head: EVENTS, events: { length: EVENTS } });
+    const late = expect(store.load("foo", 1)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    await store.remove("foo");
+    await store.create(SPEC, "k", AT);
+    await late;
+  });
+
+  it("return a long history of files complete and in order", async () => {
+    await store.create(SPEC, "k", AT);
+    const lease = await store.claim("foo");
+    for (let head = 1; head <= 5; head++)
+      await store.commit(lease, head, {
+        ...NOTHING,
+        events: stamped(head + 1, finished(head)),
+        files: Array.from({ length: 199 + head }, (_, index) => wrote(`${head}-${index}`, "same", `c${head}`)),
+      });
+    const paths = (await store.files("foo")).map((file) => file.path);
+    expect(paths).toEqual(
+      [1, 2, 3, 4, 5].flatMap((n) => Array.from({ length: 199 + n }, (_, index) => `${n}-${index}`)),
+    );
+    expect(Object.keys((await store.files("foo"))[0] ?? {}).sort()).toEqual(
+      ["at", "bytes", "callId", "operation", "path", "sha256", "step"].sort(),
+    );
+  });
+});
+
+let stores = 0;
+// Each test starts a thread of its own, which compiles for itself.
+process.env.NODE_COMPILE_CACHE = cache;
+
+/** The store for many agents, in the calling thread and in one of its own. */
+const openMany = (options: GroupStoreOptions = {}) => openGroupStore(at(`${++stores}`, "goald.db"), options);
+storeContract("the store for many agents", openMany);
+storeContract("the store for many agents, in its thread", () => openMany({ thread: "always" }));
+
+const CONTENDERS = 6;
+
+describe("the host lock", () => {
+  const at = useFolder();
+  let path: string;
+  beforeEach(() => {
+    path = at(".goald", "lock.db");
+  });
+  const { start, contend, end } = useContenders(() => path);
+
+  it("goes to exactly one of six racing processes when its holder is killed, in every round", async () => {
+    let holder = await start();
+    expect(await contend(holder)).toBe("won");
+    let others = await Promise.all(Array.from({ length: CONTENDERS }, start));
+    for (let round = 0; round < rounds(3); round++) {
+      const gone = end(holder);
+      const racing = others.map(contend);
+      // A check of the lock during the race changes no outcome.
+      isHostHeld(path);
+      const answers = await Promise.all(racing);
+      await gone;
+      const winners = others.filter((_, index) => answers[index] === "won");
+      expect(winners).toHaveLength(1);
+      const [winner] = winners as [ChildProcess];
+      const losers = answers.filter((answer) => answer !== "won");
+      for (const answer of losers) expect(answer).toMatch(/^GOALD_ALREADY_RUNNING The agents of this home are run by /);
+      expect(readHostInfo(path)?.pid).toBe(winner.pid);
+      holder = winner;
+      others = [...others.filter((child) => child !== winner), await start()];
+    }
+  });
+
+  it("is not kept from its next holder by a process that waits for it", async () => {
+    holdHostLock(path, INFO).release();
+    using next = new DatabaseSync(path, { timeout: 100 });
+    next.exec("BEGIN IMMEDIATE; CREATE TABLE held (at);");
+    const waiting = contend(await start());
+    // The process has begun to wait, and does so for 300 ms.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // A commit needs the lock that no other process may share.
+    next.exec("COMMIT; BEGIN EXCLUSIVE;");
+    expect(await waiting).toMatch(/^GOALD_ALREADY_RUNNING/);
+  });
+});

@@ -1,0 +1,291 @@
+import { describe, expect, it } from "@jest/globals";
+import { createShowRun } from "#cli/terminal/show-run.ts";
+import type { NewEvent, PauseCode } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
+import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
+import type { AgentRow } from "#core/ports/store.ts";
+import type { AgentState } from "#core/state.ts";
+import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
+import { isOver, stallLimit, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { nextStepOf } from "#views/next-step.ts";
+import { renderReport } from "#views/report.ts";
+import {
+  AT,
+  approved,
+  asked,
+  created,
+  log,
+  modelFailed,
+  replied,
+  requested,
+  started,
+  wholeStep,
+} from "../helpers/events.ts";
+import { factsOf } from "../helpers/report-of.ts";
+
+const row: AgentRow = {
+  id: "foo",
+  name: "Foo",
+  folder: "foo",
+  parent: null,
+  createdAt: AT,
+  head: 9,
+  updatedAt: AT,
+  epoch: 1,
+  wakeAt: null,
+};
+const facts = {
+  workspaceFolder: "/home/workspace",
+  hosted: true,
+  lastCommand: null,
+  stallAfterMs: () => 1_000,
+  now: new Date(AT),
+};
+const stateAfter = (...events: readonly NewEvent[]) => replay(log(created(), ...events));
+const later = (ms: number) => new Date(Date.parse(AT) + ms);
+
+describe("the state of an agent", () => {
+  it.each<[string, boolean, readonly NewEvent[]]>([
+    ["running", true, []],
+    ["interrupted", false, []],
+    ["interrupted", false, [asked()]],
+    [
+      "waiting: approval",
+      true,
+      [asked(), replied(), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "r" }],
+    ],
+    [
+      "waiting: approval",
+      false,
+      [asked(), replied(), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "r" }],
+    ],
+    ["waiting: person", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "person", until: null }]],
+    ["waiting: time", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "time", until: AT }]],
+    ["waiting: agent", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null }]],
+    ["paused: budget", true, [{ type: "agent-paused", code: "budget", reason: "r" }]],
+    ["paused: person", false, [{ type: "agent-paused", code: "person", reason: "r" }]],
+    ["stopped", true, [{ type: "agent-paused", code: "stopped", reason: "r" }]],
+    ["killed", false, [{ type: "agent-paused", code: "killed", reason: "r" }]],
+    ["running", true, [{ type: "agent-paused", code: "killed", reason: "r" }, { type: "agent-resumed" }]],
+    ["completed", false, [{ type: "turn-finished", outcome: "completed", reason: "r" }]],
+  ])("is %s (a host runs it: %s)", (standing, hosted, events) => {
+    expect(standingOf(stateAfter(...events), hosted)).toBe(standing);
+  });
+
+  it.each<[string, boolean]>([
+    ["completed", true],
+    ["stopped", true],
+    ["killed", true],
+    ["running", false],
+    ["paused: budget", false],
+    ["interrupted", false],
+  ])("%s is an end state: %s", (standing, over) => {
+    expect(isOver(standing)).toBe(over);
+  });
+});
+
+describe("the view of an agent", () => {
+  it("has the facts of the row and the log, and the folder", () => {
+    expect(viewAgent(row, stateAfter(...wholeStep(1)), facts)).toEqual({
+      id: "foo",
+      name: "Foo",
+      parent: null,
+      state: "running",
+      reason: null,
+      received: [],
+      step: 1,
+      turn: 1,
+      tokens: 15,
+      costUsd: 0,
+      background: false,
+      stalledMs: null,
+      lastCommand: "write_to_file",
+      createdAt: AT,
+      changedAt: AT,
+      workspace: "/home/workspace/foo",
+    });
+  });
+
+  it("contains since when a running agent has stalled, but not for a wait that may be long", () => {
+    const view = (now: Date, ...events: readonly NewEvent[]) =>
+      viewAgent(row, stateAfter(...events), { ...facts, now });
+    expect(view(later(1_000)).stalledMs).toBeNull();
+    expect(view(later(1_001)).stalledMs).toBe(1_001);
+    expect(view(later(60_000), { type: "agent-paused", code: "person", reason: "r" }).stalledMs).toBeNull();
+    const retry = [asked(), modelFailed(1, later(50_000).toISOString())];
+    expect(view(later(50_500), ...retry).stalledMs).toBeNull();
+    expect(view(later(52_000), ...retry).stalledMs).toBe(2_000);
+    expect(view(later(10), ...retry).reason).toContain("The next attempt is at");
+  });
+
+  it("contains a retry and its reason, wherever the log ends", () => {
+    const done: NewEvent = { type: "turn-finished", outcome: "completed", reason: "r" };
+    const paused: NewEvent = { type: "agent-paused", code: "budget", reason: "r" };
+    for (const events of [[], [asked()], [done], [paused]]) {
+      const state = stateAfter(...events);
+      const view = viewAgent(row, state, { ...facts, problem: "The disk is full.", now: later(99_999) });
+      const reason = "It failed and is retried automatically. The disk is full.";
+      expect(view).toMatchObject({ state: "waiting: retry", reason, stalledMs: null });
+      expect(isOver(view.state)).toBe(false);
+      expect(nextStepOf("foo", state, view.state).why).toBe("It failed and is retried automatically.");
+    }
+  });
+
+  it("calls an agent without a host interrupted, not stalled", () => {
+    const view = viewAgent(row, stateAfter(asked()), { ...facts, hosted: false, now: later(99_999) });
+    expect(view).toMatchObject({ state: "interrupted", stalledMs: null });
+  });
+
+  it("gives the reason of every kind of pause", () => {
+    const codes: readonly PauseCode[] = ["person", "loop", "key-refused", "crash-loop"];
+    for (const code of codes)
+      expect(viewAgent(row, stateAfter({ type: "agent-paused", code, reason: "because" }), facts).reason).toBe(
+        "because",
+      );
+  });
+
+  it("contains only the row if the log cannot be read", () => {
+    expect(viewDamaged(row, "no event 3", facts)).toMatchObject({
+      id: "foo",
+      state: "damaged",
+      reason: "no event 3",
+      step: 0,
+    });
+  });
+
+  it("reports a stall only after the time that the command under way may take, or else a model call", () => {
+    const limit = stallLimit(300_000, { get: (name) => ({ timeoutMs: name === "slow" ? 900_000 : 5_000 }) });
+    const running = (name: string) => stateAfter(asked(), replied(), requested(name), approved(), started());
+    const stalled = (state: AgentState, quietMs: number): boolean =>
+      viewAgent(row, state, { ...facts, stallAfterMs: limit, now: later(quietMs) }).stalledMs !== null;
+    expect([stalled(running("slow"), 929_000), stalled(running("slow"), 931_000)]).toEqual([false, true]);
+    expect([stalled(running("quick"), 34_000), stalled(running("quick"), 36_000)]).toEqual([false, true]);
+    expect([stalled(stateAfter(asked()), 329_000), stalled(stateAfter(asked()), 331_000)]).toEqual([false, true]);
+    // Without a catalogue any command may be one of the slowest.
+    expect(stallLimit(1_000)(running("browse_website"))).toBeGreaterThanOrEqual(600_000);
+  });
+
+  it("shows why an agent waits for its turn after a death, and no stall meanwhile", () => {
+    const waiting = { ...facts, now: later(3_600_000), waitsAlone: "ada has its turn." };
+    expect(viewAgent(row, stateAfter(asked()), waiting)).toMatchObject({
+      state: "waiting: recovery",
+      reason: "ada has its turn.",
+      stalledMs: null,
+    });
+  });
+});
+
+const file = (path: string, goal: number | null = null): GoalCheck => ({ goal, test: { kind: "file", path } });
+const given = (goals: readonly string[], ...checks: readonly GoalCheck[]): NewEvent => ({
+  ...{ type: "agent-created", name: "Foo", role: "r", goals, checks, approve: "never", stepLimit: null },
+});
+const checked = (...results: readonly (readonly [check: number, isPassed: boolean, proof: string])[]): NewEvent => ({
+  ...{ type: "goals-checked", step: 1, callId: "c1.1" },
+  results: results.map(([check, isPassed, proof]) => ({ check, isPassed, proof })),
+});
+const step: readonly NewEvent[] = [asked(1), replied(1), requested("task_complete", 1)];
+
+const reportOf = (...events: readonly NewEvent[]): string => renderReport(factsOf(log(...events)));
+const JUDGES = "goald does not judge whether";
+
+describe("the report of goals with checks", () => {
+  it("has each check with its newest result below its goal, and those of all goals after them", () => {
+    const report = reportOf(
+      given(["One", "Two"], file("a.md", 0), file("b.md", 1), file("c.md")),
+      ...step,
+      checked([0, false, "There is no file a.md."], [1, true, "b.md has 3 bytes."]),
+      checked([0, true, "a.md has 9 bytes."]),
+    );
+    expect(report).toContain(
+      "1. One\n   - Evidence: it names no existing file\n   - Check passed: a.md exists. a.md has 9 bytes.\n" +
+        "2. Two\n   - Evidence: it names no existing file\n   - Check passed: b.md exists. b.md has 3 bytes.\n\n" +
+        "Checks of all goals together:\n\n- Check has not run: c.md exists.\n",
+    );
+    expect(report).not.toContain(JUDGES);
+  });
+
+  it("says that goald does not judge, of goals without checks only", () => {
+    expect(reportOf(given(["One"]))).toContain(`${JUDGES} a goal is reached: `);
+    expect(reportOf(given(["One", "Two"], file("a.md", 0)))).toContain(
+      `Goal 2 has no check, so ${JUDGES} it is reached: `,
+    );
+    expect(reportOf(given(["One", "Two", "Three"], file("a.md", 1)))).toContain(
+      `Goals 1, 3 have no checks, so ${JUDGES} they are reached: `,
+    );
+    expect(reportOf(given(["One", "Two"], file("a.md")))).not.toContain(JUDGES);
+  });
+
+  it("has a failed check once, and not the calls that ran it", () => {
+    const proof = "There is no file a.md.";
+    const of = { step: 1, callId: "c1.1" } as const;
+    const call = { name: "check_goals", args: { goals: [0] } };
+    const failed = { status: "failed", code: "check-failed", text: proof, source: "workspace", artifacts: [] } as const;
+    const report = reportOf(
+      given(["One"], file("a.md", 0)),
+      ...step,
+      { type: "command-requested", ...of, call, thought: "", repaired: false },
+      checked([0, false, proof]),
+      { type: "command-finished", ...of, observation: failed, durationMs: 1 },
+      { type: "command-finished", step: 1, callId: "c1", observation: failed, durationMs: 1 },
+    );
+    expect(report).toContain("- Check failed: a.md exists.");
+    expect(report).not.toContain("check_goals");
+    expect(report.match(/Failed commands: (\d+)/)?.[1]).toBe("1");
+  });
+
+  it("escapes what stands in a check and in its proof", () => {
+    const contains: GoalCheck = { goal: 0, test: { kind: "contains", path: "a.md", text: "[x](http://a.org)" } };
+    const proof = 'Line 1 of a.md has it: "<img src=x>\u001b[2J"\n# No heading';
+    const report = reportOf(given(["One"], contains), ...step, checked([0, true, proof]));
+    expect(report).toContain('   - Check passed: a.md contains "\\[x\\](http\\:');
+    expect(report).toContain('"\\<img src=x\\>"');
+    expect(report).not.toMatch(/^# No heading|\u001b/m);
+  });
+
+  it("stays short with the most and the longest checks", () => {
+    const checks = Array.from({ length: MAX_CHECKS }, (_, at) => file(`${"漢".repeat(290)}${at}`, 0));
+    const results = checks.map((_check, at) => [at, false, "漢".repeat(500)] as const);
+    const report = reportOf(given(["One"], ...checks), ...step, checked(...results));
+    expect(report).toMatch(/\n {3}- and \d+ more checks, omitted here\n/);
+    expect(Buffer.byteLength(report)).toBeLessThan(8_000);
+  });
+});
+
+describe("the view of checks", () => {
+  it("counts them by their newest results", () => {
+    const state = replay(
+      log(given(["One"], file("a.md"), file("b.md"), file("c.md")), ...step, checked([0, true, ""], [1, false, "x"])),
+    );
+    const checks = viewChecks(state);
+    expect(countChecks(checks)).toEqual({ passed: 1, failed: 1, notRun: 1 });
+    expect(describeCounts(countChecks(checks))).toBe("1 passed, 1 failed, 1 not run");
+    expect(checks[1]).toEqual({ goal: null, check: "b.md exists", isPassed: false, proof: "x" });
+  });
+
+  it("starts again with new goals", () => {
+    const changed: NewEvent = { type: "goals-changed", goals: ["Two"], checks: [file("b.md", 0)] };
+    const state = replay(log(given(["One"], file("a.md")), ...step, checked([0, true, ""]), changed));
+    expect(viewChecks(state)).toEqual([{ goal: 0, check: "b.md exists", isPassed: null, proof: "" }]);
+  });
+});
+
+describe("a run on a terminal", () => {
+  function shown(...events: readonly NewEvent[]): readonly string[] {
+    const lines: string[] = [];
+    const show = createShowRun({ print: (line) => lines.push(line), colour: false, thoughtsOf: () => null });
+    for (const event of log(...events)) show(event);
+    return lines.filter((line) => line.startsWith("Check "));
+  }
+  const results = checked([0, false, "There is no\nfile a.md.\u0007"], [1, true, "It is there."]);
+
+  it("shows each check when it has run, without control characters", () => {
+    expect(shown(given(["One"], file("a.md"), file("b.md")), results)).toEqual([
+      "Check failed: a.md exists. There is no\n  file a.md.",
+      "Check passed: b.md exists. It is there.",
+    ]);
+  });
+
+  it("names a check by its number when its goals came before", () => {
+    expect(shown(results).at(-1)).toBe("Check passed: check 2. It is there.");
+  });
+});
