@@ -6,10 +6,21 @@
  * middle with status 200. read-answer.ts validates the result like any other body. Only a finish_reason makes it a
  * reply; the end of the stream does not.
  */
+import type OpenAI from "openai";
 import { GoaldError } from "#core/errors.ts";
 import type { Usage } from "#core/event.ts";
-import { isRecord, type JsonRecord } from "#util/json.ts";
+import { asRecord, isRecord } from "#util/json.ts";
 import type { AskedModel } from "./failure.ts";
+import type { Received } from "./model-server.ts";
+
+// Members beside those of the schema are sent by compatible servers: an error in place of a reply, names of reasoning,
+// counts of cached tokens.
+
+type ReceivedChunk = Received<OpenAI.ChatCompletionChunk & Record<"error" | "type", unknown>>;
+/** A choice of a whole completion has a message in place of the delta. */
+type ReceivedChoice = Received<OpenAI.ChatCompletionChunk.Choice & Record<"message" | "error", unknown>>;
+type ReceivedDelta = Received<OpenAI.ChatCompletionChunk.Choice.Delta & Record<Reasoning, unknown>>;
+type ReceivedUsage = Received<OpenAI.CompletionUsage & Record<CachedTokens, unknown>>;
 
 export interface ChatStream {
   /**
@@ -35,7 +46,7 @@ const MAX_TOOL_CALLS = 64;
 interface ToolCall {
   readonly id: unknown;
   readonly type: "function";
-  readonly function: { name: string; arguments: string };
+  readonly function: OpenAI.ChatCompletionMessageFunctionToolCall.Function;
 }
 
 export function createChatStream(
@@ -48,35 +59,38 @@ export function createChatStream(
   let usage: unknown;
   let error: unknown;
   let hasChoice = false;
-  let hasBegun = false;
-  let isDone = false;
   const limitChars = createCharLimit();
   const meter = createReplyMeter(maxTokens);
   const calls = createCallCollector(limitChars);
+  const stream = { take, completion, hasBegun: false, isFinished: false, isDone: false };
+  return stream;
 
   function take(data: string): boolean {
     if (data === "[DONE]") {
-      isDone = true;
+      stream.isDone = true;
       return true;
     }
     const chunk: unknown = JSON.parse(data);
-    if (!isRecord(chunk)) return false;
-    if (isRecord(chunk.usage)) ({ usage } = chunk);
-    error ??= chunk.error ?? (chunk.object === "error" || chunk.type === "error" ? chunk : undefined);
-    const choice = Array.isArray(chunk.choices) ? findFirstChoice(chunk.choices) : undefined;
-    if (!choice) return isFinished();
-    hasChoice = true;
-    error ??= choice.error ?? undefined;
-    if (choice.finish_reason) finishReason = choice.finish_reason;
-    const delta = choice.delta ?? choice.message;
-    const isOutput = isRecord(delta) && takeDelta(delta);
-    if (!isFinished()) meter.check(usage);
-    return isOutput || isFinished();
+    const isOutput = isRecord(chunk) && takeChunk(chunk);
+    return isOutput || stream.isFinished;
   }
 
-  const isFinished = (): boolean => finishReason !== null || error !== undefined;
+  function takeChunk(chunk: ReceivedChunk): boolean {
+    if (isRecord(chunk.usage)) ({ usage } = chunk);
+    const isError = chunk.object === "error" || chunk.type === "error";
+    const choice = Array.isArray(chunk.choices) ? findFirstChoice(chunk.choices) : undefined;
+    error ??= chunk.error ?? (isError ? chunk : choice?.error) ?? undefined;
+    if (choice?.finish_reason) finishReason = choice.finish_reason;
+    stream.isFinished = finishReason !== null || error !== undefined;
+    if (!choice) return false;
+    hasChoice = true;
+    const delta = choice.delta ?? choice.message;
+    const isOutput = isRecord(delta) && takeDelta(delta);
+    if (!stream.isFinished) meter.check(usage);
+    return isOutput;
+  }
 
-  function takeDelta(delta: JsonRecord): boolean {
+  function takeDelta(delta: ReceivedDelta): boolean {
     const { content: given, refusal: words } = delta;
     const piece = Array.isArray(given) ? joinParts(given) : given;
     if (typeof piece === "string") {
@@ -87,7 +101,7 @@ export function createChatStream(
     calls.take(delta);
     const isOutput = hasOutput(delta);
     meter.add(delta, isOutput);
-    hasBegun ||= isOutput;
+    stream.hasBegun ||= isOutput;
     return isOutput;
   }
 
@@ -97,20 +111,6 @@ export function createChatStream(
     const message = { content, refusal: refusal || null, ...calls.read() };
     return { choices: [{ finish_reason: finishReason, message }], usage };
   }
-
-  return {
-    take,
-    completion,
-    get hasBegun() {
-      return hasBegun;
-    },
-    get isFinished() {
-      return isFinished();
-    },
-    get isDone() {
-      return isDone;
-    },
-  };
 }
 
 /** Members that a server sets. Some servers send a first piece with only the role at once, and then need minutes. */
@@ -125,7 +125,7 @@ function hasOutput(value: unknown): boolean {
 
 interface CallCollector {
   /** Adds the pieces of tool calls in a delta. */
-  take(delta: JsonRecord): void;
+  take(delta: ReceivedDelta): void;
   /** Returns the members of a message that hold calls. */
   read(): { readonly tool_calls?: readonly ToolCall[]; readonly function_call?: ToolCall["function"] };
 }
@@ -134,7 +134,7 @@ function createCallCollector(limitChars: (piece: string) => string): CallCollect
   const toolCalls: ToolCall[] = [];
   let functionCall: ToolCall["function"] | undefined;
 
-  function takeToolCall(piece: JsonRecord): void {
+  function takeToolCall(piece: Received<OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall>): void {
     const last = Math.max(0, toolCalls.length - 1);
     const isNew = typeof piece.id === "string" && piece.id !== "" && toolCalls[last] && toolCalls[last].id !== piece.id;
     const index = typeof piece.index === "number" ? piece.index : isNew ? toolCalls.length : last;
@@ -143,7 +143,7 @@ function createCallCollector(limitChars: (piece: string) => string): CallCollect
     if (isRecord(piece.function)) extendCall(toolCalls[index].function, piece.function);
   }
 
-  function extendCall(call: ToolCall["function"], { name, arguments: text }: JsonRecord): void {
+  function extendCall(call: ToolCall["function"], { name, arguments: text }: Received<ToolCall["function"]>): void {
     if (typeof name === "string") call.name += limitChars(name);
     if (typeof text === "string") call.arguments += limitChars(text);
     else if (isRecord(text)) call.arguments += limitChars(JSON.stringify(text));
@@ -178,8 +178,8 @@ function createCharLimit(): (piece: string) => string {
 }
 
 /** Of several choices only the first counts: the one with index 0, or without an index. */
-export const findFirstChoice = (choices: readonly unknown[]): JsonRecord | undefined =>
-  choices.find((choice): choice is JsonRecord => isRecord(choice) && (choice.index ?? 0) === 0);
+export const findFirstChoice = (choices: readonly unknown[]): ReceivedChoice | undefined =>
+  choices.filter(isRecord).find(({ index }: ReceivedChoice) => (index ?? 0) === 0);
 
 /** Joins the text parts of a content that is a list. */
 export const joinParts = (parts: readonly unknown[]): string =>
@@ -238,13 +238,14 @@ export class OverCapError extends Error {
 
 interface ReplyMeter {
   /** Adds the texts of a piece of the reply. Output without a known text counts as one token. */
-  add(delta: JsonRecord, isOutput: boolean): void;
+  add(delta: ReceivedDelta, isOutput: boolean): void;
   /** Throws an OverCapError if the estimate or the reported usage exceeds the maximum. */
   check(usage: unknown): void;
 }
 
 /** Names under which servers send reasoning. Some send the same text under two names. */
 const REASONING = ["reasoning_content", "reasoning", "thinking", "reasoning_text"] as const;
+type Reasoning = (typeof REASONING)[number];
 
 function createReplyMeter(maxTokens: number): ReplyMeter {
   let pieces = 0;
@@ -291,14 +292,14 @@ export function leastTokens(text: string): number {
 /** Returns the usage that the server reports. Null if it reports none or not in numbers. */
 export function readUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
-  const { prompt_tokens: inputTokens, completion_tokens: completion } = usage;
+  const { prompt_tokens: inputTokens, completion_tokens: completion }: ReceivedUsage = usage;
   if (!isCount(inputTokens) || !isCount(completion)) return null;
   const outputTokens = Math.max(completion, withReasoning(usage, inputTokens, completion));
   return { inputTokens, outputTokens, cachedTokens: Math.min(inputTokens, readCachedTokens(usage)), estimated: false };
 }
 
 /** Some servers count reasoning only in the total, or only in the details. */
-function withReasoning(usage: JsonRecord, inputTokens: number, completion: number): number {
+function withReasoning(usage: ReceivedUsage, inputTokens: number, completion: number): number {
   const { reasoningTokens = 0 } = readReasoning(usage);
   if (isCount(usage.total_tokens) && usage.total_tokens > inputTokens) return usage.total_tokens - inputTokens;
   return reasoningTokens > completion ? completion + reasoningTokens : completion;
@@ -306,14 +307,18 @@ function withReasoning(usage: JsonRecord, inputTokens: number, completion: numbe
 
 /** Empty when the server does not report how many tokens went into reasoning. */
 export function readReasoning(usage: unknown): { readonly reasoningTokens?: number } {
-  const details = isRecord(usage) ? usage.completion_tokens_details : undefined;
-  return isRecord(details) && isCount(details.reasoning_tokens) ? { reasoningTokens: details.reasoning_tokens } : {};
+  const { completion_tokens_details: given }: ReceivedUsage = asRecord(usage);
+  const { reasoning_tokens: tokens }: Received<OpenAI.CompletionUsage.CompletionTokensDetails> = asRecord(given);
+  return isCount(tokens) ? { reasoningTokens: tokens } : {};
 }
 
-/** Reads the field of OpenAI, else of DeepSeek, Moonshot, or a gateway to Anthropic. */
-function readCachedTokens(usage: JsonRecord): number {
-  const details = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+/** Names of DeepSeek, of Moonshot, and of a gateway to Anthropic. */
+type CachedTokens = "prompt_cache_hit_tokens" | "cached_tokens" | "cache_read_input_tokens";
+
+/** Reads the field of OpenAI, else those of other servers. */
+function readCachedTokens(usage: ReceivedUsage): number {
   const { prompt_cache_hit_tokens: hit, cached_tokens: cached, cache_read_input_tokens: read } = usage;
+  const details: Received<OpenAI.CompletionUsage.PromptTokensDetails> = asRecord(usage.prompt_tokens_details);
   return [details.cached_tokens, hit, cached, read].find(isCount) ?? 0;
 }
 

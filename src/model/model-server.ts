@@ -20,18 +20,14 @@ interface ModelList {
 
 /** Returns undefined if there is no list within the time. Never rejects. */
 export async function listModels(
-  server: { readonly baseUrl: string; readonly apiKey: string; readonly http: ConfiguredHttp },
+  { baseUrl, apiKey, http }: Pick<ModelServer, "baseUrl" | "apiKey" | "http">,
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<ModelList | undefined> {
   try {
-    const url = parseBaseUrl(server.baseUrl);
-    url.pathname = `${url.pathname.replace(/\/$/, "")}/models`;
-    const send = server.http.to(url.origin, { totalTimeoutMs: timeoutMs, maxBytes: MAX_LIST_BYTES });
-    const headers = server.apiKey ? { authorization: `Bearer ${server.apiKey}` } : {};
-    const response = await send(url, { headers, ...(signal ? { signal } : {}) });
-    const body: unknown = await response.json();
-    return response.ok ? readModelList(body) : undefined;
+    const send = createSender({ baseUrl, apiKey, http, timeoutMs, maxBytes: MAX_LIST_BYTES });
+    const response = await send("/models", undefined, signal);
+    return readModelList(await response.json());
   } catch {
     return undefined;
   }
@@ -100,6 +96,12 @@ export class StatusError extends Error {
 class UnusableKeyError extends Error {
   override readonly name = "UnusableKeyError";
 }
+
+/**
+ * The members of `T`, a type of OpenAI's published schema, as a server may send them: missing, or with any value. The
+ * compiler then rejects a member that the schema does not have.
+ */
+export type Received<T> = { readonly [Name in keyof T]?: unknown };
 
 /** Sends JSON as a POST, and a request without a body as a GET. `path`: below the base URL, such as /models. */
 export type SendRequest = (path: string, body?: object, signal?: AbortSignal) => Promise<Response>;

@@ -6,14 +6,15 @@
  * remembers the length that worked. Waits if the server asks for a short pause. Errors tell whether a retry can help;
  * if not, the caller falls back to a local embedder.
  */
+import type OpenAI from "openai";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, Embedder } from "#core/ports/memory.ts";
-import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
+import { asRecord, parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { type AskedServer, createFailure, explainFailure } from "./failure.ts";
-import { createSender, formatBaseUrl, type ModelServer, type SendRequest } from "./model-server.ts";
+import { createSender, formatBaseUrl, type ModelServer, type Received, type SendRequest } from "./model-server.ts";
 
 export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
   readonly model: string;
@@ -114,8 +115,8 @@ async function requestVectors(
   { input, dimensions, signal, countTokens }: Batch,
 ): Promise<readonly Float32Array[]> {
   const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
-  const size = settings.dimensions === undefined ? {} : { dimensions: settings.dimensions };
-  const body = { model: settings.model, input, encoding_format: "base64", ...size };
+  const body: OpenAI.EmbeddingCreateParams = { model: settings.model, input, encoding_format: "base64" };
+  if (settings.dimensions !== undefined) body.dimensions = settings.dimensions;
   let charged = tokens;
   try {
     const response = await send("/embeddings", body, signal);
@@ -123,17 +124,12 @@ async function requestVectors(
     charged = readUsedTokens(answer) ?? tokens;
     return readVectors(answer, input.length, dimensions);
   } catch (error) {
-    if (charged === tokens && isUncharged(error)) charged = 0;
+    const { code } = explainFailure(error, { server: "", quote: String });
+    if (charged === tokens && !mayHaveBeenCharged(code)) charged = 0;
     throw error;
   } finally {
     if (charged > 0) countTokens?.(charged);
   }
-}
-
-/** True if the server rejected the request, or was not reached. */
-function isUncharged(error: unknown): boolean {
-  const { code } = explainFailure(error, { server: "", quote: String });
-  return !mayHaveBeenCharged(code);
 }
 
 /** True if the server cannot compute embeddings, so that the caller should fall back. False if a retry may help. */
@@ -170,8 +166,9 @@ const explainVectorProblem = (problem: VectorProblem, { server, model }: AskedSe
 const estimateEmbeddingTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3);
 
 function readUsedTokens(answer: unknown): number | undefined {
-  const { usage } = (answer ?? {}) as { readonly usage?: { readonly prompt_tokens?: unknown } };
-  return typeof usage?.prompt_tokens === "number" ? usage.prompt_tokens : undefined;
+  const { usage }: Received<OpenAI.CreateEmbeddingResponse> = asRecord(answer);
+  const { prompt_tokens: tokens }: Received<OpenAI.CreateEmbeddingResponse.Usage> = asRecord(usage);
+  return typeof tokens === "number" ? tokens : undefined;
 }
 
 /** Splits texts into batches below both limits, in order. */
@@ -204,8 +201,7 @@ class VectorProblem extends Error {
 
 /** Returns vectors in the order of the input. `dimensions` 0 accepts those of the first vector. Throws VectorProblem. */
 function readVectors(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
-  const body = typeof answer === "string" ? parseJson(answer) : answer;
-  const data = isRecord(body) ? body.data : undefined;
+  const { data }: Received<OpenAI.CreateEmbeddingResponse> = asRecord(answer);
   if (!Array.isArray(data)) throw new VectorProblem("the answer is not a list of vectors");
   if (data.length !== count) throw new VectorProblem(`${count} vectors were expected and ${data.length} came`);
   const vectors = sortByIndex(data).map((item) => normalizeVector(parseNumbers(item.embedding)));
@@ -216,8 +212,8 @@ function readVectors(answer: unknown, count: number, dimensions: number): readon
 }
 
 /** Sorts by `index`, which must occur once each. Without any `index`, the order of the input holds. */
-function sortByIndex(data: readonly unknown[]): readonly JsonRecord[] {
-  const items = data.map((item) => (isRecord(item) ? item : {}));
+function sortByIndex(data: readonly unknown[]): readonly Received<OpenAI.Embedding>[] {
+  const items: readonly Received<OpenAI.Embedding>[] = data.map(asRecord);
   if (items.every(({ index }) => index === undefined)) return items;
   return items.map((_, position) => {
     const found = items.filter(({ index }) => index === position);

@@ -185,7 +185,7 @@ function readTranscript(answer: unknown, shown: string): string {
 
 // Creates clients of the openai package, for images and speech.
 //
-// Loading takes 50 ms and 20 MB, so the package is loaded on first use. Its own retries, logs and environment variables
+// Loading takes over 100 ms of CPU, so the package is loaded on first use. Its own retries, logs and environment variables
 // are off, so that only the settings decide what is sent.
 
 /** Throws GOALD_CONFIG for an invalid base URL. */

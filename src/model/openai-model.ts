@@ -5,6 +5,7 @@
  * of kind `failed`; only an aborted signal rejects. capabilities.ts learns which parts of a request a server rejects or
  * ignores. The failure then says that the next request differs.
  */
+import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage, ReplySchema, Tool } from "#core/ports/model.ts";
@@ -157,14 +158,14 @@ function chooseParts(
   const isBare = isPlain && !hasStop && !stream && !temperature && !reasoningEffort && cap?.name !== CAP_NAMES[0];
   const toolChoice = mode === "tools" && !without.includes("tool_choice");
   const strictTools = mode === "tools" && !without.includes("strict") && tools.some(({ isStrict }) => isStrict);
-  const ofTools = { toolChoice, strictTools };
   return {
     mode,
     asObject,
     stream,
     streamOptions,
     temperature,
-    ...ofTools,
+    toolChoice,
+    strictTools,
     turns,
     reasoningEffort,
     stop: hasStop,
@@ -175,51 +176,56 @@ function chooseParts(
 
 const CAP_NAMES: readonly CapName[] = ["max_completion_tokens", "max_tokens"];
 
+/** The body of a request. Members are assigned one by one, because the compiler accepts unknown members in a spread. */
+type ChatRequest = Omit<OpenAI.ChatCompletionCreateParams, "stream"> & { stream?: true };
+
 function buildRequestBody(
-  { model, messages, replySchema, tools, stop }: ModelRequest,
+  { model, messages, replySchema, tools = [], stop = [] }: ModelRequest,
   sent: SentParts,
   { temperature, reasoningEffort }: OpenAIModelSettings,
-) {
-  return {
-    model,
-    messages: (sent.turns ? mergeIntoTurns(messages) : messages).map(writeMessage),
-    ...(sent.temperature ? { temperature } : {}),
-    ...(sent.reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
-    ...(sent.stop ? { stop } : {}),
-    ...(sent.cap ? { [sent.cap.name]: sent.cap.tokens } : {}),
-    ...buildResponseFormat(sent, replySchema),
-    ...buildTools(sent, tools),
-    ...(sent.stream ? { stream: true } : {}),
-    ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
-  };
+): ChatRequest {
+  const turns = sent.turns ? mergeIntoTurns(messages) : messages;
+  const body: ChatRequest = { model, messages: turns.map(writeMessage) };
+  if (sent.temperature && temperature !== undefined) body.temperature = temperature;
+  if (sent.reasoningEffort && reasoningEffort) body.reasoning_effort = reasoningEffort;
+  if (sent.stop) body.stop = [...stop];
+  if (sent.cap) body[sent.cap.name] = sent.cap.tokens;
+  const format = chooseResponseFormat(sent, replySchema);
+  if (format) body.response_format = format;
+  if (sent.mode === "tools") body.tools = tools.map((tool) => describeTool(tool, sent.strictTools));
+  if (sent.toolChoice) body.tool_choice = "required";
+  if (sent.stream) body.stream = true;
+  if (sent.streamOptions) body.stream_options = { include_usage: true };
+  return body;
 }
 
-const writeMessage = ({ role, content, calls, callId }: PromptMessage) => ({
-  role,
-  content,
-  ...(calls
-    ? { tool_calls: calls.map(({ id, name, args }) => ({ id, type: "function", function: { name, arguments: args } })) }
-    : {}),
-  ...(callId === undefined ? {} : { tool_call_id: callId }),
-});
-
-function buildResponseFormat({ mode, asObject }: SentParts, given: ReplySchema | undefined): object {
-  if (mode === "json_schema" && given) {
-    const { schema, isStrict } = given;
-    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: isStrict, schema } } };
-  }
-  return mode === "json_object" || asObject ? { response_format: { type: "json_object" } } : {};
+function writeMessage({ role, content, calls, callId = "" }: PromptMessage): OpenAI.ChatCompletionMessageParam {
+  if (role === "tool") return { role, content, tool_call_id: callId };
+  if (role !== "assistant" || !calls) return { role, content };
+  const called = calls.map(({ id, name, args }) => ({
+    id,
+    type: "function" as const,
+    function: { name, arguments: args },
+  }));
+  return { role, content, tool_calls: called };
 }
 
-function buildTools({ mode, toolChoice, strictTools }: SentParts, tools: readonly Tool[] = []): object {
-  if (mode !== "tools") return {};
-  return {
-    tools: tools.map(({ name, description, parameters, isStrict }) => ({
-      type: "function",
-      function: { name, description, parameters, ...(strictTools && isStrict ? { strict: true } : {}) },
-    })),
-    ...(toolChoice ? { tool_choice: "required" } : {}),
-  };
+function chooseResponseFormat(
+  { mode, asObject }: SentParts,
+  given: ReplySchema | undefined,
+): ChatRequest["response_format"] {
+  if (mode === "json_schema" && given)
+    return { type: "json_schema", json_schema: { name: "reply", strict: given.isStrict, schema: { ...given.schema } } };
+  return mode === "json_object" || asObject ? { type: "json_object" } : undefined;
+}
+
+function describeTool(
+  { name, description, parameters, isStrict }: Tool,
+  isStrictSent: boolean,
+): OpenAI.ChatCompletionFunctionTool {
+  const described: OpenAI.FunctionDefinition = { name, description, parameters: { ...parameters } };
+  if (isStrictSent && isStrict) described.strict = true;
+  return { type: "function", function: described };
 }
 
 function createMemoryFile(): JsonFile {

@@ -5,11 +5,12 @@
  * stream may last as long as it likes, but is aborted when it falls silent. Only output ends a silence: comments, empty
  * pieces, white space and unfinished lines do not. A complete reply stays complete, however the connection ends.
  */
+import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
-import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
+import { asRecord, isRecord, parseJson } from "#util/json.ts";
 import {
   type ChatStream,
   createChatStream,
@@ -19,7 +20,7 @@ import {
   readUsage,
 } from "./chat-stream.ts";
 import { type AskedModel, createFailure, type ModelFailure } from "./failure.ts";
-import { StatusError } from "./model-server.ts";
+import { type Received, StatusError } from "./model-server.ts";
 
 interface ReadAnswerOptions {
   /** Maximum wait for the first output of a stream, and for the whole of a document. */
@@ -192,7 +193,7 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
   if (typeof finishReason !== "string" || finishReason === "")
     return unusableReply("incomplete-reply", "sent a reply without a finish_reason: it may be cut off", body, asked);
 
-  const message = isRecord(choice.message) ? choice.message : {};
+  const message: Received<OpenAI.ChatCompletionMessage> = asRecord(choice.message);
   const text = readReplyText(message);
   if (!text?.trim() && typeof message.refusal === "string" && message.refusal !== "")
     return refusedReply(asked.quote(message.refusal, 1_000), asked);
@@ -219,7 +220,7 @@ function readReplyText({
   content,
   tool_calls: toolCalls,
   function_call: functionCall,
-}: JsonRecord): string | undefined {
+}: Received<OpenAI.ChatCompletionMessage>): string | undefined {
   const text = Array.isArray(content) ? joinParts(content) : content;
   const called = isRecord(functionCall) ? [{ type: "function", function: functionCall }] : toolCalls;
   if (!Array.isArray(called) || called.length === 0) return typeof text === "string" ? text : undefined;
