@@ -108,7 +108,9 @@ export function createChatStream(
   function completion(): unknown {
     if (error !== undefined) return { error };
     if (!hasChoice) return { choices: [] };
-    const message = { content, refusal: refusal || null, ...calls.read() };
+    // Reasoning without an answer is an empty reply.
+    const text = content ?? (stream.hasBegun ? "" : null);
+    const message = { content: text, refusal: refusal || null, ...calls.read() };
     return { choices: [{ finish_reason: finishReason, message }], usage };
   }
 }
@@ -244,7 +246,7 @@ interface ReplyMeter {
 }
 
 /** Names under which servers send reasoning. Some send the same text under two names. */
-const REASONING = ["reasoning_content", "reasoning", "thinking", "reasoning_text"] as const;
+export const REASONING = ["reasoning_content", "reasoning", "thinking", "reasoning_text"] as const;
 type Reasoning = (typeof REASONING)[number];
 
 function createReplyMeter(maxTokens: number): ReplyMeter {

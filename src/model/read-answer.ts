@@ -16,6 +16,7 @@ import {
   createChatStream,
   findFirstChoice,
   joinParts,
+  REASONING,
   readReasoning,
   readUsage,
 } from "./chat-stream.ts";
@@ -172,8 +173,9 @@ class SilenceError extends Error {
 // Validates a chat completion.
 //
 // A body counts as a reply only if it has a finish_reason and text. Compatible servers answer with status 200 and an
-// error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply. Only a
-// reply that was cut off may be without text: the model used up its maximum before an answer began.
+// error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply. A reply
+// may be without text when it was cut off, because the model used up its maximum before an answer began, and when it has
+// reasoning alone.
 
 /** Throws a StatusError for an error in place of a reply. */
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
@@ -200,7 +202,8 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
   // Even a command that looks complete is not what the model meant to send.
   if (finishReason === "content_filter") return refusedReply("a content filter stopped the reply", asked);
   const counted = { usage: readUsage(body.usage), ...readReasoning(body.usage) };
-  if (text !== undefined || finishReason === "length")
+  const isOnlyReasoning = REASONING.some((name) => asRecord(choice.message)[name]);
+  if (text !== undefined || finishReason === "length" || isOnlyReasoning)
     return { kind: "replied", text: text ?? "", finishReason, ...counted };
   return unusableReply("incomplete-reply", "sent a reply without text", body, asked);
 }

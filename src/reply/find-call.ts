@@ -206,9 +206,7 @@ export function findAction(value: unknown): unknown {
 export function toCommand({ name: written, args }: RawCall): RawCall {
   const name = typeof written === "string" ? resolveAction(written) : written;
   const renamed = typeof name === "string" && Object.hasOwn(SHORT_ARGUMENTS, name) ? SHORT_ARGUMENTS[name] : undefined;
-  if (!isRecord(args)) return { name, args };
-  if (renamed) return { name, args: renameKeys(args, renamed) };
-  return { name, args };
+  return { name, args: renamed && isRecord(args) ? renameKeys(args, renamed) : args };
 }
 
 export function resolveAction(written: string): string {

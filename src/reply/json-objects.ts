@@ -137,18 +137,21 @@ function findQuotedEnd(text: string, start: number): number {
 
 const NAME =
   "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|(?:inner_|internal_)?monologue)";
-/** Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. */
+/**
+ * Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. An argument of a call
+ * in XML counts as reasoning: an object in it is its content.
+ */
 const OPEN = [
   `<(?:[a-z]{1,9}:|ant)?${NAME}(?:\\s[^<>]{0,200})?>`,
   `<[|｜](?:(?:begin|start)[_▁](?:of[_▁])?)?${NAME}[|｜]>`,
-  "\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
+  "<parameter[=\\s][^<>]{0,200}>|<arg_value>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
   // The harmony format without its special tokens, which some servers drop.
   "^analysis(?=[a-z])",
 ].join("|");
 const CLOSE = [
   `</(?:[a-z]{1,9}:|ant)?${NAME}\\s{0,9}>`,
   `<[|｜](?:/|end[_▁](?:of[_▁])?)${NAME}[|｜]>`,
-  "\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
+  "</parameter>|</arg_value>|\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
 ].join("|");
 const MARK = new RegExp(`(?<open>${OPEN})|(?:${CLOSE})`, "gi");
 const OPENING = new RegExp(OPEN, "i");

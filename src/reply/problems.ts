@@ -53,6 +53,7 @@ export const ACTION_PROBLEMS = {
     onlyReasoning: `${ONLY_REASONING} ${CODE_SHAPE}`,
     cutOff: CUT_CODE,
     noCode: `The reply was empty. ${CODE_SHAPE}`,
+    noBlock: `The reply writes or announces a call without a block of Python, so nothing was run. ${CODE_SHAPE}`,
     emptyCode: `The block of code is empty. ${CODE_SHAPE}`,
   },
 } as const;

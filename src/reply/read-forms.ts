@@ -83,10 +83,27 @@ function problemOf(
   if (isFull && (code === null || !isClosed)) return words.cutOff;
   if (result !== null) return result === "" ? words.noCode : undefined;
   if (foreign !== "" && !isSecondTry) return describeForeignCode(foreign);
+  if (code === null && form === "code" && !isSecondTry && isCall(shown)) return ACTION_PROBLEMS.code.noBlock;
   if (code === null) return form === "react" || shown === "" ? words.noCode : undefined;
   if (code.trim() === "") return thought === "" ? words.noCode : words.emptyCode;
   return code.includes("\ufffd") ? PROBLEMS.damagedCode : undefined;
 }
+
+/**
+ * Calls in the notations that models are trained on: special tokens that something follows, tags of calls or with an
+ * underscore, Mistral's, harmony's and LangChain's words, arguments in JSON, a bare call. Answers seldom have one.
+ */
+const CALL = new RegExp(
+  [
+    "<[|｜][^<>\\n]{1,40}[|｜]>\\s{0,20}\\S|<(?:function|invoke|execute|code)\\b|<(?:[a-z]{1,20}:)?[a-z]{1,20}_[a-z_]{1,40}>",
+    "\\[TOOL_CALLS\\]|\\bto=functions\\.|\\naction[ _]input[ \\t]{0,5}:",
+    '"(?:arguments|parameters|args)"\\s{0,20}:\\s{0,20}[{"]|^\\[?[a-z_]{1,60}\\([^\\n]*\\)\\]?$',
+  ].join("|"),
+  "i",
+);
+
+/** True for a call outside a block of code, and for words that announce one: as an answer they would end the work. */
+const isCall = (shown: string): boolean => CALL.test(shown) || /[:：]$/.test(shown);
 
 // Reads a reply of the form `plan` as one command, or as problems in words.
 //
@@ -156,14 +173,8 @@ export function readSeveralCalls(
   if (!first) return null;
   const damaged = text.includes("\ufffd") ? calls.filter(({ call }) => isDamaged(call)) : [];
   if (damaged.length > 0) return refuse(...damaged.map(({ call }) => describeDamagedLetters(call.name)));
-  const lonely = further.length > 0 ? calls.filter(({ call }) => catalogue.isLonely?.(call.name) !== false) : [];
-  if (lonely.length > 0)
-    return refuse(
-      describeLonelyCall(
-        lonely.map(({ call }) => call.name),
-        MAX_CALLS,
-      ),
-    );
+  const lonely = calls.map(({ call }) => call.name).filter((name) => catalogue.isLonely?.(name) !== false);
+  if (further.length > 0 && lonely.length > 0) return refuse(describeLonelyCall(lonely, MAX_CALLS));
   if (calls.length > MAX_CALLS) return refuse(describeTooManyCalls(calls.length, MAX_CALLS));
   const own = withThought(thoughts, first.thought === "" ? undefined : first.thought) ?? NO_THOUGHTS;
   return { kind: "command", call: first.call, further, thoughts: own, repaired: false };

@@ -239,14 +239,14 @@ function concludeSearch(search: ReplySearch): ParsedReply {
       repaired: found.every(({ repaired }) => repaired),
     };
   const { badCommand: command, unknownName } = search;
+  // Any other problem alone would make the model write an equally long reply again.
+  if (search.isFull) problems.unshift(PROBLEMS.cutOff);
   if (problems.length > 0)
     return {
       ...refuseReply(thoughts, ...problems),
       ...(command ? { command } : {}),
       ...(unknownName ? { unknownName } : {}),
     };
-  // The problem "no command" would make the model write an equally long reply again.
-  if (search.isFull) return refuseReply(thoughts, PROBLEMS.cutOff);
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);
 }
 

@@ -37,7 +37,8 @@ interface Block {
   readonly isClosed: boolean;
 }
 
-const PYTHON = /^(?:python|py|python3|ipython)$/;
+/** Gemma's `tool_code` is Python. */
+const PYTHON = /^(?:python|py|python3|ipython|tool_code)$/;
 /** A model that writes one of these wants it run. Blocks in other languages are text. */
 const FOREIGN = /^(?:bash|sh|shell|zsh|console|terminal|powershell|ps1|cmd|bat|javascript|js|typescript|ts|mjs|node)$/;
 
@@ -108,8 +109,11 @@ function splitReact(reply: string): Split {
   if (inside.code !== null || inside.foreign !== "")
     return { ...inside, thought: [thought, inside.thought].filter((part) => part !== "").join("\n"), others };
   const code = action.text.trim();
-  return { ...withoutCode(reply), thought, code: code === "" ? null : code, others };
+  return { ...withoutCode(reply), thought, code: code === "" || NOT_PYTHON.test(code) ? null : code, others };
 }
+
+/** An action without a fence in another notation: a tag or an object, or LangChain's two lines. */
+const NOT_PYTHON = /^[<{]|^[^\n]*\n[ \t]*action[ _]input[ \t]*:/i;
 
 function splitAtHeadings(reply: string): readonly Part[] {
   const blocks = findBlocks(reply);
@@ -141,7 +145,10 @@ const fromBlock = ({ code, isClosed }: Block) => ({ code, isClosed, foreign: "" 
 
 /** Each may be the end of a long block, which is then scanned. */
 const MAX_FENCES = 200;
-const FENCE = /^([ \t]{0,40})(`{3,}|~{3,})[ \t]{0,5}([^\s`{]{0,40})[^\n`]*$/gm;
+/** Some models escape the backticks. */
+const FENCE = /^([ \t]{0,40})(`{3,}|~{3,}|(?:\\`){3,})[ \t]{0,5}([^\s`{]{0,40})[^\n`]*$/gm;
+/** Behind a closing fence: nothing, or a tag or mark such as `<|im_end|>`. */
+const END = /^$|^</;
 
 function findBlocks(reply: string): readonly Block[] {
   const fences = [...reply.matchAll(FENCE)].slice(0, MAX_FENCES);
@@ -152,7 +159,9 @@ function findBlocks(reply: string): readonly Block[] {
     const [line, indent = "", marks = "", named = ""] = opening;
     const name = PYTHON.test(named.toLowerCase()) ? "python" : named.toLowerCase();
     const codeStart = opening.index + line.length + 1;
-    const ends = fences.slice(place + 1).filter(([, , own = "", other = ""]) => other === "" && own.startsWith(marks));
+    const ends = fences
+      .slice(place + 1)
+      .filter(([, , own = "", other = ""]) => END.test(other) && own.startsWith(marks));
     const isText = ({ index }: RegExpExecArray): boolean =>
       name === "python" && endsInsideText(reply.slice(codeStart, index));
     const closing = ends.find((each) => !isText(each));

@@ -143,7 +143,7 @@ describe("an invalid reply", () => {
     ["broken JSON", { ...json(1), body: '{"choices": [' }, "broken-reply", later, /no JSON object/],
     ["no finish_reason", { text: "half a rep", finishReason: null }, "incomplete-reply", later, /finish_reason/],
     ["an empty finish_reason", { text: "half a rep", finishReason: "" }, "incomplete-reply", later, /finish_reason/],
-    ["no content", { text: null }, "incomplete-reply", later, /without text/],
+    ["no content and no reasoning", { text: null }, "incomplete-reply", later, /without text/],
     ["no message", json({ choices: [{ finish_reason: "stop" }] }), "incomplete-reply", later, /without text/],
     ["a refusal", { text: null, refusal: "I can't help with that." }, "refused", null, /I can't help with that/],
     ["a content filter", { text: null, finishReason: "content_filter" }, "refused", null, /content filter/],

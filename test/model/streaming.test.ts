@@ -248,6 +248,17 @@ describe("of several choices in one stream", () => {
   });
 });
 
+describe("reasoning without an answer", () => {
+  it.each(["stream", "document"])("is an empty reply, for which a reason can be given: %s", async (kind) => {
+    const thought = { role: "assistant", content: null, reasoning_content: "First I weigh what there is." };
+    const stream = `${pieces({ index: 0, delta: thought })}${pieces({ index: 0, delta: {}, finish_reason: "stop" })}`;
+    const body =
+      kind === "stream" ? stream : JSON.stringify({ choices: [{ message: thought, finish_reason: "stop" }] });
+    const answer = await answerToStream((outgoing) => void outgoing.end(body));
+    expect(answer).toMatchObject({ kind: "replied", text: "", finishReason: "stop" });
+  });
+});
+
 describe("a filtered reply", () => {
   it("is a refusal, even when its command is complete", async () => {
     const command = '{"command": {"name": "do_nothing", "args": {}}}';

@@ -47,6 +47,61 @@ describe("a reply with code", () => {
   });
 });
 
+describe("a block of code", () => {
+  it.each([
+    ["```python\n1 + 1\n```<|eot_id|>", "1 + 1"],
+    ["```python\n1 + 1\n```<|im_end|>\n<|im_start|>user\nIt is 2.", "1 + 1"],
+    ["```tool_code\n1 + 1\n```", "1 + 1"],
+    ["\\`\\`\\`python\n1 + 1\n\\`\\`\\`", "1 + 1"],
+    ['```python\ntext = """\n```<b>\n"""\n```', 'text = """\n```<b>\n"""'],
+    ["```python\n1\n\\`\\`\\`\n```", "1\n\\`\\`\\`"],
+  ])("begins and ends as models write it: %j", (text, code) => {
+    for (const form of ["react", "code"] as const) expect(read(text, form)).toMatchObject({ call: { args: { code } } });
+  });
+});
+
+describe("a call in the notation of another form", () => {
+  const args = '{"file": "a.md", "text": "b"}';
+  const calls = [
+    `<tool_call>\n{"name": "write_to_file", "arguments": ${args}}\n</tool_call>`,
+    "<tool_call>\n<function=write_to_file>\n<parameter=file>\na.md\n</parameter>\n</function>\n</tool_call>",
+    '<function_calls>\n<invoke name="write_to_file">\n</invoke>\n</function_calls>',
+    "<write_to_file>\n<path>a.md</path>\n</write_to_file>",
+    `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_to_file<｜tool▁sep｜>${args}<｜tool▁call▁end｜>`,
+    `<|channel|>commentary to=functions.write_to_file <|constrain|>json<|message|>${args}<|call|>`,
+    `[TOOL_CALLS]write_to_file[ARGS]${args}`,
+    `I write it.\nAction: write_to_file\nAction Input: ${args}`,
+    '[write_to_file(file="a.md", text="b")]',
+    "<code>\n1 + 1\n</code>",
+    "Let me write the file:",
+  ];
+
+  it.each(calls)("is not taken for the answer in the form code, except at the second try: %j", (text) => {
+    expect(read(text, "code")).toMatchObject({ problems: [expect.stringMatching(/block of Python.*RESULT:/)] });
+    const second = readAction(text, "stop", "code", { ...AGENT, isSecondTry: true });
+    expect(second).toMatchObject({ call: { name: "task_complete" } });
+  });
+
+  it.each(calls)("is not run as Python in the form react: %j", (text) => {
+    expect(read(text, "react")).toMatchObject({ kind: "problem" });
+    if (text.startsWith("<")) expect(read(`ACTION 1:\n${text}`, "react")).toMatchObject({ kind: "problem" });
+  });
+
+  it.each([
+    "All 12 prices are in notes.md: see `read_file`.",
+    "I used write_to_file(...) for <b>three</b> files.",
+    "The cheapest costs a < b | c > d.",
+    "Everything is done.<|eot_id|>",
+    '{"name": "Rome", "population": 2800000}',
+  ])("is not seen in an answer (control): %j", (text) => {
+    expect(read(text, "code")).toMatchObject({ call: { name: "task_complete", args: { reason: text } } });
+  });
+
+  it("is the answer below a line RESULT:", () => {
+    expect(read(`RESULT:\n${calls[0]}`, "code")).toMatchObject({ call: { args: { reason: calls[0] } } });
+  });
+});
+
 describe("a reply without code in the form code", () => {
   it("ends the work of the agent, with its text as the reason", () => {
     expect(read("All cities are in cities.md.\n", "code")).toMatchObject({

@@ -114,6 +114,17 @@ describe("a reply that must not be run", () => {
       "length",
     ],
     ["a cut in prose", "First I weigh what there is, and then", /^The reply was cut off/, "length"],
+    [
+      "a cut in the arguments of a tool call",
+      '{"tool_calls":[{"function":{"name":"write_to_file","arguments":"{\\"file\\": \\"a"}}]}',
+      /^The reply was cut off/,
+      "length",
+    ],
+    [
+      "a call that is the content of a call in XML",
+      `<function=write_to_file>\n<parameter=text>\n${reply("do_nothing", "{}")}\n</parameter>\n</function>`,
+      /no command/,
+    ],
     ["a cut in the arguments", '{"command":{"name":"read_file","args":{"file":"a', /cut off/, "length"],
     ["a cut after the arguments of a side effect, brackets open", `${W}"b"`, /cut off/],
     ["a cut in a number", '{"command":{"name":"delete_agent","args":{"key":1', /cut off/],
