@@ -4,11 +4,12 @@
  * Their functions are defined in each Python namespace, inside the sandbox. They reach outside only by calling
  * commands.
  */
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { CellModule } from "#core/ports/sandbox.ts";
 import { oneLine } from "#core/text.ts";
+import { listEntries } from "./validate.ts";
 
 export interface PythonModule extends CellModule {
   /** Absolute path. */
@@ -30,7 +31,7 @@ export async function loadPythonModules(
   judge: (file: string) => void,
   isTaken: (name: string) => boolean,
 ): Promise<readonly PythonModule[]> {
-  const files = (await listEntries(folder))
+  const files = (await listEntries("methods", folder))
     .filter((entry) => parse(entry).ext === ".py" && !/^[._]/.test(entry))
     .sort();
   if (files.length > MAX_FILES) throw invalid(`${folder} has ${files.length} files; ${MAX_FILES} are allowed.`);
@@ -65,15 +66,6 @@ async function readSource(path: string): Promise<string> {
   } catch (error) {
     if (isGoaldError(error)) throw error;
     throw invalid(`${path} cannot be read as UTF-8 text: ${toError(error).message}.`);
-  }
-}
-
-async function listEntries(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (Error.isError(error) && "code" in error && error.code === "ENOENT") return [];
-    throw invalid(`The methods folder ${folder} cannot be read: ${toError(error).message}.`);
   }
 }
 

@@ -5,11 +5,10 @@
  * once and frozen with its defaults, so later code need not check it again.
  */
 import { readFileSync } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
-import { GoaldError, toError } from "#core/errors.ts";
+import { GoaldError } from "#core/errors.ts";
 import { SERVICES, type ServiceName, type ServiceState } from "#core/services.ts";
-import { checkCommand, loadCommandFile, type RegisteredCommand } from "./validate.ts";
+import { checkCommand, listEntries, loadCommandFile, type RegisteredCommand } from "./validate.ts";
 
 export type { RegisteredCommand };
 
@@ -128,7 +127,7 @@ function rankCommand(name: string): number {
 /** Returns name and absolute path of each command file, sorted by name. */
 async function findCommandFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
-  for (const entry of (await listEntries(folder)).sort()) {
+  for (const entry of (await listEntries("commands", folder)).sort()) {
     const { name, ext } = parse(entry);
     if (/^[._]/.test(entry) || !/^\.m?[jt]s$/.test(ext) || /\.(?:d|test)$/.test(name)) continue;
     const file = join(folder, entry);
@@ -138,19 +137,4 @@ async function findCommandFiles(folder: string): Promise<ReadonlyMap<string, str
     files.set(name, file);
   }
   return files;
-}
-
-async function listEntries(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (Error.isError(error) && "code" in error && error.code === "ENOENT") return [];
-    throw new GoaldError(
-      "GOALD_COMMAND_INVALID",
-      `The commands folder ${folder} cannot be read: ${toError(error).message}.`,
-      {
-        cause: error,
-      },
-    );
-  }
 }

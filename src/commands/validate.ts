@@ -5,7 +5,7 @@
  * name. Missing facts for the policy get the worst value.
  */
 
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import { pathToFileURL } from "node:url";
 import { COMMAND_GROUPS, type CommandGroup } from "#core/agent-settings.ts";
@@ -213,10 +213,21 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-// Imports one command file, and finds the line of a fault in it.
+// Lists the files of a home, imports one command file, and finds the line of a fault in it.
 //
 // A changed file is imported again: modules are cached by address, so the address gets the time of the change. The
 // modules that the file imports stay as first loaded.
+
+/** Names in a folder of the home, `what` it is for; none for a missing one. Throws GOALD_COMMAND_INVALID. */
+export async function listEntries(what: "commands" | "methods", folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (Error.isError(error) && "code" in error && error.code === "ENOENT") return [];
+    const message = `The ${what} folder ${folder} cannot be read: ${toError(error).message}.`;
+    throw new GoaldError("GOALD_COMMAND_INVALID", message, { cause: error });
+  }
+}
 
 /** Modification time at the first load in this process, by path. */
 const firstLoaded = new Map<string, number>();

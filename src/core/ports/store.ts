@@ -40,36 +40,13 @@ export interface VerifyReport {
   readonly problems: readonly string[];
 }
 
-export interface Store {
-  /** Idempotent by key: the same key returns the same agent. Writes `agent-created` as event 1. */
-  create(spec: AgentSpec, key: string, at: string): Promise<AgentRow>;
-  /**
-   * Idempotent by key. The new agent gets the other's events up to `head` with their memories and file versions, then
-   * `events`; nothing of the inbox. It is not scheduled to run. Throws GOALD_NOT_FOUND.
-   */
-  fork(agent: string, fork: Fork, key: string): Promise<AgentRow>;
+/** The read-only part of the store, which needs no host lock. */
+export interface StoreReader {
   agents(): Promise<readonly AgentRow[]>;
   agent(id: string): Promise<AgentRow | undefined>;
-  /** Raises the epoch, which fences every older lease. Throws GOALD_NOT_FOUND. */
-  claim(agent: string): Promise<Lease>;
-  /** Agents whose wake time has passed, longest waiting first. */
-  due(now: string): Promise<readonly string[]>;
-  /**
-   * Resolves only when everything is durable. Throws GOALD_FENCED when the lease is over,
-   * GOALD_CONFLICT when the log does not end at `expectedHead`, GOALD_STORE_FULL when the disk
-   * is; never half-done.
-   */
-  commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void>;
   load(agent: string, stateVersion: number): Promise<Loaded>;
   /** A page of events with seq > `after`, oldest first; fewer than `limit` means the end. */
   read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]>;
-  /** Adds an inbox row and wakes the agent. Anyone may call it; false when this key was delivered before. */
-  deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean>;
-  /**
-   * Deletes an agent with all its rows and the blobs that no other agent references; its folder stays. Its id and key
-   * become free. Throws GOALD_NOT_FOUND, and GOALD_CONFLICT while a sub-agent exists.
-   */
-  remove(agent: string): Promise<void>;
   inbox(agent: string): Promise<readonly InboxRow[]>;
   blob(sha256: string): Promise<Uint8Array | undefined>;
   /**
@@ -81,6 +58,49 @@ export interface Store {
   memoryVersion(namespace: string, at?: Pick<MemoryVersion, "seq" | "curation">): Promise<MemoryVersion>;
   /** One row by its id; undefined when there is none. */
   memory(namespace: string, id: string): Promise<MemoryRow | undefined>;
+  /** Changes of files that were committed with events with seq > `after` (default 0), oldest first. */
+  files(agent: string, after?: number): Promise<readonly FileVersion[]>;
+  /** The newest change of one path, in constant time. */
+  lastFileVersion(agent: string, path: string): Promise<LastFileVersion | undefined>;
+  /**
+   * Lists of the sources in any version of a path below the folder ("" for all), each once, up to 32. Reads only versions
+   * with sources, and only those after event `after`.
+   */
+  outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]>;
+  /** Bytes of file versions and long texts that the agents in this folder and below have added to the store. */
+  storedBytes(folder: string): Promise<number>;
+  /** The saved projection of this name and version; undefined when there is none, or when it is damaged. */
+  projection(agent: string, name: string, version: number): Promise<Projection | undefined>;
+  /** Recomputes the hash chain, refolds to each snapshot, and checks every reference. */
+  verify(agent?: string): Promise<VerifyReport>;
+  close(): Promise<void>;
+}
+
+export interface Store extends StoreReader {
+  /** Idempotent by key: the same key returns the same agent. Writes `agent-created` as event 1. */
+  create(spec: AgentSpec, key: string, at: string): Promise<AgentRow>;
+  /**
+   * Idempotent by key. The new agent gets the other's events up to `head` with their memories and file versions, then
+   * `events`; nothing of the inbox. It is not scheduled to run. Throws GOALD_NOT_FOUND.
+   */
+  fork(agent: string, fork: Fork, key: string): Promise<AgentRow>;
+  /** Raises the epoch, which fences every older lease. Throws GOALD_NOT_FOUND. */
+  claim(agent: string): Promise<Lease>;
+  /** Agents whose wake time has passed, longest waiting first. */
+  due(now: string): Promise<readonly string[]>;
+  /**
+   * Resolves only when everything is durable. Throws GOALD_FENCED when the lease is over,
+   * GOALD_CONFLICT when the log does not end at `expectedHead`, GOALD_STORE_FULL when the disk
+   * is; never half-done.
+   */
+  commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void>;
+  /** Adds an inbox row and wakes the agent. Anyone may call it; false when this key was delivered before. */
+  deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean>;
+  /**
+   * Deletes an agent with all its rows and the blobs that no other agent references; its folder stays. Its id and key
+   * become free. Throws GOALD_NOT_FOUND, and GOALD_CONFLICT while a sub-agent exists.
+   */
+  remove(agent: string): Promise<void>;
   /** The newest row with this key and trust, which may be forgotten or superseded, in constant time. */
   newestFact(namespace: string, factKey: string, trust: Trust): Promise<MemoryRow | undefined>;
   /**
@@ -108,46 +128,9 @@ export interface Store {
   remoteForgotten(index: string): Promise<readonly string[]>;
   /** Durable when resolved. `gone`: ids to delete from the record. */
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void>;
-  /** Changes of files that were committed with events with seq > `after` (default 0), oldest first. */
-  files(agent: string, after?: number): Promise<readonly FileVersion[]>;
-  /** The newest change of one path, in constant time. */
-  lastFileVersion(agent: string, path: string): Promise<LastFileVersion | undefined>;
-  /**
-   * Lists of the sources in any version of a path below the folder ("" for all), each once, up to 32. Reads only versions
-   * with sources, and only those after event `after`.
-   */
-  outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]>;
-  /** Bytes of file versions and long texts that the agents in this folder and below have added to the store. */
-  storedBytes(folder: string): Promise<number>;
-  /** The saved projection of this name and version; undefined when there is none, or when it is damaged. */
-  projection(agent: string, name: string, version: number): Promise<Projection | undefined>;
   /** Replaces the projection of this name. Durable when resolved. Throws GOALD_FENCED when the lease is over. */
   saveProjection(lease: Lease, name: string, version: number, projection: Projection): Promise<void>;
-  /** Recomputes the hash chain, refolds to each snapshot, and checks every reference. */
-  verify(agent?: string): Promise<VerifyReport>;
-  close(): Promise<void>;
 }
-
-/** The read-only part of the store, which needs no host lock. */
-export type StoreReader = Pick<
-  Store,
-  | "agents"
-  | "agent"
-  | "load"
-  | "read"
-  | "inbox"
-  | "blob"
-  | "memories"
-  | "memory"
-  | "memoryVersion"
-  | "files"
-  | "lastFileVersion"
-  | "outsideBelow"
-  | "storedBytes"
-  | "projection"
-  | "verify"
-  | "close"
->;
 
 // Agents in the store, and the lease to write an agent's log.
 
