@@ -61,7 +61,7 @@ export function allowanceFor(state: AgentState, parts: AdviceParts, others: Allo
 }
 
 export function openAdvice(state: AgentState, allowance: Allowance, parts: AdviceParts): Advice {
-  const tally = createTally();
+  const tally = new Tally();
   let { cutReplies } = state;
 
   async function ask(question: Question, signal: AbortSignal): Promise<{ value: unknown; usage: Usage }> {
@@ -123,7 +123,7 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
     return { inputTokens: tokens, maxTokens: capReply(need, hasBudget ? left : { ...left, usd: Infinity }) };
   }
 
-  return { advisor: { ask }, spent: tally.spent };
+  return { advisor: { ask }, spent: () => tally.spent() };
 }
 
 function modelOf(role: Question["role"], { settings }: AgentState, { modelName, fastModel }: AdviceParts): string {
@@ -149,22 +149,20 @@ function messagesOf(
   return [{ role: "system", content }, ...given];
 }
 
-function createTally() {
-  let usage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false };
-  let modelCalls = 0;
-  let costUsd: number | null = 0;
-  return {
-    get usage() {
-      return usage;
-    },
-    spent: (): ModelSpending | undefined => (modelCalls === 0 ? undefined : { usage, costUsd, modelCalls }),
-    add,
-    check,
-    left,
-  };
+/** What the questions of one call have cost so far. */
+class Tally {
+  usage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false };
+  #modelCalls = 0;
+  #costUsd: number | null = 0;
+
+  /** Undefined when no request was sent. */
+  spent(): ModelSpending | undefined {
+    const modelCalls = this.#modelCalls;
+    return modelCalls === 0 ? undefined : { usage: this.usage, costUsd: this.#costUsd, modelCalls };
+  }
 
   /** A failed call that may have been charged counts with the most that it could cost. */
-  function add(
+  add(
     answer: ModelAnswer,
     of: { readonly inputTokens: number; readonly maxTokens: number; readonly price: Price | undefined },
   ): void {
@@ -175,26 +173,26 @@ function createTally() {
         ? (answer.usage ?? estimateUsage(inputTokens, answer, maxTokens))
         : (spentOnCut(answer, inputTokens, price).spent?.usage ??
           estimateUsage(inputTokens, { text: "", finishReason: "length" }, maxTokens));
-    modelCalls++;
-    usage = bothUsed(usage, counted);
-    costUsd = price && costUsd !== null ? costUsd + costOf(counted, price) : null;
+    this.#modelCalls++;
+    this.usage = bothUsed(this.usage, counted);
+    this.#costUsd = price && this.#costUsd !== null ? this.#costUsd + costOf(counted, price) : null;
   }
 
-  function left(allowance: Allowance): Left {
+  left(allowance: Allowance): Left {
     return {
-      tokens: allowance.tokens - usage.inputTokens - usage.outputTokens,
-      usd: (allowance.usd ?? 0) - (costUsd ?? 0),
+      tokens: allowance.tokens - this.usage.inputTokens - this.usage.outputTokens,
+      usd: (allowance.usd ?? 0) - (this.#costUsd ?? 0),
     };
   }
 
-  function check(
+  check(
     next: { readonly tokens: number; readonly input: number; readonly output: number },
     allowance: Allowance,
     of: { readonly model: string; readonly price: Price | undefined; readonly hasBudget: boolean },
   ): void {
     const most = { inputTokens: next.input, cachedTokens: 0, outputTokens: next.output };
     const usd = of.hasBudget && of.price ? costOf(most, of.price) : null;
-    const lack = lackOf({ tokens: next.tokens, usd }, left(allowance));
+    const lack = lackOf({ tokens: next.tokens, usd }, this.left(allowance));
     if (lack) throw notAsked(lack);
     if (of.hasBudget && !of.price) throw notAsked(`The price of ${of.model} is not known, and the agent has a budget.`);
   }

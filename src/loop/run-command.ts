@@ -1,7 +1,6 @@
 /** run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe. */
 import { type CallContext, prepareCall, probeCall, runCall } from "#commands/execute.ts";
-import type { RegisteredCommand } from "#commands/registry.ts";
-import { type FileSources, sourcesBeforeCrash } from "#commands/track-sources.ts";
+import { sourcesBeforeCrash } from "#commands/track-sources.ts";
 import { differed, type Observation, outcomeUnknown, sourcesOfInterrupted } from "#core/call.ts";
 import { type CommandWrite, fail, type NamespaceWrite } from "#core/command.ts";
 import { BAD_RESULT, isCellCommand } from "#core/command-names.ts";
@@ -68,11 +67,9 @@ export async function execute(
   parts: CommandParts,
 ): Promise<PreparedMove> {
   const { callId, attempt, effect } = move;
-  const open = openCommand(journal.state, callId);
-  const command = open && parts.commandsFor(journal.state).get(open.call.name);
-  if (!open || !command) return effectless(notThere(callId, journal, parts));
-  const call = await openCall(callId, command, journal, parts);
-  const of = { step: open.step, callId };
+  const call = await openCall(callId, journal, parts);
+  if (!call) return effectless(notThere(callId, journal, parts));
+  const { open, of, command } = call;
   // An earlier attempt may have received words, and left them in a file.
   const before = attempt > 1 ? sourcesBeforeCrash(command, call.args) : [];
   const looked = await prepareCall({ ...call, received: addSources(before, open.intent?.outside ?? []) });
@@ -110,8 +107,8 @@ export async function execute(
       const signal = AbortSignal.any([call.signal, nested.signal]);
       try {
         const received = looked.outside;
-        const running = { ...call, services, nested, signal, received, downloads };
-        return await finishCall(running, prepared, of, journal, parts, purchases);
+        const running = { ...call, services, nested, signal, received, downloads, purchases };
+        return await finishCall(running, prepared, journal, parts);
       } catch (thrown) {
         if (thrown instanceof Suspended) return null;
         if (thrown instanceof Diverged) return { events: [differed(callId, open)] };
@@ -128,20 +125,19 @@ export async function probe(
   parts: CommandParts,
 ): Promise<PreparedMove> {
   const { callId, effect } = move;
-  const open = openCommand(journal.state, callId);
-  const command = open && parts.commandsFor(journal.state).get(open.call.name);
-  if (!open?.intent || !command) return effectless(notThere(callId, journal, parts));
-  const call = await openCall(callId, command, journal, parts);
-  const prepared = await restoreValue(open.intent.prepared, journal.read);
-  const received = addSources(open.intent.outside ?? [], sourcesBeforeCrash(command, call.args));
+  const call = await openCall(callId, journal, parts);
+  const intent = call?.open.intent;
+  if (!call || !intent) return effectless(notThere(callId, journal, parts));
+  const { open, of, command } = call;
+  const prepared = await restoreValue(intent.prepared, journal.read);
+  const received = addSources(intent.outside ?? [], sourcesBeforeCrash(command, call.args));
   const { result, files, outside } = await probeCall({ ...call, received }, prepared);
   switch (result.found) {
     case "not-done":
-      return execute({ kind: "execute", callId, attempt: open.intent.attempt + 1, effect }, journal, parts);
+      return execute({ kind: "execute", callId, attempt: intent.attempt + 1, effect }, journal, parts);
     case "unknown":
       return effectless({ events: [outcomeUnknown(callId, open, { problem: result.problem, outside })] });
     case "done": {
-      const of = { step: open.step, callId };
       const text = `${command.name} had been done when goald was restarted; it was not repeated.`;
       const artifacts = files.map((file) => file.path);
       // Code expects the path of the file that the command wrote, as from its `run`.
@@ -163,15 +159,13 @@ export async function probe(
 
 // What the parts of one call share: its command, arguments, folder and services.
 
-async function openCall(
-  callId: string,
-  command: RegisteredCommand,
-  journal: Journal,
-  parts: CommandParts,
-): Promise<CallContext & Pick<Required<CallContext>, "fileSources">> {
+/** Undefined when there is no such call or command any more. */
+async function openCall(callId: string, journal: Journal, parts: CommandParts) {
   const { state } = journal;
   const open = openCommand(state, callId);
-  const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallContext["args"];
+  const command = open && parts.commandsFor(state).get(open.call.name);
+  if (!open || !command) return undefined;
+  const args = (await restoreValue(open.call.args, journal.read)) as CallContext["args"];
   const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
   const services = {
     methods: openMethodSearch(state, parts),
@@ -185,11 +179,13 @@ async function openCall(
   const checks = hasChecks(state) ? state.checks : [];
   const agent = { id: parts.agentId, name: state.name, goals: state.goals, checks };
   return {
+    open,
+    of: { step: open.step, callId },
     command,
     args,
     callId,
-    step: open?.step ?? state.step,
-    ...(open?.script ? { script: open.script } : {}),
+    step: open.step,
+    ...(open.script ? { script: open.script } : {}),
     agent,
     folder,
     openWorkspace,
@@ -239,20 +235,19 @@ function notThere(callId: string, { state }: Journal, { commandsFor }: CommandPa
 
 // Runs a started call, and turns what came of it into events: the result, files, and granted writes.
 
-type RunningCall = CallContext & {
+interface RunningCall extends NonNullable<Awaited<ReturnType<typeof openCall>>> {
   readonly nested: RecordedNestedWork;
-  readonly fileSources: FileSources;
   readonly downloads: DownloadMeter;
-};
+  readonly purchases: Purchases | undefined;
+}
 
 async function finishCall(
   call: RunningCall,
   prepared: unknown,
-  of: OfCall,
   journal: Journal,
   parts: CommandParts,
-  purchases?: Purchases,
 ): Promise<Outcome> {
+  const { of, purchases } = call;
   const startedAt = parts.clock.now();
   const execution = await runCall(call, prepared);
   call.nested.end();
