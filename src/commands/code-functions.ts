@@ -132,7 +132,7 @@ function renderDoc(
   { summary, args, returns }: StubCommand & { readonly returns: JsonSchema },
   argumentOf: ReadonlyMap<string, string>,
 ): string {
-  const told = [...argumentOf].flatMap(([name, argument]) => {
+  const described = [...argumentOf].flatMap(([name, argument]) => {
     const description = describeSchema(args.properties[argument] as JsonSchema, args);
     return description === "" ? [] : [`${name}: ${description}`];
   });
@@ -141,7 +141,7 @@ function renderDoc(
   const result = describeSchema(returns, returns);
   const parts = [
     sentence,
-    ...(told.length === 0 ? [] : [`Arguments: ${told.join("; ")}.`]),
+    ...(described.length === 0 ? [] : [`Arguments: ${described.join("; ")}.`]),
     ...(result === "" ? [] : [`Returns ${result}.`]),
   ];
   return oneLine(parts.join(" "), MAX_DOC_CHARS);
@@ -154,9 +154,9 @@ function describeSchema(schema: JsonSchema, root: JsonSchema): string {
   const item = typesOf(followed).includes("array") && typeof followed.items === "object" ? followed.items : followed;
   const { properties = {}, required = [] } = followReference(item, root);
   const noun = item === followed ? "a dict" : "dicts";
-  const members = Object.entries(properties).map(([name, { description: told }]) => {
+  const members = Object.entries(properties).map(([name, { description }]) => {
     const mark = required.includes(name) ? "" : " (optional)";
-    return `${name}${mark}${told === undefined ? "" : `: ${oneLine(told, MAX_DESCRIPTION_CHARS)}`}`;
+    return `${name}${mark}${description === undefined ? "" : `: ${oneLine(description, MAX_DESCRIPTION_CHARS)}`}`;
   });
   if (members.length === 0) return description;
   return `${description === "" ? noun : `${description},`} with ${members.join(", ")}`;

@@ -85,7 +85,7 @@ function moveOf(frame: Frame, state: AgentState, rules: Rules, now: Date): Move 
       return isBefore(now, phase.at) &&
         !isBefore(now, phase.since) &&
         (state.outage || frame.modelFailures < rules.maxModelFailures)
-        ? wait(state, "time", phase.at, now)
+        ? waitWithinDeadline(state, "time", phase.at, now)
         : askAgain(state, frame, phase.callId, rules, now);
     case "reading":
       return { kind: "read", step: state.step, reply: phase.reply, finishReason: phase.finishReason };
@@ -138,7 +138,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state));
   const notice = repetitionWarningDue(frame);
   if (notice) return record(notice);
-  if (waitsForHelpers(state)) return wait(state, "agent", null, now);
+  if (waitsForHelpers(state)) return waitWithinDeadline(state, "agent", null, now);
   return { kind: "ask", callId: modelCallId(frame, step), step, attempt: 1 };
 }
 
@@ -278,7 +278,7 @@ function awaitApproval(
   { until, reason }: Extract<Phase, { kind: "awaiting-approval" }>,
   now: Date,
 ): Move {
-  if (until === null || isBefore(now, until)) return wait(state, "approval", until, now);
+  if (until === null || isBefore(now, until)) return waitWithinDeadline(state, "approval", until, now);
   const words = `Nobody approved it by ${until}. ${reason}`;
   return record({ type: "command-denied", step, callId, by: "policy", reason: words });
 }
@@ -324,7 +324,7 @@ function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting"
   const { callId, waitFor, until } = phase;
   const open = openCommand(state, callId);
   if (!open) return lostCall(callId);
-  if (until === null || isBefore(now, until)) return wait(state, waitFor, until, now);
+  if (until === null || isBefore(now, until)) return waitWithinDeadline(state, waitFor, until, now);
   const observation = { ...endOfWait(state, callId, waitFor, until), source: "goald", artifacts: [] } as const;
   return record({ type: "command-finished", step: open.step, callId, observation, durationMs: 0 });
 }
@@ -345,7 +345,7 @@ function endOfWait(
 }
 
 /** Waits no longer than the agent's deadline. */
-function wait(state: AgentState, waitFor: WaitFor, until: string | null, now: Date): Move {
+function waitWithinDeadline(state: AgentState, waitFor: WaitFor, until: string | null, now: Date): Move {
   const late = deadlinePassed(state, now);
   if (late) return pause(late.code, late.reason);
   return { kind: "wait", waitFor, until: earlier(until, state.settings.deadline) };

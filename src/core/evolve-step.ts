@@ -168,7 +168,7 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
   const made = withMade(addReceived(afterEnd(counted, event), sourcesOf(observation), event), observation.artifacts);
   const words = outside ? { source, outside, text } : { source, text };
   const did = deedOf(open, observation);
-  const told = {
+  const message = {
     step,
     kind: "result",
     from: call?.name ?? "command",
@@ -177,7 +177,7 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
     ...(did ? { did } : {}),
   } as const;
   const downloadedBytes = made.downloadedBytes + (event.downloadedBytes ?? 0);
-  const ended = endCall(noteDeed({ ...made, downloadedBytes }, event, did), event, told);
+  const ended = endCall(noteDeed({ ...made, downloadedBytes }, event, did), event, message);
   const finished = countCell(ended, event, call?.name ?? "", observation);
   if (observation.asksToEnd && status === "ok")
     return inPhase(finished, event, { kind: "ending", reason: headOf(text).trim() || thought });

@@ -35,13 +35,13 @@ export function taskAdded(state: AgentState, event: EventOf<"task-added"> & At):
   const plan = startPlan(state);
   const added = { ...state, plan: addTask(plan, event.parent, event.task) };
   return event.by === "person"
-    ? told(added, event, `Added ${nextTaskId(plan, event.parent)}: ${event.task.goal}`)
+    ? withPlanWords(added, event, `Added ${nextTaskId(plan, event.parent)}: ${event.task.goal}`)
     : added;
 }
 
 export function taskChanged(state: AgentState, event: EventOf<"task-changed"> & At): AgentState {
   const changed = { ...state, plan: setTask(startPlan(state), event.id, event.state) };
-  return event.by === "person" ? told(changed, event, `Task ${event.id} is ${event.state} now.`) : changed;
+  return event.by === "person" ? withPlanWords(changed, event, `Task ${event.id} is ${event.state} now.`) : changed;
 }
 
 /** A failed check counts as a refused end of the work; checks that passed start the count again. */
@@ -55,7 +55,7 @@ export function goalsChecked(state: AgentState, { results }: EventOf<"goals-chec
 const OPENING = "I changed your plan.";
 
 /** Changes that were sent together are one message, so that they do not push nine others out of short-term memory. */
-function told(state: AgentState, at: At, what: string): AgentState {
+function withPlanWords(state: AgentState, at: At, what: string): AgentState {
   const calm = { ...state, refusals: 0 };
   const last = state.frames[0].window.at(-1);
   if (last?.seq === at.seq - 1 && typeof last.text === "string" && last.text.startsWith(OPENING))

@@ -217,8 +217,8 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
   const repetition = state.frames.find(({ id }) => id === event.frame)?.repetition;
   if (!repetition) return state;
   const text = repetitionWarning(repetition, event.count);
-  const told = inFrame(state, event.frame, (frame) => ({ ...frame, repetition: { ...repetition, noticed: true } }));
-  return withMessage(told, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
+  const noticed = inFrame(state, event.frame, (frame) => ({ ...frame, repetition: { ...repetition, noticed: true } }));
+  return withMessage(noticed, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
 }
 
 function withScript(state: AgentState, { callId, script }: EventOf<"approval-asked">): AgentState {

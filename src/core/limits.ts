@@ -54,7 +54,8 @@ export function spentOf(state: AgentState): Spending {
 export function spentByOthers({ children, endedSpent }: AgentState): Spending {
   let { steps, tokens, usd } = endedSpent;
   for (const { isWorking, limits, spent } of Object.values(children)) {
-    const most = (allowed: number | null, told: number): number => (isWorking ? Math.max(allowed ?? 0, told) : told);
+    const most = (allowed: number | null, reported: number): number =>
+      isWorking ? Math.max(allowed ?? 0, reported) : reported;
     steps += most(limits.stepLimit, spent.steps);
     tokens += most(limits.tokenLimit, spent.tokens);
     usd += most(limits.budgetUsd, spent.usd);

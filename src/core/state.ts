@@ -325,8 +325,8 @@ export function formOfFrame(
   { frames, settings }: AgentState,
   frame: Frame = frames[frames.length - 1] ?? frames[0],
 ): ReplyForm {
-  const told = frames.slice(0, frames.indexOf(frame) + 1).findLast(({ origin }) => origin?.form !== undefined);
-  return told?.origin?.form ?? settings.form;
+  const nearest = frames.slice(0, frames.indexOf(frame) + 1).findLast(({ origin }) => origin?.form !== undefined);
+  return nearest?.origin?.form ?? settings.form;
 }
 
 const openCall = <K extends OpenCall["kind"]>(kind: K, { open }: AgentState, callId: string) =>

@@ -88,20 +88,20 @@ function ended(reason: string, state: AgentState): readonly NewEvent[] {
 
 /** A report ends the call that waits for it; otherwise it becomes a message. */
 function receiveReport(
-  { type: _type, observation, ...told }: Extract<SubagentMessage, { type: "report" }>,
+  { type: _type, observation, ...given }: Extract<SubagentMessage, { type: "report" }>,
   state: AgentState,
 ): readonly NewEvent[] {
-  const child = state.children[told.agent];
+  const child = state.children[given.agent];
   if (!child) return [];
-  const reported: NewEvent = { type: "agent-reported", ...told };
+  const reported: NewEvent = { type: "agent-reported", ...given };
   if (!observation || child.isStopping) return [reported];
   const open =
-    frameWorkingOn(state, child.callId)?.phase.kind === "waiting" && told.tasksReceived >= child.tasksSent
+    frameWorkingOn(state, child.callId)?.phase.kind === "waiting" && given.tasksReceived >= child.tasksSent
       ? openCommand(state, child.callId)
       : undefined;
   if (!open) return [{ ...reported, observation }];
-  const text = `${child.name} (key ${told.agent})${observation.status === "ok" ? " answers" : ""}:\n`;
-  const value = isNestedCall(child.callId) ? { value: { key: told.agent, answer: observation.text } } : {};
+  const text = `${child.name} (key ${given.agent})${observation.status === "ok" ? " answers" : ""}:\n`;
+  const value = isNestedCall(child.callId) ? { value: { key: given.agent, answer: observation.text } } : {};
   const said =
     typeof observation.text === "string" ? { ...observation, text: text + observation.text, ...value } : observation;
   return [
@@ -291,9 +291,9 @@ export function agentReported(state: AgentState, event: EventOf<"agent-reported"
   const counted = { ...(child ? countReport(state, child, event) : state), refusals };
   if (!observation) return inEveryFrame(counted, (frame) => ({ ...frame, repetition: null }));
   const { status, source, text } = observation;
-  const told = addReceived(counted, sourcesOf(observation), event);
+  const tainted = addReceived(counted, sourcesOf(observation), event);
   const from = child ? `${child.name} (${agent})` : agent;
-  return withMessageForAll(told, event, { step: state.step, kind: "report", from, status, source, text });
+  return withMessageForAll(tainted, event, { step: state.step, kind: "report", from, status, source, text });
 }
 
 function countReport(
@@ -301,11 +301,11 @@ function countReport(
   child: ChildAccount,
   { agent, status, tasksReceived, spent }: EventOf<"agent-reported">,
 ): AgentState {
-  const told = { ...child, spent };
+  const account = { ...child, spent };
   const isSettled = status === "finished" && tasksReceived >= child.tasksSent;
-  if (status === "ended" || (isSettled && child.isStopping)) return withoutChild(state, agent, told);
+  if (status === "ended" || (isSettled && child.isStopping)) return withoutChild(state, agent, account);
   const isPaused = status === "paused" || (status === "accounts" && child.isPaused);
-  return withChild(state, agent, { ...told, isPaused, isWorking: child.isWorking && !isSettled });
+  return withChild(state, agent, { ...account, isPaused, isWorking: child.isWorking && !isSettled });
 }
 
 export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {

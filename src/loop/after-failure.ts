@@ -86,7 +86,7 @@ export function afterFailure(
   const { step, callId } = question;
   const { code, message } = failure;
   const { now, fallbackModel } = circumstances;
-  const told = (retryAt: Date | null, more: Partial<EventOf<"model-failed">> = {}): NewEvent => ({
+  const failed = (retryAt: Date | null, more: Partial<EventOf<"model-failed">> = {}): NewEvent => ({
     type: "model-failed",
     step,
     callId,
@@ -96,7 +96,7 @@ export function afterFailure(
     ...(failure.spent ? { spent: failure.spent } : {}),
     ...more,
   });
-  if (code === "refused") return [told(null), { type: "reply-rejected", step, problems: [withheld(message)] }];
+  if (code === "refused") return [failed(null), { type: "reply-rejected", step, problems: [withheld(message)] }];
 
   const { failedTries } = activeFrame(state);
   const tries = failedTries.length + 1;
@@ -104,9 +104,9 @@ export function afterFailure(
   const mayGoOn = tries < MAX_TRIES;
   const isTooLong = code === "context-overflow";
   if (mayGoOn && (failure.retry?.isChanged || (isTooLong && same <= allowed(code))))
-    return [told(now, { changed: true })];
+    return [failed(now, { changed: true })];
 
-  if (code === "cap-ignored") return [told(null), { type: "agent-paused", code, reason: message }];
+  if (code === "cap-ignored") return [failed(null), { type: "agent-paused", code, reason: message }];
 
   const other = OF_THE_SERVER.has(code) || isTooLong || question.model === fallbackModel ? null : fallbackModel;
   // The replaced model is tried once when the fallback's time is over, without retries.
@@ -115,18 +115,18 @@ export function afterFailure(
   const waitMs = failure.retry?.afterMs ?? 0;
   if (waitMs > LONGEST_ATTENDED_WAIT_MS && other === null && !state.settings.background)
     return [
-      told(null),
+      failed(null),
       { type: "agent-paused", code: "model-unreachable", reason: describeWait(waitMs, message, now) },
     ];
   if (mayGoOn && failure.retry && same <= retries && !isHopeless(code, state))
-    return [told(retryAt(failure.retry.afterMs, state, circumstances))];
+    return [failed(retryAt(failure.retry.afterMs, state, circumstances))];
   if (mayGoOn && other !== null)
-    return [told(now, { fallback: { model: other, until: new Date(now.getTime() + FALLBACK_MS).toISOString() } })];
+    return [failed(now, { fallback: { model: other, until: new Date(now.getTime() + FALLBACK_MS).toISOString() } })];
   if (state.settings.background && failure.retry && OUTAGES.has(code) && !isHopeless(code, state))
-    return [told(probeAt(failure.retry.afterMs, state, circumstances), { outage: true })];
+    return [failed(probeAt(failure.retry.afterMs, state, circumstances), { outage: true })];
   const pauseCode = PAUSE_CODES[code] ?? (failure.retry ? "model-unreachable" : "model-refused");
   const often = failure.retry && tries > 1 ? `The model did not answer ${tries} times in a row. ` : "";
-  return [told(null), { type: "agent-paused", code: pauseCode, reason: often + message }];
+  return [failed(null), { type: "agent-paused", code: pauseCode, reason: often + message }];
 }
 
 const allowed = (code: string): number => RETRIES[code] ?? OTHER_RETRIES;
@@ -139,7 +139,7 @@ const MAX_WAIT_MS = 24 * 3_600_000;
 const MAX_BACKOFF_MS = 60_000;
 const MAX_LATER_MS = 1_000;
 
-/** A person in front of the run is told instead of kept waiting. */
+/** A person in front of the run reads of it instead of waiting. */
 const LONGEST_ATTENDED_WAIT_MS = 3_600_000;
 
 function describeWait(waitMs: number, message: string, now: Date): string {

@@ -195,7 +195,7 @@ type Granted =
   | { readonly refused: Observation };
 
 /** `outside`: sources of the words that the call received, which its requests may hold. */
-export async function grant(
+export async function grantRequests(
   written: readonly CommandWrite[],
   outside: readonly OutsideSource[],
   state: AgentState,

@@ -113,8 +113,8 @@ export class RecordedNestedWork implements NestedWork {
     if (refused) throw subtaskError(refused);
     checkSubtask(task, returns, form);
     const place = this.#nextPlace();
-    const told = form === undefined ? {} : { form };
-    const event = await this.#inTurn("run", [task, returns, ...Object.values(told)], async (of, frame) => [
+    const asked = form === undefined ? {} : { form };
+    const event = await this.#inTurn("run", [task, returns, ...Object.values(asked)], async (of, frame) => [
       {
         type: "frame-pushed",
         kind: "run",
@@ -123,7 +123,7 @@ export class RecordedNestedWork implements NestedWork {
         ...of,
         task,
         returns: sortKeys(returns),
-        ...told,
+        ...asked,
         ...outsideOf(received),
       },
     ]);

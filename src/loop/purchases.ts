@@ -175,10 +175,10 @@ function takenBy(purchase: Purchase): Allowance {
   return spent ? { tokens: spent.usage.inputTokens + spent.usage.outputTokens, usd: spent.costUsd } : NOTHING;
 }
 
-function spentOn({ end, usage: told, most, price }: Purchase): ModelSpending | undefined {
+function spentOn({ end, usage: reported, most, price }: Purchase): ModelSpending | undefined {
   if (end === "not sent" || end === "refused") return undefined;
   const isMost = !isFree(price) && (end === "unseen" || price !== null);
-  const usage = told ?? toUsage(isMost ? most : { inputTokens: 0, outputTokens: 0 });
+  const usage = reported ?? toUsage(isMost ? most : { inputTokens: 0, outputTokens: 0 });
   return { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 };
 }
 

@@ -152,12 +152,12 @@ export function countEmbeddings({ embeddingModel, priceOf }: Pricing): {
 
 /** Spending on a reply that was cut off because it exceeded its maximum. */
 export function spentOnCut(
-  { usage: told }: Extract<ModelAnswer, { kind: "failed" }>,
+  { usage: reported }: Extract<ModelAnswer, { kind: "failed" }>,
   inputTokens: number,
   price: Price | undefined,
 ): { readonly spent?: ModelSpending } {
-  if (!told) return {};
-  const usage = { ...told, inputTokens: Math.max(told.inputTokens, told.estimated ? inputTokens : 0) };
+  if (!reported) return {};
+  const usage = { ...reported, inputTokens: Math.max(reported.inputTokens, reported.estimated ? inputTokens : 0) };
   return { spent: { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 } };
 }
 

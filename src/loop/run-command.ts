@@ -21,7 +21,7 @@ import { type CellParts, openCells } from "./cells.ts";
 import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
 import type { CheckOutgoing, Journal, Outcome } from "./journal.ts";
 import {
-  grant,
+  grantRequests,
   type OwnMemories,
   openDirectory,
   openMemories,
@@ -274,7 +274,7 @@ async function finishCall(
     return { files, ...more, events: [...(more.events ?? []), event] };
   };
   const { events: noted, writes } = toEvents(execution.staged, of, outside);
-  const granted = await grant(writes, execution.outside, journal.state, of, parts.subagents);
+  const granted = await grantRequests(writes, execution.outside, journal.state, of, parts.subagents);
   if ("refused" in granted) return finished(granted.refused);
   const events = [...noted, ...granted.events];
   const staged = granted.staged.map((write) => markStaged(write, outside, parts.agentId));
