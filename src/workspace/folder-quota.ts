@@ -49,7 +49,6 @@ export interface HistoryLimit {
 const STALE_MS = 600_000;
 /** A count is kept for this many times the time that it took, also before a refusal. */
 const KEPT_TIMES = 10;
-const CONCURRENCY = 32;
 const MAX_COUNTED = 256;
 
 interface Count {
@@ -141,23 +140,34 @@ export async function measureTree(
   let [total, files] = [0, 0];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
-    for (let start = 0; start < entries.length; start += CONCURRENCY) {
-      const some = entries.slice(start, start + CONCURRENCY).map(async (entry) => {
-        const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-        if (entry.isDirectory()) {
-          folders.push(path);
-          entered(path);
-          return;
-        }
-        const bytes = (await lstat(join(root, path)).catch(() => undefined))?.size ?? 0;
-        total += bytes;
-        files++;
-        found(path, bytes);
-      });
-      await Promise.all(some);
-    }
+    const parent = folder;
+    await mapInBatches(entries, async (entry) => {
+      const path = parent === "" ? entry.name : `${parent}/${entry.name}`;
+      if (entry.isDirectory()) {
+        folders.push(path);
+        entered(path);
+        return;
+      }
+      const bytes = (await lstat(join(root, path)).catch(() => undefined))?.size ?? 0;
+      total += bytes;
+      files++;
+      found(path, bytes);
+    });
   }
   return { bytes: total, files };
+}
+
+const BATCH = 32;
+
+/** Calls `act` for each entry of a folder, some of them at a time. The results are in the order of the entries. */
+export async function mapInBatches<Entry, Result>(
+  entries: readonly Entry[],
+  act: (entry: Entry) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let start = 0; start < entries.length; start += BATCH)
+    results.push(...(await Promise.all(entries.slice(start, start + BATCH).map(act))));
+  return results;
 }
 
 /** Admits what a placed folder adds once it is filled, and fills none when nothing can be added. */

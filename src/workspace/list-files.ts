@@ -9,11 +9,9 @@ import { lstat, readdir } from "node:fs/promises";
 import type { FileStat, FolderSight } from "#core/ports/workspace.ts";
 import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { codeOf } from "./file-errors.ts";
+import { mapInBatches } from "./folder-quota.ts";
 import { isNameable } from "./path-rules.ts";
 import { type Anchor, bestAnchor, type OpenFolder, openFolder } from "./resolve-path.ts";
-
-/** Number of concurrent lstat calls. */
-const CONCURRENCY = 32;
 
 type ListEntry = FileStat | { readonly folder: string };
 
@@ -56,12 +54,8 @@ async function readEntries(folder: OpenFolder, path: string): Promise<ListEntry[
     .filter((entry) => (entry.isFile() || entry.isDirectory()) && isNameable(inside(entry.name)))
     .map((entry) => ({ entry, order: entry.isDirectory() ? `${entry.name}/` : entry.name }))
     .sort((a, b) => (a.order < b.order ? 1 : -1));
-  const entries: ListEntry[] = [];
-  for (let start = 0; start < named.length; start += CONCURRENCY) {
-    const some = named.slice(start, start + CONCURRENCY).map(({ entry }) => readEntry(open, entry, inside(entry.name)));
-    for (const entry of await Promise.all(some)) if (entry) entries.push(entry);
-  }
-  return entries;
+  const entries = await mapInBatches(named, ({ entry }) => readEntry(open, entry, inside(entry.name)));
+  return entries.filter((entry) => entry !== undefined);
 }
 
 async function readEntry(folder: OpenFolder, entry: Dirent, path: string): Promise<ListEntry | undefined> {

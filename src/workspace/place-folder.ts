@@ -14,7 +14,7 @@ import { GoaldError } from "#core/errors.ts";
 import { isOfVersionControl, isRepository } from "#core/guarded-files.ts";
 import { removeQuietly, sweepOnce, unfinished } from "./file-content.ts";
 import { codeOf, fileError, withFileErrors } from "./file-errors.ts";
-import { type FolderQuota, type Growth, measureTree } from "./folder-quota.ts";
+import { type FolderQuota, type Growth, mapInBatches, measureTree } from "./folder-quota.ts";
 import { isOwn, isTemporary, quotePath, refuseAgents, refused, temporaryName } from "./path-rules.ts";
 import {
   type Anchor,
@@ -124,7 +124,7 @@ async function copyContent(
   anchor: Anchor,
 ): Promise<void> {
   const byFolder = Map.groupBy(files, parentOf);
-  for (const path of ["", ...folders]) {
+  for (const path of folders) {
     if (path !== "") await makeFolder(to, path, anchor);
     await using source = await enter(from.self, path, anchor);
     await using target = await enter(to.self, path, anchor);
@@ -167,14 +167,12 @@ function refuseTaken({ found, path }: Pick<FilePlace, "found" | "path">): void {
     );
 }
 
-/** Paths relative to the inspected folder. A folder comes before what is in it. */
+/** Paths relative to the inspected folder, which is the first, "". A folder comes before what is in it. */
 interface FolderContent {
   readonly folders: readonly string[];
   readonly files: readonly string[];
 }
 
-/** Number of concurrent lstat calls. */
-const CONCURRENCY = 32;
 /** goald writes this folder of a clone itself. */
 const OWN_REPOSITORY = /^\.git(?:\/|$)/;
 
@@ -186,11 +184,9 @@ const OWN_REPOSITORY = /^\.git(?:\/|$)/;
  * name programs, which run when a person calls it there.
  */
 async function inspectFolder(root: string, path: string, anchor: Anchor): Promise<FolderContent> {
-  const folders: string[] = [];
+  const folders = [""];
   const files: string[] = [];
-  const ahead = [""];
-  for (let inner = ahead.pop(); inner !== undefined; inner = ahead.pop()) {
-    if (inner !== "") folders.push(inner);
+  for (const inner of folders) {
     await using folder = await openFolder(root, inner, "read", anchor);
     if (!folder) throw refuseEntry(inner, "vanished while it was checked");
     const entries = await readdir(folder.self, { withFileTypes: true });
@@ -198,16 +194,13 @@ async function inspectFolder(root: string, path: string, anchor: Anchor): Promis
       inner,
       entries.map(({ name }) => name),
     );
-    for (let from = 0; from < entries.length; from += CONCURRENCY) {
-      const some = entries.slice(from, from + CONCURRENCY).map(async (entry) => {
-        const inside = inner === "" ? entry.name : `${inner}/${entry.name}`;
-        refuseName(inside, entry.name, path);
-        if (entry.isDirectory()) return ahead.push(inside);
-        requirePlain(await lstat(folder.at(entry.name)), inside);
-        return files.push(inside);
-      });
-      await Promise.all(some);
-    }
+    await mapInBatches(entries, async (entry) => {
+      const inside = inner === "" ? entry.name : `${inner}/${entry.name}`;
+      refuseName(inside, entry.name, path);
+      if (entry.isDirectory()) return folders.push(inside);
+      requirePlain(await lstat(folder.at(entry.name)), inside);
+      return files.push(inside);
+    });
   }
   return { folders, files };
 }
@@ -297,7 +290,6 @@ async function emptyFolder(parent: OpenFolder, name: string, anchor: Anchor): Pr
   await using folder = enterFolder(parent.at(name), anchor, flags.O_NOFOLLOW ?? 0);
   const entries = await readdir(folder.self, { withFileTypes: true });
   const files = entries.filter((entry) => !entry.isDirectory());
-  for (let start = 0; start < files.length; start += CONCURRENCY)
-    await Promise.all(files.slice(start, start + CONCURRENCY).map((entry) => unlink(folder.at(entry.name))));
+  await mapInBatches(files, (entry) => unlink(folder.at(entry.name)));
   return entries.filter((entry) => entry.isDirectory()).map((entry) => moveAside(folder.at(entry.name), parent));
 }
