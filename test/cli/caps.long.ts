@@ -4,7 +4,7 @@ import { replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { daemonOf } from "../helpers/daemon.ts";
-import { endedWith, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { AGENT, endedWith, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
 import { done } from "../helpers/loop.ts";
 import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 import {
@@ -16,7 +16,6 @@ import {
   usdOf,
 } from "../helpers/thinking-server.ts";
 
-const GOALS = ["--name", "T", "--role", "r", "--goal", "g"];
 const HELPERS = ["Ann", "Bo", "Cy", "Di", "Ed"];
 
 async function open(options: ThinkingOptions, env: Readonly<Record<string, string>> = {}) {
@@ -59,7 +58,7 @@ describe("a server that thinks for 60,000 tokens, and obeys the cap of a request
     await using world = await open({ obeys: true });
     const { goald, server } = world;
     const flags = [tokensFlag, tokens, budgetFlag, budget].map(String);
-    const ended = endedWith(6, await goald.ask(["run", ...GOALS, "--continuous", "--json", ...flags]));
+    const ended = endedWith(6, await goald.ask(["run", ...AGENT, "--continuous", "--json", ...flags]));
     expect(linesOf(ended).at(-1)).toMatchObject({ outcome: code, modelCalls: server.bills.length });
     expectNoneOverCap(server);
     expect(tokensOf(server.bills)).toBeLessThanOrEqual(Number(tokens));
@@ -71,7 +70,7 @@ describe("a server that thinks for 60,000 tokens, and obeys the cap of a request
   it("gets four times the maximum after each reply that holds no answer, until one does", async () => {
     await using world = await open({ obeys: true, answer: done() });
     const { goald, server } = world;
-    const ended = endedWith(0, await goald.ask(["run", ...GOALS, "--continuous"]));
+    const ended = endedWith(0, await goald.ask(["run", ...AGENT, "--continuous"]));
     expect(server.bills.map(({ cap }) => cap)).toEqual([4_000, 16_000, 64_000]);
     for (const tokens of [4_000, 16_000])
       expect(ended.stdout).toContain(`cut off after ${tokens} tokens, ${tokens} of them reasoning, before an answer`);
@@ -80,7 +79,7 @@ describe("a server that thinks for 60,000 tokens, and obeys the cap of a request
   it("pauses the agent after three of them, and names the tokens of reasoning and the setting", async () => {
     await using world = await open({ obeys: true });
     const { goald, server } = world;
-    const ended = endedWith(10, await goald.ask(["run", ...GOALS, "--continuous", "--json"]));
+    const ended = endedWith(10, await goald.ask(RUN));
     expect(server.bills.map(({ cap }) => cap)).toEqual([4_000, 16_000, 64_000]);
     expect(linesOf(ended).at(-1)).toMatchObject({
       outcome: "bad-replies",
@@ -98,12 +97,12 @@ describe("a server that thinks for 60,000 tokens, and obeys the cap of a request
     await using daemon = daemonOf(goald);
     const limits = { tokens: 400_000, usd: 1.5 };
     const flags = ["--max-tokens", String(limits.tokens), "--budget", String(limits.usd), "--max-steps", "100"];
-    endedWith(0, await goald.ask(["run", "-d", ...GOALS, ...flags]));
+    endedWith(0, await goald.ask(["run", "-d", ...AGENT, ...flags]));
     for (const helpers of [2, 4]) {
       const seen = () => new Set(server.bills.map(({ agent }) => agent)).size;
       await daemon.until(`${helpers} helpers think`, () => seen() > helpers && server.active > 0);
       await daemon.kill();
-      endedWith(0, await goald.ask(["up"]));
+      endedWith(0, await goald.ask("up"));
     }
     await daemon.until("all agents rest", async () => {
       const states = Object.values(await accountsOf(goald));
@@ -132,7 +131,7 @@ describe("a server that thinks for 60,000 tokens, and ignores the cap of a reque
   it("is cut off soon after the cap, under both names of the cap, and pauses the agent", async () => {
     await using world = await open({ obeys: false });
     const { goald, server } = world;
-    const run = ["run", ...GOALS, "--continuous", "--json", "--max-tokens", "50000", "--budget", "1"];
+    const run = ["run", ...AGENT, "--continuous", "--json", "--max-tokens", "50000", "--budget", "1"];
     const ended = endedWith(10, await goald.ask(run));
     expect(linesOf(ended).at(-1)).toMatchObject({
       outcome: "cap-ignored",
@@ -150,14 +149,14 @@ describe("a server that thinks for 60,000 tokens, and ignores the cap of a reque
     for (const { spent } of failed) expect(spent?.usage.outputTokens).toBeLessThan(5_500);
     for (const { outputTokens } of server.bills) expect(outputTokens).toBeLessThan(THOUGHT_TOKENS);
     expect(spentOf(replay(log)).tokens).toBeGreaterThan(2 * 5_000);
-    const { stdout } = endedWith(0, await goald.ask(["show", "t"]));
+    const stdout = await goald.print("show t");
     expect(stdout).toContain("goald resume t --model NAME");
   });
 
   it("exceeds a limit by less than the margin of the cap", async () => {
     await using world = await open({ obeys: false });
     const { goald } = world;
-    const run = ["run", ...GOALS, "--continuous", "--max-tokens", "10000", "--budget", "0.10"];
+    const run = ["run", ...AGENT, "--continuous", "--max-tokens", "10000", "--budget", "0.10"];
     endedWith(6, await goald.ask(run));
     const spent = spentOf(replay((await lookInto(goald)).log));
     expect(spent.tokens).toBeLessThanOrEqual(10_000 + 1_000);

@@ -1,10 +1,13 @@
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { readDefaults, SETTINGS, valueAt } from "#config/settings.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
+import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 
 const KEY = "sk-planted-0123456789";
 const FILE = "config/goald.json";
@@ -22,15 +25,13 @@ const json = async (goald: Goald): Promise<unknown> => JSON.parse((await goald.r
 describe("goald config", () => {
   it("shows the path of the file and what differs from the defaults; with --all every setting", async () => {
     await using goald = await makeGoald();
-    const none = endedWith(0, await goald.ask(["config"]));
-    const count = SETTINGS.length;
-    expect(none.stdout).toBe(`${join(goald.home, FILE)}\n${count} settings have their defaults: goald config --all\n`);
-    expect(settingsOf(endedWith(0, await goald.ask(["config", "--json"])))).toEqual([]);
-    const [path, head, ...lines] = endedWith(0, await goald.ask(["config", "--all"])).stdout.split("\n");
+    const none = `${SETTINGS.length} settings have their defaults: goald config --all\n`;
+    expect(await goald.print("config")).toBe(`${join(goald.home, FILE)}\n${none}`);
+    expect(settingsOf(endedWith(0, await goald.ask("config --json")))).toEqual([]);
+    const [path, head, ...lines] = (await goald.print("config --all")).split("\n");
     expect([path, head]).toEqual([join(goald.home, FILE), expect.stringMatching(/^SETTING +VALUE$/)]);
     expect(lines.slice(0, -1).map((line) => line.split(/ +/)[0])).toEqual(SETTINGS.map(({ name }) => name));
-    const listed = endedWith(0, await goald.ask(["config", "--all", "--json"]));
-    expect(JSON.parse(listed.stdout)).toEqual({
+    expect(await goald.json("config --all")).toEqual({
       home: goald.home,
       file: join(goald.home, FILE),
       envFile: join(goald.home, ".env"),
@@ -51,14 +52,13 @@ describe("goald config", () => {
     await using goald = await makeGoald({ SMART_LLM: "a" });
     await goald.write(".env", "FAST_LLM_MODEL=b\n");
     await goald.write(FILE, '{"models":{"embedding":"c"}}');
-    const { stdout } = endedWith(0, await goald.ask(["config", "--show-origin"]));
+    const stdout = await goald.print("config --show-origin");
     expect(stdout).toMatch(/^models\.smart +a +environment \(SMART_LLM\)$/m);
     expect(stdout).toContain(`  ${goald.home}/.env (FAST_LLM_MODEL)\n`);
     expect(stdout).toContain(`  ${goald.home}/${FILE}\n`);
     expect(stdout).not.toContain("temperature");
-    const all = endedWith(0, await goald.ask(["config", "--all", "--show-origin"]));
-    expect(all.stdout).toMatch(/^models\.temperature +unset +default$/m);
-    const listed = await goald.ask(["config", "--json"]);
+    expect(await goald.print("config --all --show-origin")).toMatch(/^models\.temperature +unset +default$/m);
+    const listed = await goald.ask("config --json");
     expect(settingOf(listed, "models.fast")).toMatchObject({
       value: "b",
       default: "gpt-4.1-mini",
@@ -76,7 +76,7 @@ describe("goald config", () => {
       const { stdout, stderr } = endedWith(0, await goald.ask(["config", ...args, "--show-origin"]));
       expect(stdout + stderr).not.toContain(KEY.slice(3));
     }
-    expect(settingOf(await goald.ask(["config", "--json"]), "openai.apiKey")).toEqual({
+    expect(settingOf(await goald.ask("config --json"), "openai.apiKey")).toEqual({
       name: "openai.apiKey",
       environment: ["OPENAI_API_KEY"],
       value: "set",
@@ -84,33 +84,49 @@ describe("goald config", () => {
       origin: expect.objectContaining({ layer }),
       secret: true,
     });
-    const none = await goald.ask(["config", "OPENAI_API_KEY"], {
-      env: { OPENAI_API_KEY: "your-openai-api-key" },
-    });
-    expect(none.stdout).toBe(layer === "environment" ? "not set\n" : "set\n");
+    const placeholder = { env: { OPENAI_API_KEY: "your-openai-api-key" } };
+    expect(await goald.print("config OPENAI_API_KEY", placeholder)).toBe(
+      layer === "environment" ? "not set\n" : "set\n",
+    );
   });
 
   it("shows settings that are wrong, reports their problems and ends with 2", async () => {
-    await using goald = await makeGoald({
-      GOALD_AGENTS_APPROVE: "\u001b[2Jloud",
-      OPENAI_BASE_URL: "ftp://me:hunter2-x@h/",
-    });
-    const listed = endedWith(2, await goald.ask(["config", "--json"]));
+    const wrong = { GOALD_AGENTS_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" };
+    await using goald = await makeGoald(wrong);
+    const listed = endedWith(2, await goald.ask("config --json"));
     expect(settingOf(listed, "agents.approve")).toMatchObject({
       value: "loud",
       problem: expect.stringMatching(/^GOALD_AGENTS_APPROVE .environment. must be one of/),
     });
     expect(errorOf(listed).message.split("\n")).toHaveLength(2);
-    const table = endedWith(2, await goald.ask(["config"]));
+    const table = endedWith(2, await goald.ask("config"));
     expect(table.stdout).toMatch(/^agents\.approve .*\(wrong\)$/m);
     expect(table.stdout + table.stderr + listed.stdout + listed.stderr).not.toMatch(/\u001b|hunter2/);
     // A valid setting can still be read.
-    expect(endedWith(0, await goald.ask(["config", "agents.form"])).stdout).toBe("json\n");
-    expect(endedWith(2, await goald.ask(["config", "agents.approve"])).stderr).toContain(
+    expect(await goald.print("config agents.form")).toBe("json\n");
+    expect(endedWith(2, await goald.ask("config agents.approve")).stderr).toContain(
       "GOALD_AGENTS_APPROVE (environment)",
     );
   });
 });
+
+const ALL = /config --all/;
+const NOT_SET: readonly RefusedCall[] = [
+  ["config recall.count many", 2, /recall\.count \(command line\) must be .* 0 to 100, got "many"/, /^$/],
+  ["config models.timeoutSeconds 3601", 2, /from 1 to 3,600, got "3601"/, /^$/],
+  // None where there must be one.
+  ["config agents.approve none", 2, /one of always, risky, never/, /^$/],
+  ["config openai.baseUrl http://u:hunter2-x@h", 2, /^(?!.*hunter2).*without credentials/, /^$/],
+  // Former names and words.
+  ["config keys.yes j", 2, /^keys\.yes is not a setting any more\. The answers are y and n/, ALL],
+  ["config set x", 2, /no word "set"/, /^Use: goald config NAME VALUE$/],
+  [["config", "models.smart", " "], 2, /a model's name, got an empty text/, /config models\.smart --unset/],
+  ["config models.smart your-model", 2, /a template's placeholder/, /unset/],
+  ["config temprature 1", 2, /"temprature" is not a setting.*"models.temperature"\?/, ALL],
+  ["config SMART_LM x", 2, /Did you mean "SMART_LLM"\?/, ALL],
+  ["config models x", 2, /"models" is not a setting/, ALL],
+  ["config \u001b[2Jx 1", 2, /^[^\u001b]*is not a setting/, ALL],
+];
 
 describe("goald config NAME VALUE", () => {
   it.each<[name: string, text: string, stored: object, printed: string]>([
@@ -137,7 +153,7 @@ describe("goald config NAME VALUE", () => {
   it("leaves other settings and the file's owner unchanged", async () => {
     await using goald = await makeGoald();
     await goald.write(FILE, '{ "log": {"level": "warn"},  "models": {"fast": "f"} }', 0o644);
-    endedWith(0, await goald.ask(["config", "models.smart", "s"]));
+    endedWith(0, await goald.ask("config models.smart s"));
     expect(await goald.read(FILE)).toBe(
       '{\n  "log": {\n    "level": "warn"\n  },\n  "models": {\n    "fast": "f",\n    "smart": "s"\n  }\n}\n',
     );
@@ -146,43 +162,9 @@ describe("goald config NAME VALUE", () => {
     expect(listed).toBe("goald.json\n");
   });
 
-  it.each<[title: string, args: readonly string[], message: RegExp, hint: RegExp]>([
-    [
-      "an invalid value",
-      ["recall.count", "many"],
-      /recall\.count \(command line\) must be .* 0 to 100, got "many"/,
-      /^$/,
-    ],
-    ["a value out of range", ["models.timeoutSeconds", "3601"], /from 1 to 3,600, got "3601"/, /^$/],
-    ["null where it must be set", ["agents.approve", "none"], /one of always, risky, never/, /^$/],
-    ["an address with a password", ["openai.baseUrl", "http://u:hunter2-x@h"], /without credentials/, /^$/],
-    [
-      "a former name",
-      ["keys.yes", "j"],
-      /^keys\.yes is not a setting any more\. The answers are y and n/,
-      /config --all/,
-    ],
-    ["a word of earlier calls", ["set", "x"], /no word "set"/, /^Use: goald config NAME VALUE$/],
-    ["an empty text", ["models.smart", " "], /a model's name, got an empty text/, /config models\.smart --unset/],
-    ["a placeholder", ["models.smart", "your-model"], /a template's placeholder/, /unset/],
-    [
-      "an unknown setting",
-      ["temprature", "1"],
-      /"temprature" is not a setting.*"models.temperature"\?/,
-      /config --all/,
-    ],
-    ["an unknown variable", ["SMART_LM", "x"], /Did you mean "SMART_LLM"\?/, /config --all/],
-    ["a group", ["models", "x"], /"models" is not a setting/, /config --all/],
-    ["a name with escape codes", ["\u001b[2Jx", "1"], /is not a setting/, /config --all/],
-  ])("refuses %s (exit 2) and writes nothing", async (_title, args, message, hint) => {
+  it(`refuses each of ${NOT_SET.length} invalid calls (exit 2), and writes nothing`, async () => {
     await using goald = await makeGoald();
-    const refused = endedWith(2, await goald.ask(["config", "--json", ...args]));
-    expect(errorOf(refused)).toEqual({
-      code: "GOALD_USAGE",
-      message: expect.stringMatching(message),
-      hint: expect.stringMatching(hint),
-    });
-    expect(refused.stderr).not.toMatch(/hunter2|\u001b/);
+    expect(await notRefused(goald, NOT_SET)).toEqual([]);
     expect(await goald.read(FILE)).toBeUndefined();
   });
 
@@ -200,20 +182,20 @@ describe("goald config NAME VALUE", () => {
   it("repairs one wrong setting while another is wrong too", async () => {
     await using goald = await makeGoald();
     await goald.write(FILE, '{"agents":{"approve":"loud"},"models":{"temperature":"hot"}}');
-    endedWith(0, await goald.ask(["config", "agents.approve", "never"]));
+    endedWith(0, await goald.ask("config agents.approve never"));
     expect(await json(goald)).toEqual({ agents: { approve: "never" }, models: { temperature: "hot" } });
-    endedWith(2, await goald.ask(["ps"]));
-    endedWith(0, await goald.ask(["config", "models.temperature", "--unset"]));
-    endedWith(0, await goald.ask(["ps"]));
+    endedWith(2, await goald.ask("ps"));
+    endedWith(0, await goald.ask("config models.temperature --unset"));
+    endedWith(0, await goald.ask("ps"));
   });
 
   it("reports what overrides it: a variable in the environment, a line in .env", async () => {
     await using goald = await makeGoald();
     await goald.write(".env", "FAST_LLM=from-env-file\n");
     const env = { OPENAI_BASE_URL: "http://other.test/v1" };
-    const set = endedWith(0, await goald.ask(["config", "openai.baseUrl", "http://mine.test/v1"], { env }));
+    const set = endedWith(0, await goald.ask("config openai.baseUrl http://mine.test/v1", { env }));
     expect(set.stderr).toBe("OPENAI_BASE_URL in the environment overrides this.\n");
-    const fast = endedWith(0, await goald.ask(["config", "models.fast", "mine", "--json"]));
+    const fast = endedWith(0, await goald.ask("config models.fast mine --json"));
     expect(fast.stderr).toBe(`FAST_LLM in ${goald.home}/.env overrides this.\n`);
     expect(JSON.parse(fast.stdout)).toEqual({
       name: "models.fast",
@@ -222,23 +204,23 @@ describe("goald config NAME VALUE", () => {
       overriddenBy: { layer: ".env", name: "FAST_LLM", file: `${goald.home}/.env` },
       daemon: false,
     });
-    expect((await goald.ask(["config", "models.fast"])).stdout).toBe("from-env-file\n");
+    expect((await goald.ask("config models.fast")).stdout).toBe("from-env-file\n");
   });
 
   it("reports that a running daemon keeps the old value", async () => {
     const said = /^The daemon \(process \d+\) still uses the old value until goald reload or its next start\.\n$/;
     await using goald = await makeGoald();
-    endedWith(0, await goald.ask(["init"]));
+    endedWith(0, await goald.ask("init"));
     const info = { pid: process.pid, version: "0", startedAt: new Date().toISOString() };
     {
       using _held = holdHostLock(join(goald.home, ".goald", "lock.db"), info);
-      const set = endedWith(0, await goald.ask(["config", "recall.count", "3", "--json"]));
+      const set = endedWith(0, await goald.ask("config recall.count 3 --json"));
       expect(set.stderr).toMatch(said);
       expect(JSON.parse(set.stdout)).toMatchObject({ daemon: true });
-      expect(endedWith(0, await goald.ask(["config", "recall.count", "--unset"])).stderr).toMatch(said);
-      expect(endedWith(0, await goald.ask(["config", "recall.count", "--unset"])).stderr).toBe("");
+      expect(endedWith(0, await goald.ask("config recall.count --unset")).stderr).toMatch(said);
+      expect(endedWith(0, await goald.ask("config recall.count --unset")).stderr).toBe("");
     }
-    expect(endedWith(0, await goald.ask(["config", "recall.count", "4"])).stderr).toBe("");
+    expect(endedWith(0, await goald.ask("config recall.count 4")).stderr).toBe("");
   });
 
   it("leaves a file that it cannot change as it is, and prints the reason", async () => {
@@ -249,12 +231,12 @@ describe("goald config NAME VALUE", () => {
       ['{"models":"x"}', /models must be an object/],
     ] as const) {
       await goald.write(FILE, text);
-      expect(endedWith(2, await goald.ask(["config", "models.smart", "m"])).stderr).toMatch(message);
+      expect(endedWith(2, await goald.ask("config models.smart m")).stderr).toMatch(message);
       expect(await goald.read(FILE)).toBe(text);
     }
     await using blocked = await makeGoald({ GOALD_HOME: join(goald.cwd, "file", "home") });
     await writeFile(join(goald.cwd, "file"), "");
-    const refused = endedWith(2, await blocked.ask(["config", "models.smart", "m"]));
+    const refused = endedWith(2, await blocked.ask("config models.smart m"));
     expect(refused.stderr).toMatch(/a file is in the way/);
   });
 
@@ -278,9 +260,9 @@ describe("goald config NAME --unset", () => {
   it("removes a setting with its empty group, and shows the value that then applies", async () => {
     await using goald = await makeGoald({ FAST_LLM: "f" });
     await goald.write(FILE, '{"models":{"smart":"a","fast":"b"},"recall":{"count":1}}');
-    const unset = endedWith(0, await goald.ask(["config", "SMART_LLM", "--unset"]));
+    const unset = endedWith(0, await goald.ask("config SMART_LLM --unset"));
     expect(unset.stdout).toBe(`Removed models.smart from ${goald.home}/${FILE}. It is gpt-4.1 now (default).\n`);
-    const fast = endedWith(0, await goald.ask(["config", "models.fast", "--json", "--unset"]));
+    const fast = endedWith(0, await goald.ask("config models.fast --json --unset"));
     expect(JSON.parse(fast.stdout)).toMatchObject({
       removed: true,
       now: { value: "f", origin: { layer: "environment" } },
@@ -294,33 +276,30 @@ describe("goald config NAME --unset", () => {
     await goald.write(FILE, text);
     const { stdout } = endedWith(
       0,
-      await goald
-        .ask(["config", "recall.count.x", "--unset"])
-        .then(() => goald.ask(["config", "agents.approve", "--unset"])),
+      await goald.ask("config recall.count.x --unset").then(() => goald.ask("config agents.approve --unset")),
     );
     expect(stdout).toContain("agents.approve is not in ");
     expect(await goald.read(FILE)).toBe(text);
     await using empty = await makeGoald();
-    endedWith(0, await empty.ask(["config", "agents.approve", "--unset"]));
+    endedWith(0, await empty.ask("config agents.approve --unset"));
     expect(await empty.read(FILE)).toBeUndefined();
   });
 
   it("removes an unknown setting, which stops every other verb", async () => {
     await using goald = await makeGoald();
     await goald.write(FILE, '{"models":{"smrt":"x"}}');
-    expect(endedWith(2, await goald.ask(["ps"])).stderr).toContain("Remove it: goald config models.smrt --unset");
-    endedWith(0, await goald.ask(["config", "models.smrt", "--unset"]));
+    expect(endedWith(2, await goald.ask("ps")).stderr).toContain("Remove it: goald config models.smrt --unset");
+    endedWith(0, await goald.ask("config models.smrt --unset"));
     expect(await json(goald)).toEqual({});
-    endedWith(0, await goald.ask(["ps"]));
-    expect(endedWith(2, await goald.ask(["config", "models.smrt", "--unset"])).stderr).toContain('"models.smart"');
+    endedWith(0, await goald.ask("ps"));
+    expect(endedWith(2, await goald.ask("config models.smrt --unset")).stderr).toContain('"models.smart"');
   });
 
   it("removes a key too, but never a whole group", async () => {
     await using goald = await makeGoald();
     await goald.write(FILE, `{"openai":{"apiKey":"${KEY}"},"log":{"level":"warn"}}`);
-    const unset = endedWith(0, await goald.ask(["config", "openai.apiKey", "--unset"]));
-    expect(unset.stdout).not.toContain(KEY);
-    endedWith(2, await goald.ask(["config", "log", "--unset"]));
+    expect(await goald.print("config openai.apiKey --unset")).not.toContain(KEY);
+    endedWith(2, await goald.ask("config log --unset"));
     expect(await json(goald)).toEqual({ log: { level: "warn" } });
   });
 });
@@ -328,11 +307,101 @@ describe("goald config NAME --unset", () => {
 describe("the help of goald config", () => {
   it("starts with examples that work", async () => {
     await using goald = await makeGoald();
-    for (const args of [["config"], ["init"]]) {
-      const { stdout } = endedWith(0, await goald.ask([...args, "--help"]));
+    for (const verb of ["config", "init"]) {
+      const stdout = await goald.print([verb, "--help"]);
       expect(stdout).toMatch(/^Examples:\n/);
       const examples = [...stdout.matchAll(/^ {2}goald (.+)$/gm)].map(([, line = ""]) => line.split(" "));
       for (const example of examples) endedWith(0, await goald.ask(example));
     }
+  });
+});
+
+describe("goald commands", () => {
+  it("lists the commands of agents, and the missing settings of the others", async () => {
+    await using goald = await makeGoald({ GOALD_SANDBOX_ISOLATION: "off" });
+    const { commands } = await goald.json<{ commands: readonly { name: string }[] }>("commands");
+    const lineOf = (name: string): object | undefined => commands.find((line) => line.name === name);
+    expect(lineOf("write_to_file")).toMatchObject({ state: "ready", toDo: [] });
+    const toDo = [expect.stringContaining("sandbox")];
+    expect(lineOf("execute_python_file")).toMatchObject({ state: "not-set-up", toDo, origin: "shipped" });
+
+    await goald.write("commands/mine.js", 'export default { name: "mine", summary: "Mine.", run: () => "mine" };');
+    expect(await goald.json("commands mine")).toMatchObject({ origin: "home", effect: "at-most-once" });
+
+    const table = await goald.print("commands");
+    expect(table).toMatch(/^execute_python_file +not set up +file /m);
+    expect(table).toContain("  execute_python_file: Set GOALD_SANDBOX_ISOLATION to best-effort or required");
+    expect(table).not.toContain("save_files");
+  });
+
+  it("shows how code is judged: as a file where the sandbox is strict, with a question elsewhere", async () => {
+    await using goald = await makeGoald();
+    const [level] = findLevelsHere();
+    const risk = level === "strict" ? "restorable" : "asks first";
+    for (const name of ["run_code", "execute_python_file"])
+      expect(await goald.json(["commands", name])).toMatchObject({
+        ...{ state: "ready", group: "code", effect: "transactional", risk },
+      });
+    // Without bubblewrap on its path.
+    const bare = await goald.run("commands run_code --json", { env: { PATH: "/nonexistent" } });
+    expect(JSON.parse(endedWith(0, bare).stdout)).toMatchObject({ risk: "asks first" });
+    const required = { env: { PATH: "/nonexistent", GOALD_SANDBOX_ISOLATION: "required" } };
+    expect(JSON.parse(endedWith(0, await goald.run("commands run_code --json", required)).stdout)).toMatchObject({
+      state: "not-set-up",
+      toDo: [expect.stringContaining("sandbox.isolation is required")],
+    });
+  });
+
+  it("shows one command in full, and lists the others for an unknown name (exit 3)", async () => {
+    await using goald = await makeGoald();
+    const stdout = await goald.print("commands append_to_file");
+    expect(stdout).toMatch(/Arguments:\n {2}file: string\. .*\n {2}text: string/);
+    expect(stdout).toContain("After a crash: checks whether its effect happened");
+    const { stderr } = endedWith(3, await goald.ask("commands googel"));
+    expect(stderr).toMatch(/no command "googel".*\n.*write_to_file, read_file/);
+  });
+
+  it("reports file, line and reason for an invalid command of the home (exit 2)", async () => {
+    await using goald = await makeGoald();
+    const source = "export default {\n  name: 'post_note',\n  summary: 3,\n  run() {},\n};";
+    await goald.write("commands/post_note.ts", source);
+    const { code, message } = errorOf(endedWith(2, await goald.ask("commands --json")));
+    expect(code).toBe("GOALD_COMMAND_INVALID");
+    expect(message).toMatch(/post_note\.ts is not a valid command: line 3: expected summary: one line.*got 3\.$/);
+  });
+
+  it.each([
+    ["a.ts", "export default {\n  run( {\n};", 3],
+    ["a.js", "export default {\n  run( {\n};", 3],
+    ["a.ts", "const a = 1;\nenum B { c }\nexport default {};", 2],
+    ["a.mjs", "const a = undefined;\n\na.b();\nexport default {};", 3],
+  ])("reports only where a file cannot be loaded: %s %j", async (file, text, line) => {
+    await using goald = await makeGoald();
+    await goald.write(`commands/${file}`, text);
+    const { stderr } = endedWith(2, await goald.ask("commands"));
+    expect(stderr).toContain(`${file}:${line} could not be loaded`);
+    expect(stderr).not.toContain("Warning");
+  });
+});
+
+describe("goald commands NAME --new", () => {
+  it("writes a command that works unchanged, with a test that passes", async () => {
+    await using goald = await makeGoald();
+    const made = JSON.parse(await goald.print("commands count_words --json --new")) as {
+      readonly test: string;
+    };
+    const { stdout } = await promisify(execFile)(process.execPath, ["--test", "--test-reporter=tap", made.test]);
+    expect(stdout).toMatch(/# pass 2\n# fail 0/);
+    expect(await goald.print("commands count_words")).toMatch(/Risk: none/);
+  });
+
+  it("overwrites nothing (exit 7), and accepts only valid command names (exit 2)", async () => {
+    await using goald = await makeGoald();
+    await goald.write("commands/mine.test.ts", "// mine");
+    expect(endedWith(7, await goald.ask("commands mine --new")).stderr).toContain("was not changed");
+    expect(await goald.read("commands/mine.test.ts")).toBe("// mine");
+    expect(await goald.print("commands --json")).not.toContain('"mine"');
+    expect(endedWith(2, await goald.ask("commands Mine! --new")).stderr).toContain("lower-case letters");
+    expect(endedWith(2, await goald.ask("new command x")).stderr).toContain("goald commands NAME --new");
   });
 });

@@ -1,3 +1,8 @@
+/**
+ * daemon-rounds.ts -- kills the daemon with -9 while six processes start one: exactly one must result.
+ *
+ * The agent that causes the restart waits for an approval, so it stays unfinished during the test.
+ */
 import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
@@ -7,11 +12,11 @@ import type { RecordedEvent } from "#core/event.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer } from "../api/unix-server.ts";
 import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
-import { endedWith, errorOf, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type Ended, endedWith, errorOf, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
-import { createWaiting, playRounds } from "./daemon-rounds.ts";
 
 const json = (ended: { readonly stdout: string }): Record<string, unknown> => JSON.parse(ended.stdout);
 const wanted = ({ home }: Goald): Promise<boolean> =>
@@ -36,22 +41,22 @@ describe("goald up", () => {
   it("starts the daemon and prints where it runs, also if it already runs", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
-    const first = endedWith(0, await goald.run(["up"]));
+    const first = endedWith(0, await goald.run("up"));
     const pid = daemon.pid();
     expect(first.stdout).toContain(`The daemon is up (pid ${pid}, goald `);
     expect(first.stdout).toContain(`home    ${goald.home}\n`);
     expect(first.stdout).toContain(`socket  ${goald.home}/.goald/daemon.sock\n`);
     expect(first.stdout).toContain("goald down");
-    const second = endedWith(0, await goald.run(["up"]));
+    const second = endedWith(0, await goald.run("up"));
     expect(second.stdout).toContain(`The daemon is already running (pid ${pid}, goald `);
-    expect(json(await goald.run(["up", "--json"]))).toMatchObject({ running: true, started: false, pid });
+    expect(json(await goald.run("up --json"))).toMatchObject({ running: true, started: false, pid });
     expect(await daemon.processes()).toEqual([pid]);
   });
 
   it("starts a daemon without terminal or working folder, with private output", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     const [, , , , group, session, terminal] = (await readFile(`/proc/${daemon.pid()}/stat`, "utf8")).split(" ");
     expect([group, session, terminal]).toEqual([`${daemon.pid()}`, `${daemon.pid()}`, "0"]);
     expect((await stat(join(goald.home, ".goald", "log", "daemon.out"))).mode & 0o777).toBe(0o600);
@@ -62,7 +67,7 @@ describe("goald up", () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     await goald.write("config/goald.json", "{ not json");
-    const refused = errorOf(endedWith(2, await goald.run(["up", "--json"])));
+    const refused = errorOf(endedWith(2, await goald.run("up --json")));
     expect(refused).toMatchObject({ code: "GOALD_CONFIG", message: expect.stringContaining("goald.json") });
     expect(daemon.isHeld()).toBe(false);
   });
@@ -98,8 +103,8 @@ describe("goald up", () => {
     await using daemon = daemonOf(goald);
     const unit = goald.start(["up", "--foreground", "--home", goald.home]);
     await unit.see("The daemon is ready");
-    expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true });
-    const second = errorOf(endedWith(7, await goald.run(["up", "--foreground", "--json"])));
+    expect(json(await goald.run("status --json"))).toMatchObject({ running: true });
+    const second = errorOf(endedWith(7, await goald.run("up --foreground --json")));
     expect(second.code).toBe("GOALD_ALREADY_RUNNING");
     unit.kill("SIGTERM");
     endedWith(0, await unit.ended);
@@ -108,20 +113,20 @@ describe("goald up", () => {
 
   it("does not take a run that answers no calls for a daemon (exit 7), and names its owner", async () => {
     await using goald = await makeGoald();
-    endedWith(0, await goald.run(["ps"]));
+    endedWith(0, await goald.run("ps"));
     const startedAt = new Date().toISOString();
     using _run = holdHostLock(join(goald.home, ".goald", "lock.db"), { pid: process.pid, version: "9.9.9", startedAt });
-    const refused = errorOf(endedWith(7, await goald.run(["up", "--json"])));
+    const refused = errorOf(endedWith(7, await goald.run("up --json")));
     expect(refused).toMatchObject({
       code: "GOALD_ALREADY_RUNNING",
       message: `The agents of this home are run by process ${process.pid} (goald 9.9.9, since ${startedAt}).`,
     });
-    expect(json(endedWith(4, await goald.run(["status", "--json"])))).toMatchObject({
+    expect(json(endedWith(4, await goald.run("status --json")))).toMatchObject({
       running: true,
       answers: false,
       host: { pid: process.pid },
     });
-    expect(errorOf(endedWith(7, await goald.run(["down", "--kill", "--json"]))).code).toBe("GOALD_ALREADY_RUNNING");
+    expect(errorOf(endedWith(7, await goald.run("down --kill --json"))).code).toBe("GOALD_ALREADY_RUNNING");
     expect(await findHost(await homeOf(goald))).toBeUndefined();
   });
 });
@@ -131,27 +136,27 @@ describe("goald down", () => {
     await using goald = await makeGoald();
     await goald.write(".goald/wanted", "");
     await chmod(join(goald.home, ".goald"), 0o700);
-    const refused = errorOf(endedWith(4, await goald.run(["down", "--json"])));
+    const refused = errorOf(endedWith(4, await goald.run("down --json")));
     expect(refused).toMatchObject({ code: "GOALD_DAEMON", message: expect.stringContaining("not running") });
     expect(await wanted(goald)).toBe(false);
   });
 
   it("ends the daemon for good and lists unfinished agents, which goald up continues", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome([write("a.txt", "a")]);
+    const { goald } = home;
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     await createWaiting(daemon);
     const pid = daemon.pid();
     expect(await wanted(goald)).toBe(true);
-    const ended = endedWith(0, await goald.run(["down"]));
+    const ended = endedWith(0, await goald.run("down"));
     expect(ended.stdout).toContain(`The daemon is down (pid ${pid}).\nNot finished: t.`);
     expect([daemon.isHeld(), await wanted(goald)]).toEqual([false, false]);
-    endedWith(0, await goald.run(["ps"]));
+    endedWith(0, await goald.run("ps"));
     expect(daemon.isHeld()).toBe(false);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     expect((await daemon.client.agent("t")).state).toBe("waiting: approval");
-    const stopped = json(endedWith(0, await goald.run(["down", "--json"])));
+    const stopped = json(endedWith(0, await goald.run("down --json")));
     expect(stopped).toEqual({ stopped: true, pid: expect.any(Number), killed: false, unfinished: ["t"] });
   });
 
@@ -161,10 +166,10 @@ describe("goald down", () => {
     await using server = await slowServer(answers.promise, model);
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     await createUnattended(daemon);
     await daemon.until("the model is asked", () => server.chats.length > 0);
-    const down = goald.start(["down"]);
+    const down = goald.start("down");
     await down.see("Waiting for the steps under way");
     answers.resolve();
     endedWith(0, await down.ended);
@@ -176,20 +181,20 @@ describe("goald down", () => {
   it("reports the pid of a daemon that hangs (exit 4), and kills it only with --kill", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     const pid = daemon.pid();
     process.kill(pid, "SIGSTOP");
-    const refused = await goald.run(["down", "-t", "0", "--json"]);
+    const refused = await goald.run("down -t 0 --json");
     expect(errorOf(endedWith(4, refused)).message).toContain(`(pid ${pid})`);
     expect(await daemon.processes()).toEqual([pid]);
-    const killed = json(endedWith(0, await goald.run(["down", "-t", "0", "--kill", "--json"])));
+    const killed = json(endedWith(0, await goald.run("down -t 0 --kill --json")));
     expect(killed).toMatchObject({ stopped: true, pid, killed: true });
     expect(daemon.isHeld()).toBe(false);
   }, 60_000);
 
   it("reports the pid of a daemon that does not stop, and does not kill it (exit 1)", async () => {
     await using goald = await makeGoald();
-    endedWith(0, await goald.run(["ps"]));
+    endedWith(0, await goald.run("ps"));
     const status = { pid: process.pid, version: "1.2.3", protocol: 1, stopping: false };
     await using server = await startUnixServer(({ path }, response) =>
       sendJson(response, 200, path === "/v1/status" ? status : {}),
@@ -197,7 +202,7 @@ describe("goald down", () => {
     const info = { pid: process.pid, version: "1.2.3", startedAt: new Date().toISOString() };
     await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
     using _lock = holdHostLock(join(goald.home, ".goald", "lock.db"), { ...info, socket: server.socket });
-    const ended = endedWith(1, await goald.run(["down", "-t", "0", "--json"]));
+    const ended = endedWith(1, await goald.run("down -t 0 --json"));
     expect(json(ended)).toEqual({ stopped: false, pid: process.pid, killed: false, unfinished: [] });
     expect(ended.stderr).toContain(`The daemon (pid ${process.pid}) has not stopped within 10 s.`);
     expect(server.requests.map(({ method, path, body }) => `${method} ${path} ${body}`)).toContain(
@@ -208,13 +213,13 @@ describe("goald down", () => {
 
 describe("goald restart", () => {
   it("replaces the daemon, or starts the first one; agents continue", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome([write("a.txt", "a")]);
+    const { goald } = home;
     await using daemon = daemonOf(goald);
-    expect(endedWith(0, await goald.run(["restart"])).stdout).toContain("The daemon is up (pid ");
+    expect(endedWith(0, await goald.run("restart")).stdout).toContain("The daemon is up (pid ");
     await createWaiting(daemon);
     const before = daemon.pid();
-    const again = endedWith(0, await goald.run(["restart"]));
+    const again = endedWith(0, await goald.run("restart"));
     expect(daemon.pid()).not.toBe(before);
     expect(again.stdout).toContain(`The daemon is up again; its agents continue (pid ${daemon.pid()}`);
     expect((await daemon.client.agent("t")).state).toBe("waiting: approval");
@@ -224,10 +229,10 @@ describe("goald restart", () => {
   it("keeps the old daemon if the settings would keep the new one from starting (exit 2)", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     const before = daemon.pid();
     await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
-    expect(errorOf(endedWith(2, await goald.run(["restart", "--json"]))).code).toBe("GOALD_CONFIG");
+    expect(errorOf(endedWith(2, await goald.run("restart --json"))).code).toBe("GOALD_CONFIG");
     expect(daemon.pid()).toBe(before);
   });
 });
@@ -236,13 +241,13 @@ describe("goald status", () => {
   it("shows the daemon's report on one screen, and the same as JSON", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
-    const { stdout } = endedWith(0, await goald.run(["status"]));
+    endedWith(0, await goald.run("up"));
+    const { stdout } = endedWith(0, await goald.run("status"));
     expect(stdout).toContain(`The daemon is up: pid ${daemon.pid()}, goald `);
     for (const row of ["since", "home", "socket", "agents", "followers", "event loop", "memory", "model server"])
       expect(stdout).toMatch(new RegExp(`^  ${row} +\\S`, "m"));
     expect(stdout).toContain("0 running, 0 waiting, 0 paused, 0 finished");
-    expect(json(endedWith(0, await goald.run(["status", "--json"])))).toMatchObject({
+    expect(json(endedWith(0, await goald.run("status --json")))).toMatchObject({
       running: true,
       answers: true,
       pid: daemon.pid(),
@@ -255,19 +260,19 @@ describe("goald status", () => {
   it("reports that the daemon is down, and whether it was stopped or died (exit 4)", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
-    expect(json(endedWith(4, await goald.run(["status", "--json"])))).toEqual({ running: false, died: false });
-    endedWith(0, await goald.run(["up"]));
+    expect(json(endedWith(4, await goald.run("status --json")))).toEqual({ running: false, died: false });
+    endedWith(0, await goald.run("up"));
     await daemon.kill();
-    expect(json(endedWith(4, await goald.run(["status", "--json"])))).toEqual({ running: false, died: true });
-    expect(endedWith(4, await goald.run(["status"])).stdout).toContain("The daemon died");
+    expect(json(endedWith(4, await goald.run("status --json")))).toEqual({ running: false, died: true });
+    expect(endedWith(4, await goald.run("status")).stdout).toContain("The daemon died");
   });
 
   it("reads no settings, so that wrong ones do not hide the daemon", async () => {
     await using goald = await makeGoald();
     await using _daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     await goald.write("config/goald.json", "{ not json");
-    expect(endedWith(0, await goald.run(["status"])).stdout).toContain("The daemon is up");
+    expect(endedWith(0, await goald.run("status")).stdout).toContain("The daemon is up");
   });
 });
 
@@ -275,66 +280,62 @@ describe("goald reload", () => {
   it("makes the daemon read its settings again and prints the changes; without a daemon: exit 4", async () => {
     await using goald = await makeGoald();
     await using _daemon = daemonOf(goald);
-    expect(errorOf(endedWith(4, await goald.run(["reload", "--json"]))).code).toBe("GOALD_DAEMON");
-    endedWith(0, await goald.run(["up"]));
-    expect(json(endedWith(0, await goald.run(["reload", "--json"])))).toEqual({ changes: [] });
+    expect(errorOf(endedWith(4, await goald.run("reload --json"))).code).toBe("GOALD_DAEMON");
+    endedWith(0, await goald.run("up"));
+    expect(json(endedWith(0, await goald.run("reload --json")))).toEqual({ changes: [] });
     await goald.write("config/goald.json", '{"models": {"temperature": 0.25}}');
-    expect(endedWith(0, await goald.run(["reload"])).stdout).toContain("temperature");
+    expect(endedWith(0, await goald.run("reload")).stdout).toContain("temperature");
     await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
-    expect(errorOf(endedWith(2, await goald.run(["reload", "--json"]))).code).toBe("GOALD_CONFIG");
-    expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true });
+    expect(errorOf(endedWith(2, await goald.run("reload --json"))).code).toBe("GOALD_CONFIG");
+    expect(json(await goald.run("status --json"))).toMatchObject({ running: true });
   });
 
   it("loads a changed command of the home, and keeps the last valid one while it is invalid", async () => {
     const own = (says: string) => `export default { name: "greet", summary: "Greets.", run: async () => "${says}" };`;
-    await using server = await startOpenAIServer({
+    await using home = await makeDaemonHome([], {
       reply: (request) => (JSON.stringify(request).includes("hello ") ? done() : reply("greet")),
-      embeddings: null,
     });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    const { goald, server } = home;
     await using _daemon = daemonOf(goald);
     await goald.write("commands/greet.ts", own("hello one"));
     const greet = async (): Promise<string> => {
-      endedWith(
-        0,
-        await goald.run(["run", "--wait", "--name", "G", "--role", "r", "--goal", "g", "--approve", "never"]),
-      );
+      endedWith(0, await goald.run("run --wait --name G --role r --goal g --approve never"));
       return JSON.stringify(server.chats.at(-1));
     };
     expect(await greet()).toContain("hello one");
     await goald.write("commands/greet.ts", own("hello two"));
-    endedWith(0, await goald.run(["reload"]));
+    endedWith(0, await goald.run("reload"));
     expect(await greet()).toContain("hello two");
     await goald.write("commands/greet.ts", "export default {");
-    expect(endedWith(2, await goald.run(["reload"])).stderr).toContain("greet.ts:1 could not be loaded");
+    expect(endedWith(2, await goald.run("reload")).stderr).toContain("greet.ts:1 could not be loaded");
     expect(await greet()).toContain("hello two");
   });
 });
 
 describe("a daemon that died", () => {
   it("is restarted by any verb, with one note, if its agents are not done", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome([write("a.txt", "a")]);
+    const { goald } = home;
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     await daemon.kill();
     // No agent is waiting, so the daemon may stay down.
-    expect(endedWith(0, await goald.run(["ps"])).stderr).toBe("");
+    expect(endedWith(0, await goald.run("ps")).stderr).toBe("");
     expect(daemon.isHeld()).toBe(false);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     await createWaiting(daemon);
     await daemon.kill();
-    const looked = endedWith(0, await goald.run(["ps", "--json"]));
+    const looked = endedWith(0, await goald.run("ps --json"));
     expect(looked.stderr).toBe(`The daemon had died; started again (pid ${daemon.pid()}).\n`);
     expect(JSON.parse(looked.stdout)).toMatchObject({ agents: [{ id: "t", state: "waiting: approval" }] });
-    expect(endedWith(0, await goald.run(["ps"])).stderr).toBe("");
+    expect(endedWith(0, await goald.run("ps")).stderr).toBe("");
   });
 
   it("is followed across its death without gaps or duplicate events", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel(ledger(2)), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome(ledger(2));
+    const { goald } = home;
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     await createWaiting(daemon);
     const seen: RecordedEvent[] = [];
     for await (const followed of daemon.client.follow("t", { after: 0 })) {
@@ -343,7 +344,7 @@ describe("a daemon that died", () => {
       if (followed.event.type === "turn-finished") break;
       if (followed.event.type !== "approval-asked") continue;
       await daemon.kill();
-      endedWith(0, await goald.run(["ps"]));
+      endedWith(0, await goald.run("ps"));
       await daemon.client.answer("t", { verdict: "approved" });
     }
     const { log, problems } = await lookInto(goald);
@@ -354,15 +355,15 @@ describe("a daemon that died", () => {
   });
 
   it("does not block verbs that only look if it cannot be restarted", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome([write("a.txt", "a")]);
+    const { goald } = home;
     await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run("up"));
     await createWaiting(daemon);
     await daemon.kill();
     await rm(join(goald.home, ".goald", "daemon.sock"));
     await goald.write(".goald/daemon.sock/in-the-way", "");
-    const looked = endedWith(0, await goald.run(["ps", "--json"]));
+    const looked = endedWith(0, await goald.run("ps --json"));
     expect(looked.stderr).toContain("The daemon has died and could not be started again.");
     expect(JSON.parse(looked.stdout)).toMatchObject({ agents: [{ id: "t" }] });
   });
@@ -383,7 +384,7 @@ describe("the daemon's own verbs", () => {
 
   it("do not list the verb that the others start", async () => {
     await using goald = await makeGoald();
-    expect(endedWith(0, await goald.run(["--help"])).stdout).not.toMatch(/^ {2}daemon\b/m);
+    expect(endedWith(0, await goald.run("--help")).stdout).not.toMatch(/^ {2}daemon\b/m);
   });
 
   it.each([["-1"], ["1.5"], ["soon"]])("accept no time limit of %s (exit 2)", async (value) => {
@@ -409,5 +410,55 @@ async function createUnattended({ client }: TestDaemon): Promise<void> {
     role: "an assistant",
     goals: ["g"],
     settings: { approve: "never", stepLimit: null, background: true },
+  });
+}
+
+describe("thirty rounds of kill -9 and six simultaneous starts", () => {
+  it("never leave two daemons or none", () => playRounds(30), 600_000);
+});
+
+const VERBS = [["up"], ["ps"], ["up"], ["ps"], ["up"], ["ps"]];
+
+async function playRounds(rounds: number): Promise<void> {
+  await using home = await makeDaemonHome([write("a.txt", "a")]);
+  const { goald } = home;
+  await using daemon = daemonOf(goald);
+  endedWith(0, await goald.run("up"));
+  await createWaiting(daemon);
+  for (let round = 1; round <= rounds; round++) {
+    const before = daemon.pid();
+    await daemon.kill();
+    await daemon.until("none is left", async () => (await daemon.processes()).length === 0);
+    const ended = await Promise.all(VERBS.map((verb) => goald.run([...verb, "--json"])));
+    await expectOne(goald, daemon, before, ended);
+  }
+}
+
+/** Starts an agent in the background whose first command waits for an approval. */
+async function createWaiting({ client, until }: TestDaemon): Promise<void> {
+  await client.create({
+    name: "t",
+    role: "an assistant that waits",
+    goals: ["wait"],
+    settings: { approve: "always", stepLimit: null, background: true },
+  });
+  await until("the agent waits for a yes", async () => (await client.agent("t")).state === "waiting: approval");
+}
+
+async function expectOne(goald: Goald, daemon: TestDaemon, before: number, ended: readonly Ended[]): Promise<void> {
+  for (const one of ended) endedWith(0, one);
+  const pid = daemon.pid();
+  expect(pid).not.toBe(before);
+  const told = ended.filter((_one, at) => VERBS[at]?.[0] === "up").map((one) => JSON.parse(one.stdout) as object);
+  // All six got the same daemon, and at most one of them started it.
+  expect(told).toEqual(told.map(() => expect.objectContaining({ pid, running: true })));
+  const revived = ended.filter(({ stderr }) => stderr.includes("started again")).length;
+  expect(told.filter((one) => "started" in one && one.started === true).length + revived).toBe(1);
+  // The processes that lost the race end by themselves.
+  await daemon.until("one process is left", async () => (await daemon.processes()).length === 1);
+  expect(await daemon.processes()).toEqual([pid]);
+  expect(JSON.parse(endedWith(0, await goald.run("status --json")).stdout)).toMatchObject({
+    pid,
+    agents: { waiting: 1 },
   });
 }

@@ -1,8 +1,13 @@
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { openForWriting } from "#store/sqlite/connection.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
+import { createTables } from "#store/sqlite/schema.ts";
+import { SPEC } from "../contracts/store-builders.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
+import { examine, levelOf, textOf } from "../helpers/doctor-report.ts";
+import { AT } from "../helpers/events.ts";
 import { endedWith, type Goald, makeGoald, type StartOptions } from "../helpers/goald.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 import { makeUnreleasedStore } from "../store/made-stores.ts";
@@ -10,35 +15,15 @@ import { makeUnreleasedStore } from "../store/made-stores.ts";
 const KEY = "sk-secret-0123456789abcdef";
 const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
 
-interface Report {
-  readonly errors: number;
-  readonly warnings: number;
-  readonly findings: readonly { check: string; level: string; text: string; advice: string }[];
-  readonly repaired: readonly { text: string }[];
-}
-
-async function examine(goald: Goald, code: number, args: readonly string[] = [], env: StartOptions["env"] = {}) {
-  const ended = endedWith(code, await goald.ask(["doctor", "--json", ...args], { env }));
-  return JSON.parse(ended.stdout) as Report;
-}
 /** A machine without a strict cage has one warning more. */
 const AT_CAGE = findLevelsHere().includes("strict") ? [] : ["cage"];
-const levelOf = ({ findings }: Report, check: string): readonly string[] =>
-  findings.filter((finding) => finding.check === check).map(({ level }) => level);
-const textOf = ({ findings }: Report, check: string): string =>
-  findings
-    .filter((finding) => finding.check === check)
-    .map(({ text, advice }) => `${text} ${advice}`)
-    .join("\n");
 
 describe("goald doctor", () => {
   it("finds only a missing model in an empty home", async () => {
     await using goald = await makeGoald();
     const report = await examine(goald, 1);
-    expect(report.findings.filter(({ level }) => level !== "ok").map(({ check }) => check)).toEqual([
-      "model",
-      ...AT_CAGE,
-    ]);
+    const found = report.findings.filter(({ level }) => level !== "ok").map(({ check }) => check);
+    expect(found).toEqual(["model", ...AT_CAGE]);
     expect(textOf(report, "model")).toContain(join(goald.home, ".env"));
     expect((await examine(goald, 0, [], SERVER)).errors).toBe(0);
     // It creates nothing.
@@ -65,11 +50,11 @@ describe("goald doctor", () => {
 
   it("lists its findings for people, each with a mark and what to do", async () => {
     await using goald = await makeGoald();
-    const { stdout } = endedWith(1, await goald.ask(["doctor"]));
+    const { stdout } = endedWith(1, await goald.ask("doctor"));
     expect(stdout).toMatch(/^✓ goald {8}\S+ on Node 24\./);
     expect(stdout).toMatch(/^✗ model {8}no key and no model server are set\n {15}Put OPENAI_API_KEY=/m);
     expect(stdout).toContain(`1 error, ${AT_CAGE.length === 1 ? "1 warning" : "0 warnings"}.`);
-    expect(endedWith(0, await goald.ask(["doctor"], { env: SERVER })).stdout).toContain(
+    expect(await goald.print("doctor", { env: SERVER })).toContain(
       AT_CAGE.length === 1 ? "0 errors, 1 warning." : "No problems found.",
     );
   });
@@ -100,7 +85,7 @@ describe("goald doctor", () => {
     await goald.write("commands/broken.ts", "process.stderr.write('ran'); export default { name: 'broken' };\n");
     expect(textOf(await examine(goald, 1), "commands")).toContain("broken.ts is not a valid command");
     await chmod(join(goald.home, "commands"), 0o777);
-    const unsafe = endedWith(1, await goald.ask(["doctor"]));
+    const unsafe = endedWith(1, await goald.ask("doctor"));
     expect(unsafe.stdout).not.toContain("broken.ts is not a valid command");
     expect(unsafe.stderr).toBe("");
   });
@@ -184,5 +169,49 @@ describe("goald doctor", () => {
       const report = await examine(goald, 1, ["--online"], { OPENAI_BASE_URL: gone.baseUrl });
       expect(textOf(report, "online")).toMatch(/^No usable answer from the model server at \S+\. Is it running/);
     });
+  });
+});
+
+describe("a young store whose WAL is damaged in its first frame", () => {
+  let goald: Goald;
+  beforeAll(async () => {
+    goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1", GOALD_MEMORY_EMBEDDER: "offline" });
+    const path = join(goald.home, ".goald", "goald.db");
+    // As goald made stores before it emptied the WAL after the tables.
+    const database = openForWriting(path);
+    createTables(database);
+    const store = await openSqliteStore(path);
+    await store.create({ ...SPEC, name: "T" }, "t", AT);
+    const files = await Promise.all(
+      ["", "-wal", "-anchor"].map(async (end) => [path + end, await readFile(path + end)]),
+    );
+    await store.close();
+    database.close();
+    for (const [file, bytes] of files as [string, Buffer][]) {
+      if (file.endsWith("-wal")) bytes[106] = (bytes[106] ?? 0) ^ 1;
+      await writeFile(file, bytes);
+    }
+  });
+
+  const LOSS =
+    /has lost commits that goald had confirmed.* The agent t is missing, with 1 event\..*Restore a backup .*or move the folder/;
+  const GOAL = "--name U --role r --goal g";
+  const CALLS = `ps, show t, resume t --approve never, show t --report, events t, logs t, show t --files, memory t list,
+    memory shared list, backup copy.db, doctor, verify, verify t, verify --accept-loss, run --continuous ${GOAL}`;
+
+  it.each(CALLS.split(",").map((call) => call.trim()))("is named with what it lost by goald %s", async (call) => {
+    const { stdout, stderr } = endedWith(1, await goald.ask(call));
+    expect(stdout + stderr).toMatch(LOSS);
+    expect(stdout + stderr).not.toMatch(/yet|sound/);
+  });
+
+  it.each(["up", `run -d ${GOAL}`])("keeps the daemon of goald %s from starting", async (call) => {
+    expect(endedWith(1, await goald.ask(call)).stderr).toMatch(LOSS);
+  });
+
+  it("does not concern verbs that read no store", async () => {
+    endedWith(0, await goald.ask("config"));
+    endedWith(4, await goald.ask("status"));
+    expect(await goald.print("complete agents")).toBe("");
   });
 });

@@ -1,38 +1,19 @@
-import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { type Client, connectHost } from "#api/client.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import {
+  AGENT,
   endedWith,
   errorOf,
   type Goald,
-  jsonOf,
   linesOf,
   lookInto,
-  makeGoald,
+  RUN,
   type Running,
   type Terminal,
 } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
-import { startOpenAIServer } from "../helpers/openai-server.ts";
-
-const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
-const RUN = ["run", ...AGENT, "--continuous", "--json"];
-const socketOf = ({ home }: Goald): string => join(home, ".goald", "daemon.sock");
-
-/** Waits until the daemon takes calls, and returns it. */
-async function hostOf({ goald, until }: DaemonHome): Promise<Client> {
-  const client = connectHost(socketOf(goald));
-  const takesCalls = (): Promise<boolean> =>
-    client.status().then(
-      () => true,
-      () => false,
-    );
-  await until(takesCalls, "a host that takes calls");
-  return client;
-}
 
 /** Starts an agent `t` in front of a pipe, and waits for the request of this step, which the model does not answer yet. */
 async function runUntil(step: number, home: DaemonHome): Promise<Running> {
@@ -55,7 +36,7 @@ describe("a run on a terminal", () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     const terminal = await asking(home);
-    endedWith(0, await goald.ask(["approve", "t"]));
+    endedWith(0, await goald.ask("approve t"));
     await terminal.see("It was approved elsewhere.");
     await terminal.see("Result (ok)");
     await terminal.see("Run it? ");
@@ -75,8 +56,7 @@ describe("a run on a terminal", () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     const running = await runUntil(2, home);
-    await hostOf(home);
-    const follower = goald.start(["attach", "t", "--since", "1", "--json"], { shell: '"$@" | head -n 1' });
+    const follower = goald.start("attach t --since 1 --json", { shell: '"$@" | head -n 1' });
     await follower.see('"seq"');
     home.release();
     endedWith(0, await follower.ended);
@@ -89,11 +69,11 @@ describe("a run on a terminal", () => {
     const { goald } = home;
     const terminal = await asking(home);
     terminal.type("y");
-    await (await hostOf(home)).say("t", { from: "ada", text: "mind the gap" });
+    await daemonOf(goald).client.say("t", { from: "ada", text: "mind the gap" });
     await terminal.see("ada says:");
     // The half-typed line stays, and answers nothing without Enter.
     await terminal.see("Run it? ");
-    const stopped = endedWith(0, await goald.ask(["stop", "t"]));
+    const stopped = endedWith(0, await goald.ask("stop t"));
     expect(stopped.stdout).toContain("t is stopped (step 1). Continue: goald resume t");
     expect(endedWith(11, await terminal.ended).stdout).toContain("Go on with: goald resume t");
     expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
@@ -104,8 +84,8 @@ describe("a run on a terminal", () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald, server } = home;
     const run = await runUntil(2, home);
-    const client = await hostOf(home);
-    const attached = goald.start(["attach", "t", "--since", "1", "--json"]);
+    const { client } = daemonOf(goald);
+    const attached = goald.start("attach t --since 1 --json");
     await attached.see('"callId":"m2"');
     await client.say("t", { from: "ada", text: "mind the gap" });
     home.holdFrom(3);
@@ -123,10 +103,10 @@ describe("a run on a terminal", () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
     const run = await runUntil(1, home);
-    expect((await (await hostOf(home)).kill("t")).agent).toMatchObject({ state: "killed", step: 1 });
+    expect((await daemonOf(goald).client.kill("t")).agent).toMatchObject({ state: "killed", step: 1 });
     expect(linesOf(endedWith(11, await run.ended)).at(-1)).toMatchObject({ outcome: "killed" });
     home.release();
-    endedWith(0, await goald.ask(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask("resume t --json"));
     expect(home.server.chats).toHaveLength(3);
     expect((await lookInto(goald)).problems).toEqual([]);
   });
@@ -151,10 +131,10 @@ describe("the daemon of a run in front", () => {
     const { goald } = home;
     const run = await runUntil(2, home);
     await daemonOf(goald).kill();
-    endedWith(0, await goald.ask(["stop", "t"]));
+    endedWith(0, await goald.ask("stop t"));
     home.release();
     expect(linesOf(endedWith(11, await run.ended)).at(-1)).toMatchObject({ outcome: "stopped" });
-    expect(jsonOf(await goald.ask(["show", "t", "--json"]))).toMatchObject({ state: "stopped" });
+    expect(await goald.json("show t")).toMatchObject({ state: "stopped" });
     expect(home.server.chats).toHaveLength(2);
   });
 
@@ -162,12 +142,12 @@ describe("the daemon of a run in front", () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     const run = await runUntil(2, home);
-    endedWith(0, await goald.ask(["down", "-t", "0"]));
+    endedWith(0, await goald.ask("down -t 0"));
     const refused = endedWith(4, await run.ended);
     expect(refused.stderr).toContain("goald resume t");
     expect(await home.hostPid()).toBeUndefined();
     home.release();
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.run("resume t --json"));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
@@ -181,7 +161,7 @@ describe("the daemon of a run in front", () => {
     await home.delivered("pause");
     home.release();
     await home.logged("agent-paused");
-    expect(jsonOf(await goald.ask(["show", "t", "--json"]))).toMatchObject({
+    expect(await goald.json("show t")).toMatchObject({
       ...{ state: "paused: person", reason: "Its terminal has gone.", step: 2 },
     });
   });
@@ -191,19 +171,19 @@ describe("a run in front of a pipe, with a daemon that was up before", () => {
   it.concurrent("ends when its agent asks a person, who cannot be asked (exit 11), and goes on with the answer", async () => {
     await using home = await makeDaemonHome([{ name: "ask_user", args: { question: "Which?" } }]);
     const { goald } = home;
-    endedWith(0, await goald.ask(["up"]));
+    endedWith(0, await goald.ask("up"));
     const ended = linesOf(endedWith(11, await goald.run(RUN)));
     expect(ended.at(-1)).toMatchObject({ outcome: "waiting", step: 1 });
     // Nothing has changed meanwhile.
-    endedWith(11, await goald.run(["resume", "t", "--json"]));
+    endedWith(11, await goald.run("resume t --json"));
     endedWith(0, await goald.ask(["say", "t", "The red one"]));
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    endedWith(0, await goald.run("resume t --json"));
   });
 
   it.concurrent("ends when the model server does not come back (exit 10)", async () => {
-    await using server = await startOpenAIServer({ reply: () => ({ status: 503 }), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
-    endedWith(0, await goald.ask(["up"]));
+    await using home = await makeDaemonHome([], { reply: () => ({ status: 503 }) });
+    const { goald, server } = home;
+    endedWith(0, await goald.ask("up"));
     const started = goald.start(RUN);
     await started.see("model-failed");
     expect(linesOf(endedWith(10, await started.ended)).at(-1)).toMatchObject({ outcome: "model-unreachable" });
@@ -219,7 +199,7 @@ describe("a run in front of a pipe, with a daemon that was up before", () => {
   ])("refuses another %s than the daemon's before the first request (exit 7)", async (_what, name, env) => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald, server } = home;
-    endedWith(0, await goald.ask(["up"]));
+    endedWith(0, await goald.ask("up"));
     endedWith(6, await goald.run([...RUN, "--max-steps", "1"]));
     for (const call of [RUN, ["resume", "t", "--max-steps", "5", "--json"], ["run", "-d", ...AGENT, "--json"]]) {
       const { code, message, hint } = errorOf(endedWith(7, await goald.run(call, { env })));
@@ -227,7 +207,7 @@ describe("a run in front of a pipe, with a daemon that was up before", () => {
       expect(message).toMatch(new RegExp(`other values than this shell for ${name.replaceAll(".", "\\.")},`));
     }
     expect(server.chats).toHaveLength(1);
-    const { agents } = jsonOf<{ agents: unknown[] }>(await goald.ask(["ps", "--all", "--json"]));
+    const { agents } = await goald.json<{ agents: unknown[] }>("ps --all");
     expect(agents).toHaveLength(1);
     // A model given for the agent is not the daemon's.
     if (name === "models.smart") endedWith(0, await goald.run([...RUN, "--model", "mine"], { env }));
@@ -236,7 +216,132 @@ describe("a run in front of a pipe, with a daemon that was up before", () => {
   it.concurrent("uses the daemon's server when its own shell has none", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
-    endedWith(0, await goald.ask(["up"]));
+    endedWith(0, await goald.ask("up"));
     endedWith(0, await goald.run(RUN, { env: { OPENAI_BASE_URL: undefined } }));
+  });
+});
+
+const CONTINUOUS = ["run", ...AGENT, "--continuous"];
+const lastEvent = async (goald: Goald) => (await lookInto(goald)).log.at(-1);
+const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown).replaceAll("\r", "");
+
+describe("Ctrl-C and signals of a run", () => {
+  async function openHome(tasks: number, heldFrom = Number.POSITIVE_INFINITY): Promise<DaemonHome> {
+    const home = await makeDaemonHome(ledger(tasks));
+    home.holdFrom(heldFrom);
+    return home;
+  }
+  const PAUSED = { type: "agent-paused", code: "person", reason: "Stopped by the person at the terminal." };
+  const LEFT = { type: "agent-paused", code: "person", reason: "The person at the terminal stopped here." };
+
+  it.concurrent.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+    "%s finishes the step and pauses the agent (exit 130)",
+    async (signal) => {
+      await using home = await openHome(3, 2);
+      const { goald } = home;
+      const running = goald.start(RUN);
+      await home.asked(2);
+      running.kill(signal);
+      await running.see("Finishing this step. Again to stop at once.", "stderr");
+      home.release();
+      const ended = endedWith(130, await running.ended);
+      expect(linesOf(ended).at(-1)).toMatchObject({ type: "result", outcome: "person", step: 2, exitCode: 130 });
+      expect(await lastEvent(goald)).toMatchObject(PAUSED);
+      expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+      expect(home.server.chats).toHaveLength(2);
+      endedWith(0, await goald.ask("resume t --continuous"));
+      expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+      // The paid requests were not repeated.
+      expect(home.server.chats).toHaveLength(4);
+    },
+  );
+
+  it.concurrent("Ctrl-C stops the agent at once the second time, and prints the cost and how to continue (exit 130)", async () => {
+    await using home = await openHome(2, 2);
+    const { goald } = home;
+    const terminal = goald.openTerminal(CONTINUOUS);
+    await home.asked(2);
+    await terminal.see("Step 1");
+    expect(readable(terminal)).toMatch(
+      /^(?:Started the daemon \(pid \d+\)\.\n)?T \(t\) works in \S+\/workspace\/t\n\nStep 1/,
+    );
+    terminal.type("\x03");
+    await terminal.see("Finishing this step. Again to stop at once.");
+    terminal.type("\x03");
+    endedWith(130, await terminal.ended);
+    expect(readable(terminal).match(/Result/g)).toHaveLength(1);
+    expect(readable(terminal)).toMatch(
+      /2 steps, \d+ tokens in and \d+ out, \$\d\.\d+\.\nWorkspace: \S+\nGo on with: goald resume t\n$/,
+    );
+    expect(await lastEvent(goald)).toMatchObject({ type: "agent-paused", code: "killed" });
+    home.release();
+    endedWith(0, await goald.ask("resume --continuous"));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    expect((await lookInto(goald)).problems).toEqual([]);
+  });
+
+  it.concurrent("Ctrl-C, Ctrl-D and n pause the agent at its question, and do not run the command", async () => {
+    await using home = await openHome(1);
+    const { goald } = home;
+    for (const [call, typed, code] of [
+      [["run", ...AGENT], "y\x03", 130],
+      [["resume"], "\x04", 11],
+      [["resume"], "n\r", 11],
+    ] as const) {
+      const terminal = goald.openTerminal(call);
+      await terminal.see("Run it? ");
+      terminal.type(typed);
+      expect(endedWith(code, await terminal.ended).stdout).toContain("Go on with: goald resume t");
+      expect(await lastEvent(goald)).toMatchObject(LEFT);
+    }
+    expect((await lookInto(goald)).log.map(({ type }) => type)).not.toContain("command-started");
+  });
+
+  it.concurrent("Ctrl-C pauses an agent that was resumed on this terminal too", async () => {
+    await using home = await openHome(3);
+    const { goald } = home;
+    endedWith(6, await goald.ask([...CONTINUOUS, "--max-steps", "1"]));
+    home.holdFrom(2);
+    const terminal = goald.openTerminal("resume t --max-steps 9");
+    await home.asked(2);
+    terminal.type("\x03");
+    await terminal.see("Finishing this step.");
+    home.release();
+    endedWith(130, await terminal.ended);
+    expect(await lastEvent(goald)).toMatchObject(PAUSED);
+  });
+});
+
+describe("a terminal that follows a daemon", () => {
+  it.concurrent("leaves the agent to the daemon for a while after kill -9, and ps reports so", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
+    endedWith(0, await goald.ask("up"));
+    home.holdFrom(2);
+    const running = goald.start(RUN);
+    await home.asked(2);
+    running.kill("SIGKILL");
+    expect((await running.ended).signal).toBe("SIGKILL");
+    expect(await goald.print("ps")).toMatch(/^t +T +running /m);
+    home.release();
+    await home.logged("turn-finished");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+  });
+
+  it.concurrent("repeats its pause if the daemon died before it received it", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
+    endedWith(0, await goald.ask("up"));
+    home.holdFrom(2);
+    const running = goald.start(RUN);
+    await home.asked(2);
+    const daemon = (await home.hostPid()) as number;
+    process.kill(daemon, "SIGSTOP");
+    running.kill("SIGINT");
+    await running.see("Finishing this step.", "stderr");
+    process.kill(daemon, "SIGKILL");
+    home.release();
+    const ended = endedWith(130, await running.ended);
+    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
   });
 });

@@ -1,9 +1,10 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Ended, endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
-import { numberedModel, write } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type Ended, endedWith, errorOf, type Goald, linesOf } from "../helpers/goald.ts";
+import { write } from "../helpers/numbered-model.ts";
+import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const PLAN = "# Plan\n\nConclusion: go on.\n";
@@ -19,16 +20,11 @@ describe("goald test", () => {
   let goald: Goald;
   let server: OpenAIServer;
   beforeAll(async () => {
-    server = await startOpenAIServer({ reply: numberedModel([write("plan.md", PLAN)]), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    ({ goald, server } = await makeDaemonHome([write("plan.md", PLAN)]));
     await writeFile(join(goald.cwd, "agent.yaml"), AGENT);
     await writeFile(join(goald.cwd, "fails.yaml"), AGENT.replace("min_chars: 20", "min_chars: 2000"));
     await writeFile(join(goald.cwd, "bare.yaml"), AGENT.slice(0, AGENT.indexOf("ai_checks")));
     await writeFile(join(goald.cwd, "broken.yaml"), AGENT.replace("contains", "contain"));
-  });
-  afterAll(async () => {
-    await server.close();
-    await goald[Symbol.asyncDispose]();
   });
   /** Runs in a folder of its own for temporary files, and expects it to be empty afterwards. */
   async function test(...args: readonly string[]): Promise<Ended> {
@@ -88,13 +84,13 @@ describe("goald test", () => {
   it("stops at a limit with its code, and keeps the home when asked", async () => {
     const ended = endedWith(
       6,
-      await goald.ask(["test", "agent.yaml", "--max-steps", "1", "--keep", "--json"], {
+      await goald.ask("test agent.yaml --max-steps 1 --keep --json", {
         env: { TMPDIR: goald.cwd },
       }),
     );
     const [{ home, checks } = {}] = linesOf(ended);
     expect(checks).toMatchObject([{ isPassed: null }, { isPassed: null, proof: "" }]);
-    const report = endedWith(0, await goald.ask(["show", "foo", "--report", "--home", String(home)])).stdout;
+    const report = await goald.print(["show", "foo", "--report", "--home", String(home)]);
     expect(report).toContain("   - Check has not run: plan.md contains");
   });
 
@@ -124,7 +120,7 @@ describe("goald test", () => {
 
   it("ends with 5 without a model server, and needs none for a recording", async () => {
     const env = { OPENAI_BASE_URL: undefined };
-    endedWith(5, await goald.ask(["test", "agent.yaml", "--json"], { env }));
-    endedWith(3, await goald.ask(["test", "no.yaml"], { env }));
+    endedWith(5, await goald.ask("test agent.yaml --json", { env }));
+    endedWith(3, await goald.ask("test no.yaml", { env }));
   });
 });

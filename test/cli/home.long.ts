@@ -1,14 +1,32 @@
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import {
+  chmod,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
+import { findProgram } from "#util/find-program.ts";
+import { SUMMARIES, VERB_NAMES } from "../../src/cli/verb-list.ts";
+import { daemonOf } from "../helpers/daemon.ts";
+import { examine, levelOf, textOf } from "../helpers/doctor-report.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 import { numberedModel } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
-const RUN = ["run", "--name", "T", "--goal", "g", "--continuous"];
+const HOME_RUN = ["run", "--name", "T", "--goal", "g", "--continuous"];
 
 /** An installed goald has no checkout, so its own folder is not a home. */
 let installed: string;
@@ -43,7 +61,7 @@ describe("a home in a parent folder that nobody has trusted", () => {
     const folder = await plant(join(goald.cwd, "project"));
     const below = join(folder, "deep", "er");
     await mkdir(below, { recursive: true });
-    for (const verb of [RUN, ["ps"], ["demo"], ["resume", "t"]]) {
+    for (const verb of [HOME_RUN, ["ps"], ["demo"], ["resume", "t"]]) {
       const refused = endedWith(1, await goald.run([...verb, "--json"], { ...binary(), cwd: below }));
       expect(errorOf(refused)).toEqual({
         code: "GOALD_HOME_UNTRUSTED",
@@ -60,19 +78,19 @@ describe("a home in a parent folder that nobody has trusted", () => {
     await using goald = await makeInstalled();
     const folder = await plant(join(goald.cwd, "project"));
     const record = join(goald.userHome, ".config", "goald", "trusted.json");
-    const declined = goald.openTerminal(["ps"], { ...binary(), cwd: folder });
+    const declined = goald.openTerminal("ps", { ...binary(), cwd: folder });
     await declined.see(`${folder} looks like a goald home.`);
     await declined.answer("Do you trust this folder? [y/N] ", "n");
     endedWith(1, await declined.ended);
     await expect(stat(record)).rejects.toMatchObject({ code: "ENOENT" });
     await rm(join(folder, "commands"), { recursive: true });
     await writeFile(join(folder, ".env"), "");
-    const trusted = goald.openTerminal(["ps"], { ...binary(), cwd: folder });
+    const trusted = goald.openTerminal("ps", { ...binary(), cwd: folder });
     await trusted.answer("Do you trust this folder? [y/N] ", "y");
     await trusted.see(`No agents in ${folder} yet.`);
     endedWith(0, await trusted.ended);
     expect(JSON.parse(await readFile(record, "utf8"))).toEqual({ trusted: [folder] });
-    endedWith(0, await goald.run(RUN, { ...binary(), cwd: folder }));
+    endedWith(0, await goald.run(HOME_RUN, { ...binary(), cwd: folder }));
     expect(await stat(join(folder, "workspace", "t"))).toBeDefined();
   });
 
@@ -89,34 +107,34 @@ describe("a home that goald init made", () => {
   it("needs no question from inside, but one made in an existing project does", async () => {
     await using goald = await makeInstalled();
     const mine = join(goald.cwd, "mine");
-    endedWith(0, await goald.run(["init", "mine"], binary()));
+    endedWith(0, await goald.run("init mine", binary()));
     const below = join(mine, "notes", "deep");
     await mkdir(below, { recursive: true });
-    const path = endedWith(0, await goald.run(["config", "--json"], { ...binary(), cwd: below }));
+    const path = endedWith(0, await goald.run("config --json", { ...binary(), cwd: below }));
     expect(JSON.parse(path.stdout)).toMatchObject({ home: mine });
-    const again = endedWith(0, await goald.run(["init", "--json"], { ...binary(), cwd: below }));
+    const again = endedWith(0, await goald.run("init --json", { ...binary(), cwd: below }));
     expect(JSON.parse(again.stdout)).toMatchObject({ home: mine, chosenBy: "found", made: [] });
     const theirs = await plant(join(goald.cwd, "theirs"));
-    endedWith(0, await goald.run(["init", "theirs"], binary()));
-    const refused = endedWith(1, await goald.run(["ps", "--json"], { ...binary(), cwd: theirs }));
+    endedWith(0, await goald.run("init theirs", binary()));
+    const refused = endedWith(1, await goald.run("ps --json", { ...binary(), cwd: theirs }));
     expect(errorOf(refused).code).toBe("GOALD_HOME_UNTRUSTED");
   });
 
   it("is ~/goald without an argument, and is trusted from inside too", async () => {
     await using goald = await makeInstalled();
     const home = join(goald.userHome, "goald");
-    const made = endedWith(0, await goald.run(["init", "--json"], binary()));
+    const made = endedWith(0, await goald.run("init --json", binary()));
     expect(JSON.parse(made.stdout)).toMatchObject({ home, chosenBy: "default" });
-    const { stdout } = endedWith(0, await goald.run(["ps"], { ...binary(), cwd: join(home, "config") }));
+    const { stdout } = endedWith(0, await goald.run("ps", { ...binary(), cwd: join(home, "config") }));
     expect(stdout).toContain(`No agents in ${home} yet.`);
   });
 
   it("is never created in the folder of an agent", async () => {
     await using goald = await makeInstalled();
-    endedWith(0, await goald.run(["init"], binary()));
+    endedWith(0, await goald.run("init", binary()));
     const folder = join(goald.userHome, "goald", "workspace", "t");
     await mkdir(folder);
-    const refused = endedWith(2, await goald.run(["init", "."], { ...binary(), cwd: folder }));
+    const refused = endedWith(2, await goald.run("init .", { ...binary(), cwd: folder }));
     expect(refused.stderr).toContain(`the agents of the home ${goald.userHome}/goald write there`);
   });
 });
@@ -124,44 +142,224 @@ describe("a home that goald init made", () => {
 describe("the default home", () => {
   it("is ~/goald, and its path is printed", async () => {
     await using goald = await makeInstalled();
-    const ended = endedWith(0, await goald.run(RUN, binary()));
+    const ended = endedWith(0, await goald.run(HOME_RUN, binary()));
     expect(ended.stdout).toContain(`T (t) works in ${goald.userHome}/goald/workspace/t\n`);
     expect((await stat(join(goald.userHome, "goald", ".goald"))).mode & 0o777).toBe(0o700);
   });
 
   it("can be set by the environment and by --home, which wins and appears in all printed calls", async () => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-    endedWith(0, await goald.ask(RUN));
+    endedWith(0, await goald.ask(HOME_RUN));
     const other = join(goald.cwd, "other home");
-    const limited = endedWith(
-      6,
-      await goald.ask(["run", "--goal", "g", "--continuous", "-l", "1", "--home", other], {
-        env: { OPENAI_BASE_URL: await sleepingModel() },
-      }),
-    );
+    const nothing = numberedModel([{ name: "do_nothing", args: {} }]);
+    await using asleep = await startOpenAIServer({ reply: nothing, embeddings: null });
+    const env = { OPENAI_BASE_URL: asleep.baseUrl };
+    const run = ["run", "--goal", "g", "--continuous", "-l", "1", "--home", other];
+    const limited = endedWith(6, await goald.ask(run, { env }));
     expect(limited.stdout).toContain(`Go on with: goald resume goald --home "${other}"\n`);
-    expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toMatchObject({ agents: [{ id: "t" }] });
-    expect(JSON.parse((await goald.ask(["--home", other, "ps", "--json"])).stdout)).toMatchObject({
-      agents: [{ id: "goald" }],
-    });
+    expect(await goald.json("ps")).toMatchObject({ agents: [{ id: "t" }] });
+    expect(await goald.json(["--home", other, "ps"])).toMatchObject({ agents: [{ id: "goald" }] });
   });
 
   it("prints a call with a higher limit after the token limit was reached", async () => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-    const limited = endedWith(6, await goald.ask([...RUN, "--max-tokens", "10"]));
+    const limited = endedWith(6, await goald.ask([...HOME_RUN, "--max-tokens", "10"]));
     const [, call = ""] = /^Go on with: goald (.*)\n/m.exec(limited.stdout) ?? [];
     expect(call).toBe("resume t --max-tokens 1000000");
     endedWith(0, await goald.ask([...call.split(" "), "--continuous"]));
   });
+});
 
-  const closing: OpenAIServer[] = [];
-  afterAll(() => Promise.all(closing.map((one) => one.close())));
-  async function sleepingModel(): Promise<string> {
-    const one = await startOpenAIServer({
-      reply: numberedModel([{ name: "do_nothing", args: {} }]),
-      embeddings: null,
-    });
-    closing.push(one);
-    return one.baseUrl;
+const KEY = "sk-secret-0123456789abcdef";
+const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
+
+const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+describe("goald doctor", () => {
+  it("finds files that other users can read or write, and closes them with --fix", async () => {
+    await using goald = await makeGoald(SERVER);
+    await goald.write(".env", "A=b\n", 0o644);
+    endedWith(0, await goald.ask("ps"));
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.ask("up"));
+    const at = (path: string): string => join(goald.home, path);
+    await chmod(at(".goald"), 0o755);
+    await chmod(at(".goald/goald.db"), 0o640);
+    await chmod(at(".goald/log/goald.log"), 0o604);
+    await chmod(at("commands"), 0o777);
+    const found = await examine(goald, 1);
+    for (const path of [".env", ".goald", ".goald/goald.db", ".goald/log/goald.log", "commands"])
+      expect(textOf(found, "permissions")).toContain(`${at(path)} `);
+    expect(found.errors).toBe(5);
+    const fixed = await examine(goald, 0, ["--fix"]);
+    expect(fixed.repaired).toHaveLength(5);
+    expect(levelOf(fixed, "permissions")).toEqual(["ok"]);
+    expect(
+      await Promise.all([".env", ".goald", ".goald/goald.db", "commands"].map((path) => modeOf(at(path)))),
+    ).toEqual([0o600, 0o700, 0o600, 0o755]);
+    expect(daemon.isHeld()).toBe(true);
+  });
+
+  it("distinguishes a daemon that runs, died, or was stopped", async () => {
+    await using goald = await makeGoald(SERVER);
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.ask("up"));
+    const running = await examine(goald, 0);
+    expect(textOf(running, "daemon")).toContain(`runs (pid ${daemon.pid()}, goald `);
+    await daemon.kill();
+    await writeFile(join(goald.home, ".goald", "log", "daemon.out"), "first\nFATAL ERROR: \u001b[31mno memory\n");
+    const died = await examine(goald, 1);
+    expect(textOf(died, "daemon")).toContain("it died. Its last words: FATAL ERROR: ");
+    expect(textOf(died, "daemon")).toContain("goald up");
+    const shown = endedWith(1, await goald.ask("doctor"));
+    expect(shown.stdout).toContain("FATAL ERROR: no memory");
+    endedWith(0, await goald.ask("up"));
+    endedWith(0, await goald.ask("down"));
+    expect(levelOf(await examine(goald, 0), "daemon")).toEqual(["ok"]);
+  });
+
+  it("finds the socket of a killed daemon and removes it with --fix, but never a live one", async () => {
+    await using goald = await makeGoald(SERVER);
+    await using daemon = daemonOf(goald);
+    const socket = join(goald.home, ".goald", "daemon.sock");
+    endedWith(0, await goald.ask("up"));
+    expect((await examine(goald, 0, ["--fix"])).repaired).toEqual([]);
+    expect((await stat(socket)).isSocket()).toBe(true);
+    await daemon.kill();
+    expect(levelOf(await examine(goald, 1), "socket")).toEqual(["warning"]);
+    expect((await examine(goald, 1, ["--fix"])).repaired).toMatchObject([{ text: expect.stringContaining(socket) }]);
+    await expect(stat(socket)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("does not take the daemon of a home for that of its copy, and keeps its socket", async () => {
+    await using goald = await makeGoald(SERVER);
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.ask("up"));
+    const copy = join(goald.home, "copy");
+    await mkdir(join(copy, ".goald"), { recursive: true, mode: 0o700 });
+    await copyFile(join(goald.home, ".goald", "daemon.json"), join(copy, ".goald", "daemon.json"));
+    const inCopy = { env: { GOALD_HOME: copy } };
+    const { findings, repaired } = await examine(goald, 0, ["--fix"], inCopy.env);
+    expect([findings.filter(({ check }) => check === "socket"), repaired]).toEqual([[], []]);
+    endedWith(4, await goald.ask("down", inCopy));
+    expect(await goald.json("status")).toMatchObject({ pid: daemon.pid() });
+  });
+
+  it("names the variables that this shell has and the daemon lacks, without their values", async () => {
+    await using goald = await makeGoald(SERVER);
+    await using _daemon = daemonOf(goald);
+    endedWith(0, await goald.ask("up"));
+    expect(levelOf(await examine(goald, 0), "environment")).toEqual([]);
+    const report = await examine(goald, 0, [], { OPENAI_API_KEY: KEY });
+    expect(levelOf(report, "environment")).toEqual(["warning"]);
+    expect(textOf(report, "environment")).toContain("OPENAI_API_KEY");
+    expect(textOf(report, "environment")).not.toContain("OPENAI_BASE_URL");
+    expect(JSON.stringify(report)).not.toContain(KEY);
+  });
+});
+
+describe("completion", () => {
+  let goald: Goald;
+  beforeAll(async () => {
+    goald = await makeGoald();
+    for (const shell of ["bash", "zsh", "fish"])
+      await writeFile(join(goald.cwd, shell), await goald.print(["completion", shell]));
+    await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
+    const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
+    const spec = { role: "r", goals: ["g"], approve: "always", stepLimit: null } as const;
+    for (const [at, name] of ["Chef", "Chef", "Mr Miller", "日本語"].entries())
+      await store.create({ ...spec, name }, `k${at}`, new Date(2026, 0, 1).toISOString());
+    await store.close();
+  });
+
+  /** Runs bash with `goald` as the program under test; the arguments are the words before the cursor. */
+  const ASK_BASH = `
+program=("\${@:1:2}"); shift 2
+goald() { "\${program[@]}" "$@"; }
+source ./bash
+COMP_WORDS=(goald "$@"); COMP_CWORD=$#
+_goald goald
+printf '%s\\n' "\${COMPREPLY[@]}"
+`;
+
+  /** Returns the completions that bash offers for the last word of a line; a line that ends with a blank has an empty one. */
+  async function complete(line: string): Promise<readonly string[]> {
+    const ended = await goald.run(line, { shell: `exec bash -c '${ASK_BASH.replaceAll("'", "'\\''")}' bash "$@"` });
+    expect(ended.stderr).toBe("");
+    const lines = endedWith(0, ended).stdout.split("\n");
+    return lines.filter((offered) => offered !== "");
   }
+
+  it("offers every verb of goald --help", async () => {
+    const shown = VERB_NAMES.filter((name) => SUMMARIES[name].group !== undefined);
+    expect(await complete("")).toEqual([...shown, "help"]);
+  });
+
+  const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] = [
+    // Verbs, options, values of options, and nothing for free text.
+    ["res", ["restart", "restore", "resume"]],
+    ["--home /tmp --json rel", ["reload"]],
+    ["help unkn", []],
+    ["memory chef fo", ["forget"]],
+    ["run --max", ["--max-steps", "--max-time", "--max-tokens"]],
+    ["ps --no", ["--no-color", "--no-input"]],
+    ["memory chef list --ki", ["--kind"]],
+    ["config --sh", ["--show-origin"]],
+    ["run --approve ", ["always", "never", "risky"]],
+    ["logs --level e", ["error"]],
+    ["run --name ", []],
+    ["completion ", ["bash", "fish", "zsh"]],
+    // Agents by id, or quoted by name where no id matches, and nothing after the agent.
+    ["show ch", ["chef", "chef-2"]],
+    ["run -g x --continue chef-", ["chef-2"]],
+    ["stop -t 5 chef-", ["chef-2"]],
+    ["memory chef-", ["chef-2"]],
+    ["say Mr", ["Mr\\ Miller"]],
+    ["attach 日", ["日本語"]],
+    ["show chef ", []],
+  ];
+
+  it(`offers what fits to each of ${OFFERS.length} lines`, async () => {
+    for (const [line, offered] of OFFERS)
+      expect({ line, offered: [...(await complete(line))].sort() }).toEqual({ line, offered });
+  });
+
+  it("reads the home that the line names", async () => {
+    expect(await complete(`show --home ${join(goald.cwd, "other")} `)).toEqual([]);
+    expect(await complete(`--home ${goald.home} show chef-`)).toEqual(["chef-2"]);
+  });
+
+  it("starts no daemon", async () => {
+    await complete("show ");
+    expect(await goald.read(".goald/daemon.json")).toBeUndefined();
+    expect(await goald.read(".goald/lock.db")).toBeUndefined();
+  });
+
+  it("prints nothing in a home that cannot be read", async () => {
+    await using broken = await makeGoald();
+    await broken.write(".goald/goald.db", "this is not a database".repeat(100));
+    await broken.write("config/goald.json", "{");
+    expect(await broken.ask("complete -- show ")).toMatchObject({ stdout: "", stderr: "", code: 0 });
+    await rm(broken.home, { recursive: true });
+    await writeFile(broken.home, "");
+    expect(await broken.ask("complete -- show ")).toMatchObject({ stdout: "", stderr: "", code: 0 });
+  });
+
+  it.each([
+    ["bash", "-n"],
+    ["zsh", "-n"],
+    ["fish", "--no-execute"],
+  ])("has a script that %s parses where it is installed", (shell, flag) => {
+    if (findProgram(shell, process.env.PATH ?? "") === undefined) return;
+    execFileSync(shell, [flag, join(goald.cwd, shell)], { stdio: "pipe" });
+  });
+
+  it("has scripts for three shells only", async () => {
+    const { code, message } = errorOf(endedWith(2, await goald.ask("completion tcsh --json")));
+    const allowed = "Allowed choices are bash, zsh, fish.";
+    expect([code, message]).toEqual([
+      "GOALD_USAGE",
+      `command-argument value 'tcsh' is invalid for argument 'shell'. ${allowed}`,
+    ]);
+  });
 });

@@ -1,17 +1,21 @@
-/** kill-points.ts -- a run of twelve effects, killed before or after a chosen commit, resumed, and checked. */
-import { fileURLToPath } from "node:url";
+/** kill-points.ts -- runs killed at chosen commits or at random moments, resumed, and checked: of twelve effects, and of three levels. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { type Ended, endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
+import { replay } from "#core/evolve.ts";
+import { daemonOf } from "../helpers/daemon.ts";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type Ended, endedWith, type Goald, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
+import { NESTED_LINES, nestedModel, writeNestedCommands } from "../helpers/nested-home.ts";
 import { append, ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { inPool } from "../helpers/pool.ts";
-import { killUnder } from "../helpers/under-hooks.ts";
+import { killAtCommit, killAtEvent, killUnder, logCommits, runUnder } from "../helpers/under-hooks.ts";
 
-export const HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url));
 export const STEPS = 12;
-export const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
 
 /** Commits before the first step: the tables, the agent and the claim. */
 const FIRST = 3;
@@ -54,10 +58,10 @@ export async function killAndResume(
   [at, when]: Point,
   ownFiles: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
-  await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+  await using home = await makeDaemonHome(calls);
+  const { goald, server } = home;
   for (const [path, text] of Object.entries(ownFiles)) await goald.write(path, text);
-  const killed = await killUnder({ imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } }, goald, RUN);
+  const killed = await killUnder(killAtCommit(`${at}:${when}`), goald, RUN);
   const askedBefore = server.chats.length;
   const { log: before } = await lookInto(goald);
   // An agent that was not yet committed cannot be resumed.
@@ -137,4 +141,143 @@ export function describeKills(isTaken: (index: number) => boolean): void {
       60_000,
     );
   });
+}
+
+/** `files`: steps of the run killed at chosen commits. `kills`: kills of the other run. `lines`: its steps. */
+export interface ChainLength {
+  readonly files: number;
+  readonly kills: number;
+  readonly lines: number;
+}
+
+export function describeChains({ files, kills: many, lines }: ChainLength): void {
+  describe("a run whose processes are killed one after another", () => {
+    let inTheMiddle: Promise<Chain>;
+    let atRandom: Promise<Chain>;
+    beforeAll(() => {
+      const chains = [() => killInTheMiddle(files), () => killAtRandom(many, lines)];
+      [inTheMiddle, atRandom] = inPool(2, chains, (kill) => kill()) as [Promise<Chain>, Promise<Chain>];
+    });
+
+    it("finishes with each effect once if each process dies right before its seventh commit", async () => {
+      const { kills, texts, log, problems } = await inTheMiddle;
+      expect(kills).toBeGreaterThanOrEqual(files);
+      expect(texts).toEqual(writesOf(files).map(({ args }) => args.text));
+      expect(problems).toEqual([]);
+      expect(log.filter(({ type }) => type === "command-finished")).toHaveLength(files + 1);
+    }, 90_000);
+
+    it(`loses and repeats nothing at ${many} random moments, and its store is sound each time`, async () => {
+      const { kills, texts, log, problems, asked } = await atRandom;
+      expect(kills).toBe(many);
+      expect(texts).toEqual([ledgerText(lines)]);
+      expect(problems).toEqual([]);
+      const replied = log.filter(({ type }) => type === "model-replied").length;
+      expect(replied).toBe(lines + 1);
+      expect(asked - replied).toBeLessThanOrEqual(kills);
+    }, 90_000);
+  });
+}
+
+interface Chain {
+  readonly kills: number;
+  readonly texts: readonly (string | undefined)[];
+  readonly log: readonly RecordedEvent[];
+  /** Problems that `goald verify` reported after each kill and at the end. */
+  readonly problems: readonly string[];
+  readonly asked: number;
+}
+
+const writesOf = (files: number) => Array.from({ length: files }, (_, at) => write(`file-${at}.txt`, `text ${at}`));
+
+/**
+ * A resumed process first commits the message, its claim, the interruption, that the command runs alone, and its next start.
+ * The sixth commit has the result, and the seventh belongs to the following step.
+ */
+async function killInTheMiddle(files: number): Promise<Chain> {
+  const calls = writesOf(files);
+  await using home = await makeDaemonHome(calls);
+  const { goald, server } = home;
+  const hook = (point: string) => killAtCommit(point);
+  await killUnder(hook("4:after"), goald, RUN);
+  for (let kills = 1; ; kills++) {
+    const ended = await killUnder(hook("7:before"), goald, ["resume", "t", "--json"]);
+    if (ended.signal === "SIGKILL" && kills < 5 * files) continue;
+    endedWith(0, ended);
+    const texts = await Promise.all(calls.map(({ args }) => goald.read(`workspace/t/${args.file}`)));
+    return { kills, texts, asked: server.chats.length, ...(await lookInto(goald)) };
+  }
+}
+
+async function killAtRandom(many: number, lines: number): Promise<Chain> {
+  const think = numberedModel(ledger(lines));
+  // The delay keeps fast machines from finishing before the kill.
+  const stepsALife = Math.floor(lines / many) - 1;
+  let steps = 0;
+  await using server = await startOpenAIServer({
+    reply: (request) =>
+      steps++ < stepsALife ? { text: think(request), delayMs: 10 * Math.random() } : { fault: "stall" },
+  });
+  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+  const daemon = daemonOf(goald);
+  const problems: string[] = [];
+  let kills = 0;
+  for (; kills < many; kills++) {
+    steps = 0;
+    const running = goald.start((await lookInto(goald)).log.length === 0 ? RUN : ["resume", "t", "--json"]);
+    // Half of the processes are killed while they start, the others at work.
+    if (kills % 2 === 0) await running.see('"model-asked"');
+    await sleep((kills % 2 === 0 ? 100 : 300) * Math.random());
+    running.kill("SIGKILL");
+    await running.ended;
+    if (daemon.isHeld()) await daemon.kill();
+    problems.push(...(await lookInto(goald)).problems);
+  }
+  steps = Number.NEGATIVE_INFINITY;
+  endedWith(0, await goald.run("resume t --json"));
+  endedWith(0, await goald.run("verify"));
+  const texts = [await goald.read("workspace/t/ledger.txt")];
+  const { log, problems: last } = await lookInto(goald);
+  return { kills, texts, log, problems: [...problems, ...last], asked: server.chats.length };
+}
+
+/** Model calls of a whole run: outer, inner and result of the sub-task, end. */
+const ASKED = 4;
+
+export async function openNestedHome(options: Parameters<typeof writeNestedCommands>[1] = {}) {
+  const home = await makeDaemonHome([], { reply: nestedModel });
+  await writeNestedCommands(home.goald, options);
+  return home;
+}
+
+/** The last event of each commit of a run that nobody kills. */
+export async function findCommits(): Promise<readonly number[]> {
+  await using home = await openNestedHome();
+  const file = join(home.goald.cwd, "commits");
+  await runUnder(logCommits(file), home.goald, RUN);
+  await expectNestedWhole(home.goald);
+  return (await readFile(file, "utf8"))
+    .split(/\s+/)
+    .flatMap((each) => (each === "" ? [] : [Number(each.split(":")[1])]));
+}
+
+/** Resolves to the number of repeated model calls. */
+export async function killNested(seq: number, when: "before" | "after"): Promise<number> {
+  await using home = await openNestedHome();
+  const { goald, server } = home;
+  const killed = await killUnder(killAtEvent(`1:${seq}:${when}`), goald, RUN);
+  expect(killed.signal).toBe("SIGKILL");
+  const { log } = await lookInto(goald);
+  endedWith(0, await goald.run(log.length === 0 ? RUN : ["resume", "t", "--json"]));
+  await expectNestedWhole(goald);
+  return server.chats.length - ASKED;
+}
+
+async function expectNestedWhole(goald: Goald): Promise<void> {
+  const { log, problems } = await lookInto(goald);
+  expect(problems).toEqual([]);
+  expect(await goald.read("workspace/t/lines.txt")).toBe(NESTED_LINES);
+  const ended = log.flatMap((event) => (event.type === "command-finished" ? [event.callId] : []));
+  expect(ended).toEqual(["c1.1", "c1.2.c1.1", "c1.2.c1", "c1.2.c2", "c1.3", "c1", "c4"]);
+  expect(replay(log)).toMatchObject({ frames: [{ id: 0, phase: { kind: "resting" } }], open: [] });
 }

@@ -2,41 +2,37 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
-import { type Ended, endedWith, type Goald, jsonOf, linesOf, makeGoald } from "../helpers/goald.ts";
-import { append, highestTask, ledger, numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
+import { type Ended, endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { writeLongLog } from "../helpers/long-log.ts";
+import { append, ledger, numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import type { OpenAIServer } from "../helpers/openai-server.ts";
+import { problemsOfView } from "../helpers/view-schemas.ts";
 
+const AT_TIME = expect.stringMatching(/Z$/);
 const run = (name: string): readonly string[] => ["run", "--name", name, "--role", "r", "--goal", "g", "--continuous"];
 
 describe("a home without agents", () => {
   it("is reported as empty by every verb that looks, and nothing is created", async () => {
     await using goald = await makeGoald();
-    expect(endedWith(0, await goald.ask(["ps"])).stdout).toBe(
-      `No agents in ${goald.home} yet. Set one up: goald run\n`,
-    );
-    expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({ agents: [] });
-    expect(endedWith(0, await goald.ask(["verify"])).stdout).toBe("0 agents, 0 events: sound.\n");
-    expect(jsonOf(await goald.ask(["verify", "--json"]))).toEqual({ agents: 0, events: 0, problems: [] });
-    for (const args of [
-      ["show", "foo"],
-      ["events", "foo"],
-      ["show", "foo", "--files"],
-      ["verify", "foo"],
-    ]) {
-      const missing = endedWith(3, await goald.ask(args));
+    expect(await goald.print("ps")).toBe(`No agents in ${goald.home} yet. Set one up: goald run\n`);
+    expect(await goald.json("ps")).toEqual({ agents: [] });
+    expect(await goald.print("verify")).toBe("0 agents, 0 events: sound.\n");
+    expect(await goald.json("verify")).toEqual({ agents: 0, events: 0, problems: [] });
+    for (const call of ["show foo", "events foo", "show foo --files", "verify foo"]) {
+      const missing = endedWith(3, await goald.ask(call));
       expect(missing.stderr).toContain('found none called "foo".\n  There are none yet. Create one: goald run\n');
     }
-    expect(endedWith(3, await goald.ask(["resume"])).stderr).toContain("There is no agent to continue.");
+    expect(endedWith(3, await goald.ask("resume")).stderr).toContain("There is no agent to continue.");
     expect(await goald.read(".goald/goald.db")).toBeUndefined();
   });
 });
 
 describe("a home with agents", () => {
   let goald: Goald;
-  let server: OpenAIServer;
   beforeAll(async () => {
     const calls = [
       write("notes/a.md", "first"),
@@ -44,19 +40,12 @@ describe("a home with agents", () => {
       write("notes/a.md", "second"),
       { name: "delete_file", args: { file: "b.txt" } },
     ];
-    server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    ({ goald } = await makeDaemonHome(calls));
     endedWith(0, await goald.ask(run("Foo Bar")));
-  });
-  afterAll(async () => {
-    await server.close();
-    await goald[Symbol.asyncDispose]();
   });
 
   it("lists an agent in columns: state, cost and folder", async () => {
-    const [head, row, ...rest] = endedWith(0, await goald.ask(["ps"]))
-      .stdout.trimEnd()
-      .split("\n");
+    const [head, row, ...rest] = (await goald.print("ps")).trimEnd().split("\n");
     expect(head).toMatch(/^ID +NAME +STATE +STEP +TOKENS +COST +CHANGED +WORKSPACE$/);
     expect(row).toMatch(/^foo-bar +Foo Bar +completed +5 +\d+ +\$0\.00\d+ +\d+ s ago +\/.*\/workspace\/foo-bar$/);
     expect(rest).toEqual([]);
@@ -65,40 +54,25 @@ describe("a home with agents", () => {
   });
 
   it("lists an agent as JSON with the same facts", async () => {
-    expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({
-      agents: [
-        {
-          id: "foo-bar",
-          name: "Foo Bar",
-          state: "completed",
-          reason: null,
-          step: 5,
-          turn: 1,
-          tokens: expect.any(Number),
-          costUsd: expect.any(Number),
-          background: false,
-          stalledMs: null,
-          lastCommand: "task_complete",
-          received: [],
-          parent: null,
-          createdAt: expect.stringMatching(/Z$/),
-          changedAt: expect.stringMatching(/Z$/),
-          workspace: join(goald.home, "workspace", "foo-bar"),
-        },
-      ],
-    });
+    const row = {
+      ...{ id: "foo-bar", name: "Foo Bar", state: "completed", reason: null, step: 5, turn: 1 },
+      ...{ tokens: expect.any(Number), costUsd: expect.any(Number), background: false, stalledMs: null },
+      ...{ lastCommand: "task_complete", received: [], parent: null, createdAt: AT_TIME, changedAt: AT_TIME },
+      workspace: join(goald.home, "workspace", "foo-bar"),
+    };
+    expect(await goald.json("ps")).toEqual({ agents: [row] });
   });
 
   it("shows an agent by id or by name: goals, state, last thought, existing files", async () => {
-    const shown = endedWith(0, await goald.ask(["show", "foo-bar"])).stdout;
+    const shown = await goald.print("show foo-bar");
     expect(shown).toMatch(
       /^Foo Bar \(foo-bar\), r\n {2}1\. g\nState: {6}completed\nSteps: {6}5, \d+ tokens\nTurn: {7}1\nCost: {7}\$0\.00\d+, 500 tokens in \(0 cached\), \d+ out\nLimit: {6}95 of 100 steps left \(5 used\)\n/,
     );
     expect(shown).toContain(`Workspace:  ${goald.home}/workspace/foo-bar\n  notes/a.md (6 bytes, step 3)\n`);
     expect(shown).toContain("\nThought:    Now: task_complete.\nNext:       Give it more to do");
     expect(shown).not.toContain("b.txt");
-    expect(endedWith(0, await goald.ask(["show", "FOO BAR"])).stdout).toBe(shown);
-    expect(jsonOf(await goald.ask(["show", "foo-bar", "--json"]))).toMatchObject({
+    expect(await goald.print(["show", "FOO BAR"])).toBe(shown);
+    expect(await goald.json("show foo-bar")).toMatchObject({
       id: "foo-bar",
       role: "r",
       goals: ["g"],
@@ -109,40 +83,38 @@ describe("a home with agents", () => {
   });
 
   it("shows the last writer of each file, and with --json every version and its source", async () => {
-    const told = endedWith(0, await goald.ask(["show", "foo-bar", "--files"]))
-      .stdout.trimEnd()
-      .split("\n");
+    const told = (await goald.print("show foo-bar --files")).trimEnd().split("\n");
     expect(told[0]).toBe(`Workspace: ${goald.home}/workspace/foo-bar`);
     expect(told[1]).toMatch(/^FILE +LAST +STEP +BYTES +CHANGES +AT$/);
     expect(told[2]).toMatch(/^notes\/a\.md +write +3 +6 +2 +\S+Z$/);
     expect(told).toHaveLength(3);
-    const { files, versions } = jsonOf(await goald.ask(["show", "foo-bar", "--files", "--json"])) as Record<
-      string,
-      { path: string; operation: string; step: number }[]
-    >;
+    const { files, versions } =
+      await goald.json<Record<string, { path: string; step: number }[]>>("show foo-bar --files");
     expect(files?.map(({ path }) => path)).toEqual(["notes/a.md"]);
-    expect(versions?.map(({ path, step }) => [path, step])).toEqual(
-      expect.arrayContaining([
-        ["notes/a.md", 1],
-        ["b.txt", 2],
-        ["notes/a.md", 3],
-        ["b.txt", 4],
-      ]),
+    const steps = versions?.map(({ path, step }) => `${step} ${path}`).sort();
+    expect(steps).toEqual(["1 notes/a.md", "2 b.txt", "3 notes/a.md", "4 b.txt"]);
+  });
+
+  it("has one line in the log for each step, also when selected by name", async () => {
+    const lines = linesOf(endedWith(0, await goald.ask(["logs", "foo bar", "--json"])));
+    const steps = lines.flatMap(({ step, agent, status }) =>
+      typeof step === "number" ? [`${step} ${agent} ${status}`] : [],
     );
+    expect(steps).toEqual([1, 2, 3, 4, 5].map((step) => `${step} foo-bar ok`));
+    expect(await goald.print("logs foo-bar --step 2")).toMatch(/^\S+Z {2}info {3}foo-bar {2}step 2 {2}.*\n$/);
+    endedWith(3, await goald.ask("logs nobody"));
   });
 
   it("prints one event per line, from the start or after a number", async () => {
-    const whole = linesOf(endedWith(0, await goald.ask(["events", "foo-bar", "--json"])));
+    const whole = linesOf(endedWith(0, await goald.ask("events foo-bar --json")));
     expect(whole.map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, at) => at + 1));
     const after = whole.length - 4;
     expect(linesOf(await goald.ask(["events", "foo-bar", "--json", "--after", String(after)]))).toEqual(
       whole.slice(after),
     );
-    expect(linesOf(await goald.ask(["events", "foo-bar", "--json", "--after", "999999"]))).toEqual([]);
-    const plain = endedWith(0, await goald.ask(["events", "foo-bar"]))
-      .stdout.trimEnd()
-      .split("\n");
+    expect(linesOf(await goald.ask("events foo-bar --json --after 999999"))).toEqual([]);
+    const plain = (await goald.print("events foo-bar")).trimEnd().split("\n");
     expect(plain.map((line) => /^(\d+) {2}\S+Z {2}([\w-]+) {2}\{/.exec(line)?.slice(1))).toEqual(
       whole.map(({ seq, type }) => [String(seq), type]),
     );
@@ -152,18 +124,15 @@ describe("a home with agents", () => {
   it("distinguishes three agents, two of them with one name", async () => {
     endedWith(0, await goald.ask(run("Foo Bar")));
     endedWith(6, await goald.ask([...run("Ünï 漢字"), "--continuous-limit", "1"]));
-    const { agents } = jsonOf(await goald.ask(["ps", "--json"])) as { agents: { id: string; state: string }[] };
-    expect(agents.map(({ id, state }) => [id, state])).toEqual([
-      ["uni-漢字", "paused: step-limit"],
-      ["foo-bar-2", "completed"],
-      ["foo-bar", "completed"],
-    ]);
-    expect(endedWith(0, await goald.ask(["verify"])).stdout).toMatch(/^3 agents, \d+ events: sound\.\n$/);
-    expect(endedWith(0, await goald.ask(["verify", "foo-bar-2"])).stdout).toMatch(/^1 agent, \d+ events: sound\.\n$/);
-    expect(jsonOf(await goald.ask(["verify", "--json"]))).toMatchObject({ agents: 3, problems: [] });
-    expect(endedWith(3, await goald.ask(["show", "bar"])).stderr).toContain("There are: foo-bar, foo-bar-2, uni-漢字.");
+    const paused = { id: "uni-漢字", state: "paused: step-limit" };
+    const [second, first] = ["foo-bar-2", "foo-bar"].map((id) => ({ id, state: "completed" }));
+    expect(await goald.json("ps")).toMatchObject({ agents: [paused, second, first] });
+    expect(await goald.print("verify")).toMatch(/^3 agents, \d+ events: sound\.\n$/);
+    expect(await goald.print("verify foo-bar-2")).toMatch(/^1 agent, \d+ events: sound\.\n$/);
+    expect(await goald.json("verify")).toMatchObject({ agents: 3, problems: [] });
+    expect(endedWith(3, await goald.ask("show bar")).stderr).toContain("There are: foo-bar, foo-bar-2, uni-漢字.");
     // A name selects the newest agent of that name.
-    expect(jsonOf(await goald.ask(["show", "foo bar", "--json"]))).toMatchObject({ id: "foo-bar-2" });
+    expect(await goald.json(["show", "foo bar"])).toMatchObject({ id: "foo-bar-2" });
     // An act that cannot be undone needs the id.
     expect(endedWith(7, await goald.ask(["rm", "-f", "Foo Bar"])).stderr).toBe(
       "goald: 2 agents are called Foo Bar.\n  Use an id: foo-bar, foo-bar-2\n",
@@ -171,7 +140,7 @@ describe("a home with agents", () => {
     expect(endedWith(0, await goald.ask(["goals", "Foo Bar"])).stderr).toBe(
       "Using foo-bar-2, the newest agent called Foo Bar. Others: foo-bar.\n",
     );
-    expect(endedWith(0, await goald.ask(["show", "ünï 漢字"])).stdout).toContain(
+    expect(await goald.print(["show", "ünï 漢字"])).toContain(
       "State:      paused: step-limit (The limit of 1 step is reached.",
     );
   });
@@ -179,21 +148,15 @@ describe("a home with agents", () => {
 
 describe("the list of agents", () => {
   let goald: Goald;
-  let server: OpenAIServer;
   beforeAll(async () => {
     const reply = (request: ChatRequest): string =>
       request.messages.some(({ content }) => content.includes("Stands"))
         ? replyWith({ name: "do_nothing", args: {} })
         : numberedModel([])(request);
-    server = await startOpenAIServer({ reply, embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    ({ goald } = await makeDaemonHome([], { reply }));
     for (const name of ["Old", "New", "Broken"]) endedWith(0, await goald.ask(run(name)));
     endedWith(6, await goald.ask([...run("Stands"), "--continuous-limit", "1"]));
     change("UPDATE agent SET updated_at = '2020-01-01T00:00:00.000Z' WHERE id IN ('old', 'stands')");
-  });
-  afterAll(async () => {
-    await server.close();
-    await goald[Symbol.asyncDispose]();
   });
 
   function change(sql: string): void {
@@ -205,18 +168,18 @@ describe("the list of agents", () => {
     (JSON.parse(ended.stdout) as { agents: { id: string }[] }).agents.map(({ id }) => id);
 
   it("omits agents that ended more than a day ago, counts them, and lists them with -a", async () => {
-    const listed = endedWith(0, await goald.ask(["ps"])).stdout;
+    const listed = await goald.print("ps");
     expect(listed).not.toMatch(/^old /m);
     // A paused agent is not finished, however old it is.
     expect(listed).toMatch(/^stands +Stands +paused: step-limit /m);
     expect(listed).toContain("1 agent that ended more than a day ago: goald ps -a\n");
-    expect(idsOf(endedWith(0, await goald.ask(["ps", "--json"])))).toEqual(["stands", "broken", "new"]);
-    expect(idsOf(endedWith(0, await goald.ask(["ps", "-a", "--json"])))).toEqual(["stands", "broken", "new", "old"]);
-    expect(endedWith(0, await goald.ask(["ps", "-a"])).stdout).not.toContain("more than a day ago");
+    expect(idsOf(endedWith(0, await goald.ask("ps --json")))).toEqual(["stands", "broken", "new"]);
+    expect(idsOf(endedWith(0, await goald.ask("ps -a --json")))).toEqual(["stands", "broken", "new", "old"]);
+    expect(await goald.print("ps -a")).not.toContain("more than a day ago");
   });
 
   it("is printed again on a pipe only after a change, until Ctrl-C (exit 0)", async () => {
-    const watching = goald.start(["ps", "--watch", "--json"]);
+    const watching = goald.start("ps --watch --json");
     await watching.see("\n");
     change("UPDATE agent SET updated_at = '2021-01-01T00:00:00.000Z' WHERE id = 'stands'");
     await watching.see("2021-01-01");
@@ -227,7 +190,7 @@ describe("the list of agents", () => {
   });
 
   it("is redrawn on a terminal within its size", async () => {
-    const terminal = goald.openTerminal(["ps", "--watch"], { shell: 'trap : INT; "$@"; echo "code $?"' });
+    const terminal = goald.openTerminal("ps --watch", { shell: 'trap : INT; "$@"; echo "code $?"' });
     await terminal.see("\u001b[H\u001b[2J");
     await terminal.see("TOKENS");
     await terminal.see("\u001b[H\u001b[2J");
@@ -239,11 +202,11 @@ describe("the list of agents", () => {
 
   it("marks an agent whose log is damaged, lists the others, and ends with 1", async () => {
     change("UPDATE agent SET head_sha = 'x' WHERE id = 'broken'");
-    const shown = endedWith(1, await goald.ask(["ps"])).stdout;
+    const shown = endedWith(1, await goald.ask("ps")).stdout;
     expect(shown).toMatch(/^new +New +completed /m);
     expect(shown).toMatch(/^broken +Broken +damaged /m);
     expect(shown).toContain("broken is damaged: The log of broken is damaged: expected the log to end with event");
-    const { agents } = JSON.parse(endedWith(1, await goald.ask(["ps", "--json"])).stdout) as {
+    const { agents } = JSON.parse(endedWith(1, await goald.ask("ps --json")).stdout) as {
       agents: { id: string; state: string; reason: string }[];
     };
     expect(agents.find(({ id }) => id === "broken")).toMatchObject({
@@ -251,36 +214,26 @@ describe("the list of agents", () => {
       reason: expect.stringContaining("goald verify broken"),
     });
     // The damage does not block a resume of the last sound agent.
-    expect(endedWith(6, await goald.ask(["resume", "--max-steps", "1"])).stdout).toContain("goald resume stands");
+    expect(endedWith(6, await goald.ask("resume --max-steps 1")).stdout).toContain("goald resume stands");
   });
 });
 
 describe("during a run", () => {
   it("every verb that looks works from the first step to the last, and the run continues", async () => {
-    const { promise: hold, resolve: release } = Promise.withResolvers<void>();
-    const think = numberedModel(ledger(3));
-    await using server = await startOpenAIServer({
-      reply: async (request) => {
-        if (highestTask(request) === 2) await hold;
-        return think(request);
-      },
-      embeddings: null,
-    });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
+    home.holdFrom(3);
     const running = goald.start([...run("T"), "--json"]);
     await running.see('"callId":"m3"');
-    const looks = await Promise.all(
-      [["ps"], ["show", "t"], ["show", "t", "--files"], ["events", "t"], ["verify"]].map((verb) =>
-        goald.run([...verb, "--json"]),
-      ),
-    );
+    const calls = ["ps", "show t", "show t --files", "events t", "verify"];
+    const looks = await Promise.all(calls.map((call) => goald.run(`${call} --json`)));
     const [listed, shown, files, events, verified] = looks.map((look) => linesOf(endedWith(0, look)));
     expect(listed).toMatchObject([{ agents: [{ id: "t", state: "running", step: 3 }] }]);
     expect(shown).toMatchObject([{ state: "running", files: [{ path: "ledger.txt", step: 2, bytes: 14 }] }]);
     expect(files).toMatchObject([{ files: [{ path: "ledger.txt" }] }]);
     expect(events?.at(-1)).toMatchObject({ type: "model-asked", step: 3 });
     expect(verified).toMatchObject([{ agents: 1, problems: [] }]);
-    release();
+    home.release();
     endedWith(0, await running.ended);
   });
 });
@@ -288,10 +241,8 @@ describe("during a run", () => {
 describe("the demo", () => {
   it.concurrent("plays a scripted agent with real files and prints the next steps, for goald without a terminal, npm start and goald demo", async () => {
     // Settings of the machine do not affect the demo.
-    await using goald = await makeGoald({
-      OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
-      OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
-    });
+    const settings = { OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
+    await using goald = await makeGoald(settings);
     const { stdout, stderr } = endedWith(0, await goald.run([]));
     expect(stderr).toBe("");
     const workspace = /^Foo \(foo\) works in (\S+)$/m.exec(stdout)?.[1] ?? "";
@@ -320,29 +271,16 @@ describe("the demo", () => {
     );
     expect(stdout).not.toContain("sk-planted");
     // It plays in a home of its own, which stays.
-    expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({ agents: [] });
+    expect(await goald.json("ps")).toEqual({ agents: [] });
     const home = join(workspace, "../..");
-    const verified = await goald.ask(["verify", "--json", "--home", home]);
-    expect(JSON.parse(verified.stdout)).toMatchObject({ agents: 1, problems: [] });
+    expect(await goald.json(["verify", "--home", home])).toMatchObject({ agents: 1, problems: [] });
     await rm(home, { recursive: true });
   });
 
-  it.concurrent("starts for plain goald without a terminal", async () => {
-    await using goald = await makeGoald();
-    const demo = goald.start([]);
-    await demo.see("is a script");
-    await demo.see("\nThoughts: ");
-    demo.kill("SIGKILL");
-    await demo.ended;
-  });
-
   it.concurrent("prints events and a result for programs, and ignores limits that are meant for other agents", async () => {
-    await using goald = await makeGoald({
-      GOALD_RECALL_COUNT: "0",
-      SMART_TOKEN_LIMIT: "4000",
-      GOALD_AGENTS_APPROVE: "always",
-    });
-    const lines = linesOf(endedWith(0, await goald.ask(["demo", "--json"])));
+    const limits = { GOALD_RECALL_COUNT: "0", SMART_TOKEN_LIMIT: "4000", GOALD_AGENTS_APPROVE: "always" };
+    await using goald = await makeGoald(limits);
+    const lines = linesOf(endedWith(0, await goald.ask("demo --json")));
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(problemsOfResult(lines.at(-1))).toBe("");
   });
@@ -362,13 +300,8 @@ describe("text of a model with terminal escapes", () => {
       if (step === 2) return `Prose ${EVIL}`;
       return replyWith({ name: "task_complete", args: { reason: EVIL } }, EVIL);
     };
-    server = await startOpenAIServer({ reply: (_request, index) => think(index), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    ({ goald, server } = await makeDaemonHome([], { reply: (_request, index) => think(index) }));
     ended = endedWith(0, await goald.ask(run("T")));
-  });
-  afterAll(async () => {
-    await server.close();
-    await goald[Symbol.asyncDispose]();
   });
 
   it("is shown as plain text during the run, with all its letters", () => {
@@ -377,43 +310,14 @@ describe("text of a model with terminal escapes", () => {
     expect(ended.stdout).toContain("Completed: abcdef");
   });
 
-  const LOOKS = [
-    ["ps"],
-    ["show", "t"],
-    ["show", "t", "--step", "1"],
-    ["show", "t", "--report"],
-    ["why", "t/evil.txt"],
-    ["diff", "t"],
-    ["diff", "t", "--stat"],
-    ["restore", "t", "--step", "0", "--dry-run"],
-    ["events", "t"],
-    ["resume", "t"],
-  ];
-
-  it.each([["show", "t", "--files"], ["logs"], ...LOOKS].map((args) => [args]))(
-    "is shown as plain text by %j",
-    async (args) => {
-      const { stdout, stderr } = endedWith(0, await goald.ask(args));
-      expect(stdout + stderr).not.toMatch(OBEYED);
-    },
-  );
-
-  it.each([["logs"], ...LOOKS].map((args) => [[...args, "--json"]]))(
-    "has no effect on a terminal that shows the output of %j either",
-    async (args) => {
-      expect(endedWith(0, await goald.ask(args)).stdout).not.toMatch(OBEYED);
-    },
-  );
-
   it("is visible in a diff, even between two control characters", async () => {
-    const { stdout } = endedWith(0, await goald.ask(["diff", "t"]));
-    expect(stdout).toContain(
+    expect(await goald.print("diff t")).toContain(
       "\n+a\\u{1b}[2Jb\\u{1b}]0;title\\u{7}c\\u{9b}31md\\u{7}e\\u{8}f\\u{d}g\\u{202e}h\\u{1b}Pq#0\\u{1b}\\i\\u{7f}j\n",
     );
   });
 
   it("is complete for a program: JSON returns every character", async () => {
-    const lines = linesOf(await goald.ask(["events", "t", "--json"]));
+    const lines = linesOf(await goald.ask("events t --json"));
     const requested = lines.find(({ type }) => type === "command-requested") as { call: { args: { text: string } } };
     expect(requested.call.args.text).toBe(EVIL);
     expect(await goald.read("workspace/t/evil.txt")).toBe(EVIL);
@@ -426,5 +330,23 @@ describe("text of a model with terminal escapes", () => {
 
   it("does not get into the log file", async () => {
     expect((await goald.read(".goald/log/goald.log"))?.replaceAll("\n", "")).not.toMatch(OBEYED);
+  });
+});
+
+describe("an agent of two thousand steps", () => {
+  it("has its report, any step and the reason for its file as fast as one of two steps", async () => {
+    await using goald = await makeGoald();
+    await writeLongLog(goald.home, 2_000);
+    const facts = await goald.json("show long --report");
+    expect(problemsOfView("report", facts)).toBe("");
+    expect(facts).toMatchObject({ events: 10_001, since: 9_501, step: 2_000 });
+    expect((await goald.print("show long --report")).length).toBeLessThan(64 * 1024);
+    const step = { step: 1999, thought: "thought 1999", prompt: { exact: false } };
+    expect(await goald.json("show long --step 1999")).toMatchObject(step);
+    const why = await goald.json<{ versions: { step: number }[] }>("why long/out.md");
+    expect(problemsOfView("why", why)).toBe("");
+    expect(why.versions.map(({ step }) => step)).toEqual(Array.from({ length: 200 }, (_, at) => (at + 1) * 10));
+    expect(await goald.print("diff long")).toContain("+line of step 2000\n");
+    expect(await goald.print("verify")).toBe("1 agent, 10001 events: sound.\n");
   });
 });

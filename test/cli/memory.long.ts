@@ -1,39 +1,19 @@
-import { mkdir } from "node:fs/promises";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { isLive } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports/memory.ts";
-import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
-import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { endedWith, errorOf, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
+import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { memoryFolder } from "#app/memory-folders.ts";
+import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
+import { openSqliteStore } from "#store/sqlite/open-store.ts";
+import { makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
+import { endedWith, errorOf, type Goald, jsonOf, makeGoald, memoriesIn } from "../helpers/goald.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { write } from "../helpers/numbered-model.ts";
-import { makeWorkedHome, type WorkedHome } from "../helpers/worked-home.ts";
-
-type Listed = Omit<MemoryRow, "vector">;
-
-let home: WorkedHome;
-let goald: Goald;
-beforeAll(async () => {
-  const calls = [write("hours.md", "The shop opens at eight."), write("plan.md", "Buy flour")];
-  home = await makeWorkedHome("Foo", calls);
-  goald = home.goald;
-});
-afterAll(async () => home[Symbol.asyncDispose]());
-
-/** Reads the live rows of a memory from the store, newest first; the verbs that list have their own tests. */
-async function rowsOf(namespace: string, kind?: string): Promise<readonly Listed[]> {
-  const reader = await openSqliteReader(join(goald.home, ".goald", "goald.db"));
-  try {
-    const rows = await reader.memories(namespace, 0, 10_000);
-    return rows.filter((row) => isLive(row) && (kind === undefined || row.kind === kind)).reverse();
-  } finally {
-    await reader.close();
-  }
-}
+import { ledger, write } from "../helpers/numbered-model.ts";
+import { PINECONE_KEY, type PineconeServer, startPineconeServer } from "../helpers/pinecone-server.ts";
 
 describe("goald ingest", () => {
   it("takes in a page with the trust of the web, and reports a page that it cannot load", async () => {
+    await using goald = await makeGoald();
     let hours = "nine";
     await using site = await listenOnLoopback((_request, response) => {
       response.setHeader("content-type", "text/html");
@@ -45,13 +25,11 @@ describe("goald ingest", () => {
     expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ namespace: "shared", sources: 1, added: 1 });
     hours = "ten";
     expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ sources: 1, added: 0, changed: 1 });
-    expect((await rowsOf("shared")).find(({ source }) => source === address)).toMatchObject({
+    expect((await memoriesIn(goald, "shared")).find(({ source }) => source === address)).toMatchObject({
       ...{ trust: "web", kind: "file_chunk", text: expect.stringContaining("opens at ten") },
     });
-    expect(JSON.parse(endedWith(1, await from("")).stdout)).toMatchObject({
-      sources: 0,
-      skipped: [{ path: address }],
-    });
+    const refused = JSON.parse(endedWith(1, await from("")).stdout);
+    expect(refused).toMatchObject({ sources: 0, skipped: [{ path: address }] });
   });
 });
 
@@ -59,7 +37,7 @@ describe("memory while another process holds the home", () => {
   it("is changed through a daemon in the middle of a step, and the agent recalls it at the next step", async () => {
     await using home = await makeDaemonHome([write("a.md", "one"), write("b.md", "two")]);
     home.holdFrom(2);
-    endedWith(0, await home.goald.ask(["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"]));
+    endedWith(0, await home.goald.ask(RUN_LETTER));
     await home.asked(2);
     endedWith(0, await home.goald.ask(["memory", "t", "add", "The letter to Ada is to be short"]));
     endedWith(0, await home.goald.ask(["memory", "shared", "add", "Letters to Ada go by train"]));
@@ -81,7 +59,137 @@ describe("memory while another process holds the home", () => {
     using _lock = holdHostLock(join(other.home, ".goald", "lock.db"), {
       ...{ pid: process.pid, version: "0", startedAt: new Date().toISOString() },
     });
-    const refused = errorOf(endedWith(7, await other.ask(["memory", "shared", "add", "x", "--json"])));
+    const refused = errorOf(endedWith(7, await other.ask("memory shared add x --json")));
     expect(refused.code).toBe("GOALD_ALREADY_RUNNING");
+  });
+});
+
+describe("copies of a forgotten memory", () => {
+  const TEXT = "The safe opens with 4711";
+  const COPY = "the safe opens  with 4711.";
+  const OTHER = "The safe opens with 4712";
+
+  let goald: Goald;
+  beforeAll(async () => {
+    ({ goald } = await makeWorkedHome("Foo", []));
+    const rows = [TEXT, COPY, OTHER].map((text, at) => ({ text, trust: "agent", kind: "fact", key: `k${at}` }));
+    await goald.write("safe.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
+    const file = join(goald.home, "safe.jsonl");
+    for (const name of ["foo", "shared"]) endedWith(0, await goald.ask(["memory", name, "import", "--trust", file]));
+    endedWith(0, await goald.ask("fork foo --step 1 --name Bar"));
+  });
+
+  /** The live rows about the safe, oldest first, of the agent, the shared memory and the other agent. */
+  async function readSafes() {
+    const all = await Promise.all(["foo", "shared", "bar"].map((name) => memoriesIn(goald, name)));
+    return all.map((rows) => rows.filter(({ text }) => /safe opens/i.test(text)));
+  }
+  const textsOf = (memories: Awaited<ReturnType<typeof readSafes>>) =>
+    memories.map((rows) => rows.map(({ text }) => text));
+  const forget = async (name: string, id: string) => await goald.json(["memory", name, "forget", id]);
+  const isOnDisk = async (text: string) => (await readFile(join(goald.home, ".goald", "goald.db"))).includes(text);
+
+  it("forget erases the copies of that memory, and leaves those of the shared memory and of another agent", async () => {
+    const before = await readSafes();
+    const all = [TEXT, COPY, OTHER];
+    expect(textsOf(before)).toEqual([all, all, all]);
+    const [own, shared, forked] = before.map((rows) => rows.map(({ id }) => id));
+    expect(await forget("foo", own?.[0] ?? "")).toEqual({
+      changed: [{ id: own?.[0], isNew: true, copies: [own?.[1]] }],
+      steps: [],
+    });
+    expect(textsOf(await readSafes())).toEqual([[OTHER], all, all]);
+    const { recalls } = await goald.json<{ recalls: { id: string; text: string }[] }>("memory foo search 4711");
+    const found = recalls.filter(({ text }) => /4711/.test(text));
+    expect(found.map(({ id }) => id).sort()).toEqual([shared?.[0], shared?.[1]]);
+
+    // Copies of two memories at once, each with its own.
+    endedWith(0, await goald.ask(["memory", "bar", "forget", forked?.[1] ?? "", shared?.[0] ?? ""]));
+    expect(textsOf(await readSafes())).toEqual([[OTHER], [OTHER], [OTHER]]);
+    expect([await isOnDisk(TEXT), await isOnDisk(COPY), await isOnDisk(OTHER)]).toEqual([false, false, true]);
+    expect(await goald.print("verify")).toContain("sound");
+  });
+
+  it("an erased row does not come back when its file is imported again", async () => {
+    const file = join(goald.home, "safe.jsonl");
+    for (const name of ["foo", "shared"]) endedWith(0, await goald.ask(["memory", name, "import", "--trust", file]));
+    expect(textsOf(await readSafes())).toEqual([[OTHER], [OTHER], [OTHER]]);
+  });
+});
+
+const RUN_LETTER = ["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"];
+
+it("recalls what a person added and nothing that a person forgot or removed while the agent was idle", async () => {
+  const done = { name: "task_complete", args: { reason: "Done." } };
+  await using home = await makeDaemonHome([done, done, done]);
+  const ask = async (...args: readonly string[]) => endedWith(0, await home.goald.ask([...args]));
+  await ask(...RUN_LETTER);
+  await home.logged("turn-finished");
+  await ask("memory", "t", "add", "Letters to Ada are written in green ink");
+  await ask("say", "t", "Write another letter to Ada");
+  await home.logged("turn-finished", 2);
+  expect(JSON.stringify(home.server.chats.at(-1))).toContain("in green ink");
+  await ask("memory", "t", "forget", "+1");
+  await ask("memory", "t", "add", "Letters to Ada are short");
+  await ask("say", "t", "And one more letter to Ada");
+  await home.logged("turn-finished", 3);
+  const prompt = JSON.stringify(home.server.chats.at(-1));
+  expect(prompt).toContain("Letters to Ada are short");
+  expect(prompt).not.toContain("in green ink");
+  const folder = memoryFolder(join(home.goald.home, ".goald", "memory"), "t");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, SNAPSHOT_FILE), "letters");
+  await ask("rm", "t", "--files", "--force");
+  expect(existsSync(folder)).toBe(false);
+  const { length } = home.server.chats;
+  await ask(...RUN_LETTER);
+  await home.asked(length + 1);
+  expect(JSON.stringify(home.server.chats[length])).not.toContain("Letters to Ada are");
+});
+
+const FOO_RUN = ["run", "--name", "Foo", "--role", "r", "--goal", "g", "--continuous"];
+
+describe("goald run with its memory in Pinecone", () => {
+  let pinecone: PineconeServer;
+  afterEach(() => pinecone.close());
+
+  /** Runs an agent to its end, and ends the daemon. The server has embeddings of 64 numbers. */
+  async function runRemote(dimension: number, tasks: number) {
+    pinecone = await startPineconeServer({ dimension });
+    const remote = { MEMORY_BACKEND: "pinecone", PINECONE_API_KEY: PINECONE_KEY, PINECONE_INDEX: "mem" };
+    const env = { ...remote, PINECONE_CONTROLLER_HOST: pinecone.url, GOALD_MEMORY_EMBEDDER: undefined };
+    const home = await makeDaemonHome(ledger(tasks), { embeddings: () => undefined, env });
+    const { stdout, stderr } = endedWith(0, await home.goald.ask(FOO_RUN));
+    expect(stdout + stderr).not.toContain(PINECONE_KEY);
+    endedWith(0, await home.goald.ask("down"));
+    return { goald: home.goald, shown: `${stdout}${stderr}${await home.goald.read(".goald/log/goald.log")}` };
+  }
+
+  it("has sent all memories of the agent to the configured index when the daemon ends", async () => {
+    await runRemote(64, 6);
+    expect(pinecone.records("foo").size).toBeGreaterThanOrEqual(5);
+    expect(pinecone.violations).toEqual([]);
+  });
+
+  it("loses what a person forgets at once, by the daemon", async () => {
+    const { goald } = await runRemote(64, 4);
+    const { memories } = await goald.json<{ memories: { id: string; text: string }[] }>("memory foo list");
+    const steps = ["Task 1 of 4", "Task 2 of 4"];
+    const idOf = (step: string) => memories.find(({ text }) => text.startsWith(`Thought: ${step}`))?.id ?? "";
+    const found = () => steps.filter((step) => pinecone.records("foo").has(idOf(step)));
+    expect(found()).toEqual(steps);
+
+    endedWith(0, await goald.ask(["memory", "foo", "forget", idOf("Task 1 of 4")]));
+    expect(found()).toEqual(["Task 2 of 4"]);
+    endedWith(0, await goald.ask(["memory", "foo", "forget", idOf("Task 2 of 4")]));
+    expect(found()).toEqual([]);
+    expect(pinecone.records("foo").size).toBeGreaterThan(0);
+    expect(pinecone.violations).toEqual([]);
+  });
+
+  it("reports how to fix an index that does not fit, and continues", async () => {
+    const { shown } = await runRemote(1_536, 6);
+    expect(shown).toContain("EMBEDDING_MODEL to a model of 1536 dimensions");
+    expect(pinecone.namespaces()).toEqual([]);
   });
 });

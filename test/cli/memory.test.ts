@@ -1,38 +1,24 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { memoryFolder } from "#app/memory-folders.ts";
-import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
-import { openSqliteReader } from "#store/sqlite/open-store.ts";
-import { endedWith, errorOf, type Goald, jsonOf } from "../helpers/goald.ts";
+import { makeWorkedHome } from "../helpers/daemon-home.ts";
+import { endedWith, errorOf, type Goald, jsonOf, memoriesIn } from "../helpers/goald.ts";
 import { write } from "../helpers/numbered-model.ts";
-import { makeWorkedHome, type WorkedHome } from "../helpers/worked-home.ts";
 
-type Listed = Omit<MemoryRow, "vector">;
-
-let home: WorkedHome;
 let goald: Goald;
 beforeAll(async () => {
   const calls = [write("hours.md", "The shop opens at eight."), write("plan.md", "Buy flour")];
-  home = await makeWorkedHome("Foo", calls);
-  goald = home.goald;
+  ({ goald } = await makeWorkedHome("Foo", calls));
 });
-afterAll(async () => home[Symbol.asyncDispose]());
 
 const memory = (...args: readonly string[]) => goald.ask(["memory", "foo", ...args]);
-/** Reads the live rows of a memory from the store, newest first; the verbs that list have their own tests. */
-async function rowsOf(namespace: string, kind?: string): Promise<readonly Listed[]> {
-  const reader = await openSqliteReader(join(goald.home, ".goald", "goald.db"));
-  try {
-    const rows = await reader.memories(namespace, 0, 10_000);
-    return rows.filter((row) => isLive(row) && (kind === undefined || row.kind === kind)).reverse();
-  } finally {
-    await reader.close();
-  }
-}
+/** The live rows of a memory, newest first. */
+const rowsOf = async (namespace: string, kind?: string): Promise<readonly MemoryRow[]> =>
+  (await memoriesIn(goald, namespace)).filter((row) => kind === undefined || row.kind === kind).reverse();
 const idsOf = async (kind?: string): Promise<readonly string[]> => (await rowsOf("foo", kind)).map(({ id }) => id);
 const firstFound = async (query: string): Promise<readonly string[]> =>
   jsonOf<{ recalls: { id: string }[] }>(await memory("search", query, "--json")).recalls.map(({ id }) => id);
@@ -41,7 +27,7 @@ describe("goald memory", () => {
   it("lists the memories of steps, newest first, with their source", async () => {
     const ids = await idsOf();
     expect(ids).toHaveLength(3);
-    expect(endedWith(0, await goald.ask(["memory", "foo"])).stdout).toMatch(/^ID +AT +STEP +KIND +FROM.*\nfoo\/\d+ /);
+    expect(await goald.print("memory foo")).toMatch(/^ID +AT +STEP +KIND +FROM.*\nfoo\/\d+ /);
     const oldest = (await rowsOf("foo")).at(-1);
     expect(oldest).toMatchObject({ step: 1, kind: "step", trust: "agent", source: "hours.md" });
     expect(endedWith(0, await memory("search", "shop opens")).stdout).toMatch(/^MATCH .*\nstrong match /);
@@ -97,7 +83,7 @@ describe("goald memory", () => {
     expect(existsSync(folder)).toBe(false);
     expect(await firstFound("the code of the door")).not.toContain(id);
     expect(await idsOf()).not.toContain(id);
-    expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
+    expect(await goald.print("verify")).toContain("sound");
   });
 
   it("corrects every row that says the same, and names them", async () => {
@@ -115,7 +101,7 @@ describe("goald memory", () => {
     expect(said).toContain(`It also replaced 1 row that said the same: ${second}`);
     expect((await firstFound("where does the lift stop")).filter((id) => [first, second].includes(id))).toEqual([]);
     expect(await added()).toHaveLength(1);
-    expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
+    expect(await goald.print("verify")).toContain("sound");
   });
 
   it("forgets a row alone with --only, and names the steps whose log still has it", async () => {
@@ -139,9 +125,7 @@ describe("goald memory", () => {
   it("reads text from standard input, redacts keys of the home, and removes control characters", async () => {
     await goald.write(".env", "OPENAI_API_KEY=sk-very-secret-key-of-mine-1234567890\n", 0o600);
     const input = "Use sk-very-secret-key-of-mine-1234567890\u001b[2J here\n";
-    const { changed } = jsonOf<{ changed: { id: string }[] }>(
-      await goald.run(["memory", "foo", "add", "--json"], { input }),
-    );
+    const { changed } = jsonOf<{ changed: { id: string }[] }>(await goald.run("memory foo add --json", { input }));
     const text = (await rowsOf("foo")).find(({ id }) => id === changed[0]?.id)?.text;
     expect(text).toMatch(/^Use \S+ here$/);
     expect(text).not.toContain("very-secret");
@@ -150,17 +134,15 @@ describe("goald memory", () => {
 
   it("has a shared memory for all agents of the home", async () => {
     endedWith(0, await memory("add", "Prices are in francs", "--shared", "--pin"));
-    const { memories } = jsonOf<{ memories: Listed[] }>(await goald.ask(["memory", "shared", "list", "--json"]));
+    const { memories } = await goald.json<{ memories: MemoryRow[] }>("memory shared list");
     expect(memories).toMatchObject([{ id: "shared/+1", text: "Prices are in francs", namespace: "shared" }]);
-    expect(endedWith(0, await goald.ask(["memory", "shared"])).stdout).toContain("pinned");
+    expect(await goald.print("memory shared")).toContain("pinned");
   });
 
-  it.each<[what: string, code: number, args: readonly string[]]>([
-    ["an unknown row", 3, ["forget", "999"]],
-    ["a row of another agent", 2, ["forget", "bar/2"]],
-    ["a memory that is too long", 2, ["add", "x".repeat(10_001)]],
-  ])("refuses %s", async (_what, code, args) => {
-    errorOf(endedWith(code, await memory(...args, "--json")));
+  it("refuses an unknown row, a row of another agent, and a memory that is too long", async () => {
+    errorOf(endedWith(3, await memory("forget", "999", "--json")));
+    errorOf(endedWith(2, await memory("forget", "bar/2", "--json")));
+    errorOf(endedWith(2, await memory("add", "x".repeat(10_001), "--json")));
   });
 });
 
@@ -199,12 +181,8 @@ describe("memory as a file", () => {
 
   it("keeps which facts are past, and refuses a key that no export has written", async () => {
     const factKey = "ab".repeat(32);
-    const facts = ["1", "2", "3"].map((value) => ({
-      kind: "fact",
-      text: `mill: door: ${value}`,
-      trust: "agent",
-      factKey,
-    }));
+    const fact = { kind: "fact", trust: "agent", factKey };
+    const facts = ["1", "2", "3"].map((value) => ({ ...fact, text: `mill: door: ${value}` }));
     await goald.write("facts.jsonl", lines(...facts));
     endedWith(0, await shared("import", join(goald.home, "facts.jsonl")));
     const imported = (await sharedRows()).filter(({ text }) => text.startsWith("mill"));
@@ -246,23 +224,19 @@ describe("memory as a file", () => {
     expect(await trustOf("my own words")).toMatchObject({ trust: "person", pinned: true });
   });
 
-  it.each([["has an unknown trust", lines({ text: "x", trust: "god" })]])(
-    "is rejected as a whole when one line %s",
-    async (_what, line) => {
-      const before = (await sharedRows()).length;
-      const bad = await goald.run(["memory", "shared", "import", "-", "--json"], {
-        input: `${lines({ text: "fine" })}\n${line}\n`,
-      });
-      expect(errorOf(endedWith(2, bad)).message).toContain("line 2");
-      expect((await sharedRows()).length).toBe(before);
-    },
-  );
+  it("is rejected as a whole when one line has an unknown trust", async () => {
+    const before = (await sharedRows()).length;
+    const input = `${lines({ text: "fine" }, { text: "x", trust: "god" })}\n`;
+    const bad = await goald.run("memory shared import - --json", { input });
+    expect(errorOf(endedWith(2, bad)).message).toContain("line 2");
+    expect((await sharedRows()).length).toBe(before);
+  });
 });
 
 describe("goald ingest", () => {
   const paragraph = (about: string): string =>
     `${about} ${"is said here in as many words as it takes to fill a paragraph of a handbook. ".repeat(9)}`;
-  const ingest = async (...args: readonly string[]) => jsonOf(await goald.ask(["ingest", "foo", ...args, "--json"]));
+  const ingest = async (...args: readonly string[]) => await goald.json(["ingest", "foo", ...args]);
   let docs: string;
   const put = (name: string, text: string | Uint8Array) => writeFile(join(docs, name), text);
   beforeAll(async () => {
@@ -302,7 +276,7 @@ describe("goald ingest", () => {
     await rm(join(docs, "inner"), { recursive: true });
     expect(await ingest("docs")).toMatchObject({ sources: 1, added: 0, changed: 0, removed: 1 });
     expect(JSON.stringify(await rowsOf("foo", "file_chunk"))).not.toContain("Deliveries");
-    const missing = errorOf(endedWith(3, await goald.ask(["ingest", "foo", "inner", "--json"])));
+    const missing = errorOf(endedWith(3, await goald.ask("ingest foo inner --json")));
     expect(missing.code).toBe("GOALD_FILE_MISSING");
   });
 
@@ -322,6 +296,6 @@ describe("goald ingest", () => {
     expect(await ingest("docs/one.md")).toMatchObject({ removed: 1 });
     await put("one.md", "Only once");
     expect(await ingest("docs/one.md")).toMatchObject({ added: 1 });
-    expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
+    expect(await goald.print("verify")).toContain("sound");
   });
 });

@@ -1,21 +1,31 @@
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { daemonOf } from "../helpers/daemon.ts";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import {
+  AGENT,
+  type Ended,
+  endedWith,
+  errorOf,
+  type Goald,
+  linesOf,
+  lookInto,
+  makeGoald,
+  RUN,
+} from "../helpers/goald.ts";
 import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
 import { failure } from "../helpers/openai-answers.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
-import { killUnder } from "../helpers/under-hooks.ts";
+import { makeSeedHome } from "../helpers/seed-home.ts";
+import { killAtCommit, killUnder, NO_NETWORK } from "../helpers/under-hooks.ts";
+import { FORMS, findWorkshop, JOB_FILES, jobLines, jobSteps, startWorkshop } from "../seeds/jobs.ts";
 
-const NO_NETWORK = [fileURLToPath(new URL("../helpers/no-network.child.ts", import.meta.url))];
-const KILL = [fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url))];
 const KEY = "sk-planted-8Hq2vX5tLm9";
 const ORGANIZATION = "org-planted-77Rt2";
 const COOKIE = "cookie-planted-41Kz9";
 const FOREIGN = "ghp_plantedPLANTED1234567890abcd";
-const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
 
 /** The last line of a replay holds its result. */
 const resultOf = (ended: { readonly stdout: string }): Record<string, unknown> => linesOf(ended).at(-1) ?? {};
@@ -57,9 +67,6 @@ describe("a recorded run with secrets in many places", () => {
     ({ log } = await lookInto(goald));
     await server.close();
   });
-  afterAll(async () => {
-    await goald[Symbol.asyncDispose]();
-  });
 
   it("leaves a file that only its owner can read, without any secret in any form", async () => {
     const text = await readFile(recorded(goald), "utf8");
@@ -75,7 +82,7 @@ describe("a recorded run with secrets in many places", () => {
   });
 
   it("replays without a network to the same events, state and files", async () => {
-    const ended = endedWith(0, await goald.run(["replay", "t.ndjson", "--json"], { imports: NO_NETWORK }));
+    const ended = endedWith(0, await goald.run("replay t.ndjson --json", NO_NETWORK));
     expect(ended.stderr).toContain("in a home of its own: ");
     expect(ended.stderr).not.toContain("A socket was opened.");
     expect(resultOf(ended)).toMatchObject({ type: "replay", same: true, step: 4, files: 1, problems: [] });
@@ -90,7 +97,7 @@ describe("a recorded run with secrets in many places", () => {
 
   it("uses the home that is named, and leaves a sound log there", async () => {
     const home = join(goald.cwd, "played");
-    endedWith(0, await goald.run(["replay", "t.ndjson", "--home", home], { imports: NO_NETWORK }));
+    endedWith(0, await goald.run(["replay", "t.ndjson", "--home", home], NO_NETWORK));
     const { log: played, problems } = await lookInto({ home });
     expect(problems).toEqual([]);
     expect(played).toEqual(log);
@@ -100,7 +107,7 @@ describe("a recorded run with secrets in many places", () => {
   });
 
   it("would fail on a socket: the same trap ends a run that opens one (control)", async () => {
-    const running = goald.start([...RUN, "--max-steps", "1"], { imports: NO_NETWORK });
+    const running = goald.start([...RUN, "--max-steps", "1"], NO_NETWORK);
     await running.see("A socket was opened.", "stderr");
     running.kill("SIGKILL");
     await running.ended;
@@ -133,7 +140,7 @@ describe("a recorded run with secrets in many places", () => {
     await writeFile(recorded(goald, "changed.ndjson"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
     const ended = endedWith(
       1,
-      await goald.run(["replay", "changed.ndjson", "--json"], { imports: NO_NETWORK, env: { TMPDIR: goald.cwd } }),
+      await goald.run("replay changed.ndjson --json", { ...NO_NETWORK, env: { TMPDIR: goald.cwd } }),
     );
     const last = ended.stderr.trim().split("\n").at(-1) ?? "";
     expect(errorOf({ ...ended, stderr: last })).toMatchObject({
@@ -147,7 +154,7 @@ describe("a recorded run with secrets in many places", () => {
     await other.write("prompts/system.md", "## evaluation\nBe quick.\n");
     const ended = endedWith(
       1,
-      await other.run(["replay", recorded(goald)], { imports: NO_NETWORK, env: { TMPDIR: other.cwd } }),
+      await other.run(["replay", recorded(goald)], { ...NO_NETWORK, env: { TMPDIR: other.cwd } }),
     );
     expect(ended.stderr).toMatch(
       /Step 1 is not as it was recorded: request \d differs: it\.messages\[0\]\.content differs from character \d+ on: it was "[\s\S]+", and is "[\s\S]*Be quick\./,
@@ -165,36 +172,36 @@ describe("a recorded run that was killed and resumed", () => {
   const STEPS = 4;
 
   it.each(["9:after", "12:before"])("is one recording and one replay after a kill at commit %s", async (point) => {
-    await using server = await startOpenAIServer({ reply: numberedModel(ledger(STEPS)), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
-    const hooks = { imports: KILL, env: { KILL_AT_COMMIT: point } };
+    await using home = await makeDaemonHome(ledger(STEPS));
+    const { goald } = home;
+    const hooks = killAtCommit(point);
     const killed = await killUnder(hooks, goald, [...RUN, "--record", "t.ndjson"]);
     expect(killed.signal).toBe("SIGKILL");
-    endedWith(0, await goald.run(["resume", "t", "--json", "--record", "t.ndjson"]));
+    endedWith(0, await goald.run("resume t --json --record t.ndjson"));
     const { log } = await lookInto(goald);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(STEPS));
-    const home = join(goald.cwd, "played");
-    const ended = await goald.run(["replay", "t.ndjson", "--json", "--home", home], { imports: NO_NETWORK });
+    const played = join(goald.cwd, "played");
+    const ended = await goald.run(["replay", "t.ndjson", "--json", "--home", played], NO_NETWORK);
     expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, sessions: 2, files: 1 });
-    expect((await lookInto({ home })).log).toEqual(log);
+    expect((await lookInto({ home: played })).log).toEqual(log);
   });
 
   it("is rejected if a part of it was not recorded", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
     endedWith(6, await goald.run([...RUN, "--max-steps", "1", "--record", "t.ndjson"]));
     // The daemon would go on with the recording.
-    endedWith(0, await goald.ask(["down"]));
+    endedWith(0, await goald.ask("down"));
     await rm(join(goald.home, ".goald", "recordings"), { recursive: true });
-    endedWith(6, await goald.run(["resume", "t", "--max-steps", "1", "--json"]));
-    const ended = endedWith(2, await goald.run(["resume", "t", "--record", "t.ndjson"]));
+    endedWith(6, await goald.run("resume t --max-steps 1 --json"));
+    const ended = endedWith(2, await goald.run("resume t --record t.ndjson"));
     expect(ended.stderr).toContain("it went on without being recorded");
     const other = (await readFile(recorded(goald), "utf8")).replace('"id":"t"', '"id":"u"');
     await writeFile(recorded(goald, "other.ndjson"), other);
-    const refused = endedWith(2, await goald.run(["resume", "t", "--record", "other.ndjson"]));
+    const refused = endedWith(2, await goald.run("resume t --record other.ndjson"));
     expect(refused.stderr).toContain("other.ndjson is a recording of u, made at ");
     // The recorded part can still be replayed.
-    expect(resultOf(endedWith(0, await goald.run(["replay", "t.ndjson", "--json"])))).toMatchObject({
+    expect(resultOf(endedWith(0, await goald.run("replay t.ndjson --json")))).toMatchObject({
       same: true,
       step: 1,
     });
@@ -208,7 +215,7 @@ describe("the acts of a person during a recorded run", () => {
       embeddings: null,
     });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
-    const terminal = goald.openTerminal(["run", "--name", "T", "--role", "r", "-g", "g", "--record", "t.ndjson"]);
+    const terminal = goald.openTerminal("run --name T --role r -g g --record t.ndjson");
     await terminal.see("Run it? ");
     await goald.write("workspace/t/own.txt", "mine alone\n");
     terminal.type("y\r");
@@ -217,8 +224,8 @@ describe("the acts of a person during a recorded run", () => {
     await terminal.answer("Run it? ", "y");
     await terminal.answer("Run it? ", "n");
     expect((await terminal.ended).code).toBe(11);
-    endedWith(0, await goald.run(["resume", "t", "--json", "--continuous", "--record", "t.ndjson"]));
-    const ended = await goald.run(["replay", "t.ndjson", "--json"], { imports: NO_NETWORK });
+    endedWith(0, await goald.run("resume t --json --continuous --record t.ndjson"));
+    const ended = await goald.run("replay t.ndjson --json", NO_NETWORK);
     expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, sessions: 2, problems: [] });
     expect(ended.stdout).toContain("Write it in French please");
     expect(ended.stdout).toContain("mine alone");
@@ -243,7 +250,7 @@ describe("a run with failures", () => {
     for (const name of ["first", "second"]) {
       count = 0;
       endedWith(0, await goald.run([...RUN, "--record", `${name}.ndjson`]));
-      const ended = await goald.run(["replay", `${name}.ndjson`, "--json"], { imports: NO_NETWORK });
+      const ended = await goald.run(["replay", `${name}.ndjson`, "--json"], NO_NETWORK);
       expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, step: 3, files: 1 });
       expect(ended.stdout.match(/"model-failed"/g)?.length).toBeGreaterThanOrEqual(2);
     }
@@ -269,12 +276,12 @@ export default {
       { name: "dice", args: {} },
       { name: "read_file", args: { file: "thrown.txt" } },
     ];
-    await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    await using home = await makeDaemonHome(calls);
+    const { goald } = home;
     const throws = join(goald.cwd, "throws");
     await goald.write("commands/dice.ts", DICE);
     endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"], { env: { THROWS: throws } }));
-    const ended = await goald.run(["replay", "t.ndjson", "--json"], { imports: NO_NETWORK, env: { THROWS: throws } });
+    const ended = await goald.run("replay t.ndjson --json", { ...NO_NETWORK, env: { THROWS: throws } });
     expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, files: 1 });
     expect(ended.stdout).toContain(`It shows ${await goald.read("workspace/t/thrown.txt")}.`);
     expect(await readFile(throws, "utf8")).toBe("x");
@@ -295,14 +302,162 @@ const completion = (content: string): object => ({
 describe("a recorded demo", () => {
   it("replays without a network, with its searches and pages, to the same state and files", async () => {
     await using goald = await makeGoald();
-    const demo = endedWith(0, await goald.run(["demo", "--record", "demo.ndjson"]));
+    const demo = endedWith(0, await goald.run("demo --record demo.ndjson"));
     const [, state = ""] = /^State: ([0-9a-f]{64})$/m.exec(demo.stdout) ?? [];
     const answers = (await linesIn(recorded(goald, "demo.ndjson"))).filter(({ type }) => type === "answer");
     expect(answers).toHaveLength(14);
-    const replayed = endedWith(
-      0,
-      await goald.run(["replay", recorded(goald, "demo.ndjson"), "--json"], { imports: NO_NETWORK }),
-    );
+    const replayed = endedWith(0, await goald.run(["replay", recorded(goald, "demo.ndjson"), "--json"], NO_NETWORK));
     expect(resultOf(replayed)).toMatchObject({ state });
+  });
+});
+
+const FILE = "t.ndjson";
+const recordingOf = ({ cwd }: Goald): string => join(cwd, FILE);
+
+const typesIn = async (goald: Goald, type: string): Promise<number> =>
+  (await readFile(recordingOf(goald), "utf8")).split("\n").filter((line) => line.startsWith(`{"type":"${type}"`))
+    .length;
+
+/** Parses the last line of a replay: whether it matched, and what was compared. */
+const replayed = async (goald: Goald, code = 0): Promise<Record<string, unknown>> =>
+  linesOf(endedWith(code, await goald.ask(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }))).at(-1) ?? {};
+
+/** Starts a recorded agent `t` in the background that waits for an approval. */
+async function waiting(tasks: number): Promise<DaemonHome> {
+  const home = await makeDaemonHome(ledger(tasks));
+  endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, "--approve", "always", "--record", FILE]));
+  await home.logged("approval-asked");
+  return home;
+}
+
+async function finish(home: DaemonHome): Promise<void> {
+  endedWith(0, await home.goald.ask("approve t -N 99"));
+  await home.logged("turn-finished");
+  await home.until(
+    async () => (await readFile(recordingOf(home.goald), "utf8")).includes('\n{"type":"end"'),
+    "the end",
+  );
+}
+
+describe("a recorded agent of a daemon", () => {
+  it.concurrent("replays to the same state, because the recording holds the person's words and approvals", async () => {
+    await using home = await waiting(3);
+    const { goald } = home;
+    expect((await stat(recordingOf(goald))).mode & 0o777).toBe(0o600);
+    endedWith(0, await goald.ask(["say", "t", "Mind ghp_plantedPLANTED1234567890abcdefghijk"]));
+    endedWith(0, await goald.ask(["deny", "t", "Write shorter lines"]));
+    await home.logged("approval-asked", 2);
+    await finish(home);
+    const { log } = await lookInto(goald);
+    expect(await replayed(goald)).toMatchObject({ same: true, sessions: 1, problems: [] });
+    const text = await readFile(recordingOf(goald), "utf8");
+    expect(text).not.toContain("ghp_planted");
+    expect(text).toContain("Write shorter lines");
+    // Control: the replay with another answer of the model ends in another state.
+    await writeFile(recordingOf(goald), text.replaceAll("line 2", "line two"));
+    const ended = endedWith(1, await goald.ask(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }));
+    expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" }).code).toBe("GOALD_REPLAY");
+    expect(log.length).toBeGreaterThan(10);
+  });
+
+  it.concurrent("is still recorded after the daemon was killed, and after it was restarted", async () => {
+    await using home = await waiting(3);
+    const { goald } = home;
+    await using daemon = daemonOf(goald);
+    await daemon.kill();
+    endedWith(0, await goald.ask("up"));
+    endedWith(0, await goald.ask("approve t"));
+    await home.logged("approval-asked", 2);
+    endedWith(0, await goald.ask("down"));
+    endedWith(0, await goald.ask("up"));
+    await finish(home);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+    const { log } = await lookInto(goald);
+    const played = join(goald.cwd, "played");
+    endedWith(0, await goald.ask(["replay", FILE, "--json", "--home", played]));
+    expect((await lookInto({ home: played })).log).toEqual(log);
+    expect(await typesIn(goald, "session")).toBeGreaterThanOrEqual(3);
+  });
+
+  it.concurrent("is recorded through a pause, a kill in the middle of a call, and a resume", async () => {
+    await using home = await waiting(3);
+    const { goald } = home;
+    endedWith(0, await goald.ask("pause t"));
+    home.holdFrom(2);
+    endedWith(0, await goald.ask("resume t -d --approve never"));
+    await home.asked(2);
+    endedWith(0, await goald.ask("stop t --now"));
+    home.release();
+    endedWith(0, await goald.ask("resume t --json"));
+    expect(await readFile(recordingOf(goald), "utf8")).toContain('"pause":{"code":"killed"');
+    expect(await replayed(goald)).toMatchObject({ same: true, problems: [] });
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+  });
+
+  it.concurrent("continues without a recording if writing it fails, and reports so", async () => {
+    await using home = await waiting(2);
+    const { goald } = home;
+    await using daemon = daemonOf(goald);
+    await daemon.kill();
+    await writeFile(recordingOf(goald), "this is no recording\n");
+    endedWith(0, await goald.ask("up"));
+    endedWith(0, await goald.ask("approve t -N 9"));
+    await home.logged("turn-finished");
+    expect(await goald.read(".goald/log/goald.log")).toContain(`Its recording in ${recordingOf(goald)} has ended: `);
+    expect(await readFile(recordingOf(goald), "utf8")).toBe("this is no recording\n");
+  });
+});
+
+describe("goald run --record with a daemon", () => {
+  it.concurrent("records the run that it follows, and prints the path", async () => {
+    await using home = await makeDaemonHome(ledger(2));
+    const { goald } = home;
+    endedWith(0, await goald.ask("up"));
+    const ended: Ended = endedWith(0, await goald.ask(["run", ...AGENT, "--continuous", "--record", FILE]));
+    const [, state] = /Recorded in .*\/t\.ndjson: 3 requests\.\nState: ([0-9a-f]{64})\n$/.exec(ended.stdout) ?? [];
+    expect(await replayed(goald)).toMatchObject({ same: true, state });
+    const refused = endedWith(2, await goald.ask(["run", "-d", ...AGENT, "--record", FILE, "--json"]));
+    expect(errorOf(refused).message).toMatch(/^There is a file /);
+    expect(await goald.json("ps")).toMatchObject({ agents: [{ id: "t" }] });
+  });
+
+  it.concurrent("continues the recording at a resume, and records with --wait from the start", async () => {
+    await using home = await makeDaemonHome(ledger(2));
+    const { goald } = home;
+    endedWith(6, await goald.ask(["run", "--wait", ...AGENT, "--max-steps", "1", "--record", FILE]));
+    const resumed = endedWith(0, await goald.ask(["resume", "t", "--record", FILE]));
+    expect(resumed.stdout).toContain("Recorded in ");
+    expect(await replayed(goald)).toMatchObject({ same: true, sessions: 2 });
+  });
+});
+
+describe("a recorded job with a search, pages that a model reads, files, and a check on an address", () => {
+  it.each(FORMS)("replays in the form %s without a network to the same state and files", async (form) => {
+    await using site = await startWorkshop();
+    await using home = await makeSeedHome(jobLines(form, jobSteps(form, site.origin)), {
+      env: { GOALD_WEB_ALLOW: site.origin },
+      find: findWorkshop(site.origin),
+    });
+    const check = ["--check", `url ${site.origin}/lamps/alder`];
+    await home.run(form, { flags: ["--record", "t.ndjson", ...check] });
+    const log = await home.log();
+    const checked = log.flatMap((event) => (event.type === "goals-checked" ? event.results : []));
+    expect(checked.at(-1)?.isPassed).toBe(true);
+    // What a page answers to a question is an answer of a model inside a command that is played whole.
+    const asked = site.requests.length;
+    await site[Symbol.asyncDispose]();
+    await home.server.close();
+
+    const played = join(home.goald.cwd, "played");
+    const ended = await home.goald.run(["replay", "t.ndjson", "--json", "--home", played], NO_NETWORK);
+    expect(linesOf(endedWith(0, ended)).at(-1)).toMatchObject({
+      same: true,
+      problems: [],
+      events: { same: log.length - 1, all: log.length - 1 },
+    });
+    expect(ended.stderr).not.toContain("A socket was opened.");
+    expect(site.requests).toHaveLength(asked);
+    for (const [name, text] of Object.entries(JOB_FILES))
+      expect(await readFile(join(played, "workspace", "t", name), "utf8")).toBe(text);
   });
 });

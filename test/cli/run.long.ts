@@ -1,12 +1,30 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { CommandCall } from "#core/call.ts";
+import { opensTurn } from "#core/inbox.ts";
+import { openSqliteReader } from "#store/sqlite/open-store.ts";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfResult } from "../helpers/event-line-schema.ts";
-import { type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
-import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+import {
+  AGENT,
+  type Ended,
+  endedWith,
+  errorOf,
+  type Goald,
+  jsonOf,
+  linesOf,
+  lookInto,
+  makeGoald,
+  RUN,
+} from "../helpers/goald.ts";
+import { ledger, ledgerText, numberedModel, onceATurn, replyWith, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
+import { killAtCommit, killUnder } from "../helpers/under-hooks.ts";
+import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-8Hq2vX5tLm9";
-const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
-const RUN = ["run", ...AGENT, "--continuous", "--json"];
 
 describe("goald run with any server for chat completions", () => {
   let goald: Goald;
@@ -57,5 +75,282 @@ describe("goald run with any server for chat completions", () => {
     expect(await other.ask(RUN)).toMatchObject({ code: 0 });
     expect(open.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
     expect(open.violations).toEqual([]);
+  });
+});
+
+const FIRST_TURN = ["run", "--name", "T", "-g", "Find strings", "--continuous", "--json"];
+const nextTurn = (goal: string): readonly string[] => ["run", "--continue", "t", "-g", goal, "--json"];
+const oneLine = onceATurn(ledger(1));
+
+const turnsIn = async ({ goald }: DaemonHome): Promise<readonly number[]> =>
+  (await lookInto(goald)).log.flatMap((event) => (event.type === "turn-started" ? [event.turn] : []));
+const goalsSet = async ({ goald }: DaemonHome): Promise<readonly string[]> =>
+  (await lookInto(goald)).log.flatMap((event) => (event.type === "goals-changed" ? event.goals : []));
+
+describe("the turns of one agent, by real processes", () => {
+  it("begin with the run, with new goals, and with words that a daemon delivers", async () => {
+    await using home = await makeDaemonHome([], { reply: oneLine });
+    const { goald, server } = home;
+    endedWith(0, await goald.run(FIRST_TURN));
+    endedWith(0, await goald.run(nextTurn("Write it down")));
+    const said = endedWith(0, await goald.run(["say", "t", "Now in German"]));
+    expect(said.stdout).toMatch(/^It had finished\. This begins turn 3\. t is (?:running|completed) \(step \d\)\.\n$/);
+    await home.logged("turn-finished", 3);
+    expect(await turnsIn(home)).toEqual([2, 3]);
+    expect((await lookInto(goald)).problems).toEqual([]);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1).repeat(3));
+    const prompt = server.chats
+      .at(-1)
+      ?.messages.map(({ content }) => content)
+      .join("\n");
+    expect(prompt).toContain("Now in German");
+  });
+
+  it("begin in the background, and are waited for", async () => {
+    await using home = await makeDaemonHome([], { reply: oneLine });
+    const { goald } = home;
+    endedWith(0, await goald.run(FIRST_TURN));
+    const started = jsonOf<{ agent: object; note: string }>(await goald.run([...nextTurn("Write it down"), "-d"]));
+    expect(started).toMatchObject({ agent: { id: "t", background: true }, note: "It begins turn 2." });
+    await home.logged("turn-finished", 2);
+    const waited = endedWith(0, await goald.run(["run", "--continue", "t", "-g", "Print it", "--wait"]));
+    expect(waited.stdout).toMatch(/^t: completed: /);
+    expect(await turnsIn(home)).toEqual([2, 3]);
+  });
+
+  it("are recorded into one file, which replays", async () => {
+    await using home = await makeDaemonHome([], { reply: oneLine });
+    const { goald } = home;
+    const record = ["--record", "t.ndjson"];
+    endedWith(0, await goald.run([...FIRST_TURN, ...record]));
+    endedWith(0, await goald.run([...nextTurn("Write it down"), ...record]));
+    const played = `${goald.cwd}/played`;
+    endedWith(0, await goald.run(["replay", "t.ndjson", "--json", "--home", played]));
+    const types = ({ log }: Awaited<ReturnType<typeof lookInto>>): readonly string[] => log.map(({ type }) => type);
+    expect(types(await lookInto({ home: played }))).toEqual(types(await lookInto(goald)));
+    expect(types(await lookInto(goald)).filter((type) => type === "turn-finished")).toHaveLength(2);
+  });
+
+  it("lose nothing and begin once when the process is killed at any commit before the first step", async () => {
+    await using home = await makeDaemonHome([], { reply: oneLine });
+    const { goald } = home;
+    endedWith(0, await goald.run(FIRST_TURN));
+    const seen = new Set<string>();
+    let turn = 1;
+    for (const at of [1, 2, 3, 4])
+      for (const when of ["before", "after"]) {
+        turn += 1;
+        const goal = `Goal of turn ${turn}`;
+        const killed = await killUnder(killAtCommit(`${at}:${when}`), goald, nextTurn(goal));
+        expect(killed).toMatchObject({ code: null, signal: "SIGKILL" });
+        const standing = await standingOf(home, turn);
+        seen.add(standing);
+        endedWith(0, await goOn(home, standing, goal));
+        expect([await turnsIn(home), await goalsSet(home)]).toEqual([
+          upTo(turn),
+          upTo(turn).map((each) => `Goal of turn ${each}`),
+        ]);
+      }
+    // The points cover a kill before the delivery, one between the delivery and the turn, and one inside the turn.
+    expect([...seen].sort()).toEqual(["begun", "delivered", "nothing"]);
+    expect((await lookInto(goald)).problems).toEqual([]);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1).repeat(turn));
+  });
+});
+
+const upTo = (turn: number): readonly number[] => Array.from({ length: turn - 1 }, (_none, at) => at + 2);
+
+async function standingOf(home: DaemonHome, turn: number): Promise<"nothing" | "delivered" | "begun"> {
+  if ((await turnsIn(home)).includes(turn)) return "begun";
+  const reader = await openSqliteReader(`${home.goald.home}/.goald/goald.db`);
+  try {
+    return (await reader.inbox("t")).some(({ message }) => opensTurn(message)) ? "delivered" : "nothing";
+  } finally {
+    await reader.close();
+  }
+}
+
+/** A turn whose goals are stored goes on without giving them again. */
+const goOn = ({ goald }: DaemonHome, standing: string, goal: string): Promise<Ended> =>
+  goald.run(standing === "nothing" ? nextTurn(goal) : ["resume", "t", "--json"]);
+
+const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
+
+describe("sub-agents", () => {
+  it("are listed, answered and stopped from the command line, as their parent is", async () => {
+    const reply = subagentModel({ T: [startAgent("Ann")], Ann: [ASK, write("a.txt", "Blue")] });
+    await using home = await makeDaemonHome([], { reply });
+    const { goald } = home;
+    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
+    await home.logged("command-waiting", 1, "t-ann");
+    const [listed] = linesOf(endedWith(0, await goald.ask("ps --json")));
+    expect(problemsOfView("ps", listed)).toBe("");
+    expect(listed).toMatchObject({
+      agents: [
+        { id: "t", parent: null, state: "waiting: agent" },
+        { id: "t-ann", parent: "t", state: "waiting: person", reason: "It asks: Red or blue?" },
+      ],
+    });
+    expect((await goald.ask("ps")).stdout).toMatch(/STARTED BY[\s\S]*t-ann +Ann +t +waiting: person/);
+    const shown = await goald.print("show t-ann");
+    expect(shown).toContain("Started by: t");
+    expect(shown).toContain("It asks: Red or blue?");
+    expect(shown).toMatch(/Answer it: .*goald .*say t-ann "…"/);
+    expect((await goald.ask("show t")).stdout).toContain("Agent:      t-ann, waiting: person, at step 1");
+    expect(errorOf(endedWith(7, await goald.ask("approve t-ann --json")))).toMatchObject({
+      message: 't-ann is waiting for an answer, not an approval: "Red or blue?"',
+      hint: expect.stringMatching(/^Answer with: .*goald .*say t-ann "…"$/),
+    });
+    expect(errorOf(await goald.ask("rm -f t --json")).hint).toContain("goald rm t-ann");
+
+    expect(await goald.print("stop t")).toContain("Its agents stop with it: t-ann.");
+    await home.logged("agent-paused", 1, "t-ann");
+    endedWith(0, await goald.ask("resume t -d"));
+    await home.logged("agent-resumed", 1, "t-ann");
+    endedWith(0, await goald.ask("say t-ann Blue."));
+    await home.logged("turn-finished");
+    const { log, problems } = await lookInto(goald);
+    expect(problems).toEqual([]);
+    expect(JSON.stringify(log)).toContain("agents/t-ann/a.txt");
+    expect(await goald.read("workspace/t/agents/t-ann/a.txt")).toBe("Blue");
+    const models = home.server.chats.map(({ model }) => model);
+    expect(new Set(models)).toEqual(new Set(["gpt-4.1", "gpt-4.1-mini"]));
+    expect(home.server.violations).toEqual([]);
+  });
+});
+
+describe("the memory of the parent", () => {
+  it("is recalled as data, and not by an agent of nobody (control)", async () => {
+    const learn = write("notes.txt", "The harbour of Zanzibar opens at nine.");
+    const reply = subagentModel({ T: [learn, startAgent("Ann", "When does the harbour of Zanzibar open?")], Ann: [] });
+    await using home = await makeDaemonHome([], { reply });
+    const { goald, server } = home;
+    endedWith(0, await goald.ask(["run", ...AGENT, "--continuous"]));
+    const asked = server.chats.find((chat) => nameIn(chat) === "Ann");
+    const shown = asked?.messages.slice(1).map(({ content }) => content) ?? [];
+    expect(shown.join("\n")).toContain("opens at nine");
+    expect(asked?.messages[0]?.content).not.toContain("opens at nine");
+    const { log } = await lookInto(goald, "t-ann");
+    expect(log.find(({ type }) => type === "model-asked")).toMatchObject({ outside: [{ from: "agent", name: "t" }] });
+    const before = server.chats.length;
+    const question = ["--goal", "When does the harbour of Zanzibar open?"];
+    endedWith(0, await goald.ask(["run", "--name", "Bob", "--role", "r", ...question, "--continuous"]));
+    expect(server.chats.length).toBeGreaterThan(before);
+    expect(JSON.stringify(server.chats.slice(before))).not.toContain("opens at nine");
+  });
+});
+
+describe("a question of a sub-agent", () => {
+  it("is shown on the terminal of the run with the call that answers it, and both agents continue", async () => {
+    const reply = subagentModel({ T: [startAgent("Ann")], Ann: [ASK] });
+    await using home = await makeDaemonHome([], { reply });
+    const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
+    await terminal.see("t-ann asks: Red or blue?");
+    await terminal.see('goald say t-ann "…"');
+    const said = endedWith(0, await home.goald.ask("say t-ann Blue."));
+    expect(said.stdout).toContain("It goes on with this as the answer to its question.");
+    expect(endedWith(0, await terminal.ended).stdout).toContain("Ann (key t-ann) answers:");
+  });
+});
+
+const DONE = { name: "task_complete", args: { reason: "It is in plan.md." } };
+const CHECKED_RUN = ["run", "--name", "Foo", "--role", "r", "-g", "Write plan.md", "-g", "Be brief", "--continuous"];
+
+describe("an agent with --check that claims too early to be done", () => {
+  let goald: Goald;
+  let server: OpenAIServer;
+  beforeAll(async () => {
+    const script = [DONE, write("plan.md", "A plan.\n"), DONE, write("plan.md", "A plan with *risks*.\n"), DONE];
+    let index = 0;
+    ({ goald, server } = await makeDaemonHome([], { reply: () => replyWith(script[index++] ?? DONE) }));
+  });
+  afterAll(async () => {
+    await server.close();
+    await goald[Symbol.asyncDispose]();
+  });
+
+  it("is refused twice with the reason, then done, and the run's output has the checks", async () => {
+    const ended = endedWith(0, await goald.ask([...CHECKED_RUN, "--check", "1: plan.md contains *risks*", "--json"]));
+    const lines = linesOf(ended);
+    expect(lines.at(-1)).toMatchObject({
+      ...{ type: "result", outcome: "completed", step: 5, checks: { passed: 1, failed: 0, notRun: 0 } },
+    });
+    const checked = lines.filter(({ type }) => type === "goals-checked");
+    expect(checked.map(({ results }) => results)).toMatchObject([
+      [{ check: 0, isPassed: false }],
+      [{ check: 0, isPassed: false }],
+      [{ check: 0, isPassed: true }],
+    ]);
+  });
+
+  it("has the proof in its report, escaped, and a note on the goal without a check", async () => {
+    const report = await goald.print("show foo --report");
+    expect(report).toContain('   - Check passed: plan.md contains "\\*risks\\*". ');
+    expect(report).toContain("Goal 2 has no check, so goald does not judge whether it is reached: ");
+    const facts = await goald.json("show foo --report");
+    expect(problemsOfView("report", facts)).toBe("");
+    expect(facts).toMatchObject({ checks: [{ goal: 0, isPassed: true, proof: expect.stringContaining("*risks*") }] });
+  });
+
+  it("has them in goald show and goald goals", async () => {
+    expect(await goald.print("show foo")).toMatch(
+      /\nCheck: {6}passed: plan\.md contains "\*risks\*"\. .* \(goal 1\)\n/,
+    );
+    const shown = await goald.json("show foo");
+    expect(problemsOfView("show", shown)).toBe("");
+    expect(shown).toMatchObject({ checks: [{ goal: 0, isPassed: true }] });
+    expect(await goald.print("goals foo")).toBe(
+      '1. Write plan.md\n2. Be brief\nCheck of goal 1: plan.md contains "*risks*"\n',
+    );
+  });
+
+  it("has those of its next turn only, after goald run --continue", async () => {
+    const args = ["run", "--continue", "foo", "-g", "Keep it", "--continuous", "--json"];
+    const refused = await goald.ask([...args, "--check", "2: plan.md"]);
+    expect(errorOf(endedWith(2, refused)).message).toContain("It is for goal 2");
+    const ended = endedWith(0, await goald.ask([...args, "--check", "plan.md min 5", "--check", "plan.md"]));
+    expect(linesOf(ended).at(-1)).toMatchObject({ checks: { passed: 2, failed: 0, notRun: 0 } });
+  });
+
+  it("keeps them in a fork, and loses them there with new goals", async () => {
+    endedWith(0, await goald.ask("fork foo --step 2 --name Same"));
+    endedWith(0, await goald.ask("fork foo --step 2 --name Other --goal Rest"));
+    expect(await goald.json("show same")).toMatchObject({
+      checks: [{ goal: 0, isPassed: false }],
+    });
+    expect(await goald.json("show other")).toMatchObject({ checks: [] });
+    expect((await lookInto(goald, "same")).problems).toEqual([]);
+  });
+});
+
+describe("checks on the command line", () => {
+  let goald: Goald;
+  beforeAll(async () => {
+    goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
+    await writeFile(
+      join(goald.cwd, "agent.yaml"),
+      "ai_name: Foo\nai_role: r\nai_goals: [Write plan.md]\nai_checks: [{file: plan.md}]\n",
+    );
+  });
+
+  it.each<[title: string, args: readonly string[], said: RegExp]>([
+    ["of no form", ["-g", "g", "--check", "make it good"], /^--check "make it good": this is not a form of a check\.$/],
+    [
+      "of a goal that is not there",
+      ["-g", "g", "--check", "2: a.md"],
+      /It is for goal 2, and the goals are only goal 1\.$/,
+    ],
+    ["without a goal", ["--check", "a.md"], /^--check proves a goal, and no goal was given\.$/],
+  ])("are refused when they are %s", async (_title, args, said) => {
+    const { message } = errorOf(endedWith(2, await goald.ask(["run", ...args, "--continuous", "--json"])));
+    expect(message).toMatch(said);
+  });
+
+  it("say that the checks of a file are left out with its goals", async () => {
+    const args = ["run", "--from", "agent.yaml", "-g", "Rest", "--continuous"];
+    const left = await goald.ask([...args, "--check", "nothing to see"]);
+    expect(left.stderr).not.toContain("its checks are for its own goals");
+    const noted = await goald.ask("run --from agent.yaml -g Rest --approve always");
+    expect(noted.stderr).toContain("agent.yaml: its checks are for its own goals, so the goals given here have none.");
   });
 });

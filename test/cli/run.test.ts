@@ -1,14 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import type { CliContext } from "#cli/context.ts";
+import { newSettings, resumedSettings } from "#cli/run-options.ts";
+import type { CommandCall } from "#core/call.ts";
+import { type AgentState, initialState } from "#core/state.ts";
+import type { ChildAccount } from "#core/subagent.ts";
+import { findProgram } from "#util/find-program.ts";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
-import { type Ended, type Goald, jsonOf, linesOf, makeGoald } from "../helpers/goald.ts";
-import { append, ledger, numberedModel, write } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
-
-const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
-const RUN = ["run", ...AGENT, "--continuous", "--json"];
+import { AGENT, type Ended, endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, RUN } from "../helpers/goald.ts";
+import { append, ledger, ledgerText, onceATurn, write } from "../helpers/numbered-model.ts";
+import type { ChatRequest } from "../helpers/openai-answers.ts";
+import type { OpenAIServer } from "../helpers/openai-server.ts";
+import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 
 describe.each([
-  ["with the server's embeddings", undefined],
+  ["with the server's embeddings", () => undefined],
   ["on a server without embeddings", null],
 ] as const)("a run of 25 steps %s", (_title, embeddings) => {
   const STEPS = 25;
@@ -21,16 +31,9 @@ describe.each([
   let server: OpenAIServer;
   let ended: Ended;
   beforeAll(async () => {
-    server = await startOpenAIServer({
-      reply: numberedModel(calls),
-      ...(embeddings === null ? { embeddings } : {}),
-    });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "x" });
+    const env = { OPENAI_API_KEY: "x", GOALD_MEMORY_EMBEDDER: undefined };
+    ({ goald, server } = await makeDaemonHome(calls, { embeddings, env }));
     ended = await goald.run(RUN);
-  });
-  afterAll(async () => {
-    await server.close();
-    await goald[Symbol.asyncDispose]();
   });
 
   it("sends only requests that a strict server accepts until its end", () => {
@@ -41,7 +44,7 @@ describe.each([
 
   it("reports where it works, and the status where memory works if the server has no embeddings", async () => {
     expect(ended.stderr).toBe(`T (t) works in ${goald.home}/workspace/t\n`);
-    const { problems } = jsonOf<{ problems: readonly string[] }>(await goald.ask(["status", "--json"]));
+    const { problems } = await goald.json<{ problems: readonly string[] }>("status");
     expect(problems).toEqual(embeddings === null ? [expect.stringMatching(/^Memory works offline: /)] : []);
   });
 
@@ -65,7 +68,7 @@ describe.each([
   });
 
   it("prints the same lines again with goald events --json", async () => {
-    const again = linesOf(await goald.ask(["events", "t", "--json"]));
+    const again = linesOf(await goald.ask("events t --json"));
     const shown = linesOf(ended).slice(0, -1);
     expect(again).toEqual(shown);
   });
@@ -76,16 +79,8 @@ describe.each([
     expect(system[0]?.role).toBe("system");
     const content = system[0]?.content ?? "";
     expect(content.startsWith("You are T, r")).toBe(true);
-    const sections = [
-      "You are T",
-      "GOALS:",
-      "Constraints:",
-      "Commands:",
-      "Resources:",
-      "Performance Evaluation:",
-      "Response Format:",
-    ];
-    const places = sections.map((section) => content.indexOf(section));
+    const sections = "You are T|GOALS:|Constraints:|Commands:|Resources:|Performance Evaluation:|Response Format:";
+    const places = sections.split("|").map((section) => content.indexOf(section));
     expect(places).not.toContain(-1);
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(content).toContain("GOALS:\n1. g\n");
@@ -98,9 +93,7 @@ describe.each([
       expect(messages.at(-1)?.content).toMatch(/^It is now \d{4}-/);
       // Each step adds a reply and a result.
       expect(messages.length - 2).toBe(Math.min(9, 2 * index));
-      const steps = messages
-        .slice(1, -1)
-        .map(({ content }) => Number(/Task (\d+) of|\(step (\d+)\)/.exec(content)?.slice(1).find(Boolean)));
+      const steps = stepsIn(messages);
       expect(steps).toEqual([...steps].sort((a, b) => a - b));
       if (index > 0) expect(steps.at(-1)).toBe(index);
     }
@@ -109,11 +102,7 @@ describe.each([
   it("recalls up to ten events, without duplicates or steps that the prompt shows", () => {
     for (const [index, { messages }] of server.chats.entries()) {
       const rows = recallsIn(messages.at(-1)?.content ?? "");
-      const shown = new Set(
-        messages
-          .slice(1, -1)
-          .map(({ content }) => Number(/Task (\d+) of|\(step (\d+)\)/.exec(content)?.slice(1).find(Boolean))),
-      );
+      const shown = new Set(stepsIn(messages));
       expect(rows.filter(({ step }) => shown.has(step))).toEqual([]);
       expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
       expect(rows).toHaveLength(Math.min(10, index - shown.size));
@@ -130,31 +119,289 @@ describe.each([
   });
 });
 
-interface RecallRow {
-  readonly id: string;
-  readonly step: number;
-}
-const recallsIn = (content: string): readonly RecallRow[] =>
-  [...content.matchAll(/^\[([^|\]]+) \| step (\d+) \|/gm)].map((match) => ({
-    id: match[1] as string,
-    step: Number(match[2]),
-  }));
+const recallsIn = (content: string) =>
+  [...content.matchAll(/^\[([^|\]]+) \| step (\d+) \|/gm)].map(([, id = "", step]) => ({ id, step: Number(step) }));
+/** The steps of the messages between the first and the last. */
+const stepsIn = (messages: ChatRequest["messages"]): readonly number[] =>
+  messages
+    .slice(1, -1)
+    .map(({ content }) => Number(/Task (\d+) of|\(step (\d+)\)/.exec(content)?.slice(1).find(Boolean)));
 
 describe("text that looks like a key", () => {
   it("is redacted in every line of the log, during the run and afterwards", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel(ledger(1)) });
-    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome(ledger(1));
+    const { ask } = home.goald;
     const looksLikeKey = "ghp_plantedPLANTED1234567890abcdefghijk";
     const said = [
-      await other.ask(["run", "--goal", `Log in with ${looksLikeKey}`, "--continuous", "--json"]),
-      await other.ask(["events", "goald", "--json"]),
-      await other.ask(["events", "goald"]),
+      await ask(["run", "--goal", `Log in with ${looksLikeKey}`, "--continuous", "--json"]),
+      await ask(["events", "goald", "--json"]),
+      await ask(["events", "goald"]),
     ];
-    for (const { code, stdout } of said) {
-      expect(code).toBe(0);
+    for (const ended of said) {
+      const { stdout } = endedWith(0, ended);
       expect(stdout).toContain("task_complete");
       expect(stdout).not.toContain(looksLikeKey);
     }
     expect(linesOf(said[1] as Ended)[0]).toMatchObject({ seq: 1, goals: ["Log in with [redacted]"] });
   });
+});
+
+const NOW = new Date("2026-11-20T10:00:00Z");
+const context = {
+  home: { root: "/home/goald", chosenBy: "default" },
+  settings: { limits: { unattendedSteps: 100 } },
+} as CliContext;
+const ANN: ChildAccount = {
+  ...{ name: "Ann", task: "t", callId: "c1", tasksSent: 1, isWorking: false, isPaused: false, isStopping: false },
+  limits: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
+  spent: { steps: 40, tokens: 0, usd: 0 },
+};
+
+/** The agent took 60 of its 100 steps; its sub-agent took the other 40. */
+const together: AgentState = {
+  ...initialState,
+  name: "T",
+  step: 60,
+  settings: { ...initialState.settings, stepLimit: 100 },
+  paused: { code: "step-limit", reason: "r" },
+  children: { "t-ann": ANN },
+};
+const NO_TOKENS: AgentState = {
+  ...initialState,
+  settings: { ...initialState.settings, tokenLimit: 10 },
+  lost: { tokens: 10, usd: 0 },
+};
+const resumed = (options: Parameters<typeof resumedSettings>[3]) =>
+  resumedSettings(together, ["resume", "t"], context, options, NOW);
+
+describe("resuming an agent whose sub-agents took steps too", () => {
+  it("raises their shared limit like the limit of one agent", () => {
+    expect(resumed({})).toEqual({ stepLimit: 200 });
+  });
+
+  it("adds the given number of steps to those that they took together", () => {
+    expect(resumed({ maxSteps: 5 })).toEqual({ stepLimit: 105 });
+    expect(resumed({ continuous: true, continuousLimit: 7 })).toEqual({ approve: "never", stepLimit: 107 });
+  });
+});
+
+describe("the plan of an agent", () => {
+  const plan = async (options: Parameters<typeof newSettings>[1]) => {
+    const settings = { window: { batch: 0 }, agents: { form: "json", commands: null }, limits: {} };
+    const given = { ...context, settings } as unknown as CliContext;
+    const { plan } = await newSettings(given, options, NOW, { approve: "always", unattended: false });
+    return plan;
+  };
+
+  it("is that of --plan", async () => {
+    expect(await plan({})).toBeUndefined();
+    expect(await plan({ plan: "required" })).toBe("required");
+  });
+
+  it("can change when it is resumed, and else stays", () => {
+    expect(resumed({ plan: "required" })).toEqual({ stepLimit: 200, plan: "required" });
+    expect(resumed({})).toEqual({ stepLimit: 200 });
+  });
+});
+
+describe("resuming an agent that may spend no more", () => {
+  it("is refused with calls to copy and paste", () => {
+    const refused = () => resumedSettings(NO_TOKENS, ["resume", "t"], context, {}, NOW);
+    expect(refused).toThrow("Allow more and go on: goald resume t --max-tokens 1000000");
+    const next = ["run", "--continue", "t", "-g", '"…"'];
+    expect(() => resumedSettings(NO_TOKENS, next, context, {}, NOW)).toThrow(
+      'Allow more and go on: goald run --continue t -g "…" --max-tokens 1000000',
+    );
+  });
+});
+
+const again = (...more: readonly string[]): readonly string[] => ["run", "--continue", "t", ...more];
+const NO_TURN: readonly RefusedCall[] = [
+  ["run --continue t", 2, /new goals, and none was given/, /--continue t -g "…"[\s\S]*say t "…"[\s\S]*goald resume t$/],
+  ["run --continue t -g x --role r", 2, /keeps the agent's name and role/, /leave --continue out for a new agent/],
+  ["run --continue t -g \u0007", 2, /must be text without control characters/, /^$/],
+  ["run --continue t -g a -g b -g c -g d -g e -g f", 2, /up to 5 goals, got 6/, /^$/],
+  ["run --continue nobody -g x", 3, /found none called "nobody"/, /There are: t\./],
+  ["run --continue t -g x --approve always", 2, /There is no terminal to ask on/, /--continuous/],
+];
+
+describe("goald run --continue", () => {
+  let home: DaemonHome;
+  beforeAll(async () => {
+    home = await makeDaemonHome([], { reply: onceATurn(ledger(1)) });
+    const first = ["run", "--name", "T", "-g", "Find strings", "--continuous", "--max-steps", "2"];
+    endedWith(0, await home.goald.ask(first));
+  });
+
+  it(`rejects ${NO_TURN.length} invalid calls, and the agent stays as it is`, async () => {
+    expect(await notRefused(home.goald, NO_TURN)).toEqual([]);
+    expect((await lookInto(home.goald)).log.at(-1)).toMatchObject({ type: "turn-finished" });
+  });
+
+  it("follows the next turn to its end, with the settings of the agent and more steps than its limit had left", async () => {
+    const { goald, server } = home;
+    const before = server.chats.length;
+    const lines = linesOf(endedWith(0, await goald.ask(again("Write it down", "--json"))));
+    expect(lines.at(-1)).toMatchObject({ type: "result", agent: "t", outcome: "completed", exitCode: 0 });
+    const { log, problems } = await lookInto(goald);
+    expect(problems).toEqual([]);
+    expect(log.filter(({ type }) => type === "turn-started")).toMatchObject([{ turn: 2 }]);
+    expect(log.findLast(({ type }) => type === "goals-changed")).toMatchObject({ goals: ["Write it down"] });
+    expect(server.chats[before]?.messages[0]?.content).toContain("1. Write it down\n");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1) + ledgerText(1));
+    // The agent stays in front.
+    expect(await goald.json("show t")).toMatchObject({ background: false });
+  });
+
+  it("refuses another turn while one is not finished, and says what to do", async () => {
+    const { goald } = home;
+    endedWith(6, await goald.ask(again("-g", "Print it", "--max-steps", "1")));
+    const refused = errorOf(endedWith(7, await goald.ask(again("-g", "More", "--json"))));
+    expect(refused).toMatchObject({
+      code: "GOALD_CONFLICT",
+      message: "t has not finished turn 3, so its next turn cannot begin.",
+      hint: expect.stringMatching(/goald resume t\n.*goald goals t --set "…".*goald say t "…"$/),
+    });
+    endedWith(0, await goald.ask("resume t --json"));
+  });
+});
+
+const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
+
+describe("a question to the person", () => {
+  it("is asked and answered on the terminal", async () => {
+    await using home = await makeDaemonHome([ASK]);
+    const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
+    await terminal.see("It asks: Red or blue?");
+    await terminal.answer("Your answer: ", "Blue, please.");
+    const { stdout } = endedWith(0, await terminal.ended);
+    expect(stripVTControlCharacters(stdout)).toContain("Result (ok): Blue, please.");
+    expect(JSON.stringify((await lookInto(home.goald)).log)).toContain('"source":"person","status":"ok"');
+  });
+
+  it("shows no key, even if control characters split it", async () => {
+    const question = "Is it ghp_planted\x1b[0mPLANTED1234567890abcdefghijk?";
+    await using home = await makeDaemonHome([{ ...ASK, args: { question } }]);
+    const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
+    await terminal.see("It asks: Is it [redacted]?");
+    await terminal.answer("Your answer: ", "No.");
+    expect(endedWith(0, await terminal.ended).stdout).not.toContain("ghp_plantedPLANTED");
+  });
+
+  it("ends an unwatched run with the exit code for a person, and an answer resumes it", async () => {
+    await using home = await makeDaemonHome([ASK]);
+    const { goald } = home;
+    const waiting = endedWith(11, await goald.ask(["run", ...AGENT, "--continuous"]));
+    expect(waiting.stdout).toMatch(/Answer with: .*say t "…"/);
+    expect(endedWith(11, await goald.ask("resume t")).stdout).toMatch(/Answer with: .*say t "…"/);
+    endedWith(0, await goald.ask("say t Blue."));
+    endedWith(0, await goald.ask("resume t"));
+    const { log } = await lookInto(goald);
+    expect(log.filter(({ type }) => type === "command-finished")).toMatchObject([
+      { observation: { source: "person", text: "Blue." } },
+      { closesTurn: true },
+    ]);
+  });
+});
+
+const LONG_CODE = `assert open('a.md').read() == 'A' # ${"x".repeat(300)}`;
+
+const checked = (...checks: readonly string[]): string =>
+  `ai_name: T\nai_role: r\nai_goals: [Write a.md]\nai_checks:\n${checks.map((check) => `  - ${check}\n`).join("")}`;
+const TWO = '{python: "\\nopen(\\"a.md\\")\\nimport os"}';
+const CHECKED_AGENT = checked("{file: a.md, contains: A}", TWO, `{python: ${JSON.stringify(LONG_CODE)}}`);
+const OTHER = checked('{python: "import os\\u001b[2J\\nos.system(\\"id\\")"}', '{python: "import os"}');
+const FROM = ["run", "--from", "agent.yaml"];
+
+describe("an agent file of a stranger whose checks are programs, on a machine without bubblewrap", () => {
+  let home: DaemonHome;
+  let env: { readonly PATH: string };
+  const ask = (...args: readonly string[]) => home.goald.run(args, { env });
+  beforeAll(async () => {
+    home = await makeDaemonHome([write("a.md", "A")]);
+    const { cwd } = home.goald;
+    env = { PATH: join(cwd, "bin") };
+    await mkdir(env.PATH);
+    for (const name of ["prlimit", "setpriv", "sh", "script"])
+      await symlink(findProgram(name, process.env.PATH ?? "") ?? "", join(env.PATH, name));
+    await writeFile(join(cwd, "agent.yaml"), CHECKED_AGENT);
+    await writeFile(join(cwd, "other.yaml"), OTHER);
+  });
+
+  it("asks once before they run, shows all of their code, and ends after the yes", async () => {
+    const { stderr } = endedWith(11, await ask(...FROM, "--wait", "--approve", "risky"));
+    expect(stderr).toContain('agent.yaml: check of goal 1: a.md contains "A"\n');
+    expect(stderr).toContain('agent.yaml: check of goal 1: python: open("a.md") import os\n');
+    expect(stderr).toContain(`agent.yaml: check of goal 1: python: ${LONG_CODE.slice(0, 100)}`);
+    expect(stderr).not.toContain(LONG_CODE);
+    const shown = endedWith(0, await ask("show", "t")).stdout;
+    expect(shown).toContain('Wants:      check_goals {"goals":[0]}\n');
+    expect(shown).toContain("The code that would run (Python, 5 lines):");
+    for (const line of ['open("a.md")', "import os", LONG_CODE]) expect(shown).toContain(line);
+    expect(shown).toContain(
+      "It runs code that only goald's own checks hold. bubblewrap is not installed. It is the code of checks from an agent file.",
+    );
+    expect(jsonOf(await ask("show", "t", "--json"))).toMatchObject({
+      checks: [{ isPassed: null }, { isPassed: null }, { isPassed: null }],
+      waiting: { code: { file: null, text: expect.stringContaining(LONG_CODE) } },
+    });
+    endedWith(0, await ask("approve", "t", "--yes"));
+    await home.logged("turn-finished");
+    expect(jsonOf(await ask("show", "t", "--json"))).toMatchObject({
+      checks: [{ isPassed: true }, { isPassed: true }, { isPassed: true }],
+    });
+  });
+
+  it("runs them without a question where nothing asks, as run_code does, and replays that", async () => {
+    const args = [...FROM, "--name", "N", "--continuous", "--record", "n.ndjson", "--json"];
+    const ended = endedWith(0, await ask(...args));
+    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "completed", checks: { passed: 3, failed: 0, notRun: 0 } });
+    const played = endedWith(0, await ask("replay", "n.ndjson", "--json"));
+    expect(linesOf(played).at(-1)).toMatchObject({ same: true, problems: [] });
+  });
+
+  it("shows them before the question at the terminal, and a no leaves them unrun", async () => {
+    const run = ["run", "--from", "other.yaml", "--name", "P", "--approve", "risky"];
+    const terminal = home.goald.openTerminal(run, { env });
+    await terminal.see("other.yaml: check of goal 1: python: import os");
+    await terminal.see("It is the code of checks from an agent file.");
+    await terminal.see("The code that would run (Python, ");
+    await terminal.see('os.system("id")');
+    await terminal.answer("Run it?", "n");
+    const { stdout } = await terminal.ended;
+    expect(stdout).toContain("Checks: 2 not run.");
+    expect(stdout).not.toContain("\u001b[2J");
+  });
+});
+
+interface Coverage {
+  readonly result: { url: string; functions: { functionName: string; ranges: { count: number }[] }[] }[];
+}
+
+/** The files with a named function that ran, as V8 tells when the daemon ends. */
+function ranIn({ cwd }: Pick<Goald, "cwd">): readonly string[] {
+  const folder = join(cwd, "coverage");
+  return readdirSync(folder).flatMap((name) => {
+    const { result } = JSON.parse(readFileSync(join(folder, name), "utf8")) as Coverage;
+    const ran = result.filter(({ functions }) =>
+      functions.some(({ functionName, ranges }) => functionName !== "" && (ranges[0]?.count ?? 0) > 0),
+    );
+    return ran.map(({ url }) => url);
+  });
+}
+
+it("the replies of a run go through the files that the design page lists", async () => {
+  await using home = await makeDaemonHome(ledger(7));
+  const { goald } = home;
+  const daemon = goald.start("up --foreground", { env: { NODE_V8_COVERAGE: join(goald.cwd, "coverage") } });
+  await daemon.see("is ready");
+  endedWith(0, await goald.run(["run", ...AGENT, "--continuous"]));
+  daemon.kill("SIGTERM");
+  endedWith(0, await daemon.ended);
+  const page = readFileSync("docs/design.md", "utf8");
+  const [, tour = ""] = /### One reply, file by file\n([\s\S]*?)\n### /.exec(page) ?? [];
+  const listed = [...tour.matchAll(/^\| `((?:src|commands)\/\S+)` \|/gm)].map(([, path = ""]) => path);
+  expect(listed.length).toBeGreaterThan(10);
+  const ran = ranIn(goald);
+  expect(listed.filter((path) => !ran.some((url) => url.endsWith(`/${path}`)))).toEqual([]);
 });

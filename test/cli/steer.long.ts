@@ -1,12 +1,19 @@
-import { stat } from "node:fs/promises";
+import { appendFile, mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import type { CommandCall } from "#core/call.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { type Ended, endedWith, errorOf, lookInto } from "../helpers/goald.ts";
-import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { makeRepository } from "../helpers/git-repository.ts";
+import { startGitServer } from "../helpers/git-server.ts";
+import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, lookInto } from "../helpers/goald.ts";
+import { append, ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
+import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
+import { killAtCommit, killAtRename } from "../helpers/under-hooks.ts";
+import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-4Wm9rY2qZc7";
-const RUN = ["run", "-d", "--name", "T", "--role", "r", "--goal", "g"];
+const RUN_BEHIND = ["run", "-d", ...AGENT];
 
 interface Told {
   readonly agent: { readonly id: string; readonly state: string; readonly step: number };
@@ -18,7 +25,7 @@ const toldBy = (ended: Ended): Told => JSON.parse(endedWith(0, ended).stdout) as
 async function inStep(tasks: number, step: number, ...flags: readonly string[]): Promise<DaemonHome> {
   const home = await makeDaemonHome(ledger(tasks), { env: { OPENAI_API_KEY: KEY } });
   home.holdFrom(step);
-  endedWith(0, await home.goald.ask([...RUN, ...flags]));
+  endedWith(0, await home.goald.ask([...RUN_BEHIND, ...flags]));
   await home.asked(step);
   return home;
 }
@@ -29,7 +36,7 @@ describe("goald say", () => {
     const { goald, server } = home;
     const said = toldBy(await goald.ask(["say", "t", "Use", "metres,", `not ${KEY}`, "--json"]));
     expect(said).toMatchObject({ agent: { id: "t", state: "running" }, note: "It will read this with its next step." });
-    const piped = endedWith(0, await goald.run(["say", "T"], { input: "And\nkeep \x1b[31mit\x1b[0m short\n" }));
+    const piped = endedWith(0, await goald.run("say T", { input: "And\nkeep \x1b[31mit\x1b[0m short\n" }));
     expect(piped.stdout).toBe("It will read this with its next step. t is running (step 2).\n");
     home.release();
     await home.logged("turn-finished");
@@ -44,7 +51,7 @@ describe("goald say", () => {
   it.concurrent("opens the next turn of an agent that has finished", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald, server } = home;
-    endedWith(0, await goald.ask(["run", "--wait", "--name", "T", "--goal", "g"]));
+    endedWith(0, await goald.ask("run --wait --name T --goal g"));
     const said = toldBy(await goald.ask(["say", "t", "One thing more", "--json"]));
     expect(said.note).toBe("It had finished. This begins turn 2.");
     await home.logged("turn-finished", 2);
@@ -56,31 +63,23 @@ describe("goald goals", () => {
   it.concurrent("lists and changes the goals, and the next prompt has the new ones", async () => {
     await using home = await inStep(3, 2, "--goal", "h");
     const { goald, server } = home;
-    expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe("1. g\n2. h\n");
-    expect(endedWith(0, await goald.ask(["goals", "t", "--rm", "1", "--add", "i"])).stdout).toMatch(
-      /^1\. h\n2\. i\nIt will read this /,
-    );
+    expect(await goald.print("goals t")).toBe("1. g\n2. h\n");
+    expect(await goald.print("goals t --rm 1 --add i")).toMatch(/^1\. h\n2\. i\nIt will read this /);
     // The second change builds on the first, which the agent has not read yet.
-    expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe(
-      "1. h\n2. i\nThe agent has not read these goals yet.\n",
-    );
-    expect(endedWith(0, await goald.ask(["goals", "t", "--add", "j"])).stdout).toMatch(/^1\. h\n2\. i\n3\. j\n/);
+    expect(await goald.print("goals t")).toBe("1. h\n2. i\nThe agent has not read these goals yet.\n");
+    expect(await goald.print("goals t --add j")).toMatch(/^1\. h\n2\. i\n3\. j\n/);
     endedWith(0, await goald.ask(["goals", "t", "--set", "Only this"]));
     home.release();
     await home.logged("turn-finished");
     expect(server.chats[1]?.messages[0]?.content).toContain("GOALS:\n1. g\n2. h\n");
     expect(server.chats[2]?.messages[0]?.content).toMatch(/GOALS:\n1\. Only this\n(?!2)/);
-    expect(JSON.parse((await goald.ask(["goals", "t", "--json"])).stdout)).toEqual({
-      agent: "t",
-      goals: ["Only this"],
-      checks: [],
-    });
+    expect(await goald.json("goals t")).toEqual({ agent: "t", goals: ["Only this"], checks: [] });
   });
 
   it.concurrent("keeps the checks with added goals, and drops them with goals that move, and says so", async () => {
     await using home = await inStep(1, 1, "--goal", "h");
     const { goald } = home;
-    const changed = async (...args: readonly string[]) => endedWith(0, await goald.ask(["goals", "t", ...args])).stdout;
+    const changed = async (...args: readonly string[]) => await goald.print(["goals", "t", ...args]);
     const CHECK = "Check of goal 2: ledger.txt has at least 3 characters\n";
     expect(await changed("--check", "2: ledger.txt min 3")).toContain(`1. g\n2. h\n${CHECK}`);
     expect(await changed("--add", "i")).toContain(`3. i\n${CHECK}`);
@@ -102,17 +101,17 @@ describe("an agent in the middle of its work", () => {
   it.concurrent("pauses after its step, and continues after a resume", async () => {
     await using home = await inStep(3, 2);
     const { goald } = home;
-    expect(toldBy(await goald.ask(["pause", "t", "--json"])).note).toBe("It finishes its step first.");
+    expect(toldBy(await goald.ask("pause t --json")).note).toBe("It finishes its step first.");
     home.release();
     await home.logged("agent-paused");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     expect(home.server.chats).toHaveLength(2);
-    expect(toldBy(await goald.ask(["pause", "t", "--json"]))).toMatchObject({
+    expect(toldBy(await goald.ask("pause t --json"))).toMatchObject({
       agent: { state: "paused: person" },
       note: "It is already stopped.",
     });
-    expect(endedWith(0, await goald.ask(["stop", "t"])).stdout).toBe("t is already paused (step 2).\n");
-    endedWith(0, await goald.ask(["resume", "t", "--json"]));
+    expect(await goald.print("stop t")).toBe("t is already paused (step 2).\n");
+    endedWith(0, await goald.ask("resume t --json"));
     expect(home.server.chats).toHaveLength(4);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
@@ -120,35 +119,30 @@ describe("an agent in the middle of its work", () => {
   it.concurrent("stops after its step, or inside it when the timeout is over", async () => {
     await using home = await inStep(3, 2);
     const { goald } = home;
-    const patient = goald.run(["stop", "t", "--json"]);
+    const patient = goald.run("stop t --json");
     await home.delivered("pause");
     home.release();
     expect(toldBy(await patient)).toMatchObject({ agent: { state: "stopped" } });
     home.holdFrom(3);
-    endedWith(0, await goald.ask(["resume", "t", "-d"]));
+    endedWith(0, await goald.ask("resume t -d"));
     await home.asked(3);
-    const cut = toldBy(await goald.ask(["stop", "--all", "-t", "0", "--json"]).then(first));
+    const cut = toldBy(await goald.ask("stop --all -t 0 --json").then(first));
     expect(cut).toMatchObject({ agent: { state: "stopped" }, note: expect.stringContaining("was cut off") });
-    expect(endedWith(0, await goald.ask(["stop", "--all"])).stdout).toBe("No agent is running.\n");
+    expect(await goald.print("stop --all")).toBe("No agent is running.\n");
   });
 
   it.concurrent.each([
-    [
-      "an at-most-once command never runs again",
-      "at-most-once",
-      "to Ann\n",
-      { status: "unknown", code: "interrupted" },
-    ],
-    ["an idempotent command runs again", "idempotent", "to Ann\nto Ann\n", { status: "ok" }],
-  ])("is killed in the middle of a command: %s", async (_title, effect, sent, observation) => {
+    ["at-most-once command, which never runs again", "to Ann\n", { status: "unknown", code: "interrupted" }],
+    ["idempotent command, which runs again", "to Ann\nto Ann\n", { status: "ok" }],
+  ])("is killed in the middle of an %s", async (title, sent, observation) => {
     await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }]);
     const { goald } = home;
-    await goald.write("commands/send_letter.ts", letter(effect));
-    endedWith(0, await goald.ask([...RUN, "--approve", "never"]));
+    await goald.write("commands/send_letter.ts", letter(title.split(" ")[0] ?? ""));
+    endedWith(0, await goald.ask([...RUN_BEHIND, "--approve", "never"]));
     await home.until(async () => (await goald.read("workspace/t/sent.txt")) !== undefined, "the letter");
-    const killed = toldBy(await goald.ask(["stop", "t", "--now", "--json"]));
+    const killed = toldBy(await goald.ask("stop t --now --json"));
     expect(killed).toMatchObject({ agent: { state: "killed" }, note: "Killed." });
-    endedWith(0, await goald.ask(["resume", "t", "--json"]));
+    endedWith(0, await goald.ask("resume t --json"));
     expect(await goald.read("workspace/t/sent.txt")).toBe(sent);
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
@@ -179,27 +173,25 @@ describe("goald approve and goald deny", () => {
   it.concurrent("answer the pending command and name it, and report a conflict without one (exit 7)", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald, server } = home;
-    endedWith(11, await goald.ask(["run", "--wait", "--name", "T", "--goal", "g", "--approve", "always"]));
-    const denied = endedWith(0, await goald.ask(["deny", "t", "Write", "shorter", "lines"]));
+    endedWith(11, await goald.ask("run --wait --name T --goal g --approve always"));
+    const denied = endedWith(0, await goald.ask("deny t Write shorter lines"));
     expect(denied.stdout).toContain('Denied: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
     await home.logged("approval-asked", 2);
     expect(server.chats[1]?.messages.some(({ content }) => content.includes("Write shorter lines"))).toBe(true);
-    for (const verb of ["approve", "deny"])
-      for (const named of [
-        ["--step", "1"],
-        ["--call", "c2-2"],
-      ] as const)
-        expect(errorOf(endedWith(7, await goald.ask([verb, "t", ...named, "--json"])))).toMatchObject({
-          code: "GOALD_CONFLICT",
-          message: expect.stringMatching(/^t does not wait for c(?:1|2-2) now, but for c2: append_to_file /),
-          hint: expect.stringContaining("goald approve t --step 2"),
-        });
-    endedWith(2, await goald.ask(["approve", "t", "--step", "2", "--call", "c2"]));
-    const approved = toldBy(await goald.ask(["approve", "t", "--step", "2", "-N", "9", "--json"]));
+    const calls = ["approve t --step 1", "approve t --call c2-2", "deny t --step 1", "deny t --call c2-2"];
+    const why = /^t does not wait for c(?:1|2-2) now, but for c2: append_to_file /;
+    expect(
+      await notRefused(
+        goald,
+        calls.map((call) => [call, 7, why, /goald approve t --step 2/]),
+      ),
+    ).toEqual([]);
+    endedWith(2, await goald.ask("approve t --step 2 --call c2"));
+    const approved = toldBy(await goald.ask("approve t --step 2 -N 9 --json"));
     expect(approved.note).toMatch(/^Approved, and the next 8 without asking: append_to_file /);
     expect(approved).toMatchObject({ call: { name: "append_to_file", args: { file: "ledger.txt" } } });
     await home.logged("turn-finished");
-    const late = errorOf(endedWith(7, await goald.ask(["approve", "t", "--json"])));
+    const late = errorOf(endedWith(7, await goald.ask("approve t --json")));
     expect(late).toMatchObject({
       code: "GOALD_CONFLICT",
       message: "t has no pending command: it is completed (step 4).",
@@ -210,10 +202,10 @@ describe("goald approve and goald deny", () => {
     await using home = await makeDaemonHome([...ledger(2), { name: "send_letter", args: { to: "Ann" } }], {});
     const { goald } = home;
     await goald.write("commands/send_letter.ts", letter("at-most-once"));
-    endedWith(11, await goald.ask(["run", "--wait", "--name", "T", "--goal", "g"]));
+    endedWith(11, await goald.ask("run --wait --name T --goal g"));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     expect(await goald.read("workspace/t/sent.txt")).toBeUndefined();
-    expect(endedWith(0, await goald.ask(["deny", "t"])).stdout).toContain('Denied: send_letter {"to":"Ann"}.');
+    expect(await goald.print("deny t")).toContain('Denied: send_letter {"to":"Ann"}.');
     await home.logged("turn-finished");
   });
 });
@@ -222,64 +214,229 @@ describe("goald rm", () => {
   it.concurrent("asks first, keeps the folder by default, and removes an agent at work only with force", async () => {
     await using home = await inStep(2, 2);
     const { goald } = home;
-    const refused = errorOf(endedWith(7, await goald.ask(["rm", "t", "--json"])));
+    const refused = errorOf(endedWith(7, await goald.ask("rm t --json")));
     expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald rm -f t") });
     home.release();
     await home.logged("turn-finished");
-    expect(errorOf(endedWith(2, await goald.ask(["rm", "t", "--json"]))).hint).toContain("goald rm -f t");
-    const no = goald.openTerminal(["rm", "t"]);
+    expect(errorOf(endedWith(2, await goald.ask("rm t --json"))).hint).toContain("goald rm -f t");
+    const no = goald.openTerminal("rm t");
     await no.see(`Its folder ${goald.home}/workspace/t stays.`);
     await no.answer("Remove it? [y/N] ", "");
     expect(endedWith(0, await no.ended).stdout).toContain("Nothing was removed.");
-    const yes = goald.openTerminal(["rm", "t"]);
+    const yes = goald.openTerminal("rm t");
     await yes.answer("Remove it? [y/N] ", "y");
     endedWith(0, await yes.ended);
-    expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(await goald.json("ps")).toEqual({ agents: [] });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     home.holdFrom(1);
-    endedWith(0, await goald.ask([...RUN, "--name", "U"]));
+    endedWith(0, await goald.ask([...RUN_BEHIND, "--name", "U"]));
     await home.logged("model-asked", 1, "u");
-    const forced = endedWith(0, await goald.ask(["rm", "-f", "u", "--files", "--json"]));
+    const forced = endedWith(0, await goald.ask("rm -f u --files --json"));
     expect(JSON.parse(forced.stdout)).toEqual({ id: "u", workspace: `${goald.home}/workspace/u`, files: true });
     await expect(stat(join(goald.home, "workspace/u"))).rejects.toThrow("ENOENT");
   });
 });
 
+const NOT_STEERED: readonly RefusedCall[] = [
+  ["say nobody x", 3, /found none called "nobody"/, /There are: t\./],
+  ["say t", 2, /The message is empty/, /goald say t/],
+  [["say", "t", " \x1b[2J"], 2, /The message is empty/, /goald say t/],
+  ["goals t --set a --add b", 2, /--set replaces all goals/, /--set alone/],
+  ["goals t --rm 2", 2, /There is no goal 2: it has 1 goal/, /goald goals/],
+  ["goals t --rm 1", 2, /at least one goal, got none/, /^$/],
+  ["goals t --add a --add b --add c --add d --add e", 2, /up to 5 goals, got 6/, /^$/],
+  ["goals t --set \x1b[2J", 2, /must be text without control characters/, /^$/],
+  ["goals t --rm first", 2, /'first' is invalid/, /--help/],
+  ["pause", 2, /Expected an agent or --all, got neither/, /goald pause foo/],
+  ["stop t --all --now", 2, /Expected an agent or --all, got both/, /goald stop --now foo/],
+  ["stop t -t soon", 2, /'soon' is invalid. Expected whole seconds/, /--help/],
+  ["approve t", 7, /no pending command: it is completed/, /goald show t/],
+  ["approve t -N 0", 2, /'0' is invalid. Expected a whole number from 1/, /--help/],
+  ["deny t no --reason no", 2, /reason was given twice/, /one of the two/],
+  ["rm t", 2, /no terminal to ask on/, /goald rm -f t$/],
+  ["rm t --files", 2, /no terminal to ask on/, /goald rm -f --files t$/],
+];
+
 describe("a verb that controls an agent", () => {
   let home: DaemonHome;
   beforeAll(async () => {
     home = await makeDaemonHome([]);
-    endedWith(0, await home.goald.ask(["run", "--name", "T", "--goal", "g", "--continuous"]));
-    endedWith(0, await home.goald.ask(["down"]));
+    endedWith(0, await home.goald.ask("run --name T --goal g --continuous"));
+    endedWith(0, await home.goald.ask("down"));
   });
-  afterAll(async () => home[Symbol.asyncDispose]());
 
-  it.each<[args: readonly string[], code: number, message: RegExp, hint: RegExp]>([
-    [["say", "nobody", "x"], 3, /found none called "nobody"/, /There are: t\./],
-    [["say", "t"], 2, /The message is empty/, /goald say t/],
-    [["say", "t", " \x1b[2J"], 2, /The message is empty/, /goald say t/],
-    [["goals", "t", "--set", "a", "--add", "b"], 2, /--set replaces all goals/, /--set alone/],
-    [["goals", "t", "--rm", "2"], 2, /There is no goal 2: it has 1 goal/, /goald goals/],
-    [["goals", "t", "--rm", "1"], 2, /at least one goal, got none/, /^$/],
-    [["goals", "t", ...["a", "b", "c", "d", "e"].flatMap((goal) => ["--add", goal])], 2, /up to 5 goals, got 6/, /^$/],
-    [["goals", "t", "--set", "\x1b[2J"], 2, /must be text without control characters/, /^$/],
-    [["goals", "t", "--rm", "first"], 2, /'first' is invalid/, /--help/],
-    [["pause"], 2, /Expected an agent or --all, got neither/, /goald pause foo/],
-    [["stop", "t", "--all", "--now"], 2, /Expected an agent or --all, got both/, /goald stop --now foo/],
-    [["stop", "t", "-t", "soon"], 2, /'soon' is invalid. Expected whole seconds/, /--help/],
-    [["approve", "t"], 7, /no pending command: it is completed/, /goald show t/],
-    [["approve", "t", "-N", "0"], 2, /'0' is invalid. Expected a whole number from 1/, /--help/],
-    [["deny", "t", "no", "--reason", "no"], 2, /reason was given twice/, /one of the two/],
-    [["rm", "t"], 2, /no terminal to ask on/, /goald rm -f t$/],
-    [["rm", "t", "--files"], 2, /no terminal to ask on/, /goald rm -f --files t$/],
-  ])("rejects an invalid call and starts no daemon for it: %j", async (args, code, message, hint) => {
-    const { goald } = home;
-    const ended = endedWith(code, await goald.ask([...args, "--json"]));
-    expect(ended.stdout).toBe("");
-    expect(errorOf(ended)).toMatchObject({
-      message: expect.stringMatching(message),
-      hint: expect.stringMatching(hint),
+  it(`rejects ${NOT_STEERED.length} invalid calls, and starts no daemon for them`, async () => {
+    expect(await notRefused(home.goald, NOT_STEERED)).toEqual([]);
+    expect(await home.goald.read(".goald/daemon.json")).toBeUndefined();
+  });
+});
+
+const modify = (id: string, state: string): CommandCall => ({ name: "modify_task", args: { id, state } });
+
+const PLANNED: readonly CommandCall[] = [
+  { name: "add_task", args: { parent: "0", goal: "Ask Ann", subtasks: [{ goal: "Write" }, { goal: "Call" }] } },
+  modify("0.2.0", "in_progress"),
+  ...["0.0", "0.1", "0.2.0"].map((id) => modify(id, "verified")),
+];
+
+const PLAN_RUN = ["run", "--name", "T", "-g", "Find strings", "-g", "Write them down", "--approve", "never"];
+
+describe("goald plan of a running agent", () => {
+  it("draws its plan, and changes it: the agent reads that in its next request, and is done when the rest is", async () => {
+    await using home = await makeDaemonHome([], { reply: numberedModel(PLANNED) });
+    const { goald, server } = home;
+    home.holdFrom(3);
+    endedWith(0, await goald.ask([...PLAN_RUN, "-d"]));
+    await home.asked(3);
+    expect(await goald.print("plan t")).toMatch(/^T \(t\), turn 1: 6 tasks: 3 open, 3 in progress\n/);
+    const view = await goald.json("plan T");
+    expect(problemsOfView("plan", view)).toBe("");
+    expect(problemsOfView("plan", { ...view, plan: { ...(view.plan as object), more: 1 } })).not.toBe("");
+    expect(view).toMatchObject({ agent: "t", turn: 1, current: "0.2.0", isRead: true, plan: { id: "0" } });
+
+    const edit = ["plan", "t", "--add", " Thank\u001b[31m her", "--under", "0.2", "--drop", "0.2.1"];
+    expect(await goald.print(edit)).toBe(
+      "0.2.1 Call (open -> abandoned)\n0.2.2 Thank her (added, open)\n" +
+        "It will read this with its next step. t is running (step 3).\n",
+    );
+    expect((await goald.ask("plan t")).stdout).toMatch(
+      / {4}\[-\] 0\.2\.1 Call \(abandoned\)\n {4}\[ \] 0\.2\.2 Thank her \(open\)\nThe agent has not read the last changes/,
+    );
+    home.release();
+    await home.logged("agent-paused");
+    const prompt = (request: number): string =>
+      server.chats[request]?.messages.map(({ content }) => content).join("\n") ?? "";
+    const told = "I changed your plan.\nAdded 0.2.2: Thank her\nTask 0.2.1 is abandoned now.";
+    expect([prompt(2).includes("I changed your plan."), prompt(3).includes(told)]).toEqual([false, true]);
+    const { log } = await lookInto(goald);
+    expect(log.findLast(({ type }) => type === "agent-paused")).toMatchObject({ code: "not-proven" });
+
+    const dropped = await goald.json("plan t --set 0=verified --drop 0.2");
+    expect(dropped).toMatchObject({
+      agent: { id: "t", state: "paused: not-proven" },
+      note: "It is paused and will read this when it goes on: goald resume t",
+      changes: [
+        { id: "0", from: "in_progress", to: "verified" },
+        { id: "0.2", from: "in_progress", to: "abandoned" },
+        { id: "0.2.0", from: "verified", to: "abandoned" },
+        { id: "0.2.2", goal: "Thank her", from: "open", to: "abandoned" },
+      ],
     });
-    expect(await goald.read(".goald/daemon.json")).toBeUndefined();
+    endedWith(0, await goald.ask("resume t --json"));
+    expect((await goald.ask("plan t")).stdout).toMatch(
+      /^T \(t\), turn 1, finished: 7 tasks: 3 verified, 4 abandoned\n/,
+    );
+    const late = errorOf(endedWith(7, await goald.ask("plan t --add More --json")));
+    expect(late).toMatchObject({
+      code: "GOALD_CONFLICT",
+      hint: expect.stringContaining('goald run --continue t -g "…"'),
+    });
+  });
+});
+
+const WRITES = [append("line 1\n"), write("other.txt", "first\n"), append("line 2\n"), write("other.txt", "second\n")];
+
+describe("goald fork", () => {
+  it("runs in the host, if there is one, while the original is at work", async () => {
+    await using home = await makeDaemonHome(WRITES);
+    home.holdFrom(4);
+    endedWith(0, await home.goald.ask(["run", "-d", ...AGENT]));
+    await home.asked(4);
+    const [line] = linesOf(endedWith(0, await home.goald.ask("fork t --step 2 --json")));
+    expect(line).toMatchObject({ agent: "t-2", from: "t", step: 2, files: 2 });
+    expect(await home.goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(1));
+    expect(await home.goald.read("workspace/t-2/other.txt")).toBe("first\n");
+    const { stderr } = endedWith(3, await home.goald.ask("fork t --step 99"));
+    expect(stderr).toContain("it has taken 4 steps");
+    home.release();
+    await home.logged("turn-finished");
+    expect((await lookInto(home.goald, "t-2")).problems).toEqual([]);
+  });
+});
+
+const WORK_RUN = ["run", "--name", "Foo", "--role", "r", "-g", "Work", "--continuous"];
+const FILES = ["notes/a.md", "b.txt", "c.txt"];
+const textsOf = (goald: Goald): Promise<readonly (string | undefined)[]> =>
+  Promise.all(FILES.map((path) => goald.read(join("workspace/foo", path))));
+
+async function countEdits(goald: Goald): Promise<number> {
+  const { versions } = await goald.json<{ versions: { operation: string }[] }>("show foo --files");
+  return versions.filter(({ operation }) => operation === "found").length;
+}
+
+describe("goald restore whose daemon is killed with kill -9", () => {
+  it.each([
+    ["commit", killAtCommit],
+    ["write of a file", killAtRename],
+  ])("at each %s is completed by the same call, and keeps a person's edit once", async (_at, killAt) => {
+    await using home = await makeDaemonHome([
+      write("notes/a.md", "one\n"),
+      write("c.txt", "c\n"),
+      append("b\n", "b.txt"),
+      append("2\n", "notes/a.md"),
+      write("c.txt", "cc\n"),
+    ]);
+    const { goald } = home;
+    endedWith(0, await goald.ask(WORK_RUN));
+    let [rounds, kills] = [0, 0];
+    for (let at = 1, isKilled = true; isKilled; at++) {
+      isKilled = false;
+      for (const when of ["before", "after"]) {
+        await appendFile(join(goald.home, "workspace/foo/b.txt"), `${at} ${when}\n`);
+        const daemon = goald.start("up --foreground", killAt(`${at}:${when}`));
+        await daemon.see("The daemon is ready").catch(() => undefined);
+        const first = await goald.ask("restore foo --step 2");
+        if (first.code === 0) daemon.kill("SIGTERM");
+        isKilled ||= (await daemon.ended).signal === "SIGKILL";
+        endedWith(0, await goald.ask("restore foo --step 2"));
+        expect(await textsOf(goald)).toEqual(["one\n", undefined, "c\n"]);
+        expect(await countEdits(goald)).toBe(++rounds);
+        endedWith(0, await goald.ask("restore foo --step 6"));
+        expect(await textsOf(goald)).toEqual(["one\n2\n", "b\n1 before\n", "cc\n"]);
+        endedWith(0, await goald.ask("down"));
+      }
+      kills += isKilled ? 1 : 0;
+    }
+    expect(kills).toBeGreaterThan(0);
+    expect(await goald.print("verify")).toMatch(/: sound\.\n$/);
+  });
+});
+
+describe("goald restore of an agent at work", () => {
+  it("is refused and changes nothing, and its plan is shown", async () => {
+    await using home = await makeDaemonHome([write("a.txt", "1"), write("a.txt", "2")]);
+    const { goald } = home;
+    home.holdFrom(3);
+    const running = goald.start([...WORK_RUN, "--json"]);
+    await home.asked(3);
+    const refused = errorOf(endedWith(7, await goald.ask("restore foo --step 1 --json")));
+    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald pause foo") });
+    endedWith(0, await goald.ask("restore foo --step 1 --dry-run"));
+    home.release();
+    endedWith(0, await running.ended);
+    expect(await goald.read("workspace/foo/a.txt")).toBe("2");
+  });
+});
+
+describe("goald restore with a clone of a git server", () => {
+  it("names it, leaves it as it is, and restores the other files", async () => {
+    const root = await mkdtemp(join(tmpdir(), "goald-restore-clone-"));
+    makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
+    await using git = await startGitServer({ root });
+    const args = { repository_url: `${git.origin}/plain.git`, clone_path: "repositories/plain" };
+    const calls = [write("notes.md", "one"), { name: "clone_repository", args }, write("notes.md", "two")];
+    await using home = await makeDaemonHome(calls, { env: { GOALD_WEB_ALLOW: git.origin } });
+    const { goald } = home;
+    endedWith(0, await goald.run(WORK_RUN));
+    const stdout = await goald.print("restore foo --step 1");
+    expect(stdout).toContain("not touched  repositories/plain/  ");
+    expect(await goald.read("workspace/foo/notes.md")).toBe("one");
+    expect(await goald.read("workspace/foo/repositories/plain/README.md")).toBe("# Plain\n");
+    endedWith(0, await goald.ask("restore foo --step 4"));
+    expect(await goald.read("workspace/foo/notes.md")).toBe("two");
+    await rm(join(goald.home, "workspace/foo/repositories"), { recursive: true });
+    const { stdout: later } = endedWith(0, await goald.ask("restore foo --step 2"));
+    expect(later).toContain("not restored  repositories/plain/  ");
+    await rm(root, { recursive: true });
   });
 });

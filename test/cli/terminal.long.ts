@@ -3,10 +3,11 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { endedWith, type Goald, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { endedWith, type Goald, linesOf, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
+import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model.ts";
+import type { OpenAIServer } from "../helpers/openai-server.ts";
 
 const KEY = "sk-planted-6Tz1bV8mKe4";
 const RELAY = fileURLToPath(new URL("../helpers/relay-openai.child.ts", import.meta.url));
@@ -24,29 +25,8 @@ async function pidOf({ home }: Pick<Goald, "home">, verb: string): Promise<numbe
   throw new Error(`No goald ${verb} runs in ${home}.`);
 }
 
-/** Makes a home whose model appends lines, and holds back its replies until `release`. */
-async function atTerminal(tasks: number, isHeld = false) {
-  const think = numberedModel(ledger(tasks));
-  const held = Promise.withResolvers<void>();
-  if (!isHeld) held.resolve();
-  const server = await startOpenAIServer({
-    reply: async (request) => {
-      await held.promise;
-      return think(request);
-    },
-    embeddings: null,
-  });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
-  return {
-    goald,
-    server,
-    release: held.resolve,
-    [Symbol.asyncDispose]: async () => {
-      await goald[Symbol.asyncDispose]();
-      await server.close();
-    },
-  };
-}
+/** Makes a home whose model appends lines. */
+const atTerminal = (tasks: number): Promise<DaemonHome> => makeDaemonHome(ledger(tasks));
 
 /** Returns the text as a person reads it: without colours, with plain line ends. */
 const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown).replaceAll("\r", "");
@@ -56,7 +36,7 @@ describe("the set-up on a terminal", () => {
   it.concurrent("asks for name, role and goals in turn, then shows each command before it runs", async () => {
     await using home = await atTerminal(1);
     const { goald, server } = home;
-    const terminal = goald.openTerminal(["run"]);
+    const terminal = goald.openTerminal("run");
     await terminal.answer("AI name [Goald]: ", "Foo");
     await terminal.answer("Foo is [", "a counter of lines");
     await terminal.answer("Goal 1: ", "Count to one");
@@ -85,21 +65,15 @@ describe("the set-up on a terminal", () => {
   it.concurrent("shows the thoughts of a streamed reply once, and runs nothing before its end", async () => {
     const rest = Promise.withResolvers<void>();
     const text = replyWith(append("1\n"), "I write the first line now.");
-    const server = await startOpenAIServer({
-      reply: () => ({
-        text,
-        streamed: { pause: { after: Math.ceil(text.indexOf("line now") / 12), until: rest.promise } },
-      }),
-      embeddings: null,
-    });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    const pause = { after: Math.ceil(text.indexOf("line now") / 12), until: rest.promise };
+    await using home = await makeDaemonHome([], { reply: () => ({ text, streamed: { pause } }) });
+    const { goald } = home;
     const terminal = goald.openTerminal([...NEW_AGENT, "--continuous", "--max-steps", "1"]);
     await terminal.see("I write the first");
     expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
     expect(await typesOf(goald)).toEqual(["agent-created", "model-asked"]);
     rest.resolve();
     endedWith(6, await terminal.ended);
-    await server.close();
     expect(readable(terminal).match(/Thoughts: I write the first line now\.\n/g)).toHaveLength(1);
     expect(terminal.shown.match(/\u001b\[1mThoughts:\u001b\[22m I write/g)).toHaveLength(1);
     expect(readable(terminal).match(/I write/g)).toHaveLength(1);
@@ -120,12 +94,12 @@ describe("the set-up on a terminal", () => {
 
   it.concurrent("creates nothing when the person leaves before the end (exit 130)", async () => {
     await using home = await atTerminal(1);
-    const terminal = home.goald.openTerminal(["run"]);
+    const terminal = home.goald.openTerminal("run");
     await terminal.answer("AI name [Goald]: ", "Foo");
     await terminal.see("Foo is [");
     terminal.type("\x03");
     endedWith(130, await terminal.ended);
-    expect(JSON.parse((await home.goald.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(await home.goald.json("ps")).toEqual({ agents: [] });
     expect(home.server.requests).toEqual([]);
   });
 
@@ -135,18 +109,18 @@ describe("the set-up on a terminal", () => {
     const first = goald.openTerminal(NEW_AGENT);
     await first.answer("Run it? ", "n");
     endedWith(11, await first.ended);
-    const second = goald.openTerminal(["run"]);
+    const second = goald.openTerminal("run");
     await second.see("Your last agent is not finished yet: T, ");
     await second.answer("Go on with it? [Y/n] ", "n");
     await second.see("AI name [Goald]: ");
     second.type("\x04");
     endedWith(130, await second.ended);
-    const third = goald.openTerminal(["run"]);
+    const third = goald.openTerminal("run");
     await third.answer("Go on with it? [Y/n] ", "y");
     await third.answer("Run it? ", "y -9");
     endedWith(0, await third.ended);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
-    expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toMatchObject({
+    expect(await goald.json("ps")).toMatchObject({
       agents: [{ id: "t", state: "completed" }],
     });
   });
@@ -166,14 +140,9 @@ describe("the approval question on a terminal", () => {
     endedWith(0, await terminal.ended);
     expect(readable(terminal).match(/Run it\?/g)).toHaveLength(3);
     const { log } = await lookInto(goald);
-    expect(log.filter((event) => event.type === "command-approved").map((event) => event.by)).toEqual([
-      "person",
-      "person",
-      "earlier-approval",
-      "earlier-approval",
-      "person",
-      "earlier-approval",
-    ]);
+    const by = log.flatMap((event) => (event.type === "command-approved" ? [event.by] : []));
+    const earlier = "earlier-approval";
+    expect(by).toEqual(["person", "person", earlier, earlier, "person", earlier]);
   });
 
   it.concurrent("appears again after an invalid answer, and nothing runs meanwhile", async () => {
@@ -213,7 +182,7 @@ describe("the approval question on a terminal", () => {
     const stopped = endedWith(11, await first.ended);
     expect(stopped.stdout).toContain("Go on with: goald resume t");
     expect(server.chats).toHaveLength(2);
-    const second = goald.openTerminal(["resume"]);
+    const second = goald.openTerminal("resume");
     await second.see("Task 2 of 2");
     await second.see('append_to_file {"file":"ledger.txt","text":"line 2\\n"}');
     await second.see("Run it? ");
@@ -230,33 +199,13 @@ describe("the approval question on a terminal", () => {
     const terminal = goald.openTerminal(NEW_AGENT);
     await terminal.answer("Run it? ", "n");
     endedWith(11, await terminal.ended);
-    expect(endedWith(2, await goald.ask(["resume", "t"])).stderr).toContain("no terminal to ask on");
-    endedWith(0, await goald.ask(["resume", "t", "--continuous"]));
+    expect(endedWith(2, await goald.ask("resume t")).stderr).toContain("no terminal to ask on");
+    endedWith(0, await goald.ask("resume t --continuous"));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
   });
 });
 
 describe("interrupting a run on a terminal", () => {
-  it.concurrent("Ctrl-C once during a slow model call finishes the step and stops (exit 130)", async () => {
-    await using home = await atTerminal(3, true);
-    const { goald, server } = home;
-    const terminal = goald.openTerminal(NEW_AGENT);
-    await terminal.see("Step 1");
-    terminal.type("\x03");
-    await terminal.see("Finishing this step. Again to stop at once.");
-    home.release();
-    const ended = endedWith(130, await terminal.ended);
-    expect(ended.stdout).toContain("Go on with: goald resume t");
-    expect(server.chats).toHaveLength(1);
-    const types = await typesOf(goald);
-    expect(types).toContain("model-replied");
-    expect(types.at(-1)).toBe("agent-paused");
-    // The paid request is not repeated.
-    endedWith(0, await goald.ask(["resume", "--continuous"]));
-    expect(server.chats).toHaveLength(4);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-  });
-
   it.concurrent("SIGTERM ends a waiting question (exit 130), and a resume asks it again", async () => {
     await using home = await atTerminal(1);
     const { goald } = home;
@@ -264,7 +213,7 @@ describe("interrupting a run on a terminal", () => {
     await terminal.see("Run it? ");
     process.kill(await pidOf(goald, "run"), "SIGTERM");
     endedWith(130, await terminal.ended);
-    const again = goald.openTerminal(["resume"]);
+    const again = goald.openTerminal("resume");
     await again.see("append_to_file");
     await again.answer("Run it? ", "y -2");
     endedWith(0, await again.ended);
@@ -274,8 +223,9 @@ describe("interrupting a run on a terminal", () => {
 
 describe("a terminal that is closed", () => {
   it.concurrent("lets the step finish, however many signals it sends", async () => {
-    await using home = await atTerminal(2, true);
+    await using home = await atTerminal(2);
     const { goald } = home;
+    home.holdFrom(1);
     const running = goald.start([...NEW_AGENT, "--continuous", "--json"]);
     await running.see('"model-asked"');
     running.kill("SIGHUP");
@@ -283,10 +233,7 @@ describe("a terminal that is closed", () => {
     running.kill("SIGHUP");
     home.release();
     const ended = endedWith(130, await running.ended);
-    expect(JSON.parse(ended.stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
-      outcome: "person",
-      exitCode: 130,
-    });
+    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
   });
 });
@@ -329,7 +276,7 @@ describe("without a key, on a terminal", () => {
     };
     await ask("n");
     expect(await goald.read(".env")).toBeUndefined();
-    endedWith(0, await goald.ask(["down"]));
+    endedWith(0, await goald.ask("down"));
     await ask("y");
     expect(await goald.read(".env")).toBe(`OPENAI_API_KEY=${KEY}\n`);
     expect((await stat(join(goald.home, ".env"))).mode & 0o777).toBe(0o600);
@@ -376,11 +323,8 @@ async function listenOnUsualPort(target: OpenAIServer) {
       const { authorization, "content-type": type = "application/json" } = incoming.headers;
       const headers = { "content-type": type, ...(authorization ? { authorization } : {}) };
       const { method = "GET", url } = incoming;
-      const answer = await fetch(`http://127.0.0.1:${target.port}${url}`, {
-        method,
-        headers,
-        ...(method === "GET" ? {} : { body }),
-      });
+      const sent = method === "GET" ? { method, headers } : { method, headers, body };
+      const answer = await fetch(`http://127.0.0.1:${target.port}${url}`, sent);
       outgoing.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
       outgoing.end(Buffer.from(await answer.arrayBuffer()));
     });
@@ -404,14 +348,13 @@ const listens = (server: Server, port: number): Promise<boolean> =>
 
 describe("colour", () => {
   const shared = Promise.withResolvers<Goald>();
-  let home: Awaited<ReturnType<typeof atTerminal>>;
+  let home: DaemonHome;
   beforeAll(async () => {
     home = await atTerminal(1);
     // A pipe never gets colours.
-    expect(endedWith(0, await home.goald.ask([...NEW_AGENT, "--continuous"])).stdout).not.toContain("\x1b");
+    expect(await home.goald.print([...NEW_AGENT, "--continuous"])).not.toContain("\x1b");
     shared.resolve(home.goald);
   });
-  afterAll(() => home[Symbol.asyncDispose]());
 
   it.concurrent.each<[title: string, args: readonly string[], env: Record<string, string>]>([
     ["NO_COLOR", [], { NO_COLOR: "1" }],
@@ -431,5 +374,81 @@ describe("colour", () => {
       ["attach", "t"],
     ])
       expect(endedWith(0, await own.goald.openTerminal(args).ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
+  });
+});
+
+describe("text typed while the agent works", () => {
+  /** Starts an agent on a terminal, and holds back each reply after the first until one call of `answer`. */
+  async function open(tasks: number) {
+    const home = await atTerminal(tasks);
+    let answered = 1;
+    home.holdFrom(2);
+    const terminal = home.goald.openTerminal([...NEW_AGENT, "--approve", "always"]);
+    await terminal.see("Run it? ");
+    return { ...home, home, terminal, answer: () => home.holdFrom(++answered + 1) };
+  }
+
+  it("approves nothing, is shown, and reaches the model as a message", async () => {
+    const { home, goald, server, terminal, answer } = await open(3);
+    await using _home = home;
+    terminal.type("y\r");
+    await terminal.see("Step 2");
+    terminal.type("y\r");
+    terminal.type("use shorter lines\r");
+    // The echo shows that the process has read the line.
+    await terminal.see("use shorter lines");
+    answer();
+    await terminal.see("Kept for the next step: y");
+    await terminal.see("Run it? ");
+    // The second command is shown, and nothing has approved it.
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
+    terminal.type("y\r");
+    await terminal.see("Step 3");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    answer();
+    await terminal.see("Run it? ");
+    const words = server.chats
+      .flatMap(({ messages }) => messages)
+      .filter(({ content }) => /^y\nuse shorter lines$/m.test(content));
+    expect(words.length).toBeGreaterThan(0);
+    terminal.type("n\r");
+    endedWith(11, await terminal.ended);
+    const { log } = await lookInto(goald);
+    expect(log.filter(({ type }) => type === "message-received")).toHaveLength(1);
+    expect(log.filter(({ type }) => type === "command-approved")).toHaveLength(2);
+  });
+
+  it("and finished only after the command is shown approves nothing either", async () => {
+    const { home, goald, terminal, answer } = await open(2);
+    await using _home = home;
+    terminal.type("y\r");
+    await terminal.see("Step 2 · asking gpt-4.1");
+    terminal.type("y");
+    await terminal.see("y");
+    answer();
+    await terminal.see("Run it? ");
+    terminal.type("\r");
+    await terminal.see("You began to type that before the command was shown.");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
+    await terminal.see("Run it? ");
+    terminal.type("y\r");
+    await terminal.see("Step 3");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    terminal.type("\x03");
+    answer();
+    endedWith(130, await terminal.ended);
+  });
+
+  it("is shown with the call that sends it if the run ends without another question", async () => {
+    const { home, terminal, answer } = await open(2);
+    await using _home = home;
+    terminal.type("y -9\r");
+    await terminal.see("Step 2");
+    terminal.type("and a summary\r");
+    await terminal.see("and a summary");
+    answer();
+    answer();
+    endedWith(0, await terminal.ended);
+    expect(readable(terminal)).toMatch(/Not sent: and a summary\n {2}Send it with: .*goald say t "…"/);
   });
 });

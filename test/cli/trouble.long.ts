@@ -1,35 +1,29 @@
 import { readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "@jest/globals";
 import { daemonOf } from "../helpers/daemon.ts";
-import { type Ended, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
 import { type Answer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const KEY = "sk-planted-3Jd7wQ0nRx5";
-const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"];
+const RUN = ["run", ...AGENT, "--continuous"];
 const MEGABYTE = 1024 * 1024;
 
 /** Makes a home whose model fails in a given way, and then recovers. */
 async function troubled(first: (index: number) => Answer | undefined, env: Record<string, string> = {}) {
   const think = numberedModel(ledger(2));
   let isOver = false;
-  const server = await startOpenAIServer({
+  const home = await makeDaemonHome([], {
     reply: (request, index) => (isOver ? undefined : first(index)) ?? think(request),
-    embeddings: null,
+    env: { OPENAI_API_KEY: KEY, ...env },
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY, ...env });
-  return {
-    server,
-    goald,
-    mend: () => {
-      isOver = true;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await server.close();
-      await goald[Symbol.asyncDispose]();
-    },
+  const mend = (): void => {
+    isOver = true;
   };
+  return { ...home, mend };
 }
 
 const resultOf = (ended: Ended): Record<string, unknown> => linesOf(ended).at(-1) ?? {};
@@ -40,80 +34,44 @@ async function expectSound(goald: Goald): Promise<void> {
 
 const PROSE = "Certainly! I would begin by looking around, and then see what there is to do. ".repeat(3);
 
+const failing = (status: number, message: string, code?: string): Answer => {
+  return { status, body: { error: { message, code } } };
+};
+const ROCKET = replyWith({ name: "launch_rocket", args: {} });
+
 describe("a model that fails", () => {
-  it.concurrent.each<
-    [title: string, answer: Answer, env: Record<string, string>, code: number, outcome: string, reason: RegExp]
-  >([
-    ["always answers prose", PROSE, {}, 10, "bad-replies", /^3 replies in a row could not be read as one command/],
-    ["answers only blanks", "   ", {}, 10, "bad-replies", /3 replies in a row/],
-    ["requests unknown commands", replyWith({ name: "launch_rocket", args: {} }), {}, 10, "bad-replies", /3 replies/],
+  it.concurrent.each<[title: string, answer: Answer, code: number, outcome: string, reason: RegExp]>([
+    ["always answers prose", PROSE, 10, "bad-replies", /^3 replies in a row could not be read as one command/],
+    ["answers only blanks", "   ", 10, "bad-replies", /3 replies in a row/],
+    ["requests unknown commands", ROCKET, 10, "bad-replies", /3 replies/],
+    ["sends replies of 2 MB", "x".repeat(2 * MEGABYTE + 1), 10, "cap-ignored", /at most 4000 tokens .* sent at least/],
+    ["sends a reply of 9 MB", "x".repeat(9 * MEGABYTE), 10, "cap-ignored", /at most 4000 tokens .* sent at least/],
+    ["refuses the key", failing(401, `Incorrect: ${KEY}.`), 5, "key-refused", /refused the key: check OPENAI_API_KEY/],
+    ["has no money left", failing(429, "Exceeded", "insufficient_quota"), 5, "key-refused", /no money or quota left/],
     [
-      "sends replies of 2 MB",
-      "x".repeat(2 * MEGABYTE + 1),
-      {},
-      10,
-      "cap-ignored",
-      /at most 4000 tokens .* sent at least/,
-    ],
-    ["sends a reply of 9 MB", "x".repeat(9 * MEGABYTE), {}, 10, "cap-ignored", /at most 4000 tokens .* sent at least/],
-    [
-      "refuses the key",
-      { status: 401, body: { error: { message: `Incorrect API key provided: ${KEY}.` } } },
-      {},
-      5,
-      "key-refused",
-      /refused the key: check OPENAI_API_KEY/,
-    ],
-    [
-      "reports that the account is empty",
-      { status: 429, body: { error: { message: "You exceeded your current quota", code: "insufficient_quota" } } },
-      {},
-      5,
-      "key-refused",
-      /no money or quota left/,
-    ],
-    [
-      "does not know the model",
-      { status: 404, body: { error: { message: "no such model", code: "model_not_found" } } },
-      {},
+      "is unknown",
+      failing(404, "No.", "model_not_found"),
       10,
       "model-refused",
-      /Set SMART_LLM to a model that it offers: test-model/,
+      /Set SMART_LLM to .* offers: test-model/,
     ],
-    ["breaks off in the middle of a reply", { fault: "cut" }, {}, 10, "model-unreachable", /did not answer/],
-    [
-      "sends half a reply with status 200",
-      { text: "{}", finishReason: null },
-      {},
-      10,
-      "model-unreachable",
-      /did not answer/,
-    ],
-    [
-      "never answers",
-      { fault: "stall" },
-      { GOALD_MODELS_TIMEOUT_SECONDS: "1" },
-      10,
-      "model-unreachable",
-      /did not answer/,
-    ],
+    ["breaks off in a reply", { fault: "cut" }, 10, "model-unreachable", /did not answer/],
+    ["sends half with status 200", { text: "{}", finishReason: null }, 10, "model-unreachable", /did not answer/],
+    ["never answers", { fault: "stall" }, 10, "model-unreachable", /did not answer/],
   ])(
     "and %s pauses the agent with the reason, and a resume continues when it recovers",
-    async (_title, answer, env, code, outcome, reason) => {
+    async (title, answer, code, outcome, reason) => {
+      const env: Record<string, string> = title === "never answers" ? { GOALD_MODELS_TIMEOUT_SECONDS: "1" } : {};
       await using home = await troubled(() => answer, env);
       const { goald, server } = home;
       const failed = endedWith(code, await goald.run([...RUN, "--json"]));
-      expect(resultOf(failed)).toMatchObject({
-        type: "result",
-        outcome,
-        reason: expect.stringMatching(reason),
-        exitCode: code,
-      });
+      const told = { type: "result", outcome, reason: expect.stringMatching(reason), exitCode: code };
+      expect(resultOf(failed)).toMatchObject(told);
       expect(failed.stderr).not.toMatch(/^\s+at |node:internal/m);
       expect(failed.stdout.length).toBeLessThan(MEGABYTE);
       const asked = server.chats.length;
       home.mend();
-      const resumed = endedWith(0, await goald.run(["resume", "--json"]));
+      const resumed = endedWith(0, await goald.run("resume --json"));
       expect(resultOf(resumed)).toMatchObject({ outcome: "completed" });
       expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
       expect(server.chats.length - asked).toBe(3);
@@ -132,7 +90,7 @@ describe("a model that fails", () => {
     expect(failed.stdout).toContain("Paused: 3 replies in a row could not be read as one command in JSON.");
     expect(failed.stdout.trimEnd().endsWith("Go on with: goald resume t")).toBe(true);
     expect(failed.stdout).toContain(`Workspace: ${home.goald.home}/workspace/t`);
-    const shown = await home.goald.run(["show", "t"]);
+    const shown = await home.goald.run("show t");
     expect(shown.stdout).toContain("State:      paused: bad-replies (3 replies in a row");
   });
 
@@ -165,9 +123,9 @@ describe("a limit of steps", () => {
       exitCode: 6,
     });
     expect(server.chats).toHaveLength(1);
-    const again = endedWith(6, await goald.run(["resume", "--continuous", "--continuous-limit", "1", "--json"]));
+    const again = endedWith(6, await goald.run("resume --continuous --continuous-limit 1 --json"));
     expect(resultOf(again)).toMatchObject({ step: 2 });
-    expect(resultOf(endedWith(0, await goald.run(["resume", "--json"])))).toMatchObject({
+    expect(resultOf(endedWith(0, await goald.run("resume --json")))).toMatchObject({
       outcome: "completed",
       step: 3,
     });
@@ -188,9 +146,9 @@ describe("a limit of steps", () => {
     const { goald, server } = home;
     endedWith(0, await goald.run(RUN));
     const asked = server.chats.length;
-    const again = endedWith(0, await goald.run(["resume", "t"]));
+    const again = endedWith(0, await goald.run("resume t"));
     expect(again.stdout).toBe("T (t) has finished already: All 2 tasks are done.\nIts files: goald show t --files\n");
-    expect(resultOf(await goald.run(["resume", "t", "--json"]))).toMatchObject({
+    expect(resultOf(await goald.run("resume t --json"))).toMatchObject({
       type: "result",
       outcome: "completed",
       exitCode: 0,
@@ -201,32 +159,23 @@ describe("a limit of steps", () => {
 
 describe("a second goald in the same home", () => {
   it.concurrent("runs its agent beside the first one, in one daemon; the demo plays in a home of its own", async () => {
-    const { promise: hold, resolve: release } = Promise.withResolvers<void>();
-    const think = numberedModel(ledger(2));
-    await using server = await startOpenAIServer({
-      reply: async (request) => {
-        await hold;
-        return think(request);
-      },
-      embeddings: null,
-    });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome(ledger(2));
+    const { goald, release } = home;
+    home.holdFrom(1);
     const first = goald.start([...RUN, "--json"]);
     await first.see('"model-asked"');
     const second = goald.start([...RUN, "--json"]);
     await second.see('"model-asked"');
-    expect(endedWith(0, await goald.run(["demo"])).stdout).toContain("is a script");
+    expect(endedWith(0, await goald.run("demo")).stdout).toContain("is a script");
     // Verbs that only look need no lock.
-    const looks = await Promise.all(
-      [["ps"], ["show", "t"], ["events", "t"], ["show", "t", "--files"], ["verify"]].map((args) => goald.run(args)),
-    );
+    const calls = ["ps", "show t", "events t", "show t --files", "verify"];
+    const looks = await Promise.all(calls.map((call) => goald.run(call)));
     for (const look of looks) endedWith(0, look);
     expect(looks[0]?.stdout).toContain("running");
     release();
     for (const run of [first, second]) endedWith(0, await run.ended);
     for (const id of ["t", "t-2"]) expect(await goald.read(`workspace/${id}/ledger.txt`)).toBe(ledgerText(2));
-    const agents = JSON.parse((await goald.run(["ps", "--json"])).stdout) as { agents: unknown[] };
-    expect(agents.agents).toHaveLength(2);
+    expect((await goald.json<{ agents: unknown[] }>("ps")).agents).toHaveLength(2);
   });
 });
 
@@ -239,8 +188,8 @@ describe("a full disk", () => {
   it.concurrent.each([[200], [300], [500], [1_000]])(
     "after %i KB stops the run with a message and loses nothing; with free space a resume finishes it",
     async (kilobytes) => {
-      await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-      await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+      await using home = await makeDaemonHome(calls);
+      const { goald } = home;
       const stopped = await goald.run([...RUN, "--json"], { shell: limited(kilobytes) });
       expect(stopped.stderr).not.toMatch(/^\s+at |node:internal|Suppressed/m);
       endedWith(1, stopped);
@@ -261,8 +210,8 @@ describe("a full disk", () => {
   );
 
   it.concurrent("without any free space is reported before the first request", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome(calls);
+    const { goald, server } = home;
     const stopped = endedWith(1, await goald.run(RUN, { shell: limited(0) }));
     expect(stopped.stderr).toMatch(/^goald: /);
     expect(stopped.stderr).not.toMatch(/^\s+at |node:internal/m);
@@ -282,10 +231,10 @@ describe("a damaged store", () => {
       },
     ],
   ])("is reported by every verb and left unchanged: %s", async (_title, damage) => {
-    await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
     endedWith(0, await goald.run(RUN));
-    endedWith(0, await goald.run(["down"]));
+    endedWith(0, await goald.run("down"));
     const database = join(goald.home, ".goald", "goald.db");
     await damage(database);
     const before = await readFile(database);
@@ -297,7 +246,7 @@ describe("a damaged store", () => {
         hint: expect.stringMatching(/backup|verify/),
       });
     }
-    endedWith(1, await goald.run(["verify"]));
+    endedWith(1, await goald.run("verify"));
     // SQLite changes only its counter of openings in the file's header.
     expect(Buffer.compare((await readFile(database)).subarray(100), before.subarray(100))).toBe(0);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
@@ -308,8 +257,8 @@ describe("a reader that closes the pipe early", () => {
   const FIRST_LINE = '{ "$@"; echo "exit $?" >&2; } | { head -n 1';
 
   it.concurrent("ends every verb that looks, without an error", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel(ledger(30)), embeddings: null });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome(ledger(30));
+    const { goald } = home;
     endedWith(0, await goald.run(RUN));
     for (const args of [["events", "t"], ["events", "t", "--json"], ["ps"]]) {
       const ended = await goald.run(args, { shell: `${FIRST_LINE}; }` });
@@ -319,30 +268,126 @@ describe("a reader that closes the pipe early", () => {
   });
 
   it.concurrent.each([[["--json"]], [[]]])("ends a run %j after its step, and a resume continues", async (json) => {
-    const think = numberedModel(ledger(3));
-    const left = Promise.withResolvers<void>();
-    await using server = await startOpenAIServer({
-      reply: async (request) => {
-        await left.promise;
-        return think(request);
-      },
-      embeddings: null,
-    });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald, server } = home;
+    home.holdFrom(1);
     // The model answers only after the reader has closed the pipe.
     const running = goald.start([...RUN, ...json], { shell: `${FIRST_LINE}; exec <&-; echo left >&2; }` });
     await running.see("left\n", "stderr");
-    left.resolve();
+    home.release();
     const ended = await running.ended;
     expect(ended.stderr).toContain("exit 0\n");
     expect(ended.stderr).not.toMatch(/^\s+at |EPIPE/m);
     // The write that fails may be that of the next step.
     expect(server.chats.length).toBeLessThan(3);
     expect((await lookInto(goald)).log.at(-1)).toMatchObject({ type: "agent-paused", code: "person" });
-    endedWith(0, await goald.run(["resume", "t"]));
+    endedWith(0, await goald.run("resume t"));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
     // The request of the first step was not repeated.
     expect(server.chats).toHaveLength(4);
     await expectSound(goald);
+  });
+});
+
+const behind = (name: string, goal: string): readonly string[] => [
+  ...["run", "-d", "--approve", "never", "--name", name],
+  ...["--role", "r", "--goal", goal],
+];
+
+describe("one changed character in a log", () => {
+  it("is never sent: its agent does not run, `ps` and `show` report it, and the other agent finishes", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald, server } = home;
+    await using daemon = daemonOf(goald);
+    home.holdFrom(1);
+    endedWith(0, await goald.ask(behind("Payer", "Send 100 to Alice")));
+    endedWith(0, await goald.ask(behind("Other", "g")));
+    await home.asked(2);
+    await daemon.kill();
+    const database = new DatabaseSync(join(goald.home, ".goald", "goald.db"));
+    database.exec("UPDATE event SET data = replace(data, 'Send 100', 'Send 900') WHERE seq = 1");
+    database.close();
+    const before = server.chats.length;
+    home.release();
+
+    // `ps` revives the daemon.
+    endedWith(1, await goald.ask("ps"));
+    await home.until(async () => (await goald.read("workspace/other/ledger.txt")) === ledgerText(3), "the other's end");
+    await home.logged("turn-finished", 1, "other");
+    const sent = server.chats.slice(before).map(({ messages }) => JSON.stringify(messages));
+    expect(sent.filter((text) => text.includes("to Alice"))).toEqual([]);
+    expect(sent.length).toBeGreaterThan(0);
+
+    const shown = endedWith(1, await goald.ask("ps")).stdout;
+    expect(shown).toMatch(/^payer +Payer +damaged /m);
+    expect(shown).toMatch(/^other +Other +completed /m);
+    expect(endedWith(1, await goald.ask("show payer")).stderr).toContain("expected event 1 as written");
+    const resumed = endedWith(1, await goald.ask("resume payer --json"));
+    expect(errorOf({ stderr: resumed.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({
+      code: "GOALD_STORE_DAMAGED",
+      message: expect.stringContaining("goald verify payer"),
+    });
+    expect(endedWith(1, await goald.ask("verify payer")).stdout).toContain("event 1 of payer");
+    expect(await goald.json("verify other")).toMatchObject({ problems: [] });
+    expect(server.chats.filter(({ messages }) => JSON.stringify(messages).includes("Send 900"))).toEqual([]);
+  });
+});
+
+describe("one flipped bit in the WAL of a killed daemon", () => {
+  it("stops every agent with the missing events, until a person accepts the loss", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald, server } = home;
+    await using daemon = daemonOf(goald);
+    home.holdFrom(3);
+    endedWith(0, await goald.ask(behind("T", "g")));
+    await home.asked(3);
+    await daemon.kill();
+    const wal = join(goald.home, ".goald", "goald.db-wal");
+    const bytes = await readFile(wal);
+    const last = bytes.length - 4_000;
+    bytes[last] = (bytes[last] ?? 0) ^ 4;
+    await writeFile(wal, bytes);
+    home.release();
+    const before = server.chats.length;
+
+    const missing = /has lost commits that goald had confirmed.*vents? \d+ .*of t (?:is|are) missing.*--accept-loss/;
+    expect(endedWith(0, await goald.ask("ps")).stderr).toMatch(missing);
+    expect(endedWith(1, await goald.ask("resume t")).stderr).toMatch(missing);
+    expect(endedWith(1, await goald.ask("verify")).stdout).toMatch(/vents? \d+ .*of t (?:is|are) missing/);
+    expect(server.chats.length).toBe(before);
+
+    const accepted = endedWith(0, await goald.ask("verify --accept-loss"));
+    expect(accepted.stdout).toMatch(/^Accepted: Events? \d+ .*of t /);
+    endedWith(0, await goald.ask("up"));
+    await home.logged("turn-finished");
+  });
+});
+
+describe("goald backup", () => {
+  it("copies the store while the daemon's agent works, and what it prints restores it", async () => {
+    await using home = await makeDaemonHome(ledger(4));
+    const { goald } = home;
+    await using daemon = daemonOf(goald);
+    home.holdFrom(3);
+    endedWith(0, await goald.ask(behind("T", "g")));
+    await home.asked(3);
+    const file = join(goald.cwd, "copy.db");
+    const stdout = await goald.print("backup copy.db");
+    expect(stdout).toMatch(/^Wrote .*copy\.db: 1 agent, \d+ events, \d+ bytes, verified\.\n/);
+    endedWith(7, await goald.ask("backup copy.db"));
+    expect(await goald.json("backup copy.db --force")).toMatchObject({ file, agents: 1 });
+    home.release();
+    await home.logged("turn-finished");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
+
+    const restore = /^Restore it: (.*)$/m.exec(stdout)?.[1] ?? "";
+    const script = restore.replaceAll(/\bgoald (down|verify)\b/g, '"$@" $1');
+    const verified = endedWith(0, await goald.run([], { shell: script }));
+    expect(verified.stdout).toMatch(/1 agent, \d+ events: sound\.\n$/);
+    expect((await lookInto(goald)).log.at(-1)?.type).toBe("model-asked");
+    expect(daemon.isHeld()).toBe(false);
+    // The restored agent continues.
+    endedWith(0, await goald.ask("up"));
+    await home.logged("turn-finished");
   });
 });

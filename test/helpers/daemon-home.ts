@@ -3,13 +3,12 @@
  *
  * The model's replies can be held back, so that a test controls what is under way.
  */
-import { join } from "node:path";
+import { afterAll } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
-import type { InboxRow } from "#core/ports/store.ts";
-import { openSqliteReader } from "#store/sqlite/open-store.ts";
-import { type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
+import { endedWith, type Goald, lookInto, makeGoald, readStore, type StartOptions } from "./goald.ts";
 import { numberedModel } from "./numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
+import { failure } from "./openai-answers.ts";
+import { type OpenAIServer, type OpenAIServerOptions, startOpenAIServer } from "./openai-server.ts";
 import { waitUntil } from "./wait-until.ts";
 
 export interface DaemonHome extends AsyncDisposable {
@@ -30,27 +29,32 @@ export interface DaemonHome extends AsyncDisposable {
   delivered(type: string, agent?: string): Promise<void>;
 }
 
-export interface DaemonHomeOptions {
+export interface DaemonHomeOptions extends Omit<OpenAIServerOptions, "reply"> {
   readonly env?: StartOptions["env"];
-  /** Replaces a model that works through `calls`. */
-  readonly reply?: (request: Parameters<ReturnType<typeof numberedModel>>[0]) => string;
+  /** Replaces a model that works through `calls`: a model, or its answers in order. */
+  readonly reply?: Exclude<OpenAIServerOptions["reply"], string | undefined>;
+  /** Files below the home. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
+/** The server has no embeddings, unless they are given. A home that tests share is closed at the end of their file. */
 export async function makeDaemonHome(
   calls: readonly CommandCall[],
-  options: DaemonHomeOptions = {},
+  { env, reply = numberedModel(calls), files = {}, ...options }: DaemonHomeOptions = {},
 ): Promise<DaemonHome> {
-  const think = options.reply ?? numberedModel(calls);
   let heldFrom = Number.POSITIVE_INFINITY;
   const held = new Map<number, () => void>();
   const server = await startOpenAIServer({
     reply: async (request, index) => {
       if (index + 1 >= heldFrom) await new Promise<void>((resolve) => held.set(index + 1, resolve));
-      return think(request);
+      if (typeof reply === "function") return reply(request, index);
+      return reply[index] ?? failure(500, `the script has ${reply.length} answers`);
     },
     embeddings: null,
+    ...options,
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", ...options.env });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", ...env });
+  for (const [path, text] of Object.entries(files)) await goald.write(path, text);
   const holdFrom = (request: number): void => {
     heldFrom = request;
     for (const [number, letGo] of held) if (number < request) letGo();
@@ -61,7 +65,7 @@ export async function makeDaemonHome(
     return info === undefined ? undefined : (JSON.parse(info) as { pid: number }).pid;
   }
   const until = (isSo: () => boolean | Promise<boolean>, what: string): Promise<void> => waitUntil(what, isSo);
-  return {
+  const home: DaemonHome = {
     goald,
     server,
     holdFrom,
@@ -75,20 +79,29 @@ export async function makeDaemonHome(
         `${count} ${type}`,
       ),
     delivered: (type, agent = "t") =>
-      until(async () => (await inboxOf(goald, agent)).some(({ message }) => message.type === type), `a ${type}`),
+      until(
+        async () => (await readStore(goald, (reader) => reader.inbox(agent))).some((row) => row.message.type === type),
+        `a ${type}`,
+      ),
     [Symbol.asyncDispose]: async () => {
+      open.delete(home);
       release();
       await goald[Symbol.asyncDispose]();
       await server.close();
     },
   };
+  open.add(home);
+  return home;
 }
 
-async function inboxOf({ home }: Goald, agent: string): Promise<readonly InboxRow[]> {
-  const reader = await openSqliteReader(join(home, ".goald", "goald.db"));
-  try {
-    return await reader.inbox(agent);
-  } finally {
-    await reader.close();
-  }
+/** Makes a home in which one agent has completed its calls. */
+export async function makeWorkedHome(name: string, calls: readonly CommandCall[]): Promise<DaemonHome> {
+  const home = await makeDaemonHome(calls);
+  endedWith(0, await home.goald.ask(["run", "--name", name, "--role", "r", "-g", "Work", "--continuous"]));
+  return home;
 }
+
+const open = new Set<AsyncDisposable>();
+afterAll(async () => {
+  for (const home of open) await home[Symbol.asyncDispose]();
+});

@@ -7,7 +7,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, connectHost } from "#api/client.ts";
 import { isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
-import type { Goald } from "./goald.ts";
+import type { Goald, Running } from "./goald.ts";
 import { killIfAlive, waitUntil } from "./wait-until.ts";
 
 export interface TestDaemon extends AsyncDisposable {
@@ -58,6 +58,13 @@ export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
       });
     },
   };
+}
+
+/** Sends SIGKILL to a run in front and to its daemon. */
+export async function killRun(goald: Pick<Goald, "home">, running: Running): Promise<void> {
+  running.kill("SIGKILL");
+  await running.ended;
+  await daemonOf(goald).kill();
 }
 
 /** Finds daemons in the background and those under a service manager. */

@@ -12,6 +12,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
+import { isLive } from "#core/memory.ts";
+import type { MemoryRow } from "#core/ports/memory.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { daemonOf } from "./daemon.ts";
 import { openVerbProcess } from "./verbs.ts";
@@ -20,9 +23,17 @@ const BINARY = fileURLToPath(new URL("../../src/goald.js", import.meta.url));
 /** A program without output for this time is killed. The limit is shorter than a test's own. */
 const WAIT_LIMIT_MS = 45_000;
 
-/** The homes of one test file share this process. */
+/** Flags of an agent `t`, and its run in front without questions. */
+export const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
+export const RUN = ["run", ...AGENT, "--continuous", "--json"];
+
+/** The homes of one test file share this process. Those that its tests share are closed at its end. */
 const verbs = openVerbProcess();
-afterAll(() => verbs.close());
+const open = new Set<AsyncDisposable>();
+afterAll(async () => {
+  for (const one of open) await one[Symbol.asyncDispose]();
+  verbs.close();
+});
 
 export interface StartOptions {
   /** Added to the clean environment; undefined removes a variable. */
@@ -37,6 +48,9 @@ export interface StartOptions {
   /** Another copy of goald.js. */
   readonly binary?: string;
 }
+
+/** The words of a call: a list, or a text that is split at its blanks. */
+export type Words = string | readonly string[];
 
 export interface Ended {
   readonly stdout: string;
@@ -67,16 +81,22 @@ export interface Terminal {
   answer(prompt: string, line: string): Promise<void>;
 }
 
+type AskOptions = Pick<StartOptions, "env" | "cwd">;
+
 export interface Goald extends AsyncDisposable {
   readonly home: string;
   readonly userHome: string;
   /** Working directory of the program; no parent folder is a home. */
   readonly cwd: string;
-  run(args: readonly string[], options?: StartOptions): Promise<Ended>;
+  run(args: Words, options?: StartOptions): Promise<Ended>;
   /** Runs the same call in a shared process, one call at a time: output and exit code only, at a tenth of the cost. */
-  ask(args: readonly string[], options?: Pick<StartOptions, "env" | "cwd">): Promise<Ended>;
-  start(args: readonly string[], options?: StartOptions): Running;
-  openTerminal(args: readonly string[], options?: StartOptions): Terminal;
+  ask(args: Words, options?: AskOptions): Promise<Ended>;
+  /** Asks, and returns standard output. Throws unless the exit code is 0. */
+  print(args: Words, options?: AskOptions): Promise<string>;
+  /** Asks with --json, and parses standard output. Throws unless the exit code is 0. */
+  json<T = Record<string, unknown>>(args: Words, options?: AskOptions): Promise<T>;
+  start(args: Words, options?: StartOptions): Running;
+  openTerminal(args: Words, options?: StartOptions): Terminal;
   /** Reads a file below the home; undefined when it is missing. */
   read(path: string): Promise<string | undefined>;
   /** Writes a file below the home. */
@@ -103,7 +123,7 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
       Object.entries({ ...clean, ...more }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     );
 
-  function open(command: readonly string[], options: StartOptions): ChildProcessWithoutNullStreams {
+  function spawnIn(command: readonly string[], options: StartOptions): ChildProcessWithoutNullStreams {
     const [program = "", ...args] = command;
     const environment = environmentOf(options);
     // A process group of its own, so that all left-over processes can be killed together.
@@ -114,8 +134,8 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
     return child;
   }
 
-  function start(args: readonly string[], options: StartOptions = {}): Running {
-    const output = watch(open(commandOf(args, options), options));
+  function start(args: Words, options: StartOptions = {}): Running {
+    const output = watch(spawnIn(commandOf(args, options), options));
     output.child.stdin.end(options.input ?? "");
     return {
       get stdout() {
@@ -127,10 +147,10 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
     };
   }
 
-  function openTerminal(args: readonly string[], options: StartOptions = {}): Terminal {
+  function openTerminal(args: Words, options: StartOptions = {}): Terminal {
     const command = commandOf(args, options).map(quote).join(" ");
     const env = { TERM: "xterm-256color", SHELL: "/bin/sh", ...options.env };
-    const output = watch(open(["script", "-qec", command, "/dev/null"], { ...options, env }));
+    const output = watch(spawnIn(["script", "-qec", command, "/dev/null"], { ...options, env }));
     let seen = 0;
     const see = async (text: string): Promise<void> => {
       await output.until(() => output.text.stdout.indexOf(text, seen) >= 0, text);
@@ -153,29 +173,36 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
     };
   }
 
-  return {
+  const ask = async (args: Words, options: AskOptions = {}): Promise<Ended> => ({
+    ...(await verbs.ask({ args: wordsOf(args), cwd: options.cwd ?? cwd, env: environmentOf(options) })),
+    signal: null,
+  });
+
+  const goald: Goald = {
     home,
     userHome,
     cwd,
     start,
     openTerminal,
     run: (args, options) => start(args, options).ended,
-    ask: async (args, options = {}) => ({
-      ...(await verbs.ask({ args, cwd: options.cwd ?? cwd, env: environmentOf(options) })),
-      signal: null,
-    }),
+    ask,
+    print: async (args, options) => endedWith(0, await ask(args, options)).stdout,
+    json: async <T>(args: Words, options?: AskOptions) => jsonOf<T>(await ask([...wordsOf(args), "--json"], options)),
     read: (path) => readFile(join(home, path), "utf8").catch(() => undefined),
     write: async (path, text, mode = 0o600) => {
       await mkdir(dirname(join(home, path)), { recursive: true });
       await writeFile(join(home, path), text, { mode });
     },
     [Symbol.asyncDispose]: async () => {
+      open.delete(goald);
       for (const child of alive) endGroup(child);
       // A call may have started the daemon.
       await daemonOf({ home })[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
+  open.add(goald);
+  return goald;
 }
 
 /** Parses each line of standard output as JSON. Throws for any other line. */
@@ -200,22 +227,42 @@ export async function lookInto(
   { home }: Pick<Goald, "home">,
   agent = "t",
 ): Promise<{ readonly log: readonly RecordedEvent[]; readonly problems: readonly string[] }> {
-  const reader = await openSqliteReader(join(home, ".goald", "goald.db"));
-  try {
+  return readStore({ home }, async (reader) => {
     const { problems } = await reader.verify();
     return { log: (await reader.agent(agent)) ? await reader.read(agent, 0, 10_000) : [], problems };
+  });
+}
+
+/** Reads the store of a home without starting a process. */
+export async function readStore<T>(
+  { home }: Pick<Goald, "home">,
+  read: (reader: StoreReader) => Promise<T>,
+): Promise<T> {
+  const reader = await openSqliteReader(join(home, ".goald", "goald.db"));
+  try {
+    return await read(reader);
   } finally {
     await reader.close();
   }
 }
 
+/** The live rows of a memory, oldest first. */
+export const memoriesIn = (goald: Pick<Goald, "home">, namespace: string): Promise<readonly MemoryRow[]> =>
+  readStore(goald, async (reader) => (await reader.memories(namespace, 0, 10_000)).filter(isLive));
+
+/** Plays a recording in a home below `cwd`, and returns the last line, which holds the result. */
+export const playRecording = async ({ ask, cwd }: Pick<Goald, "ask" | "cwd">, file: string, code = 0) =>
+  linesOf(endedWith(code, await ask(["replay", file, "--json"], { env: { TMPDIR: cwd } }))).at(-1);
+
 /** Parses the error that --json prints on standard error. */
 export const errorOf = ({ stderr }: Pick<Ended, "stderr">): { code: string; message: string; hint: string } =>
   (JSON.parse(stderr) as { error: { code: string; message: string; hint: string } }).error;
 
-function commandOf(args: readonly string[], { imports = [], shell, binary = BINARY }: StartOptions): readonly string[] {
+export const wordsOf = (args: Words): readonly string[] => (typeof args === "string" ? args.split(" ") : args);
+
+function commandOf(args: Words, { imports = [], shell, binary = BINARY }: StartOptions): readonly string[] {
   const hooks = imports.flatMap((file) => ["--import", file]);
-  const command = [process.execPath, ...hooks, binary, ...args];
+  const command = [process.execPath, ...hooks, binary, ...wordsOf(args)];
   return shell === undefined ? command : ["sh", "-c", shell, "sh", ...command];
 }
 

@@ -1,4 +1,4 @@
-/** A person's `forget` leaves no copy of a text, its words or its vectors: in the store's files and the index files. test/cli/pinecone.long.ts has Pinecone. */
+/** A person's `forget` leaves no copy of a text, its words or its vectors: in the store's files and the index files. test/cli/memory.long.ts has Pinecone. */
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -72,7 +72,7 @@ export const ADVISORIES: readonly Defence[] = [
     claim: "A command runs by its exact name in the profile.",
     proofs: [
       proof(
-        "cli/command-profile.long",
+        "cli/advisories.long",
         "offers these groups and names only: in the prompt, in the grammar, and when they run",
       ),
     ],

@@ -42,7 +42,7 @@ export const CODE: readonly Defence[] = [
       proof("loop/goal-checks.test", "asks once with the words of run_code"),
       proof("loop/goal-checks.test", "never runs after a no"),
       proof("loop/goal-checks.test", "is approved once, whenever the power is cut"),
-      proof("cli/stranger-checks.test", "asks once before they run, shows all of their code"),
+      proof("cli/run.test", "asks once before they run, shows all of their code"),
     ],
   },
   {
@@ -81,7 +81,7 @@ export const CODE: readonly Defence[] = [
         "loop/approval.test",
         "is asked again when the file has changed since: the new content does not run unseen",
       ),
-      proof("cli/approve-code.long", "is shown whole, with line numbers, before the answer and by goald show"),
+      proof("cli/cells.long", "is shown whole, with line numbers, before the answer and by goald show"),
       proof("loop/approval.test", "sees the whole file as it was at the question, and an unchanged file runs"),
       proof("loop/approval.test", "has numbered lines, and its control and unseen characters are written out"),
     ],

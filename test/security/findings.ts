@@ -15,9 +15,9 @@ export const FINDINGS: readonly Defence[] = [
       ),
       proof("cli/what-may-leave.long", "sends it with the rule switched off"),
       proof("loop/research-run.long", "asks nothing, and so is refused nothing when nobody can be asked"),
-      proof("cli/research-run.long", "asks at most two questions in the background"),
+      proof("cli/what-may-leave.long", "asks at most two questions in the background"),
       proof(
-        "cli/research-run.long",
+        "cli/what-may-leave.long",
         "is refused nothing when nobody can be asked, but then a search for words of its brief is",
       ),
       proof(
@@ -44,7 +44,7 @@ export const FINDINGS: readonly Defence[] = [
       proof("services/services.long", "exit is read plainly if it is HTML, else refused, and the next page is read"),
       proof("services/services.long", "are at most two, of which one is kept"),
       proof(
-        "cli/page-bomb.long",
+        "cli/services.long",
         "reads a PDF of 1 MB that inflates to 1 GB, and other bombs, and neither it nor the other agent notices",
       ),
     ],
@@ -133,17 +133,17 @@ export const FINDINGS: readonly Defence[] = [
     claim:
       "A home, or a part of it, that another user owns or may change is refused by every verb that loads anything from it.",
     proofs: [
-      proof("cli/owners.test", "is refused by every verb that loads anything from it, with the call that mends it"),
-      proof("cli/owners.test", "is refused for %s"),
-      proof("cli/owners.test", "is refused for the target of a link, and for the folder of that target"),
+      proof("cli/home.test", "is refused by every verb that loads anything from it, with the call that mends it"),
+      proof("cli/home.test", "is refused for %s"),
+      proof("cli/home.test", "is refused for the target of a link, and for the folder of that target"),
     ],
   },
   {
     id: "F9",
     claim: "Control characters and marks without width are in the output of no verb.",
     proofs: [
-      proof("cli/inert-output.long", "is in the output of any verb, as text or as JSON"),
-      proof("cli/inert-output.long", "is lost from an exported memory: each line is JSON that holds the same text"),
+      proof("cli/advisories.long", "is in the output of any verb, as text or as JSON"),
+      proof("cli/advisories.long", "is lost from an exported memory: each line is JSON that holds the same text"),
     ],
   },
   {
@@ -221,8 +221,8 @@ export const FINDINGS: readonly Defence[] = [
     id: "F10: debugger",
     claim: "SIGUSR1 opens no debugger.",
     proofs: [
-      proof("cli/debugger.long", "opens no debugger in a run in front of a person"),
-      proof("cli/debugger.long", "opens no debugger in the daemon"),
+      proof("cli/advisories.long", "opens no debugger in a run in front of a person"),
+      proof("cli/advisories.long", "opens no debugger in the daemon"),
     ],
   },
   {
@@ -233,6 +233,6 @@ export const FINDINGS: readonly Defence[] = [
   {
     id: "F10: log as a link",
     claim: "A log that is a link is named in a sentence, and nothing is written through it.",
-    proofs: [proof("cli/owners.test", "is named in a sentence, and nothing is written through it")],
+    proofs: [proof("cli/home.test", "is named in a sentence, and nothing is written through it")],
   },
 ];

@@ -86,7 +86,7 @@ export const HELD: readonly Defence[] = [
     proofs: [
       proof("util/text.test", "removes %s"),
       proof("util/text.test", "leaves no control character, and cleaning twice changes nothing more"),
-      proof("cli/look.long", "has no effect on a terminal that shows the output of %j either"),
+      proof("cli/advisories.long", "is in the output of any verb, as text or as JSON"),
       proof("cli/terminal/show-run.test", "hides nothing of a command that waits for a yes: %s"),
     ],
   },

@@ -1,0 +1,280 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+import { isDaemonExpected } from "#api/daemon-files.ts";
+import { ensureDaemon } from "#api/find-daemon.ts";
+import { spawnDaemon } from "#api/spawn-daemon.ts";
+import { findHome, type Home } from "#config/home.ts";
+import { isGoaldError } from "#core/errors.ts";
+import { daemonOf } from "../helpers/daemon.ts";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { AGENT, endedWith, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { numberedModel, replyWith } from "../helpers/numbered-model.ts";
+import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
+
+/** Shorter for the calls that meet the end; the other tests must reach the daemon before it. */
+const IDLE_MS = 3_000;
+const SHORT_MS = 400;
+const PROGRAM = fileURLToPath(new URL("../helpers/idle-daemon.child.ts", import.meta.url));
+const SETTINGS = { approve: "never", stepLimit: 3 } as const;
+
+/** A home whose next daemon ends after `IDLE_MS`, as one does after ten minutes that a verb started. */
+async function openHome(reply: OpenAIServerOptions["reply"] = numberedModel([])) {
+  const server = await startOpenAIServer({ reply, embeddings: null });
+  const goald = await makeGoald();
+  await goald.write(".env", `OPENAI_BASE_URL=${server.baseUrl}\nGOALD_MEMORY_EMBEDDER=offline\n`);
+  const search = { checkout: undefined, userHome: goald.userHome, configHome: undefined, isTerminal: false };
+  const home: Home = await findHome({
+    ...{ ...search, flag: goald.home, env: {}, cwd: goald.cwd, uid: process.getuid?.() },
+    askTrust: async () => false,
+  });
+  return {
+    ...{ server, goald, home, daemon: daemonOf(goald) },
+    start: (idleMs = IDLE_MS) => {
+      process.env.IDLE_MS = `${idleMs}`;
+      return spawnDaemon(home, { program: PROGRAM });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await goald[Symbol.asyncDispose]();
+      await server.close();
+    },
+  };
+}
+
+describe("a daemon that nothing has needed for its time", () => {
+  it("ends, is not missed, and the next verb starts another one", async () => {
+    await using world = await openHome();
+    const { daemon, goald, home, start } = world;
+    await start();
+    await daemon.until("it ends", () => !daemon.isHeld());
+    expect(isDaemonExpected(home)).toBe(false);
+    expect(await goald.print("logs --daemon")).toContain("The daemon has gone down.");
+    endedWith(0, await goald.ask("run --continuous --name T --role r -g g"));
+    expect(daemon.isHeld()).toBe(true);
+  });
+
+  it("stays while an agent waits for a time, and while somebody follows one", async () => {
+    await using world = await openHome(() => ({ status: 429, headers: { "retry-after": "120" } }));
+    const { daemon, start } = world;
+    await start();
+    await daemon.client.create({ name: "T", role: "r", goals: ["g"], settings: SETTINGS });
+    await daemon.until("it waits for the server", async () => (await lookInto(world.goald)).log.some(isFailure));
+    await sleep(1.5 * IDLE_MS);
+    expect(daemon.isHeld()).toBe(true);
+    await daemon.client.kill("t");
+    const leaving = new AbortController();
+    const following = daemon.client.follow("t", { after: 0, signal: leaving.signal })[Symbol.asyncIterator]();
+    await following.next();
+    await sleep(1.5 * IDLE_MS);
+    expect(daemon.isHeld()).toBe(true);
+    leaving.abort();
+    await following.return?.();
+    await daemon.until("it ends", () => !daemon.isHeld());
+  });
+
+  it("stays when goald up has asked for it", async () => {
+    await using world = await openHome();
+    const { daemon, goald, start } = world;
+    await start();
+    endedWith(0, await goald.ask("up"));
+    await sleep(1.5 * IDLE_MS);
+    expect(daemon.isHeld()).toBe(true);
+    endedWith(0, await goald.ask("down"));
+  });
+});
+
+describe("three hundred calls within 50 ms of the end", () => {
+  it("are each accepted once or refused, by one daemon, and none is lost", async () => {
+    await using world = await openHome();
+    const { daemon, goald, home, start } = world;
+    const accepted: string[] = [];
+    const refused: string[] = [];
+    await ensureDaemon(home);
+    await daemon.client.create({ name: "Hub", role: "r", goals: ["g"], settings: { ...SETTINGS, stepLimit: null } });
+    for (let round = 0; round < 30; round++) {
+      if (daemon.isHeld()) await daemon.client.shutdown(1_000);
+      await daemon.until("no daemon is left", () => !daemon.isHeld());
+      await start(SHORT_MS);
+      const calls = Array.from({ length: 10 }, async (_none, at) => {
+        await sleep(SHORT_MS - 100 + 100 * Math.random());
+        const name = `r${round}n${at}`;
+        try {
+          const { client } = await ensureDaemon(home);
+          if (at % 2 === 0) await client.create({ name, role: "r", goals: ["g"], settings: SETTINGS, key: name });
+          else await client.say("hub", { from: "ada", text: `${name}.`, key: name });
+          accepted.push(name);
+        } catch (thrown) {
+          if (!isGoaldError(thrown, "GOALD_DAEMON")) throw thrown;
+          refused.push(name);
+        }
+      });
+      await Promise.all(calls);
+    }
+    await ensureDaemon(home);
+    const names = new Set(accepted);
+    const isOver = async () => (await daemon.client.agents()).every(({ state }) => state === "completed");
+    await daemon.until("all agents are done", isOver);
+    const { agents } = await goald.json<{ agents: { name: string }[] }>("ps --all");
+    const made = agents.map(({ name }) => name).filter((name) => name !== "Hub");
+    const heard = (await lookInto(goald, "hub")).log.flatMap((event) =>
+      event.type === "message-received" ? [String(event.text).replace(/\.$/, "")] : [],
+    );
+    expect([...made, ...heard].sort()).toEqual([...names].sort());
+    expect(accepted.length + refused.length).toBe(300);
+    expect(accepted.length).toBeGreaterThan(200);
+    expect((await daemon.processes()).length).toBe(1);
+    expect((await lookInto(goald, "hub")).problems).toEqual([]);
+  }, 300_000);
+});
+
+const isFailure = ({ type }: { readonly type: string }): boolean => type === "model-failed";
+
+/** An own command of the home. `run`: the body of its function. */
+const commandFile = (name: string, run: string): string => `export default {
+  name: "${name}", label: "${name}", summary: "Does it.", args: { type: "object", properties: {} },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false }, effect: "pure",
+  timeoutMs: 300_000,
+  async run(_args, { signal }) { ${run} },
+};`;
+const nap = (ms: number): string => `await new Promise((resolve, reject) => {
+  setTimeout(resolve, ${ms});
+  signal.addEventListener("abort", () => reject(signal.reason));
+}); return "Slept.";`;
+
+interface View {
+  readonly id: string;
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+const viewsOf = async ({ goald }: DaemonHome): Promise<readonly View[]> => {
+  const { stdout, code } = await goald.ask("ps --all --json");
+  return code === 0 ? (JSON.parse(stdout) as { agents: View[] }).agents : [];
+};
+const typesOf = async ({ goald }: DaemonHome, agent: string): Promise<readonly string[]> =>
+  (await lookInto(goald, agent)).log.map(({ type }) => type);
+
+describe.each([
+  ["in the background", ["run", "-d"]],
+  ["each in front of its own terminal", ["run", "--json", "--continuous"]],
+])("a daemon with one command that kills it, and four innocent agents with commands under way, %s", (_where, run) => {
+  it("pauses the agent whose command it is, and the four finish", async () => {
+    const innocent = numberedModel([
+      { name: "nap", args: {} },
+      { name: "nap", args: {} },
+    ]);
+    await using home = await makeDaemonHome([], {
+      reply: (request) =>
+        request.messages[0]?.content.includes("You are Boom")
+          ? replyWith({ name: "boom", args: {} })
+          : innocent(request),
+    });
+    const { goald } = home;
+    await goald.write("commands/boom.ts", commandFile("boom", "process.exit(9);"));
+    await goald.write("commands/nap.ts", commandFile("nap", nap(700)));
+    const runs = ["Ada", "Ben", "Cleo", "Dora", "Boom"].map((name) =>
+      goald.run([...run, "--name", name, "--role", "r", "--goal", "g"]),
+    );
+    const isOver = ({ state }: { state: string }): boolean => state === "completed" || state.startsWith("paused");
+    let views = await viewsOf(home);
+    // `ps` and each terminal start a daemon that has died.
+    for (let looks = 0; looks < 240 && !(views.length === 5 && views.every(isOver)); looks++) {
+      await sleep(250);
+      views = await viewsOf(home);
+    }
+    expect(Object.fromEntries(views.map(({ id, state }) => [id, state]))).toEqual({
+      ada: "completed",
+      ben: "completed",
+      cleo: "completed",
+      dora: "completed",
+      boom: "paused: crash-loop",
+    });
+    expect(views.find(({ id }) => id === "boom")?.reason).toMatch(/died \d+ times.*the last time in boom/);
+    expect((await typesOf(home, "boom")).filter((type) => type === "command-started").length).toBeLessThanOrEqual(4);
+    for (const agent of ["ada", "ben", "cleo", "dora"])
+      expect(await typesOf(home, agent)).not.toContain("agent-paused");
+    expect(await typesOf(home, "boom")).not.toContain("agent-resumed");
+    await Promise.all(runs);
+  }, 120_000);
+});
+
+describe("an orderly end of the daemon in the middle of a long command", () => {
+  it("is not a death: after four of them, hard and soft, the agent goes on", async () => {
+    await using home = await makeDaemonHome([{ name: "nap", args: {} }]);
+    const { goald } = home;
+    await goald.write("commands/nap.ts", commandFile("nap", nap(290_000)));
+    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
+    for (let downs = 1; downs <= 3; downs++) {
+      await home.logged("command-started", downs);
+      endedWith(0, await goald.ask("down -t 0"));
+      if (downs < 3) endedWith(0, await goald.ask("up"));
+    }
+    const unit = goald.start(["up", "--foreground", "--home", goald.home]);
+    await home.logged("command-started", 4);
+    unit.kill("SIGTERM");
+    // Two signals of one kind that arrive together are one.
+    await sleep(500);
+    unit.kill("SIGTERM");
+    endedWith(0, await unit.ended);
+    endedWith(0, await goald.ask("up"));
+    await home.logged("command-started", 5);
+    const types = await typesOf(home, "t");
+    expect(types.filter((type) => type === "call-cut-off")).toHaveLength(4);
+    expect(types).not.toContain("call-interrupted");
+    expect((await viewsOf(home))[0]?.state).toBe("running");
+    await goald.ask("down -t 0 --kill");
+  }, 120_000);
+});
+
+const HANG = `export default {
+  name: "hang",
+  summary: "Never return",
+  args: { type: "object", properties: {}, additionalProperties: false },
+  annotations: { readOnly: false, openWorld: false, destructive: false },
+  timeoutMs: 1_000,
+  run: async () => { for (;;) {} },
+};`;
+
+const behind = (name: string): readonly string[] => [
+  ...["run", "-d", "--approve", "never", "--name", name],
+  ...["--role", "r", "--goal", "g"],
+];
+
+describe("a daemon that hangs in an own command", () => {
+  it("is named by ps, which lists the agents, and refuses a new agent whole; down --kill ends it", async () => {
+    await using home = await makeDaemonHome([], { reply: () => replyWith({ name: "hang", args: {} }) });
+    const { goald } = home;
+    await using daemon = daemonOf(goald);
+    await goald.write("commands/hang.ts", HANG);
+    endedWith(0, await goald.ask("up"));
+    expect(endedWith(0, await goald.ask("ps")).stderr).toBe("");
+    endedWith(0, await goald.ask(behind("T")));
+    await home.logged("command-started");
+    const pid = daemon.pid();
+    const silence = `The daemon (pid ${pid}) takes no calls: `;
+
+    const listed = endedWith(0, await goald.ask("ps"));
+    expect(listed.stdout).toMatch(/^t +T +running /m);
+    expect(listed.stderr).toMatch(/ did not answer within 2 s\. If it hangs: goald down --kill, then goald up\n$/);
+    expect(listed.stderr).toContain(silence);
+    const json = await goald.ask("ps --json");
+    expect(jsonOf(json)).toEqual({ agents: [expect.objectContaining({ id: "t", state: "running" })] });
+    expect(json.stderr).toContain(silence);
+    expect(endedWith(4, await goald.ask("status")).stdout).toContain(silence);
+    expect(JSON.parse(endedWith(4, await goald.ask("status --json")).stdout)).toMatchObject({
+      ...{ running: true, answers: false, host: { pid } },
+    });
+
+    const refused = endedWith(4, await goald.ask(behind("Other")));
+    expect(refused.stderr).toContain(silence);
+    expect(refused.stderr).toContain("goald down --kill");
+    expect(refused.stdout).toBe("");
+    expect((await lookInto(goald, "other")).log).toEqual([]);
+
+    endedWith(0, await goald.ask("down --kill"));
+    const after = endedWith(0, await goald.ask("ps"));
+    expect(after.stdout).toMatch(/^t +T +interrupted /m);
+    expect(after.stdout).not.toContain("Other");
+    expect(after.stderr).toBe("");
+  });
+});
