@@ -70,6 +70,10 @@ function ask(
   });
 }
 
+/**
+ * Each test is named after the advisory that it covers, with a real daemon and the real verbs. Advisories about the
+ * local API alone are in test/api/refusals.test.ts and test/contracts/local-api.ts.
+ */
 describe("advisories against AutoGPT, tried on a real daemon", () => {
   it.concurrent("CVE-2026-22038: a key that the model repeats is in no file and in no output", async () => {
     const key = "sk-proj-Zq8Yw7Xv6Ut5Sr4Pq3On2Ml1Kj0";

@@ -1,10 +1,8 @@
-import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
-import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { daemonOf } from "../helpers/daemon.ts";
-import { AGENT, endedWith, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
+import { AGENT, endedWith, type Goald, linesOf, lookInto, makeGoald, RUN, readStore } from "../helpers/goald.ts";
 import { done } from "../helpers/loop.ts";
 import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 import {
@@ -37,18 +35,12 @@ function expectNoneOverCap({ bills }: ThinkingServer): void {
   for (const { cap, outputTokens } of bills) expect(outputTokens).toBeLessThanOrEqual(cap);
 }
 
-async function accountsOf({ home }: Goald) {
-  const reader = await openSqliteReader(join(home, ".goald", "goald.db"));
-  try {
+const accountsOf = (goald: Goald) =>
+  readStore(goald, async (reader) => {
     const rows = await reader.agents();
-    const states = await Promise.all(
-      rows.map(async ({ id }) => [id, replay(await reader.read(id, 0, 10_000))] as const),
-    );
-    return Object.fromEntries(states);
-  } finally {
-    await reader.close();
-  }
-}
+    const logs = await Promise.all(rows.map(async ({ id }) => [id, await reader.read(id, 0, 10_000)] as const));
+    return Object.fromEntries(logs.map(([id, log]) => [id, replay(log)]));
+  });
 
 describe("a server that thinks for 60,000 tokens, and obeys the cap of a request", () => {
   it.each<[title: string, flags: readonly string[], code: string]>([

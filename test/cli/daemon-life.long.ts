@@ -4,11 +4,11 @@ import { describe, expect, it } from "@jest/globals";
 import { isDaemonExpected } from "#api/daemon-files.ts";
 import { ensureDaemon } from "#api/find-daemon.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
-import { findHome, type Home } from "#config/home.ts";
 import { isGoaldError } from "#core/errors.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { AGENT, endedWith, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { homeOf } from "../helpers/home-of.ts";
 import { numberedModel, replyWith } from "../helpers/numbered-model.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 
@@ -23,11 +23,7 @@ async function openHome(reply: OpenAIServerOptions["reply"] = numberedModel([]))
   const server = await startOpenAIServer({ reply, embeddings: null });
   const goald = await makeGoald();
   await goald.write(".env", `OPENAI_BASE_URL=${server.baseUrl}\nGOALD_MEMORY_EMBEDDER=offline\n`);
-  const search = { checkout: undefined, userHome: goald.userHome, configHome: undefined, isTerminal: false };
-  const home: Home = await findHome({
-    ...{ ...search, flag: goald.home, env: {}, cwd: goald.cwd, uid: process.getuid?.() },
-    askTrust: async () => false,
-  });
+  const home = await homeOf(goald);
   return {
     ...{ server, goald, home, daemon: daemonOf(goald) },
     start: (idleMs = IDLE_MS) => {

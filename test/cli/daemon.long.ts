@@ -1,22 +1,17 @@
-/**
- * daemon-rounds.ts -- kills the daemon with -9 while six processes start one: exactly one must result.
- *
- * The agent that causes the restart waits for an approval, so it stays unfinished during the test.
- */
 import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { ensureDaemon, findHost } from "#api/find-daemon.ts";
-import { findHome } from "#config/home.ts";
+import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer } from "../api/unix-server.ts";
 import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, errorOf, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
+import { homeOf } from "../helpers/home-of.ts";
 import { done, reply } from "../helpers/loop.ts";
-import { ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { ledger, ledgerText, write } from "../helpers/numbered-model.ts";
 
 const json = (ended: { readonly stdout: string }): Record<string, unknown> => JSON.parse(ended.stdout);
 const wanted = ({ home }: Goald): Promise<boolean> =>
@@ -24,23 +19,23 @@ const wanted = ({ home }: Goald): Promise<boolean> =>
     () => true,
     () => false,
   );
-const homeOf = ({ home, cwd, userHome }: Goald) =>
-  findHome({
-    flag: home,
-    env: {},
-    cwd,
-    checkout: undefined,
-    userHome,
-    configHome: undefined,
-    isTerminal: false,
-    askTrust: async () => false,
-    uid: process.getuid?.(),
-  });
+/** A home whose daemon is up. */
+async function openUp(calls: readonly CommandCall[] = []) {
+  const home = await makeDaemonHome(calls);
+  endedWith(0, await home.goald.run("up"));
+  return { ...home, daemon: daemonOf(home.goald) };
+}
+/** A home whose daemon has an agent that waits for a yes. */
+async function openWaiting(calls: readonly CommandCall[] = [write("a.txt", "a")]) {
+  const home = await openUp(calls);
+  await createWaiting(home.daemon);
+  return home;
+}
 
 describe("goald up", () => {
   it("starts the daemon and prints where it runs, also if it already runs", async () => {
     await using goald = await makeGoald();
-    await using daemon = daemonOf(goald);
+    const daemon = daemonOf(goald);
     const first = endedWith(0, await goald.run("up"));
     const pid = daemon.pid();
     expect(first.stdout).toContain(`The daemon is up (pid ${pid}, goald `);
@@ -49,14 +44,13 @@ describe("goald up", () => {
     expect(first.stdout).toContain("goald down");
     const second = endedWith(0, await goald.run("up"));
     expect(second.stdout).toContain(`The daemon is already running (pid ${pid}, goald `);
-    expect(json(await goald.run("up --json"))).toMatchObject({ running: true, started: false, pid });
+    expect(await goald.json("up")).toMatchObject({ running: true, started: false, pid });
     expect(await daemon.processes()).toEqual([pid]);
   });
 
   it("starts a daemon without terminal or working folder, with private output", async () => {
-    await using goald = await makeGoald();
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
+    await using home = await openUp();
+    const { goald, daemon } = home;
     const [, , , , group, session, terminal] = (await readFile(`/proc/${daemon.pid()}/stat`, "utf8")).split(" ");
     expect([group, session, terminal]).toEqual([`${daemon.pid()}`, `${daemon.pid()}`, "0"]);
     expect((await stat(join(goald.home, ".goald", "log", "daemon.out"))).mode & 0o777).toBe(0o600);
@@ -65,7 +59,7 @@ describe("goald up", () => {
 
   it("passes on the error that kept the daemon from starting (exit 2)", async () => {
     await using goald = await makeGoald();
-    await using daemon = daemonOf(goald);
+    const daemon = daemonOf(goald);
     await goald.write("config/goald.json", "{ not json");
     const refused = errorOf(endedWith(2, await goald.run("up --json")));
     expect(refused).toMatchObject({ code: "GOALD_CONFIG", message: expect.stringContaining("goald.json") });
@@ -74,7 +68,6 @@ describe("goald up", () => {
 
   it("shows the last output of a daemon that died while it started", async () => {
     await using goald = await makeGoald();
-    await using _daemon = daemonOf(goald);
     const program = join(goald.cwd, "broken.mjs");
     await writeFile(
       program,
@@ -100,10 +93,10 @@ describe("goald up", () => {
 
   it("runs the daemon in the foreground for a service manager, until SIGTERM (exit 0)", async () => {
     await using goald = await makeGoald();
-    await using daemon = daemonOf(goald);
+    const daemon = daemonOf(goald);
     const unit = goald.start(["up", "--foreground", "--home", goald.home]);
     await unit.see("The daemon is ready");
-    expect(json(await goald.run("status --json"))).toMatchObject({ running: true });
+    expect(await goald.json("status")).toMatchObject({ running: true });
     const second = errorOf(endedWith(7, await goald.run("up --foreground --json")));
     expect(second.code).toBe("GOALD_ALREADY_RUNNING");
     unit.kill("SIGTERM");
@@ -142,11 +135,8 @@ describe("goald down", () => {
   });
 
   it("ends the daemon for good and lists unfinished agents, which goald up continues", async () => {
-    await using home = await makeDaemonHome([write("a.txt", "a")]);
-    const { goald } = home;
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
-    await createWaiting(daemon);
+    await using home = await openWaiting();
+    const { goald, daemon } = home;
     const pid = daemon.pid();
     expect(await wanted(goald)).toBe(true);
     const ended = endedWith(0, await goald.run("down"));
@@ -156,22 +146,20 @@ describe("goald down", () => {
     expect(daemon.isHeld()).toBe(false);
     endedWith(0, await goald.run("up"));
     expect((await daemon.client.agent("t")).state).toBe("waiting: approval");
-    const stopped = json(endedWith(0, await goald.run("down --json")));
+    const stopped = await goald.json("down");
     expect(stopped).toEqual({ stopped: true, pid: expect.any(Number), killed: false, unfinished: ["t"] });
   });
 
   it("lets the step in progress finish first", async () => {
-    const answers = Promise.withResolvers<void>();
-    const model = numberedModel(ledger(1));
-    await using server = await slowServer(answers.promise, model);
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
-    await createUnattended(daemon);
-    await daemon.until("the model is asked", () => server.chats.length > 0);
+    await using home = await openUp(ledger(1));
+    const { goald, daemon } = home;
+    home.holdFrom(1);
+    const settings = { approve: "never", stepLimit: null, background: true } as const;
+    await daemon.client.create({ name: "t", role: "an assistant", goals: ["g"], settings });
+    await home.asked(1);
     const down = goald.start("down");
     await down.see("Waiting for the steps under way");
-    answers.resolve();
+    home.release();
     endedWith(0, await down.ended);
     const { log } = await lookInto(goald);
     expect(log.map(({ type }) => type)).toContain("model-replied");
@@ -179,15 +167,14 @@ describe("goald down", () => {
   });
 
   it("reports the pid of a daemon that hangs (exit 4), and kills it only with --kill", async () => {
-    await using goald = await makeGoald();
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
+    await using home = await openUp();
+    const { goald, daemon } = home;
     const pid = daemon.pid();
     process.kill(pid, "SIGSTOP");
     const refused = await goald.run("down -t 0 --json");
     expect(errorOf(endedWith(4, refused)).message).toContain(`(pid ${pid})`);
     expect(await daemon.processes()).toEqual([pid]);
-    const killed = json(endedWith(0, await goald.run("down -t 0 --kill --json")));
+    const killed = await goald.json("down -t 0 --kill");
     expect(killed).toMatchObject({ stopped: true, pid, killed: true });
     expect(daemon.isHeld()).toBe(false);
   }, 60_000);
@@ -215,8 +202,8 @@ describe("goald restart", () => {
   it("replaces the daemon, or starts the first one; agents continue", async () => {
     await using home = await makeDaemonHome([write("a.txt", "a")]);
     const { goald } = home;
-    await using daemon = daemonOf(goald);
-    expect(endedWith(0, await goald.run("restart")).stdout).toContain("The daemon is up (pid ");
+    const daemon = daemonOf(goald);
+    expect(await goald.print("restart")).toContain("The daemon is up (pid ");
     await createWaiting(daemon);
     const before = daemon.pid();
     const again = endedWith(0, await goald.run("restart"));
@@ -227,9 +214,8 @@ describe("goald restart", () => {
   });
 
   it("keeps the old daemon if the settings would keep the new one from starting (exit 2)", async () => {
-    await using goald = await makeGoald();
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
+    await using home = await openUp();
+    const { goald, daemon } = home;
     const before = daemon.pid();
     await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
     expect(errorOf(endedWith(2, await goald.run("restart --json"))).code).toBe("GOALD_CONFIG");
@@ -239,15 +225,14 @@ describe("goald restart", () => {
 
 describe("goald status", () => {
   it("shows the daemon's report on one screen, and the same as JSON", async () => {
-    await using goald = await makeGoald();
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
+    await using home = await openUp();
+    const { goald, daemon } = home;
     const { stdout } = endedWith(0, await goald.run("status"));
     expect(stdout).toContain(`The daemon is up: pid ${daemon.pid()}, goald `);
     for (const row of ["since", "home", "socket", "agents", "followers", "event loop", "memory", "model server"])
       expect(stdout).toMatch(new RegExp(`^  ${row} +\\S`, "m"));
     expect(stdout).toContain("0 running, 0 waiting, 0 paused, 0 finished");
-    expect(json(endedWith(0, await goald.run("status --json")))).toMatchObject({
+    expect(await goald.json("status")).toMatchObject({
       running: true,
       answers: true,
       pid: daemon.pid(),
@@ -259,7 +244,7 @@ describe("goald status", () => {
 
   it("reports that the daemon is down, and whether it was stopped or died (exit 4)", async () => {
     await using goald = await makeGoald();
-    await using daemon = daemonOf(goald);
+    const daemon = daemonOf(goald);
     expect(json(endedWith(4, await goald.run("status --json")))).toEqual({ running: false, died: false });
     endedWith(0, await goald.run("up"));
     await daemon.kill();
@@ -268,26 +253,24 @@ describe("goald status", () => {
   });
 
   it("reads no settings, so that wrong ones do not hide the daemon", async () => {
-    await using goald = await makeGoald();
-    await using _daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
+    await using home = await openUp();
+    const { goald } = home;
     await goald.write("config/goald.json", "{ not json");
-    expect(endedWith(0, await goald.run("status")).stdout).toContain("The daemon is up");
+    expect(await goald.print("status")).toContain("The daemon is up");
   });
 });
 
 describe("goald reload", () => {
   it("makes the daemon read its settings again and prints the changes; without a daemon: exit 4", async () => {
     await using goald = await makeGoald();
-    await using _daemon = daemonOf(goald);
     expect(errorOf(endedWith(4, await goald.run("reload --json"))).code).toBe("GOALD_DAEMON");
     endedWith(0, await goald.run("up"));
-    expect(json(endedWith(0, await goald.run("reload --json")))).toEqual({ changes: [] });
+    expect(await goald.json("reload")).toEqual({ changes: [] });
     await goald.write("config/goald.json", '{"models": {"temperature": 0.25}}');
-    expect(endedWith(0, await goald.run("reload")).stdout).toContain("temperature");
+    expect(await goald.print("reload")).toContain("temperature");
     await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
     expect(errorOf(endedWith(2, await goald.run("reload --json"))).code).toBe("GOALD_CONFIG");
-    expect(json(await goald.run("status --json"))).toMatchObject({ running: true });
+    expect(await goald.json("status")).toMatchObject({ running: true });
   });
 
   it("loads a changed command of the home, and keeps the last valid one while it is invalid", async () => {
@@ -296,7 +279,6 @@ describe("goald reload", () => {
       reply: (request) => (JSON.stringify(request).includes("hello ") ? done() : reply("greet")),
     });
     const { goald, server } = home;
-    await using _daemon = daemonOf(goald);
     await goald.write("commands/greet.ts", own("hello one"));
     const greet = async (): Promise<string> => {
       endedWith(0, await goald.run("run --wait --name G --role r --goal g --approve never"));
@@ -314,10 +296,8 @@ describe("goald reload", () => {
 
 describe("a daemon that died", () => {
   it("is restarted by any verb, with one note, if its agents are not done", async () => {
-    await using home = await makeDaemonHome([write("a.txt", "a")]);
-    const { goald } = home;
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
+    await using home = await openUp([write("a.txt", "a")]);
+    const { goald, daemon } = home;
     await daemon.kill();
     // No agent is waiting, so the daemon may stay down.
     expect(endedWith(0, await goald.run("ps")).stderr).toBe("");
@@ -332,11 +312,8 @@ describe("a daemon that died", () => {
   });
 
   it("is followed across its death without gaps or duplicate events", async () => {
-    await using home = await makeDaemonHome(ledger(2));
-    const { goald } = home;
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
-    await createWaiting(daemon);
+    await using home = await openWaiting(ledger(2));
+    const { goald, daemon } = home;
     const seen: RecordedEvent[] = [];
     for await (const followed of daemon.client.follow("t", { after: 0 })) {
       if (followed.kind !== "event") continue;
@@ -355,11 +332,8 @@ describe("a daemon that died", () => {
   });
 
   it("does not block verbs that only look if it cannot be restarted", async () => {
-    await using home = await makeDaemonHome([write("a.txt", "a")]);
-    const { goald } = home;
-    await using daemon = daemonOf(goald);
-    endedWith(0, await goald.run("up"));
-    await createWaiting(daemon);
+    await using home = await openWaiting();
+    const { goald, daemon } = home;
     await daemon.kill();
     await rm(join(goald.home, ".goald", "daemon.sock"));
     await goald.write(".goald/daemon.sock/in-the-way", "");
@@ -367,81 +341,53 @@ describe("a daemon that died", () => {
     expect(looked.stderr).toContain("The daemon has died and could not be started again.");
     expect(JSON.parse(looked.stdout)).toMatchObject({ agents: [{ id: "t" }] });
   });
-
-  it("results in exactly one daemon after kill -9 and six simultaneous starts, twice", () => playRounds(2), 120_000);
 });
 
 describe("the daemon's own verbs", () => {
-  it.each(["up", "down", "restart", "status", "reload", "doctor"])(
-    "%s shows examples first, and takes --json",
-    async (verb) => {
-      await using goald = await makeGoald();
-      const { stdout } = endedWith(0, await goald.run([verb, "--help"]));
-      expect(stdout).toMatch(new RegExp(`^Examples:\n  goald ${verb}`));
-      expect(stdout).toContain("--json");
-    },
-  );
+  it("show examples first, and take --json", async () => {
+    await using goald = await makeGoald();
+    for (const verb of ["up", "down", "restart", "status", "reload", "doctor"]) {
+      const help = await goald.print([verb, "--help"]);
+      expect(help).toMatch(new RegExp(`^Examples:\n  goald ${verb}`));
+      expect(help).toContain("--json");
+    }
+  });
 
   it("do not list the verb that the others start", async () => {
     await using goald = await makeGoald();
-    expect(endedWith(0, await goald.run("--help")).stdout).not.toMatch(/^ {2}daemon\b/m);
+    expect(await goald.print("--help")).not.toMatch(/^ {2}daemon\b/m);
   });
 
-  it.each([["-1"], ["1.5"], ["soon"]])("accept no time limit of %s (exit 2)", async (value) => {
+  it("accept no time limit that is not whole seconds (exit 2)", async () => {
     await using goald = await makeGoald();
-    expect(errorOf(endedWith(2, await goald.run(["down", "-t", value, "--json"]))).code).toBe("GOALD_USAGE");
+    for (const value of ["-1", "1.5", "soon"])
+      expect(errorOf(endedWith(2, await goald.ask(["down", "-t", value, "--json"]))).code).toBe("GOALD_USAGE");
   });
 });
-
-/** Answers after it is released. */
-function slowServer(until: Promise<void>, model: ReturnType<typeof numberedModel>): Promise<OpenAIServer> {
-  return startOpenAIServer({
-    reply: async (request) => {
-      await until;
-      return model(request);
-    },
-    embeddings: null,
-  });
-}
-
-async function createUnattended({ client }: TestDaemon): Promise<void> {
-  await client.create({
-    name: "t",
-    role: "an assistant",
-    goals: ["g"],
-    settings: { approve: "never", stepLimit: null, background: true },
-  });
-}
 
 describe("thirty rounds of kill -9 and six simultaneous starts", () => {
   it("never leave two daemons or none", () => playRounds(30), 600_000);
 });
 
-const VERBS = [["up"], ["ps"], ["up"], ["ps"], ["up"], ["ps"]];
+const VERBS = ["up", "ps", "up", "ps", "up", "ps"];
 
+/** Kills the daemon while six processes start one. The agent that causes the restart waits, so that it stays unfinished. */
 async function playRounds(rounds: number): Promise<void> {
-  await using home = await makeDaemonHome([write("a.txt", "a")]);
-  const { goald } = home;
-  await using daemon = daemonOf(goald);
-  endedWith(0, await goald.run("up"));
-  await createWaiting(daemon);
+  await using home = await openWaiting();
+  const { goald, daemon } = home;
   for (let round = 1; round <= rounds; round++) {
     const before = daemon.pid();
     await daemon.kill();
     await daemon.until("none is left", async () => (await daemon.processes()).length === 0);
-    const ended = await Promise.all(VERBS.map((verb) => goald.run([...verb, "--json"])));
+    const ended = await Promise.all(VERBS.map((verb) => goald.run([verb, "--json"])));
     await expectOne(goald, daemon, before, ended);
   }
 }
 
 /** Starts an agent in the background whose first command waits for an approval. */
 async function createWaiting({ client, until }: TestDaemon): Promise<void> {
-  await client.create({
-    name: "t",
-    role: "an assistant that waits",
-    goals: ["wait"],
-    settings: { approve: "always", stepLimit: null, background: true },
-  });
+  const settings = { approve: "always", stepLimit: null, background: true } as const;
+  await client.create({ name: "t", role: "an assistant that waits", goals: ["wait"], settings });
   await until("the agent waits for a yes", async () => (await client.agent("t")).state === "waiting: approval");
 }
 
@@ -449,7 +395,7 @@ async function expectOne(goald: Goald, daemon: TestDaemon, before: number, ended
   for (const one of ended) endedWith(0, one);
   const pid = daemon.pid();
   expect(pid).not.toBe(before);
-  const told = ended.filter((_one, at) => VERBS[at]?.[0] === "up").map((one) => JSON.parse(one.stdout) as object);
+  const told = ended.filter((_one, at) => VERBS[at] === "up").map((one) => JSON.parse(one.stdout) as object);
   // All six got the same daemon, and at most one of them started it.
   expect(told).toEqual(told.map(() => expect.objectContaining({ pid, running: true })));
   const revived = ended.filter(({ stderr }) => stderr.includes("started again")).length;
@@ -457,7 +403,7 @@ async function expectOne(goald: Goald, daemon: TestDaemon, before: number, ended
   // The processes that lost the race end by themselves.
   await daemon.until("one process is left", async () => (await daemon.processes()).length === 1);
   expect(await daemon.processes()).toEqual([pid]);
-  expect(JSON.parse(endedWith(0, await goald.run("status --json")).stdout)).toMatchObject({
+  expect(await goald.json("status")).toMatchObject({
     pid,
     agents: { waiting: 1 },
   });

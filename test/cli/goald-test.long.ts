@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { endedWith, type Goald, linesOf, makeGoald, type Running } from "../helpers/goald.ts";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { endedWith, linesOf, type Running } from "../helpers/goald.ts";
 import { numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 const DATA = '{"cities": ["Rome", "Oslo", "Bonn"]}\n';
@@ -21,9 +21,7 @@ const ALL_KINDS = `  - {file: data.json, schema: data.schema.json}
 const JUDGEMENT = { passes: true, passage: '"Rome", "Oslo", "Bonn"', reason: "Three cities." };
 const WORK = numberedModel([write("data.json", DATA)]);
 
-interface Stage extends AsyncDisposable {
-  readonly goald: Goald;
-  readonly server: OpenAIServer;
+interface Stage extends DaemonHome {
   /** Names in the folder of temporary files that goald has made. */
   leftBehind(): Promise<readonly string[]>;
   start(...args: readonly string[]): Running;
@@ -36,15 +34,14 @@ interface StageOptions {
 }
 
 async function openStage(checks: string, { holds, think = WORK }: StageOptions = {}): Promise<Stage> {
-  const server = await startOpenAIServer({
+  const home = await makeDaemonHome([], {
     reply: async (request) => {
       await holds?.();
       const isJudged = request.messages[0]?.content.startsWith("You check somebody's work") === true;
       return isJudged ? JSON.stringify(JUDGEMENT) : think(request);
     },
-    embeddings: null,
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+  const { goald } = home;
   await writeFile(join(goald.cwd, "agent.yaml"), AGENT + checks);
   await writeFile(join(goald.cwd, "data.schema.json"), '{"required": ["cities"]}');
   await writeFile(
@@ -53,14 +50,9 @@ async function openStage(checks: string, { holds, think = WORK }: StageOptions =
   );
   const env = { TMPDIR: goald.userHome };
   return {
-    goald,
-    server,
+    ...home,
     leftBehind: async () => (await readdir(goald.userHome)).filter((name) => name.startsWith("goald-")),
     start: (...args) => goald.start(["test", ...args], { env }),
-    [Symbol.asyncDispose]: async () => {
-      await goald[Symbol.asyncDispose]();
-      await server.close();
-    },
   };
 }
 

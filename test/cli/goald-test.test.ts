@@ -2,9 +2,10 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { type Ended, endedWith, errorOf, type Goald, linesOf } from "../helpers/goald.ts";
+import { type Ended, endedWith, type Goald, linesOf, wordsOf } from "../helpers/goald.ts";
 import { write } from "../helpers/numbered-model.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
+import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const PLAN = "# Plan\n\nConclusion: go on.\n";
@@ -94,27 +95,15 @@ describe("goald test", () => {
     expect(report).toContain("   - Check has not run: plan.md contains");
   });
 
-  it.each<[title: string, args: readonly string[], said: string]>([
-    ["a file without checks", ["bare.yaml"], "bare.yaml has no ai_checks, so there is nothing to test."],
-    [
-      "a broken file, before it runs another",
-      ["agent.yaml", "broken.yaml"],
-      'broken.yaml, line 6: ai_checks, check 1: "contain"',
-    ],
-    [
-      "too few recordings",
-      ["agent.yaml", "bare.yaml", "--replay", "a"],
-      "Expected one --replay per file, got 1 for 2 files.",
-    ],
-    [
-      "two kinds of recordings",
-      ["agent.yaml", "--replay", "a", "--record", "b"],
-      "--record and --replay say different things.",
-    ],
-  ])("refuses %s", async (_title, args, said) => {
+  it("refuses a file without checks, a broken one before it runs another, and recordings that do not fit", async () => {
     const asked = server.chats.length;
-    const ended = endedWith(2, await test(...args, "--json"));
-    expect(errorOf(ended).message).toContain(said);
+    const calls: readonly RefusedCall[] = [
+      ["test bare.yaml", 2, /bare\.yaml has no ai_checks, so there is nothing to test\./],
+      ["test agent.yaml broken.yaml", 2, /broken\.yaml, line 6: ai_checks, check 1: "contain"/],
+      ["test agent.yaml bare.yaml --replay a", 2, /Expected one --replay per file, got 1 for 2 files\./],
+      ["test agent.yaml --replay a --record b", 2, /--record and --replay say different things\./],
+    ];
+    expect(await notRefused({ ask: (args) => test(...wordsOf(args).slice(1)) }, calls)).toEqual([]);
     expect(server.chats).toHaveLength(asked);
   });
 

@@ -119,6 +119,7 @@ describe("copies of a forgotten memory", () => {
 
 const RUN_LETTER = ["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"];
 
+// A daemon keeps the memory of an idle agent loaded. What changes meanwhile is seen by the next wake.
 it("recalls what a person added and nothing that a person forgot or removed while the agent was idle", async () => {
   const done = { name: "task_complete", args: { reason: "Done." } };
   await using home = await makeDaemonHome([done, done, done]);

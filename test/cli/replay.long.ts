@@ -13,11 +13,13 @@ import {
   linesOf,
   lookInto,
   makeGoald,
+  playRecording,
   RUN,
+  type StartOptions,
 } from "../helpers/goald.ts";
 import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
 import { failure } from "../helpers/openai-answers.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
 import { killAtCommit, killUnder, NO_NETWORK } from "../helpers/under-hooks.ts";
 import { FORMS, findWorkshop, JOB_FILES, jobLines, jobSteps, startWorkshop } from "../seeds/jobs.ts";
@@ -30,11 +32,12 @@ const FOREIGN = "ghp_plantedPLANTED1234567890abcd";
 /** The last line of a replay holds its result. */
 const resultOf = (ended: { readonly stdout: string }): Record<string, unknown> => linesOf(ended).at(-1) ?? {};
 const recorded = (goald: Goald, name = "t.ndjson"): string => join(goald.cwd, name);
-const linesIn = async (file: string): Promise<Record<string, unknown>[]> =>
-  (await readFile(file, "utf8"))
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const linesIn = async (file: string): Promise<Record<string, unknown>[]> => [
+  ...linesOf({ stdout: await readFile(file, "utf8") }),
+];
+/** Plays a recording of the home's folder without a network. */
+const playOffline = async (goald: Goald, file = "t.ndjson", options: StartOptions = {}): Promise<Ended> =>
+  endedWith(0, await goald.run(["replay", file, "--json"], { ...NO_NETWORK, ...options }));
 const eventsIn = (ended: { readonly stdout: string }): readonly Record<string, unknown>[] =>
   linesOf(ended).slice(0, -1);
 
@@ -44,8 +47,9 @@ describe("a recorded run with secrets in many places", () => {
   let log: readonly RecordedEvent[];
   let shown: readonly Record<string, unknown>[];
   beforeAll(async () => {
-    server = await startOpenAIServer({
-      apiKey: KEY,
+    ({ goald, server } = await makeDaemonHome([], {
+      ...{ apiKey: KEY, embeddings: () => undefined },
+      env: { OPENAI_API_KEY: KEY, GOALD_MEMORY_EMBEDDER: undefined },
       reply: (request) => {
         const next = highestTask(request) + 1;
         // The model repeats the key, and another key that goald does not know.
@@ -57,11 +61,7 @@ describe("a recorded run with secrets in many places", () => {
           body: completion(text),
         };
       },
-    });
-    goald = await makeGoald({
-      OPENAI_BASE_URL: server.baseUrl,
-      OPENAI_API_KEY: KEY,
-    });
+    }));
     const ended = endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"]));
     shown = eventsIn(ended);
     ({ log } = await lookInto(goald));
@@ -82,7 +82,7 @@ describe("a recorded run with secrets in many places", () => {
   });
 
   it("replays without a network to the same events, state and files", async () => {
-    const ended = endedWith(0, await goald.run("replay t.ndjson --json", NO_NETWORK));
+    const ended = await playOffline(goald);
     expect(ended.stderr).toContain("in a home of its own: ");
     expect(ended.stderr).not.toContain("A socket was opened.");
     expect(resultOf(ended)).toMatchObject({ type: "replay", same: true, step: 4, files: 1, problems: [] });
@@ -174,8 +174,7 @@ describe("a recorded run that was killed and resumed", () => {
   it.each(["9:after", "12:before"])("is one recording and one replay after a kill at commit %s", async (point) => {
     await using home = await makeDaemonHome(ledger(STEPS));
     const { goald } = home;
-    const hooks = killAtCommit(point);
-    const killed = await killUnder(hooks, goald, [...RUN, "--record", "t.ndjson"]);
+    const killed = await killUnder(killAtCommit(point), goald, [...RUN, "--record", "t.ndjson"]);
     expect(killed.signal).toBe("SIGKILL");
     endedWith(0, await goald.run("resume t --json --record t.ndjson"));
     const { log } = await lookInto(goald);
@@ -201,20 +200,14 @@ describe("a recorded run that was killed and resumed", () => {
     const refused = endedWith(2, await goald.run("resume t --record other.ndjson"));
     expect(refused.stderr).toContain("other.ndjson is a recording of u, made at ");
     // The recorded part can still be replayed.
-    expect(resultOf(endedWith(0, await goald.run("replay t.ndjson --json")))).toMatchObject({
-      same: true,
-      step: 1,
-    });
+    expect(await playRecording(goald, "t.ndjson")).toMatchObject({ same: true, step: 1 });
   });
 });
 
 describe("the acts of a person during a recorded run", () => {
   it("are replayed too: approvals, words, Ctrl-C, and a file of their own", async () => {
-    await using server = await startOpenAIServer({
-      reply: numberedModel([{ name: "read_file", args: { file: "own.txt" } }, ...ledger(2)]),
-      embeddings: null,
-    });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    await using home = await makeDaemonHome([{ name: "read_file", args: { file: "own.txt" } }, ...ledger(2)]);
+    const { goald } = home;
     const terminal = goald.openTerminal("run --name T --role r -g g --record t.ndjson");
     await terminal.see("Run it? ");
     await goald.write("workspace/t/own.txt", "mine alone\n");
@@ -225,8 +218,8 @@ describe("the acts of a person during a recorded run", () => {
     await terminal.answer("Run it? ", "n");
     expect((await terminal.ended).code).toBe(11);
     endedWith(0, await goald.run("resume t --json --continuous --record t.ndjson"));
-    const ended = await goald.run("replay t.ndjson --json", NO_NETWORK);
-    expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, sessions: 2, problems: [] });
+    const ended = await playOffline(goald);
+    expect(resultOf(ended)).toMatchObject({ same: true, sessions: 2, problems: [] });
     expect(ended.stdout).toContain("Write it in French please");
     expect(ended.stdout).toContain("mine alone");
   });
@@ -236,8 +229,7 @@ describe("a run with failures", () => {
   it("replays rejections, limits, broken replies, and memories of an earlier run", async () => {
     const think = numberedModel(ledger(2));
     let count = 0;
-    await using server = await startOpenAIServer({
-      embeddings: null,
+    await using home = await makeDaemonHome([], {
       reply: (request) => {
         // The rejected field is not sent again.
         if ("response_format" in request) return failure(400, "response_format json_schema is not supported");
@@ -246,12 +238,12 @@ describe("a run with failures", () => {
         return count === 2 ? { fault: "cut" } : think(request);
       },
     });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+    const { goald } = home;
     for (const name of ["first", "second"]) {
       count = 0;
       endedWith(0, await goald.run([...RUN, "--record", `${name}.ndjson`]));
-      const ended = await goald.run(["replay", `${name}.ndjson`, "--json"], NO_NETWORK);
-      expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, step: 3, files: 1 });
+      const ended = await playOffline(goald, `${name}.ndjson`);
+      expect(resultOf(ended)).toMatchObject({ same: true, step: 3, files: 1 });
       expect(ended.stdout.match(/"model-failed"/g)?.length).toBeGreaterThanOrEqual(2);
     }
   });
@@ -281,23 +273,21 @@ export default {
     const throws = join(goald.cwd, "throws");
     await goald.write("commands/dice.ts", DICE);
     endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"], { env: { THROWS: throws } }));
-    const ended = await goald.run("replay t.ndjson --json", { ...NO_NETWORK, env: { THROWS: throws } });
-    expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, files: 1 });
+    const ended = await playOffline(goald, "t.ndjson", { env: { THROWS: throws } });
+    expect(resultOf(ended)).toMatchObject({ same: true, files: 1 });
     expect(ended.stdout).toContain(`It shows ${await goald.read("workspace/t/thrown.txt")}.`);
     expect(await readFile(throws, "utf8")).toBe("x");
   });
 });
 
-const completion = (content: string): object => ({
-  id: "chatcmpl-1",
-  object: "chat.completion",
-  created: 0,
-  model: "m",
-  choices: [
-    { index: 0, finish_reason: "stop", logprobs: null, message: { role: "assistant", content, refusal: null } },
-  ],
-  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-});
+function completion(content: string): object {
+  const message = { role: "assistant", content, refusal: null };
+  return {
+    ...{ id: "chatcmpl-1", object: "chat.completion", created: 0, model: "m" },
+    choices: [{ index: 0, finish_reason: "stop", logprobs: null, message }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  };
+}
 
 describe("a recorded demo", () => {
   it("replays without a network, with its searches and pages, to the same state and files", async () => {
@@ -306,21 +296,11 @@ describe("a recorded demo", () => {
     const [, state = ""] = /^State: ([0-9a-f]{64})$/m.exec(demo.stdout) ?? [];
     const answers = (await linesIn(recorded(goald, "demo.ndjson"))).filter(({ type }) => type === "answer");
     expect(answers).toHaveLength(14);
-    const replayed = endedWith(0, await goald.run(["replay", recorded(goald, "demo.ndjson"), "--json"], NO_NETWORK));
-    expect(resultOf(replayed)).toMatchObject({ state });
+    expect(resultOf(await playOffline(goald, "demo.ndjson"))).toMatchObject({ state });
   });
 });
 
 const FILE = "t.ndjson";
-const recordingOf = ({ cwd }: Goald): string => join(cwd, FILE);
-
-const typesIn = async (goald: Goald, type: string): Promise<number> =>
-  (await readFile(recordingOf(goald), "utf8")).split("\n").filter((line) => line.startsWith(`{"type":"${type}"`))
-    .length;
-
-/** Parses the last line of a replay: whether it matched, and what was compared. */
-const replayed = async (goald: Goald, code = 0): Promise<Record<string, unknown>> =>
-  linesOf(endedWith(code, await goald.ask(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }))).at(-1) ?? {};
 
 /** Starts a recorded agent `t` in the background that waits for an approval. */
 async function waiting(tasks: number): Promise<DaemonHome> {
@@ -333,28 +313,26 @@ async function waiting(tasks: number): Promise<DaemonHome> {
 async function finish(home: DaemonHome): Promise<void> {
   endedWith(0, await home.goald.ask("approve t -N 99"));
   await home.logged("turn-finished");
-  await home.until(
-    async () => (await readFile(recordingOf(home.goald), "utf8")).includes('\n{"type":"end"'),
-    "the end",
-  );
+  const isOver = async (): Promise<boolean> => (await linesIn(recorded(home.goald))).some(({ type }) => type === "end");
+  await home.until(isOver, "the end");
 }
 
 describe("a recorded agent of a daemon", () => {
   it.concurrent("replays to the same state, because the recording holds the person's words and approvals", async () => {
     await using home = await waiting(3);
     const { goald } = home;
-    expect((await stat(recordingOf(goald))).mode & 0o777).toBe(0o600);
+    expect((await stat(recorded(goald))).mode & 0o777).toBe(0o600);
     endedWith(0, await goald.ask(["say", "t", "Mind ghp_plantedPLANTED1234567890abcdefghijk"]));
     endedWith(0, await goald.ask(["deny", "t", "Write shorter lines"]));
     await home.logged("approval-asked", 2);
     await finish(home);
     const { log } = await lookInto(goald);
-    expect(await replayed(goald)).toMatchObject({ same: true, sessions: 1, problems: [] });
-    const text = await readFile(recordingOf(goald), "utf8");
+    expect(await playRecording(goald, FILE)).toMatchObject({ same: true, sessions: 1, problems: [] });
+    const text = await readFile(recorded(goald), "utf8");
     expect(text).not.toContain("ghp_planted");
     expect(text).toContain("Write shorter lines");
     // Control: the replay with another answer of the model ends in another state.
-    await writeFile(recordingOf(goald), text.replaceAll("line 2", "line two"));
+    await writeFile(recorded(goald), text.replaceAll("line 2", "line two"));
     const ended = endedWith(1, await goald.ask(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }));
     expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" }).code).toBe("GOALD_REPLAY");
     expect(log.length).toBeGreaterThan(10);
@@ -376,7 +354,8 @@ describe("a recorded agent of a daemon", () => {
     const played = join(goald.cwd, "played");
     endedWith(0, await goald.ask(["replay", FILE, "--json", "--home", played]));
     expect((await lookInto({ home: played })).log).toEqual(log);
-    expect(await typesIn(goald, "session")).toBeGreaterThanOrEqual(3);
+    const sessions = (await linesIn(recorded(goald))).filter(({ type }) => type === "session");
+    expect(sessions.length).toBeGreaterThanOrEqual(3);
   });
 
   it.concurrent("is recorded through a pause, a kill in the middle of a call, and a resume", async () => {
@@ -389,8 +368,8 @@ describe("a recorded agent of a daemon", () => {
     endedWith(0, await goald.ask("stop t --now"));
     home.release();
     endedWith(0, await goald.ask("resume t --json"));
-    expect(await readFile(recordingOf(goald), "utf8")).toContain('"pause":{"code":"killed"');
-    expect(await replayed(goald)).toMatchObject({ same: true, problems: [] });
+    expect(await readFile(recorded(goald), "utf8")).toContain('"pause":{"code":"killed"');
+    expect(await playRecording(goald, FILE)).toMatchObject({ same: true, problems: [] });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
@@ -399,12 +378,12 @@ describe("a recorded agent of a daemon", () => {
     const { goald } = home;
     await using daemon = daemonOf(goald);
     await daemon.kill();
-    await writeFile(recordingOf(goald), "this is no recording\n");
+    await writeFile(recorded(goald), "this is no recording\n");
     endedWith(0, await goald.ask("up"));
     endedWith(0, await goald.ask("approve t -N 9"));
     await home.logged("turn-finished");
-    expect(await goald.read(".goald/log/goald.log")).toContain(`Its recording in ${recordingOf(goald)} has ended: `);
-    expect(await readFile(recordingOf(goald), "utf8")).toBe("this is no recording\n");
+    expect(await goald.read(".goald/log/goald.log")).toContain(`Its recording in ${recorded(goald)} has ended: `);
+    expect(await readFile(recorded(goald), "utf8")).toBe("this is no recording\n");
   });
 });
 
@@ -415,7 +394,7 @@ describe("goald run --record with a daemon", () => {
     endedWith(0, await goald.ask("up"));
     const ended: Ended = endedWith(0, await goald.ask(["run", ...AGENT, "--continuous", "--record", FILE]));
     const [, state] = /Recorded in .*\/t\.ndjson: 3 requests\.\nState: ([0-9a-f]{64})\n$/.exec(ended.stdout) ?? [];
-    expect(await replayed(goald)).toMatchObject({ same: true, state });
+    expect(await playRecording(goald, FILE)).toMatchObject({ same: true, state });
     const refused = endedWith(2, await goald.ask(["run", "-d", ...AGENT, "--record", FILE, "--json"]));
     expect(errorOf(refused).message).toMatch(/^There is a file /);
     expect(await goald.json("ps")).toMatchObject({ agents: [{ id: "t" }] });
@@ -427,7 +406,7 @@ describe("goald run --record with a daemon", () => {
     endedWith(6, await goald.ask(["run", "--wait", ...AGENT, "--max-steps", "1", "--record", FILE]));
     const resumed = endedWith(0, await goald.ask(["resume", "t", "--record", FILE]));
     expect(resumed.stdout).toContain("Recorded in ");
-    expect(await replayed(goald)).toMatchObject({ same: true, sessions: 2 });
+    expect(await playRecording(goald, FILE)).toMatchObject({ same: true, sessions: 2 });
   });
 });
 

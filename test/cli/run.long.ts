@@ -1,9 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import { opensTurn } from "#core/inbox.ts";
-import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfResult } from "../helpers/event-line-schema.ts";
 import {
@@ -17,9 +16,11 @@ import {
   lookInto,
   makeGoald,
   RUN,
+  readStore,
 } from "../helpers/goald.ts";
 import { ledger, ledgerText, numberedModel, onceATurn, replyWith, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 import { killAtCommit, killUnder } from "../helpers/under-hooks.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
@@ -30,31 +31,21 @@ describe("goald run with any server for chat completions", () => {
   let goald: Goald;
   let server: OpenAIServer;
   beforeAll(async () => {
-    goald = await makeGoald();
-    server = await startOpenAIServer({ reply: numberedModel(ledger(2)), apiKey: KEY });
-  });
-  afterAll(async () => {
-    await server.close();
-    await goald[Symbol.asyncDispose]();
+    const env = { OPENAI_BASE_URL: undefined, GOALD_MEMORY_EMBEDDER: undefined };
+    ({ goald, server } = await makeDaemonHome(ledger(2), { apiKey: KEY, embeddings: () => undefined, env }));
   });
 
-  it.each([
-    ["OPENAI_BASE_URL and OPENAI_API_KEY", () => ({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY }), ""],
-    [
-      "OPENAI_API_BASE_URL, AutoGPT's name",
-      () => ({ OPENAI_API_BASE_URL: `${server.baseUrl}/`, OPENAI_API_KEY: KEY }),
-      "",
-    ],
-    ["the home's .env alone", () => ({}), (url: string) => `OPENAI_BASE_URL=${url}\nOPENAI_API_KEY='${KEY}'\n`],
-    [
-      "the environment before the home's .env",
-      () => ({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY }),
-      () => "OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=sk-another-one-123\n",
-    ],
-  ] as const)("runs until task_complete, set up by %s", async (_title, env, envFile) => {
-    await goald.write(".env", typeof envFile === "string" ? envFile : envFile(server.baseUrl));
-    const ended = await goald.run(RUN, { env: env() });
-    expect(ended).toMatchObject({ code: 0, signal: null });
+  const OTHER = "OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=sk-another-one-123\n";
+
+  it.each<[title: string, setUp: (url: string) => readonly [env: Readonly<Record<string, string>>, file: string]]>([
+    ["OPENAI_BASE_URL and OPENAI_API_KEY", (url) => [{ OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY }, ""]],
+    ["AutoGPT's OPENAI_API_BASE_URL", (url) => [{ OPENAI_API_BASE_URL: `${url}/`, OPENAI_API_KEY: KEY }, ""]],
+    ["the home's .env alone", (url) => [{}, `OPENAI_BASE_URL=${url}\nOPENAI_API_KEY='${KEY}'\n`]],
+    ["the environment before the .env", (url) => [{ OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY }, OTHER]],
+  ])("runs until task_complete, set up by %s", async (_title, setUp) => {
+    const [env, file] = setUp(server.baseUrl);
+    await goald.write(".env", file);
+    const ended = endedWith(0, await goald.run(RUN, { env }));
     const result = linesOf(ended).at(-1) ?? {};
     expect(problemsOfResult(result)).toBe("");
     expect(result).toMatchObject({
@@ -162,12 +153,8 @@ const upTo = (turn: number): readonly number[] => Array.from({ length: turn - 1 
 
 async function standingOf(home: DaemonHome, turn: number): Promise<"nothing" | "delivered" | "begun"> {
   if ((await turnsIn(home)).includes(turn)) return "begun";
-  const reader = await openSqliteReader(`${home.goald.home}/.goald/goald.db`);
-  try {
-    return (await reader.inbox("t")).some(({ message }) => opensTurn(message)) ? "delivered" : "nothing";
-  } finally {
-    await reader.close();
-  }
+  const inbox = await readStore(home.goald, (reader) => reader.inbox("t"));
+  return inbox.some(({ message }) => opensTurn(message)) ? "delivered" : "nothing";
 }
 
 /** A turn whose goals are stored goes on without giving them again. */
@@ -183,7 +170,7 @@ describe("sub-agents", () => {
     const { goald } = home;
     endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     await home.logged("command-waiting", 1, "t-ann");
-    const [listed] = linesOf(endedWith(0, await goald.ask("ps --json")));
+    const listed = await goald.json("ps");
     expect(problemsOfView("ps", listed)).toBe("");
     expect(listed).toMatchObject({
       agents: [
@@ -258,15 +245,10 @@ const CHECKED_RUN = ["run", "--name", "Foo", "--role", "r", "-g", "Write plan.md
 
 describe("an agent with --check that claims too early to be done", () => {
   let goald: Goald;
-  let server: OpenAIServer;
   beforeAll(async () => {
     const script = [DONE, write("plan.md", "A plan.\n"), DONE, write("plan.md", "A plan with *risks*.\n"), DONE];
     let index = 0;
-    ({ goald, server } = await makeDaemonHome([], { reply: () => replyWith(script[index++] ?? DONE) }));
-  });
-  afterAll(async () => {
-    await server.close();
-    await goald[Symbol.asyncDispose]();
+    ({ goald } = await makeDaemonHome([], { reply: () => replyWith(script[index++] ?? DONE) }));
   });
 
   it("is refused twice with the reason, then done, and the run's output has the checks", async () => {
@@ -315,9 +297,7 @@ describe("an agent with --check that claims too early to be done", () => {
   it("keeps them in a fork, and loses them there with new goals", async () => {
     endedWith(0, await goald.ask("fork foo --step 2 --name Same"));
     endedWith(0, await goald.ask("fork foo --step 2 --name Other --goal Rest"));
-    expect(await goald.json("show same")).toMatchObject({
-      checks: [{ goal: 0, isPassed: false }],
-    });
+    expect(await goald.json("show same")).toMatchObject({ checks: [{ goal: 0, isPassed: false }] });
     expect(await goald.json("show other")).toMatchObject({ checks: [] });
     expect((await lookInto(goald, "same")).problems).toEqual([]);
   });
@@ -327,23 +307,21 @@ describe("checks on the command line", () => {
   let goald: Goald;
   beforeAll(async () => {
     goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
-    await writeFile(
-      join(goald.cwd, "agent.yaml"),
-      "ai_name: Foo\nai_role: r\nai_goals: [Write plan.md]\nai_checks: [{file: plan.md}]\n",
-    );
+    const agent = "ai_name: Foo\nai_role: r\nai_goals: [Write plan.md]\nai_checks: [{file: plan.md}]\n";
+    await writeFile(join(goald.cwd, "agent.yaml"), agent);
   });
 
-  it.each<[title: string, args: readonly string[], said: RegExp]>([
-    ["of no form", ["-g", "g", "--check", "make it good"], /^--check "make it good": this is not a form of a check\.$/],
-    [
-      "of a goal that is not there",
-      ["-g", "g", "--check", "2: a.md"],
-      /It is for goal 2, and the goals are only goal 1\.$/,
-    ],
-    ["without a goal", ["--check", "a.md"], /^--check proves a goal, and no goal was given\.$/],
-  ])("are refused when they are %s", async (_title, args, said) => {
-    const { message } = errorOf(endedWith(2, await goald.ask(["run", ...args, "--continuous", "--json"])));
-    expect(message).toMatch(said);
+  it("are refused when they have no form, or no goal, or one that is not there", async () => {
+    const calls: readonly RefusedCall[] = [
+      [
+        ["run", "-c", "-g", "g", "--check", "make it good"],
+        2,
+        /^--check "make it good": this is not a form of a check\.$/,
+      ],
+      [["run", "-c", "-g", "g", "--check", "2: a.md"], 2, /It is for goal 2, and the goals are only goal 1\.$/],
+      ["run -c --check a.md", 2, /^--check proves a goal, and no goal was given\.$/],
+    ];
+    expect(await notRefused(goald, calls)).toEqual([]);
   });
 
   it("say that the checks of a file are left out with its goals", async () => {

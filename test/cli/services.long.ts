@@ -3,14 +3,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { catalogueHash, loadCatalogue } from "#app/catalogue.ts";
 import { findCage } from "#cage/find-cage.ts";
-import { findHome, type Home } from "#config/home.ts";
+import type { Home } from "#config/home.ts";
 import { initialState } from "#core/state.ts";
 import { daemonOf } from "../helpers/daemon.ts";
-import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
+import { homeOf } from "../helpers/home-of.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
 import { append, ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { SEARCH_KEY, type SearchServer, startSearchServer } from "../helpers/search-servers.ts";
 import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
 import { NO_NETWORK } from "../helpers/under-hooks.ts";
@@ -20,103 +21,72 @@ const WEB_RUN = ["run", "--name", "T", "--role", "r", "--continuous", "--json"];
 const BYTES = Buffer.from([0, 1, 2, 255, 254, 10]);
 
 describe("a recorded agent that searches and downloads", () => {
-  let [goald, model]: [Goald | undefined, OpenAIServer | undefined] = [undefined, undefined];
-  let [limited, brave]: [SearchServer | undefined, SearchServer | undefined] = [undefined, undefined];
-  let site: ServiceServer;
+  let home: DaemonHome;
+  let brave: SearchServer;
   let secret: ServiceServer;
-  let prompts: string;
   beforeAll(async () => {
-    limited = await startSearchServer("tavily", [], () => ({ status: 429 }));
+    const limited = await startSearchServer("tavily", [], () => ({ status: 429 }));
     brave = await startSearchServer("brave", [{ title: "Strings", href: "https://one.example/", body: "Polyester." }]);
-    site = await startServiceServer(({ path }) =>
-      path === "/robots.txt"
-        ? { status: 404 }
-        : { status: 200, body: BYTES, headers: { "content-type": "application/octet-stream" } },
-    );
+    const data = { status: 200, body: BYTES, headers: { "content-type": "application/octet-stream" } };
+    const site = await startServiceServer(({ path }) => (path === "/robots.txt" ? { status: 404 } : data));
     secret = await startServiceServer(() => ({ status: 200, body: "intern" }));
-    model = await startOpenAIServer({
-      reply: numberedModel([
-        { name: "google", args: { input: "tennis strings" } },
-        { name: "download_file", args: { url: `${site.origin}/data.bin`, file: "data.bin" } },
-        { name: "download_file", args: { url: `${secret.origin}/`, file: "secret.txt" } },
-      ]),
-    });
-    goald = await makeGoald({
-      OPENAI_BASE_URL: model.baseUrl,
-      TAVILY_API_KEY: SEARCH_KEY,
-      TAVILY_BASE_URL: limited.origin,
-      BRAVE_API_KEY: SEARCH_KEY,
-      BRAVE_BASE_URL: brave.origin,
-      GOALD_WEB_ALLOW: site.origin,
+    const calls = [
+      { name: "google", args: { input: "tennis strings" } },
+      { name: "download_file", args: { url: `${site.origin}/data.bin`, file: "data.bin" } },
+      { name: "download_file", args: { url: `${secret.origin}/`, file: "secret.txt" } },
+    ];
+    const env = {
+      ...{ TAVILY_API_KEY: SEARCH_KEY, TAVILY_BASE_URL: limited.origin },
+      ...{ BRAVE_API_KEY: SEARCH_KEY, BRAVE_BASE_URL: brave.origin },
       // No provider works without a key.
-      GOALD_SEARCH_PROVIDERS: "tavily,brave",
-    });
+      ...{ GOALD_WEB_ALLOW: site.origin, GOALD_SEARCH_PROVIDERS: "tavily,brave" },
+    };
+    home = await makeDaemonHome(calls, { env });
     const goal = `Get ${site.origin}/data.bin and ${secret.origin}/`;
-    endedWith(0, await goald.ask([...WEB_RUN, "--goal", goal, "--record", "t.ndjson"]));
-    prompts = JSON.stringify(model.requests.map(({ body }) => body));
-    for (const server of [model, limited, brave, site]) await (server as AsyncDisposable)[Symbol.asyncDispose]?.();
+    endedWith(0, await home.goald.ask([...WEB_RUN, "--goal", goal, "--record", "t.ndjson"]));
+    for (const server of [home.server, limited, brave, site]) await server[Symbol.asyncDispose]();
   });
-  afterAll(async () => {
-    await secret[Symbol.asyncDispose]();
-    await goald?.[Symbol.asyncDispose]();
-  });
-  const recording = (): Promise<string> => readFile(join(goald?.cwd ?? "", "t.ndjson"), "utf8");
+  afterAll(async () => secret[Symbol.asyncDispose]());
 
   it("falls back to the next provider at a limit, saves the file, and sends nothing to servers of private networks", async () => {
-    const { log } = await lookInto(goald as Goald);
+    const { log } = await lookInto(home.goald);
     const finished = log.flatMap((event) => (event.type === "command-finished" ? [event.observation] : []));
+    const found = expect.stringMatching(/^1 result from brave\. tavily did not answer: its limit/);
     expect(finished).toMatchObject([
-      {
-        status: "ok",
-        source: "web",
-        text: expect.stringMatching(/^1 result from brave\. tavily did not answer: its limit/),
-      },
+      { status: "ok", source: "web", text: found },
       { status: "ok", source: "web", artifacts: ["data.bin"] },
       { status: "failed", code: "http-refused", text: expect.stringContaining("web.allow") },
       { status: "ok" },
     ]);
-    expect(await readFile(join(goald?.home ?? "", "workspace/t/data.bin"))).toEqual(BYTES);
+    expect(await readFile(join(home.goald.home, "workspace/t/data.bin"))).toEqual(BYTES);
     expect(secret.connections).toBe(0);
-    expect(brave?.violations).toEqual([]);
-    expect(prompts).toContain("Google Search");
+    expect(brave.violations).toEqual([]);
+    expect(JSON.stringify(home.server.chats)).toContain("Google Search");
   });
 
   it("replays without a network, keys or servers", async () => {
     const none = { TAVILY_API_KEY: undefined, BRAVE_API_KEY: undefined, GOALD_WEB_ALLOW: undefined };
-    const ended = endedWith(
-      0,
-      await (goald as Goald).run("replay t.ndjson --json", {
-        ...NO_NETWORK,
-        env: { ...none, GOALD_SEARCH_PROVIDERS: "none" },
-      }),
-    );
+    const options = { ...NO_NETWORK, env: { ...none, GOALD_SEARCH_PROVIDERS: "none" } };
+    const ended = endedWith(0, await home.goald.run("replay t.ndjson --json", options));
     expect(ended.stderr).not.toContain("A socket was opened.");
     expect(linesOf(ended).at(-1)).toMatchObject({ same: true, files: 1, problems: [] });
   });
 
   it("leaves a recording of how each command ended and of the file that it saved, but no key", async () => {
-    const text = await recording();
+    const text = await readFile(join(home.goald.cwd, "t.ndjson"), "utf8");
     expect(text).not.toContain(SEARCH_KEY);
-    const outcomes = text
-      .split("\n")
-      .filter((line) => line.includes('"type":"outcome"'))
-      .map((line) => JSON.parse(line) as { step: number; files: readonly { path: string }[] });
-    expect(outcomes.map(({ step, files }) => [step, files.map(({ path }) => path)])).toEqual([
-      [1, []],
-      [2, ["data.bin"]],
-      [3, []],
-    ]);
+    const outcomes = linesOf({ stdout: text }).filter(({ type }) => type === "outcome");
+    const [first, second, third] = [[], [{ path: "data.bin" }], []].map((files, at) => ({ step: at + 1, files }));
+    expect(outcomes).toMatchObject([first, second, third]);
   });
 });
 
 describe("a home without search providers", () => {
   it("does not offer search to models, and tells people how to set it up", async () => {
-    await using model = await startOpenAIServer({ reply: numberedModel([]) });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: model.baseUrl, GOALD_SEARCH_PROVIDERS: "none" });
-    endedWith(0, await goald.ask([...WEB_RUN, "--goal", "g"]));
-    expect(JSON.stringify(model.requests)).not.toContain("Google Search");
-    const stdout = await goald.print("commands");
-    expect(stdout).toMatch(/google[\s\S]*TAVILY_API_KEY/);
+    await using without = await makeDaemonHome([], { env: { GOALD_SEARCH_PROVIDERS: "none" } });
+    endedWith(0, await without.goald.ask([...WEB_RUN, "--goal", "g"]));
+    expect(JSON.stringify(without.server.chats)).not.toContain("Google Search");
+    expect(await without.goald.print("commands")).toMatch(/google[\s\S]*TAVILY_API_KEY/);
   });
 });
 
@@ -236,9 +206,7 @@ def _hidden(): pass
     endedWith(0, await goald.ask("init"));
     await goald.write("commands/wave.js", WAVE);
     await goald.write("methods/words.py", HELPERS);
-    const never = async (): Promise<boolean> => false;
-    const where = { env: {}, cwd: goald.cwd, checkout: undefined, userHome: goald.userHome, configHome: undefined };
-    home = await findHome({ ...where, flag: goald.home, isTerminal: false, askTrust: never, uid: process.getuid?.() });
+    home = await homeOf(goald);
   });
 
   const methods = join("methods", "words.py");
@@ -251,10 +219,10 @@ def _hidden(): pass
       expect(table).toMatch(/^read_file +ready /m);
       expect(table).toMatch(/^ {2}add_commas\(text: str\) -> str {2}\(.*methods\/words\.py\)$/m);
       expect(table).not.toContain("_hidden");
-      const { commands, methods: listed } = (await goald.json("commands")) as {
-        readonly commands: readonly { readonly name: string; readonly listed: boolean }[];
-        readonly methods: readonly object[];
-      };
+      const { commands, methods: listed } = await goald.json<{
+        commands: readonly { name: string; listed: boolean }[];
+        methods: readonly object[];
+      }>("commands");
       expect(commands.flatMap(({ name, listed: isListed }) => (isListed ? [] : [name]))).toEqual(["wave"]);
       expect(listed).toEqual([
         {
