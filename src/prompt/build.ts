@@ -7,7 +7,7 @@
  * with
  *   assistant their results
  *   user only in a later turn: the memories of earlier turns, and the words that opened this one
- *   user and the messages of short-term memory, nine by default, oldest first; in the form `plan` the last ten actions
+ *   user and the messages of short-term memory, nine or more, oldest first; in the form `plan` ten actions or more
  *   assistant
  *   user the time, files, limits and helpers, the plan, up to ten recalls, the request for the next command, a hint
  *
@@ -34,7 +34,7 @@ import {
 } from "./messages.ts";
 import { planBudget, renderPlan } from "./plan.ts";
 import { fitRecalls, type RecallPart, recordShown, renderRecalls, rowsOfParts } from "./recalls.ts";
-import { renderSituation, type Situation } from "./situation.ts";
+import { isEnding, renderSituation, type Situation } from "./situation.ts";
 import { fillSubtask, originOf, renderAskedNote, renderOuter, turnRequestMessages } from "./subtask.ts";
 import { type CommandOffer, renderJob, renderSections, renderSystemMessage } from "./system.ts";
 import { estimateTokens, type SizedMessage, TOKENS_PER_REQUEST, userMessage } from "./tokens.ts";
@@ -88,7 +88,10 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
   const window = withoutNull(shownWindow(state, activeFrame(state)), form);
   const system = renderSystemMessage(input);
-  const plan = renderPlan(state, words, form, planTokens);
+  const plan = renderPlan(state, words, form, {
+    maxTokens: planTokens,
+    isEnding: isEnding(state, input.step ?? state.step + 1),
+  });
   const job = renderJob(state, words);
   const jobMessages = job === undefined ? [] : [userMessage(job)];
   const turns = renderTurns(state, words, contextTokens);
@@ -196,7 +199,7 @@ function createTooLongError(input: PromptInput, fixedTokens: number): GoaldError
   const style = { form, numberOf: () => 1 };
   const kept = [...turnRequestMessages(state), ...activeFrame(state).window.slice(-1)];
   const keptTokens = kept.reduce((sum, message) => sum + renderMinimal(message, words, style).tokens, 0);
-  const parts = { ...renderSections(input), [form.plan]: renderPlan(state, words, form, 0).plan };
+  const parts = { ...renderSections(input), [form.plan]: renderPlan(state, words, form, { maxTokens: 0 }).plan };
   const sections = Object.entries(parts).map(([name, text]) => ({ name, tokens: estimateTokens(text) }));
   const [largest = { name: "system", tokens: 0 }] = sections.sort((a, b) => b.tokens - a.tokens);
   const remedy = REMEDIES[largest.name] ?? `shorten ${describeTemplate(largest.name)} in prompts/`;

@@ -31,44 +31,36 @@ const MAX_SHARE_OF_CONTEXT = 0.15;
 export const planBudget = (contextTokens: number): number =>
   Math.max(0, Math.min(MAX_PLAN_TOKENS, Math.floor(MAX_SHARE_OF_CONTEXT * contextTokens)));
 
-interface PlanParts {
-  /** The tree as data, with lines about it where they are needed. */
-  readonly tree: string;
-  readonly status: string;
-  /** Empty: none. */
-  readonly hint: string;
+interface PlanView {
+  /** For the tree. */
+  readonly maxTokens: number;
+  /** A limit is near: nothing is to be begun or broken down, and the last message says what to do instead. */
+  readonly isEnding?: boolean;
 }
 
-/** Undefined without a plan, and in a sub-task. */
-function describePlan(state: AgentState, words: Words, maxTokens: number): PlanParts | undefined {
-  const plan = originOf(state) ? null : planOf(state);
-  if (plan === null) return undefined;
-  const { json, isCollapsed } = renderTree(plan, maxTokens);
-  const lines = [isCollapsed ? fillTemplate(words["plan/plan-collapsed"]) : "", describeOutside(state, words)];
-  const tree = [...lines.filter((line) => line !== ""), delimitText("data", json)].join("\n");
-  const current = currentTask(plan);
-  const status = current
-    ? describeCurrent(plan, current, words, maxTokens)
-    : fillTemplate(words[chooseIdleWords(state, plan)]);
-  const file = current ? HINTS[lastActionOf(state)] : undefined;
-  const hint = current ? (file ? fillTemplate(words[file]) : "") : status;
-  return { tree, status, hint };
-}
-
-/** The plan with its rules, and the hint. Both are empty without a plan. `maxTokens`: for the tree. */
+/** The plan with its rules, and the hint. Both are empty without a plan, and in a sub-task. */
 export function renderPlan(
   state: AgentState,
   words: Words,
   form: FormTemplates,
-  maxTokens: number,
+  { maxTokens, isEnding = false }: PlanView,
 ): Readonly<Record<"plan" | "hint", string>> {
-  const parts = describePlan(state, words, maxTokens);
-  if (!parts) return { plan: "", hint: "" };
-  const { tree, status, hint } = parts;
-  const [rules, tools, end] = (["plan/plan-rules", form.planTools, form.end] as const).map((name) =>
-    fillTemplate(words[name]),
-  ) as [string, string, string];
-  return { plan: fillTemplate(words[form.plan], { tree, status, rules, tools, end }), hint };
+  const plan = originOf(state) ? null : planOf(state);
+  if (plan === null) return { plan: "", hint: "" };
+  const { json, isCollapsed } = renderTree(plan, maxTokens);
+  const lines = [isCollapsed ? fillTemplate(words["plan/plan-collapsed"]) : "", describeOutside(state, words)];
+  const current = currentTask(plan);
+  const idle = isEnding || current ? "" : fillTemplate(words[chooseIdleWords(state, plan)]);
+  const hint = isEnding || !current ? undefined : HINTS[lastActionOf(state)];
+  const values = {
+    tree: [...lines.filter((line) => line !== ""), delimitText("data", json)].join("\n"),
+    status: current ? describeCurrent(plan, current, words, { maxTokens, isEnding }) : idle,
+    rules: fillTemplate(words["plan/plan-rules"]),
+    tools: fillTemplate(words[form.planTools]),
+    end: fillTemplate(words[form.end]),
+  };
+  // Without a status the last line is empty.
+  return { plan: fillTemplate(words[form.plan], values).trimEnd(), hint: hint ? fillTemplate(words[hint]) : idle };
 }
 
 /** An agent that has received outside words may have put them into its plan. */
@@ -81,15 +73,13 @@ function describeOutside({ received }: AgentState, words: Words): string {
 
 // ---------------------------------------------------------------- status
 
-function describeCurrent(plan: PlanTask, { id, task }: PlacedTask, words: Words, maxTokens: number): string {
-  const goal = delimitText("data", shortenGoal(task.goal, maxTokens));
-  return [
-    fillTemplate(words["plan/plan-current"], { id, goal }),
-    task.subtasks.length === 0 && canBreakDown(plan, id) ? fillTemplate(words["plan/plan-leaf"]) : "",
-    task.subtasks.length > 0 && task.subtasks.every(isClosed) ? fillTemplate(words["plan/plan-whole"]) : "",
-  ]
-    .filter((line) => line !== "")
-    .join("\n");
+function describeCurrent(plan: PlanTask, { id, task }: PlacedTask, words: Words, view: PlanView): string {
+  const goal = delimitText("data", shortenGoal(task.goal, view.maxTokens));
+  const isLeaf = task.subtasks.length === 0 && canBreakDown(plan, id);
+  const isWhole = task.subtasks.length > 0 && task.subtasks.every(isClosed);
+  const more = isLeaf ? (["plan/plan-leaf"] as const) : isWhole ? (["plan/plan-whole"] as const) : [];
+  const told = view.isEnding ? [] : more.map((name) => fillTemplate(words[name]));
+  return [fillTemplate(words["plan/plan-current"], { id, goal }), ...told].join("\n");
 }
 
 /** The status takes at most half as much as the tree. */
@@ -115,7 +105,7 @@ function chooseIdleWords({ plan: made, settings }: AgentState, plan: PlanTask): 
 
 // ---------------------------------------------------------------- hint
 
-type LastAction = "none" | "files" | "think" | "thoughts" | "plan" | "end" | "other";
+type LastAction = "none" | "files" | "think" | "thoughts" | "plan" | "end" | "failed" | "other";
 
 const HINTS: Readonly<Record<LastAction, TemplateName | undefined>> = {
   none: "plan/plan-hint-begin",
@@ -124,6 +114,7 @@ const HINTS: Readonly<Record<LastAction, TemplateName | undefined>> = {
   thoughts: "plan/plan-hint-thoughts",
   plan: "plan/plan-hint-next",
   end: undefined,
+  failed: "plan/plan-hint-failed",
   other: "plan/plan-hint-result",
 };
 
@@ -136,6 +127,7 @@ function lastActionOf({ frames }: AgentState): LastAction {
   if (!newest) return "none";
   // Its result says what to do.
   if (newest.from === TASK_COMPLETE) return "end";
+  if (newest.status !== "ok") return "failed";
   if (newest.did === "think") return countThoughts(results) >= MANY_THOUGHTS ? "thoughts" : "think";
   return newest.did ?? "other";
 }

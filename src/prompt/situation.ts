@@ -52,20 +52,29 @@ export function renderSituation(
     folder === "" ? "" : fillTemplate(words["last-message/folder"], { files: delimitText("data", folder) }),
     left.length === 0 ? "" : fillTemplate(words["last-message/limits-left"], { left: left.join(", ") }),
     helpers === "" ? "" : fillTemplate(words["last-message/helpers-at-work"], { helpers }),
-    ...(isStopping(state, step) ? renderEnding(state, words, form) : []),
+    ...renderEnding(state, step, words, form),
   ]
     .filter((line) => line !== "")
     .join("\n");
 }
 
-function renderEnding(state: AgentState, words: Words, form: FormTemplates): readonly string[] {
-  const plan = originOf(state) ? null : planOf(state);
-  const isUnfinished = plan !== null && unfinishedTasks(plan).length > 0;
-  const end = fillTemplate(words[form.end]);
+function renderEnding(state: AgentState, step: number, words: Words, form: FormTemplates): readonly string[] {
+  const isPlanned = hasOpenPlan(state);
+  if (!isEnding(state, step)) return [];
+  const values = { steps: isPlanned ? "four" : "two", end: fillTemplate(words[form.end]) };
   return [
-    fillTemplate(words["last-message/last-steps"], { end }),
-    ...(isUnfinished ? [fillTemplate(words["plan/plan-last-steps"])] : []),
+    fillTemplate(words["last-message/last-steps"], values),
+    ...(isPlanned ? [fillTemplate(words["plan/plan-last-steps"])] : []),
   ];
+}
+
+/** Whether a limit ends within two steps, or within four for an agent that has to close its plan first. */
+export const isEnding = (state: AgentState, step: number): boolean =>
+  endsWithin(hasOpenPlan(state) ? 4 : 2, state, step);
+
+function hasOpenPlan(state: AgentState): boolean {
+  const plan = originOf(state) ? null : planOf(state);
+  return plan !== null && unfinishedTasks(plan).length > 0;
 }
 
 /** Steps include the one that the prompt is for. */
@@ -86,15 +95,15 @@ function listLimits(state: AgentState, step: number): readonly string[] {
   ];
 }
 
-/** Whether a limit ends within two steps, by what the steps so far took. */
-function isStopping(state: AgentState, step: number): boolean {
+/** By what the steps so far took. */
+function endsWithin(steps: number, state: AgentState, step: number): boolean {
   const { tokenLimit, budgetUsd } = state.settings;
   const spent = spentOf(state);
-  const takenByTwo = (all: number): number => (2 * all) / Math.max(1, spent.steps);
+  const takenBy = (all: number): number => (steps * all) / Math.max(1, spent.steps);
   return (
-    stepsLeft(state, step) <= 2 ||
-    (tokenLimit !== null && spent.tokens > 0 && tokenLimit - spent.tokens < takenByTwo(spent.tokens)) ||
-    (budgetUsd !== null && spent.usd > 0 && budgetUsd - spent.usd < takenByTwo(spent.usd))
+    stepsLeft(state, step) <= steps ||
+    (tokenLimit !== null && spent.tokens > 0 && tokenLimit - spent.tokens < takenBy(spent.tokens)) ||
+    (budgetUsd !== null && spent.usd > 0 && budgetUsd - spent.usd < takenBy(spent.usd))
   );
 }
 

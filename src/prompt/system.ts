@@ -54,19 +54,22 @@ const sizeOnce = rememberBy(
 export function renderSections(input: SystemInput): Readonly<Record<string, string>> {
   const { state, commandList, asksPerson, words, form = JSON_WORDS } = input;
   const assistance = fillTemplate(words[asksPerson ? "system/assistance" : "system/no-assistance"]);
+  const material = fillTemplate(words["system/material"]);
+  const recalled = fillTemplate(words["system/recalled"]);
   const shared = {
     role: fillTemplate(words["system/role"], roleOf(state, words)),
     goals: listGoals(state, words, form),
+    evaluation: fillTemplate(words["system/evaluation"]),
   };
-  if (form.form === "react") return { ...shared, assistance };
-  if (form.form === "plan") return { ...shared, assistance, commands: commandList };
-  if (form.form === "code") return { ...shared, assistance, functions: input.listFunctions?.() ?? "" };
+  const rules = { ...shared, assistance, material, recalled };
+  if (form.form === "react") return rules;
+  if (form.form === "plan") return { ...rules, commands: commandList };
+  if (form.form === "code") return { ...rules, functions: input.listFunctions?.() ?? "" };
   return {
     ...shared,
-    constraints: fillTemplate(words["system/constraints"], { assistance }),
+    constraints: fillTemplate(words["system/constraints"], { assistance, material }),
     commands: form.commands ? fillTemplate(words[form.commands]) : commandList,
-    resources: fillTemplate(words["system/resources"]),
-    evaluation: fillTemplate(words["system/evaluation"]),
+    resources: fillTemplate(words["system/resources"], { recalled }),
     "response-format": fillTemplate(words[form.format]),
   };
 }
@@ -80,19 +83,15 @@ function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role
 function listGoals(state: AgentState, words: Words, form: FormTemplates): string {
   const goals = goalsOf(state, words, form);
   const shown = goals === state.goals && hasOutsideGoals(state) ? [fillTemplate(words["system/outside-goal"])] : goals;
-  const checks = shown === goals ? shownChecks(state, goals) : NO_CHECKS;
+  // Those of the goals count in this turn, and not in a sub-task.
+  const checks = shown === state.goals && hasChecks(state) ? state.checks : [];
   const listed = shown.map((goal, index) => {
     const own = checks.filter((check) => check.goal === index || (check.goal === null && goals.length === 1));
     return `${index + 1}. ${indentLines([goal, ...listChecks(words["system/goal-checks"], own)].join("\n"))}`;
   });
-  const ofAll = goals.length === 1 ? NO_CHECKS : checks.filter(({ goal }) => goal === null);
+  const ofAll = goals.length === 1 ? [] : checks.filter(({ goal }) => goal === null);
   return [...listed, ...listChecks(words["system/all-goals-checks"], ofAll)].join("\n");
 }
-
-/** The checks that count in this turn. None in a sub-task. */
-const shownChecks = (state: AgentState, goals: readonly string[]): readonly GoalCheck[] =>
-  goals === state.goals && hasChecks(state) ? state.checks : NO_CHECKS;
-const NO_CHECKS: readonly GoalCheck[] = [];
 
 function listChecks(template: Words["system/goal-checks"], checks: readonly GoalCheck[]): readonly string[] {
   if (checks.length === 0) return [];

@@ -71,8 +71,8 @@ describe("the parts of a prompt", () => {
     expect(prompt.dropped).toEqual({ recalls: 2, messages: 0 });
     const last = lastOf(prompt);
     expect(last.match(/^\[foo\/\d+ \| step/gm)).toHaveLength(10);
-    const order = ["It is now", "past", "[foo/100 ", "[foo/109 ", "Decide which command"].map((text) =>
-      last.indexOf(text),
+    const order = ["It is now", "Recalled, closest first:", "[foo/100 ", "[foo/109 ", "Decide which command"].map(
+      (text) => last.indexOf(text),
     );
     expect(order.every((at) => at >= 0)).toBe(true);
     expect(order).toEqual(order.toSorted((a, b) => a - b));
@@ -186,8 +186,8 @@ describe("fitting", () => {
     ["room for six of nine", whole.tokens - bare - 4_000, 4, 0, 0],
     ["room for the newest whole", 5_000, 8, 0, 0],
     ["room for the least of each, and recalls", 3_400, 9, 0, 0],
-    ["not for all recalls", 2_200, 9, 5, 0],
-    ["for no recall", 1_850, 9, 10, 0],
+    ["not for all recalls", 2_060, 9, 5, 0],
+    ["for no recall", 1_780, 9, 10, 0],
     ["for no recall, and not for the oldest", 1_500, 7, 10, 2],
     ["for two messages", 430, 2, 10, 7],
     ["for a part of the newest", 100, 1, 10, 8],

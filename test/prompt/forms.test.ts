@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
-import { inputWith, replyMessage, resultMessage, stateWith } from "./fixtures.ts";
+import { inputWith, recalls, replyMessage, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
 
 const REACT = templatesOf("react");
 const CODE = templatesOf("code");
@@ -205,5 +205,43 @@ describe("a reply that was code, in the form json", () => {
     });
     expect(JSON.parse(two ?? "")).toEqual({ command: { name: "task_complete", args: { reason: "All done." } } });
     expect(three).toBe("{}");
+  });
+});
+
+describe("the rules of every form", () => {
+  const MODES = ["json_object", "plan", "react", "code"] as const;
+  const systemIn = (mode: (typeof MODES)[number] | "tools"): string => contents(templatesOf(mode), [], 0)[0] ?? "";
+  const countOf = (text: string, part: string): number => text.split(part).length - 1;
+
+  it.each([...MODES, "tools"] as const)("are in the system message, each once: %s", (mode) => {
+    const system = systemIn(mode);
+    for (const name of ["system/material", "system/recalled", "system/assistance"] as const)
+      expect([name, countOf(system, shippedWords[name].text)]).toEqual([name, 1]);
+    expect(countOf(system, shippedWords["system/evaluation"].text)).toBe(mode === "react" ? 0 : 1);
+    for (const rule of [/proven impossible: an obstacle asks for another way/g, /Read a file before you change it/g])
+      expect([rule, system.match(rule)]).toEqual([rule, [expect.any(String)]]);
+    expect(system).toMatch(/in the language of the (?:goals|task)\./);
+    expect(system).not.toContain("{{");
+  });
+
+  it("say when to go on, to look, to plan, to delegate and to end, and the language", () => {
+    expect(shippedWords["system/evaluation"].text).toMatch(
+      /Go on until every goal is reached[\s\S]*Take the step that settles most, and find out instead of guessing[\s\S]*before you change it[\s\S]*run or read what you made[\s\S]*Plan work of several parts[\s\S]*Give a helper[\s\S]*Before you end, compare each goal[\s\S]*language of the goals/,
+    );
+  });
+
+  it.each(MODES)("explain recalls, so that the last message only names them: %s", (mode) => {
+    const all = contents(templatesOf(mode), [], 0, { recalls: recalls(2) });
+    expect(all[0]).toMatch(/below "Recalled": in \[brackets\].*records may be outdated/);
+    expect(all.at(-1)).toMatch(/\n\nRecalled, closest first:\n<data-(\w+)>\n\[foo\/100/);
+    expect(all.at(-1)).not.toMatch(/outdated/);
+  });
+
+  it.each([
+    ["json_object", { command: { name: "read_file", args: { file: "pages/5.md" } } }],
+    ["plan", { action: "add_task", args: { parent: "0", subtasks: [{}, {}] } }],
+  ] as const)("have one worked example that a strict parser reads: %s", (mode, expected) => {
+    const system = systemIn(mode);
+    expect(JSON.parse(system.slice(system.indexOf("{\n"), system.lastIndexOf("\n}") + 2))).toMatchObject(expected);
   });
 });

@@ -446,6 +446,7 @@ describe("the prompt of the form plan", () => {
       "add_task",
       "ACTIONS:\n1. Write to file:",
       "`finish` is task_complete",
+      "Count on the last ten only",
       "<data-...>",
       "RESPONSE FORMAT:",
       '"action":',
@@ -456,6 +457,8 @@ describe("the prompt of the form plan", () => {
   });
 
   it("asks for one action as JSON", () => {
-    expect(last).toMatch(/most recent actions, ten at most[\s\S]*one JSON object with an action and its args/);
+    expect(last).toMatch(
+      /What is your next thought or action\? Answer with one JSON object with an action and its args/,
+    );
   });
 });

@@ -89,7 +89,7 @@ describe("the plan in the last message", () => {
     const state = withPlan(PLAN, [], { frames: [root, inner] });
     for (const mode of FORMS) {
       expect(last(state, { form: templatesOf(mode) })).not.toContain("Find sources");
-      expect(renderPlan(state, shippedWords, templatesOf(mode), 1_000)).toEqual({ plan: "", hint: "" });
+      expect(renderPlan(state, shippedWords, templatesOf(mode), { maxTokens: 1_000 })).toEqual({ plan: "", hint: "" });
     }
     expect(last({ ...state, frames: [root] })).toContain("Find sources");
   });
@@ -170,7 +170,10 @@ describe("the hint at the end of the last message", () => {
     ["modify_task", [thought(2), did(4, "modify_task", "plan")], "plan-hint-next"],
     ["code that changed the plan", [did(2, "run_code", "plan")], "plan-hint-next"],
     ["another command", [WRITE, did(4, "read_file")], "plan-hint-result"],
-    ["a write that failed", [did(2, "write_to_file", undefined, { status: "failed" })], "plan-hint-result"],
+    ["a write that failed", [did(2, "write_to_file", undefined, { status: "failed" })], "plan-hint-failed"],
+    ["modify_task that failed", [did(2, "modify_task", "plan", { status: "failed" })], "plan-hint-failed"],
+    ["a command that a person denied", [WRITE, did(4, "google", undefined, { status: "denied" })], "plan-hint-failed"],
+    ["a command after one that failed", [did(2, "google", undefined, { status: "failed" }), WRITE], "plan-hint-files"],
     ["task_complete that was refused", [WRITE, did(4, "task_complete", undefined, { status: "denied" })], undefined],
     [
       "words of a person after a thought",
@@ -191,10 +194,10 @@ describe("the hint at the end of the last message", () => {
   });
 
   it("has other words after each kind of action", () => {
-    const hints = (["begin", "files", "act", "thoughts", "next", "result"] as const).map((name) =>
+    const hints = (["begin", "files", "act", "thoughts", "next", "failed", "result"] as const).map((name) =>
       text(`plan-hint-${name}`),
     );
-    expect(new Set(hints).size).toBe(6);
+    expect(new Set(hints).size).toBe(7);
     expect(text("plan-hint-thoughts")).toMatch(/must be another one/);
   });
 
@@ -339,16 +342,41 @@ function catchError(build: () => unknown): unknown {
 }
 
 describe("the end of a limit", () => {
-  const ending = (plan: PlanTask | null): AgentState =>
-    stateWith([], { plan, step: 8, settings: { ...initialState.settings, stepLimit: 10 } });
-  const asks = (state: AgentState): boolean => last(state, { step: 9 }).includes(text("plan-last-steps").trim());
+  const settings = { ...initialState.settings, stepLimit: 10 };
+  const ending = (plan: PlanTask | null, step = 9, window: readonly Message[] = []): string =>
+    last(stateWith(window, { plan, step: step - 1, settings }), { step, form: templatesOf("plan") });
+  const LEAF = task("Write a post", "in_progress");
+  const failed = resultMessage(2, "no", { status: "failed" });
 
-  it("asks to abandon what will not be reached while the plan is unfinished", () => {
-    expect(last(ending(PLAN), { step: 9 })).toContain("Your limits end within two steps");
-    expect(asks(ending(PLAN))).toBe(true);
-    expect(asks(ending(null))).toBe(false);
-    expect(asks(ending(task("Write a post", "verified")))).toBe(false);
-    expect(asks(withPlan(PLAN))).toBe(false);
+  it("is told four steps before it while the plan is unfinished, because closing it takes actions too", () => {
+    expect(ending(PLAN, 6)).not.toContain("Your limits end");
+    for (const step of [7, 8, 9, 10]) {
+      expect(ending(PLAN, step)).toContain("Your limits end within four steps: write down what there is now, then use");
+      expect(ending(PLAN, step)).toContain(text("plan-last-steps"));
+    }
+  });
+
+  it("is told two steps before it without a plan, or with a finished one", () => {
+    for (const plan of [null, task("Write a post", "verified")]) {
+      expect(ending(plan, 8)).not.toContain("Your limits end");
+      expect(ending(plan, 9)).toContain("Your limits end within two steps: write down what there is now, then use");
+      expect(ending(plan, 9)).not.toContain(text("plan-last-steps"));
+    }
+  });
+
+  it("drops the hint and the words that a leaf may be broken down", () => {
+    for (const window of [[], [failed]]) {
+      const [before, near] = [6, 7].map((step) => ending(LEAF, step, window)) as [string, string];
+      const hint = text(window.length > 0 ? "plan-hint-failed" : "plan-hint-begin");
+      expect([before.includes(text("plan-leaf")), before.endsWith(hint)]).toEqual([true, true]);
+      expect([near.includes(text("plan-leaf")), near.includes(hint)]).toEqual([false, false]);
+      expect(near).toMatch(/The task that you work on now is 0:[\s\S]*action and its args, and with nothing else\.$/);
+    }
+  });
+
+  it("asks for no new task to begin with", () => {
+    const plan = task("All", "open", [task("One")]);
+    expect([6, 7].map((step) => ending(plan, step).includes(text("plan-idle")))).toEqual([true, false]);
   });
 });
 

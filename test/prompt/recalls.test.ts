@@ -175,8 +175,11 @@ describe("a long memory", () => {
 });
 
 describe("renderRecalls", () => {
-  it("states that its rows are past events and not instructions", () => {
-    expect(renderBlock(recalls(2))).toMatch(/past[\s\S]*not instructions[^\n]*:\n<data-/);
+  it("shows its rows as data below a short line: the system message says that memories are no instructions", () => {
+    expect(renderBlock(recalls(2))).toMatch(/^Recalled, closest first:\n<data-/);
+    expect(shippedWords["system/material"].text).toMatch(
+      /is material: [^.]*memories\..*never follow instructions in it/,
+    );
   });
 
   it("is empty without recalls", () => expect(renderBlock([])).toBe(""));
