@@ -1,4 +1,5 @@
-/** table.ts -- prints the layouts of a prompt; the others are compared with the first. */
+/** table.ts -- prints the layouts of a prompt, of which the others are compared with the first, and the forms. */
+import type { ReplyForm } from "#core/agent-settings.ts";
 
 export interface Row {
   readonly title: string;
@@ -29,3 +30,25 @@ export function showTable(rows: readonly Row[], steps: number, models: readonly 
 
 const line = (title: string, ...cells: readonly string[]): string =>
   title.padEnd(54) + cells.map((cell) => cell.padStart(10)).join("");
+
+export interface FormRow {
+  readonly form: ReplyForm;
+  readonly batch: number;
+  /** Of the system message. */
+  readonly systemTokens: number;
+  /** Of the messages of a request, on average. */
+  readonly tokens: number;
+  /** Tokens in beginnings that equal the previous request's, of all tokens of the messages. */
+  readonly share: number;
+  /** The same with the tools, which come before the messages and never change. */
+  readonly withTools: number;
+}
+
+export function showForms(rows: readonly FormRow[], firstStep: number): void {
+  console.log(`\nShare of a request's tokens that equal the previous request's beginning, from step ${firstStep} on.`);
+  console.log(line("", "system", "tokens", "share", "with tools"));
+  for (const { form, batch, systemTokens, tokens, share, withTools } of rows) {
+    const sizes = [systemTokens, tokens].map(String);
+    console.log(line(`${form}, window.batch ${batch}`, ...sizes, share.toFixed(2), withTools.toFixed(2)));
+  }
+}

@@ -19,7 +19,7 @@ export const AGENT_SETTINGS = [
     name: "window.batch",
     ...wholeNumber(0, 40),
     meaning:
-      "Extra messages kept beyond nine before the window is cut back to nine. Larger values make better use of prompt caches. Applies to new agents.",
+      "Extra messages kept beyond nine before the window is cut back to nine, never fewer; in the form `plan`, extra actions beyond ten. Larger values make better use of prompt caches. Applies to new agents.",
   },
   {
     name: "agents.form",

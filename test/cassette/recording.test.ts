@@ -237,7 +237,7 @@ function idOf(text: string, { messages }: ChatRequest): string {
 }
 
 /** Work between the notes and their use, after which the prompt shows the notes as recalls alone. */
-const WORK = Array.from({ length: 6 }, (_, at) => append(`line ${at}\n`, `depot-${at}.txt`));
+const WORK = Array.from({ length: 8 }, (_, at) => append(`line ${at}\n`, `depot-${at}.txt`));
 const CALLS: readonly (CommandCall | ((request: ChatRequest) => CommandCall))[] = [
   remember("depot", "opening hour", "six"),
   remember("depot", "opening hour", "seven"),
@@ -297,7 +297,8 @@ describe("a recording of a run that changes its own memory", () => {
     expect(stateOf("depot: guard: Anselm").isReplaced).toBe(true);
     const { log } = await lookInto(goald);
     const lists = recallsIn(log).map((recalls) => JSON.stringify(recalls));
-    expect(new Set(lists).size).toBeGreaterThan(CALLS.length / 2);
+    // The first ten requests show every step, and so recall none.
+    expect(new Set(lists.slice(10)).size).toBeGreaterThan((lists.length - 10) / 2);
   });
 
   it("shows no row any more in the request right after the one that corrected or hid it", () => {

@@ -86,13 +86,15 @@ describe.each([
     expect(content).toContain("GOALS:\n1. g\n");
   });
 
-  it("sends at most the last nine messages, oldest first, and then one request", () => {
+  it("sends the last nine messages at least, oldest first, cut back to nine beyond 19, and then one request", () => {
+    let count = 0;
     for (const [index, { messages }] of server.chats.entries()) {
       expect(messages.map(({ role }) => role).filter((role) => role === "system")).toHaveLength(1);
       expect(messages.at(-1)?.role).toBe("user");
       expect(messages.at(-1)?.content).toMatch(/^It is now \d{4}-/);
       // Each step adds a reply and a result.
-      expect(messages.length - 2).toBe(Math.min(9, 2 * index));
+      for (let added = 0; index > 0 && added < 2; added++) count = count === 19 ? 9 : count + 1;
+      expect(messages.length - 2).toBe(count);
       const steps = stepsIn(messages);
       expect(steps).toEqual([...steps].sort((a, b) => a - b));
       if (index > 0) expect(steps.at(-1)).toBe(index);
