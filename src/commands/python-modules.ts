@@ -90,111 +90,55 @@ interface PythonFunction {
 const MAX_SIGNATURE_CHARS = 500;
 const MAX_DOC_CHARS = 1_200;
 
-const QUOTE = /(?:[rR]|[uU]|[bB]|[fF]|[tT]){0,2}("""|'''|"|')/y;
-const DEFINITION = /def[ \t]+([\p{ID_Start}_][\p{ID_Continue}]*)[ \t]*(?=[([])/uy;
+/** A string, which may lack its end. */
+const STRING = String.raw`(?<prefix>(?<![\p{ID_Continue}])[rRuUbBfFtT]{1,2})?(?:(?<long>"""|''')(?<lines>(?:\\[\s\S]|(?!\k<long>)[^\\])*)(?<longEnd>\k<long>)?|(?<mark>["'])(?<line>(?:\\[\s\S]|(?!\k<mark>)[^\\\n])*)(?<end>\k<mark>)?)`;
+const STRING_OR_COMMENT = new RegExp(`#[^\\n]*|${STRING}`, "gu");
+const DOCSTRING = new RegExp(`\\s*${STRING}`, "yu");
+const DEFINITION = /^def[ \t]+([\p{ID_Start}_][\p{ID_Continue}]*)[ \t]*(?=[([])/gmu;
 
 export function readPythonFunctions(source: string): readonly PythonFunction[] {
   const text = source.replaceAll(/\r\n?/g, "\n");
+  // Everything keeps its place: first without comments, then without strings too.
+  const uncommented = text.replace(STRING_OR_COMMENT, (found) => (found.startsWith("#") ? blank(found) : found));
+  const code = uncommented.replace(STRING_OR_COMMENT, blank);
   const found: PythonFunction[] = [];
-  let depth = 0;
-  let at = 0;
-  let [line, counted] = [1, 0];
-  while (at < text.length) {
-    const isLineStart = depth === 0 && (at === 0 || text[at - 1] === "\n");
-    const name = isLineStart ? matchAt(DEFINITION, text, at)?.[1] : undefined;
-    if (name !== undefined) {
-      const read = readDefinition(text, at, name);
-      for (; counted < at; counted++) if (text[counted] === "\n") line++;
-      if (read && !name.startsWith("_")) found.push({ ...read.defined, line });
-      at = read?.end ?? at + 1;
-      continue;
-    }
-    const next = skipQuoted(text, at);
-    if (next === at) depth = Math.max(0, depth + bracketOf(text[at]));
-    at = next === at ? at + 1 : next;
+  let [line, counted, end] = [1, 0, 0];
+  for (const { index, 0: head, 1: name = "" } of code.matchAll(DEFINITION)) {
+    if (index < end) continue;
+    const from = index + head.length;
+    const colon = findColon(code, from);
+    if (colon === undefined) break;
+    end = colon + 1;
+    for (; counted < index; counted++) if (text[counted] === "\n") line++;
+    const signature = oneLine(name + foldBlanks(uncommented.slice(from, colon)), MAX_SIGNATURE_CHARS);
+    if (!name.startsWith("_")) found.push({ name, signature, doc: readDocstring(uncommented, end), line });
   }
   return found;
 }
 
-function readDefinition(text: string, start: number, name: string) {
-  const from = start + (matchAt(DEFINITION, text, start)?.[0].length ?? 0);
-  const colon = findColon(text, from);
-  if (colon === undefined) return undefined;
-  const rest = foldBlanks(withoutComments(text, from, colon));
-  const signature = oneLine(`${name}${rest}`, MAX_SIGNATURE_CHARS);
-  return { defined: { name, signature, doc: readDocstring(text, colon + 1) }, end: colon + 1 };
-}
+const blank = (found: string): string => " ".repeat(found.length);
 
 /** The colon that ends the head of the definition. */
-function findColon(text: string, from: number): number | undefined {
+function findColon(code: string, from: number): number | undefined {
   let depth = 0;
-  for (let at = from; at < text.length; ) {
-    const next = skipQuoted(text, at);
-    if (next > at) {
-      at = next;
-      continue;
-    }
-    if (depth === 0 && text[at] === ":") return at;
-    depth += bracketOf(text[at]);
-    at++;
+  for (let at = from; at < code.length; at++) {
+    const char = code[at] as string;
+    if (depth === 0 && char === ":") return at;
+    if ("([{".includes(char)) depth++;
+    else if (")]}".includes(char)) depth--;
   }
   return undefined;
-}
-
-function withoutComments(text: string, from: number, to: number): string {
-  let kept = "";
-  for (let at = from; at < to; ) {
-    const next = skipQuoted(text, at);
-    if (next === at) kept += text[at];
-    else if (text[at] !== "#") kept += text.slice(at, next);
-    at = Math.max(next, at + 1);
-  }
-  return kept;
 }
 
 const foldBlanks = (text: string): string =>
   text.replace(/\\\n/g, " ").replace(/\s+/g, " ").replace(/\( /g, "(").replace(/,? \)/g, ")").trim();
 
 /** The string that follows, if the body begins with one. */
-function readDocstring(text: string, from: number): string {
-  let at = from;
-  for (;;) {
-    while (/\s/.test(text[at] ?? "")) at++;
-    if (text[at] !== "#") break;
-    at = skipQuoted(text, at);
-  }
-  const opened = matchAt(QUOTE, text, at);
-  if (!opened || /[bBfFtT]/.test(opened[0])) return "";
-  const quote = opened[1] as string;
-  const end = skipQuoted(text, at);
-  if (!text.startsWith(quote, end - quote.length)) return "";
-  const content = text.slice(at + opened[0].length, end - quote.length);
-  const plain = /r/i.test(opened[0]) ? content : content.replace(/\\\n/g, "").replace(/\\(["'\\])/g, "$1");
+function readDocstring(uncommented: string, from: number): string {
+  DOCSTRING.lastIndex = from;
+  const { prefix = "", lines, line, longEnd, end } = DOCSTRING.exec(uncommented)?.groups ?? {};
+  const content = lines ?? line;
+  if (content === undefined || (longEnd ?? end) === undefined || /[bft]/i.test(prefix)) return "";
+  const plain = /r/i.test(prefix) ? content : content.replace(/\\\n/g, "").replace(/\\(["'\\])/g, "$1");
   return oneLine(plain, MAX_DOC_CHARS);
-}
-
-/** Returns the end of the string or comment that begins here; the same place when there is none. */
-function skipQuoted(text: string, at: number): number {
-  if (text[at] === "#") {
-    const end = text.indexOf("\n", at);
-    return end < 0 ? text.length : end;
-  }
-  const isInWord = at > 0 && /[\p{ID_Continue}]/u.test(text[at - 1] as string);
-  const opened = isInWord && !/["']/.test(text[at] as string) ? null : matchAt(QUOTE, text, at);
-  if (!opened) return at;
-  const quote = opened[1] as string;
-  for (let end = at + opened[0].length; end < text.length; end++) {
-    if (text[end] === "\\") end++;
-    else if (text.startsWith(quote, end)) return end + quote.length;
-    else if (quote.length === 1 && text[end] === "\n") return end;
-  }
-  return text.length;
-}
-
-const bracketOf = (character: string | undefined): number =>
-  character === undefined ? 0 : "([{".includes(character) ? 1 : ")]}".includes(character) ? -1 : 0;
-
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
-  return pattern.exec(text);
 }
