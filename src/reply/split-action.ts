@@ -183,28 +183,13 @@ const dedent = (code: string, indent: string): string =>
         .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
         .join("\n");
 
-const TEXTS = /#[^\n]*|"""|'''|(["'])(?:\\[\s\S]|(?!\1)[^\n])*\1?/g;
+/** A comment, or a text, which may lack its end. */
+const PYTHON_TEXTS =
+  /#[^\n]*|(?<prefix>(?<![\p{L}\p{N}_])[rbuf]{1,2})?(?:(?<long>"""|''')(?<lines>(?:\\[\s\S]|(?!\k<long>)[^\\])*)(?<end>\k<long>)?|(?<mark>["'])(?<line>(?:\\[\s\S]|(?!\k<mark>)[^\\\n])*)\k<mark>?)/giu;
 
 /** True when Python ends within a text of several lines: what follows is a part of it, even if it looks like a fence. */
-function endsInsideText(code: string): boolean {
-  const pattern = new RegExp(TEXTS);
-  for (let found = pattern.exec(code); found; found = pattern.exec(code)) {
-    const [mark] = found;
-    if (mark !== '"""' && mark !== "'''") continue;
-    const end = findLongEnd(code, pattern.lastIndex, mark);
-    if (end === undefined) return true;
-    pattern.lastIndex = end + mark.length;
-  }
-  return false;
-}
-
-function findLongEnd(code: string, from: number, mark: string): number | undefined {
-  for (let place = from; place < code.length; place++) {
-    if (code[place] === "\\") place++;
-    else if (code.startsWith(mark, place)) return place;
-  }
-  return undefined;
-}
+const endsInsideText = (code: string): boolean =>
+  code.matchAll(PYTHON_TEXTS).some(({ groups }) => groups?.long !== undefined && groups.end === undefined);
 
 // Finds in the Python of an action which functions it calls, and which values the model may have made up.
 //
@@ -219,8 +204,6 @@ interface CodeUses {
   readonly values: readonly string[];
 }
 
-const PYTHON_TEXTS =
-  /#[^\n]*|(?<prefix>(?<![\p{L}\p{N}_])[rbuf]{1,2})?(?:(?<long>"""|''')(?<lines>(?:\\[\s\S]|(?!\k<long>)[^\\])*)\k<long>|(?<mark>["'])(?<line>(?:\\[\s\S]|(?!\k<mark>)[^\\\n])*)\k<mark>)/giu;
 const CALL = /(?<![.\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*)[ \t]*\(/gu;
 const NUMBER = String.raw`(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)`;
 /** Between signs, so that it is no part of a computation or a comparison. A text is the number of its value. */
