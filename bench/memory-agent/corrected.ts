@@ -42,7 +42,7 @@ export async function measureCorrected(copies: number): Promise<CorrectedShare> 
 }
 
 const read = (file: string, thought: string, { old }: Change): string =>
-  `Thought: ${thought}\nCommand: read_file {"file":"${file}"}\nResult (ok): ${old}`;
+  `Command: read_file {"file":"${file}"}\nResult (ok): ${old}\nThought: ${thought}`;
 
 /** Leaves the texts in a store, corrects the first row of each wrong fact, and returns what a question recalls. */
 async function correctAll(texts: readonly string[], changes: readonly Change[]) {

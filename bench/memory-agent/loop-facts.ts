@@ -103,8 +103,7 @@ export async function measurePlaces(): Promise<readonly PlaceResult[]> {
   const isSeen = async (fact: Fact, words: "same" | "other"): Promise<boolean> => {
     const query = { agent: loop.row.id, texts: [fact[words]], count: 10, excludeSteps: new Set<number>() };
     const recalls = await memory.recall(query, new AbortController().signal);
-    const now = loop.clock.now();
-    return renderPassages(fitRecalls(recalls, now, 32_000), now).includes(fact.answer);
+    return renderPassages(fitRecalls(recalls, 32_000)).includes(fact.answer);
   };
   const results: PlaceResult[] = [];
   for (const place of Object.keys(MEETINGS)) {

@@ -94,8 +94,9 @@ export function entitySet(form: "one file" | "file per person" | "plain"): Memor
 
 /** The row that append_to_file leaves. */
 const noted = (file: string, fact: string, bytes: number): string =>
-  `Thought: I write down what I learned.\nCommand: append_to_file ${JSON.stringify({ file, text: `${fact}\n` })}\n` +
-  `Done: Added ${fact.length + 1} bytes to the end of ${file}, which now has ${bytes}.\nFiles: ${file}`;
+  `Command: append_to_file ${JSON.stringify({ file, text: `${fact}\n` })}\n` +
+  `Done: Added ${fact.length + 1} bytes to the end of ${file}, which now has ${bytes}.\nFiles: ${file}\n` +
+  "Thought: I write down what I learned.";
 
 const LISTED = [113, 142, 97, 205, 88, 176, 131, 254, 69, 190] as const;
 

@@ -21,7 +21,6 @@ export interface MemorySystem {
 
 const TEN = 10;
 const CONTEXT_TOKENS = 32_000;
-const NOW = new Date("2026-06-01T00:00:00.000Z");
 
 export const goald: MemorySystem = {
   name: "goald",
@@ -31,7 +30,7 @@ export const goald: MemorySystem = {
       async ask(texts) {
         const query = { agent: "bench", texts, count: TEN, excludeSteps: new Set<number>() };
         const recalls = await memory.recall(query, new AbortController().signal);
-        return renderPassages(fitRecalls(recalls, NOW, CONTEXT_TOKENS), NOW).split("\n");
+        return renderPassages(fitRecalls(recalls, CONTEXT_TOKENS)).split("\n");
       },
       close: () => memory.close(),
     };

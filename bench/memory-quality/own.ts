@@ -5,7 +5,7 @@ import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { LEXICAL_SETTINGS, LexicalIndex, type LexicalSettings } from "#memory/words/word-index.ts";
 import { shippedWordTable } from "#memory/words/word-table.ts";
-import { fitRecalls, rowsOfParts } from "#prompt/recalls.ts";
+import { fitRecalls, shownRows } from "#prompt/recalls.ts";
 import { wordsOf } from "#util/words.ts";
 import { openHashEmbedder } from "../../test/helpers/hash-embedder.ts";
 import type { Doc } from "./data.ts";
@@ -24,7 +24,6 @@ export interface Search {
 }
 
 const CONTEXT_TOKENS = 32_000;
-const NOW = new Date("2026-06-01T00:00:00.000Z");
 const live = new AbortController().signal;
 
 /** An agent's recall: every document is a step's row, and the steps of the prompt are excluded. */
@@ -42,7 +41,7 @@ export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = 
       },
       async show(texts, count) {
         const recalls = await memory.recall({ agent: "bench", texts, count, excludeSteps: new Set() }, live);
-        return rowsOfParts(fitRecalls(recalls, NOW, CONTEXT_TOKENS)).map(({ id }) => places.get(id) as number);
+        return shownRows(fitRecalls(recalls, CONTEXT_TOKENS)).map(({ id }) => places.get(id) as number);
       },
       close: () => memory.close(),
     };

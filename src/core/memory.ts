@@ -159,8 +159,7 @@ export function refuseMemoryChange(id: string, row: MemoryRow | undefined, agent
   const namespace = namespaceOf(id);
   if (namespace !== agent)
     return `The memory ${id} belongs to ${namespace === "" ? "nobody" : namespace}. You can change your own memories only, such as ${agent}/12.`;
-  if (!row)
-    return `There is no memory ${id}. Recalled memories begin with their id, such as [${agent}/12 | step 9 | …].`;
+  if (!row) return `There is no memory ${id}. Recalled memories begin with their id, such as [${agent}/12, step 9].`;
   if (row.forgotten !== null) return `The memory ${id} was forgotten already.`;
   if (row.kind === "forgetting") return `The memory ${id} only hides ${row.supersedes}.`;
   if (row.supersededBy !== null) return `The memory ${id} is never recalled again: ${row.supersededBy} came after it.`;
@@ -171,7 +170,7 @@ export function refuseMemoryChange(id: string, row: MemoryRow | undefined, agent
   return undefined;
 }
 
-/** Returns the whole id of a memory as models write it: "[foo/12.1 | step 9", "foo/12.1" or "12.1". */
+/** Returns the whole id of a memory as models write it: "[foo/12.1, step 9", "foo/12.1" or "12.1". */
 export function readMemoryId(written: string, agent: string): string {
   const id = /[^\s[\]|,"'`]+/.exec(written)?.[0] ?? "";
   return id.includes("/") ? id : `${agent}/${id}`;
@@ -306,16 +305,18 @@ interface Parts {
   readonly result: string | null;
 }
 
-/** Splits the text of a step's row (memory/remember/remember.ts). */
+/** Splits the text of a step's row (memory/remember/remember.ts). A thought may come before the command or last. */
 function partsOf(text: string): Parts {
   const command = /^Command: /m.exec(text)?.index;
   const { index: result, 0: label } = /^(?:Result \(|Not run|Done: )/m.exec(text) ?? {};
   if (command === undefined || result === undefined || result < command)
     return { thought: text, act: null, result: null };
+  const thought = text.indexOf("\nThought: ", result);
+  const end = thought < 0 ? text.length : thought;
   return {
-    thought: text.slice(0, command),
-    act: text.slice(command),
-    result: text.slice(label === "Done: " ? command : result),
+    thought: text.slice(0, command) + text.slice(end),
+    act: text.slice(command, end),
+    result: text.slice(label === "Done: " ? command : result, end),
   };
 }
 

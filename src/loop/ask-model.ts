@@ -9,7 +9,7 @@ import { commandCallId } from "#core/call.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { ModelSpending, NewEvent, OutputMode } from "#core/event.ts";
+import type { ModelSpending, NewEvent, OutputMode, TurnMemory } from "#core/event.ts";
 import { countIfSpent, LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy } from "#core/limits.ts";
 import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -264,14 +264,16 @@ async function composePrompt(
   (Prompt & { readonly outside: readonly OutsideSource[]; readonly folder: string }) | { readonly tooLong: string }
 > {
   const messages = [...enclosingMessages(state), ...turnRequestMessages(state), ...activeFrame(state).window];
-  const shown = [...shownTurns(state, parts.words, contextTokens), ...messages];
+  const turns = shownTurns(state, parts.words, contextTokens);
   const recalls = await parts.memory.recall(
     {
       agent: parts.agentId,
       others: parts.others ?? [SHARED_MEMORY],
       ...describeWork(state),
       count: parts.recallCount,
-      excludeSteps: new Set(shown.map(({ step }) => step)),
+      excludeSteps: new Set([...turns, ...messages].map(({ step }) => step)),
+      shownTurns: wholeTurns(turns, state),
+      waiting: state.frames.flatMap(({ origin }) => (origin ? [{ step: origin.step, seq: origin.seq }] : [])),
       countTokens: parts.countTokens,
     },
     parts.signal,
@@ -292,6 +294,13 @@ async function composePrompt(
     throw error;
   }
 }
+
+/** Those of the turns, oldest first, whose memory has all calls that succeeded. The one before the oldest is no longer known. */
+const wholeTurns = (turns: readonly TurnMemory[], state: AgentState): Required<RecallQuery>["shownTurns"] =>
+  turns.flatMap(({ turn, step, callsLeftOut }) => {
+    const before = turn === 1 ? { step: 0 } : state.turns.find((other) => other.turn === turn - 1);
+    return before && callsLeftOut === 0 ? [{ afterStep: before.step, upToStep: step }] : [];
+  });
 
 // Builds the query to long-term memory from the newest messages, in weighted parts. Pure.
 //

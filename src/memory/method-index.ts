@@ -25,12 +25,11 @@ export interface MethodIndexParts {
   readonly embedder: Embedder;
   /** Called once per outage of the embedder. */
   readonly report: (problem: string) => void;
-  /** Time limit of a request to a remote or semantic embedder. Default: 20 seconds. */
-  readonly embedTimeoutMs?: number;
   /** Keeps vectors that cost something. Absent: each index makes its own. */
   readonly cache?: VectorCache;
 }
 
+const EMBED_TIMEOUT_MS = 20_000;
 const MAX_DESCRIPTION_CHARS = 2_000;
 /** Methods are not neighbours of each other, unlike the rows of a memory. */
 const SETTINGS = { ...LEXICAL_SETTINGS, window: [] };
@@ -59,11 +58,11 @@ class VectoredMethods implements MethodIndex {
   /** Agents that search at the same time do not buy the same vectors twice. */
   readonly #turns = new KeyedQueue();
 
-  constructor({ embedder, report, embedTimeoutMs = 20_000, cache }: MethodIndexParts) {
+  constructor({ embedder, report, cache }: MethodIndexParts) {
     this.#embedder = embedder;
     this.#offline = embedder.isInstant ? embedder : openWordEmbedder();
     this.#kept = new KeptVectors(cache);
-    this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report);
+    this.#guarded = new GuardedEmbedder(embedder, EMBED_TIMEOUT_MS, report);
   }
 
   get remote(): boolean {

@@ -33,7 +33,7 @@ import {
   withoutNull,
 } from "./messages.ts";
 import { planBudget, renderPlan } from "./plan.ts";
-import { fitRecalls, type RecallPart, recordShown, renderRecalls, rowsOfParts } from "./recalls.ts";
+import { fitRecalls, recordShown, renderRecalls, shownRows } from "./recalls.ts";
 import { isEnding, renderSituation, type Situation } from "./situation.ts";
 import { fillSubtask, originOf, renderAskedNote, renderOuter, turnRequestMessages } from "./subtask.ts";
 import { type CommandOffer, renderJob, renderSections, renderSystemMessage } from "./system.ts";
@@ -48,7 +48,7 @@ export interface PromptInput extends CommandOffer, Situation {
   /** Best first; the first ten count. */
   readonly recalls: readonly Recall[];
   /** What an earlier prompt showed of its recalls; replaces `recalls`. */
-  readonly shown?: readonly RecallPart[];
+  readonly shown?: readonly Recall[];
   readonly now: Date;
   readonly words: Words;
   /** Size of the model's context window. */
@@ -104,7 +104,7 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
   const roomTokens = contextTokens - replyTokens - fixedTokens;
   const style = styleOf(form, activeFrame(state));
-  const fitWith = (recalls: readonly RecallPart[]) => {
+  const fitWith = (recalls: readonly Recall[]) => {
     const made = [bare];
     const request = (count: number): SizedMessage => (made[count] ??= renderRequest(recalls.slice(0, count)));
     const recallTokens = (count: number): number => request(count).tokens - bare.tokens;
@@ -116,10 +116,10 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
     recallCount === count &&
     messages.length + outerCount + turnCount === asked.length + window.length + outer.length + turns.length &&
     !messages.some(({ isClipped }) => isClipped);
-  let built = fitWith(input.shown ?? fitRecalls(input.recalls, input.now, contextTokens));
+  let built = fitWith(input.shown ?? fitRecalls(input.recalls, contextTokens));
   // The rows around recalls give way before anything else does.
   if (built && !input.shown && !isWhole(built.fitted, built.recalls.length))
-    built = fitWith(built.recalls.map((part) => ({ ...part, around: [] })));
+    built = fitWith(built.recalls.map((recall) => ({ ...recall, around: [] })));
   if (!built) return { fixedTokens };
   const { outerCount, turnCount } = built.fitted;
   const shownOuter = outer.slice(outer.length - outerCount);
@@ -129,7 +129,7 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
 
 interface FittedRequest {
   readonly fitted: FittedPrompt;
-  readonly recalls: readonly RecallPart[];
+  readonly recalls: readonly Recall[];
   /** The last message, with the recalls that fit. */
   readonly request: SizedMessage;
 }
@@ -144,9 +144,9 @@ function assemblePrompt(
   return {
     messages: pairCalls(parts.map(({ prompt }) => prompt)),
     tokens: parts.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST),
-    recallIds: shown.map(({ row }) => row.id),
+    recallIds: shown.map(({ id }) => id),
     shown: recordShown(shown),
-    recalledRows: rowsOfParts(shown),
+    recalledRows: shownRows(shown),
     shownSeqs: messages.map(({ message }) => message.seq),
     clipped: messages.filter(({ isClipped }) => isClipped).length,
     dropped: {
@@ -170,8 +170,8 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, plan: Retur
     methods: renderMethods(input),
     ...plan,
   };
-  return (recalls: readonly RecallPart[]): SizedMessage => {
-    const values = { ...shared, recalls: renderRecalls(recalls, now, words) };
+  return (recalls: readonly Recall[]): SizedMessage => {
+    const values = { ...shared, recalls: renderRecalls(recalls, words) };
     const content = origin ? fillSubtask(origin, words, form, values) : fillTemplate(words[form.next], values);
     // Without a hint its template ends in blank lines.
     return userMessage(content.trimEnd());

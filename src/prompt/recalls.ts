@@ -1,34 +1,34 @@
 /**
- * recalls.ts -- renders recalled memories as a delimited block of lines.
+ * recalls.ts -- chooses what a prompt shows of recalled memories, and renders it as a delimited block of lines.
  *
  * A recall that is shown with the rows around it is one passage: their lines in the order of the memory, apart from
  * other passages by an empty line. Passages are in the order of their best recall.
  */
 import { changingNumbers, isSeries, orderOf } from "#core/memory.ts";
-import type { ClosedFact, Recall, RecalledRow, ShownRecall, ShownRow, TextRange, Trust } from "#core/ports/memory.ts";
+import type { Recall, RecalledRow, ShownRecall, TextRange, Trust } from "#core/ports/memory.ts";
 import { describeReadBefore } from "#core/provenance.ts";
-import { foldLine } from "#util/outside-text.ts";
+import { clean } from "#util/outside-text.ts";
 import { delimitText, formatName } from "./delimit.ts";
 import { estimateTokens, shrinkText } from "./tokens.ts";
 import { fillTemplate, type Words } from "./words.ts";
 
-/** Returns "" for no recalls. Ages are relative to `now`. */
-export const renderRecalls = (parts: readonly RecallPart[], now: Date, words: Words): string =>
-  parts.length === 0
+/** Returns "" for no recalls. */
+export const renderRecalls = (recalls: readonly Recall[], words: Words): string =>
+  recalls.length === 0
     ? ""
-    : fillTemplate(words["last-message/recalls"], { events: delimitText("data", renderPassages(parts, now)) });
+    : fillTemplate(words["last-message/recalls"], { events: delimitText("data", renderPassages(recalls)) });
 
 /** Best first. Of each passage the lines in the order of the memory. */
-export function renderPassages(parts: readonly RecallPart[], now: Date): string {
-  const recalls = new Map(parts.map((part) => [part.row.id, part]));
-  const renderRow = (part: RowPart): string => {
-    const recall = recalls.get(part.row.id);
-    return recall ? renderRecallLine(recall, now) : renderNearLine(part);
+export function renderPassages(recalls: readonly Recall[]): string {
+  const matches = new Map(recalls.map((recall) => [recall.id, recall]));
+  const renderRow = (row: RecalledRow): string => {
+    const recall = matches.get(row.id);
+    return recall ? renderRecallLine(recall) : renderNearLine(row);
   };
   let text = "";
   let isLastAlone = true;
-  for (const passage of joinPassages(parts)) {
-    const rows = [...passage.values()].sort((a, b) => orderOf(a.row.id) - orderOf(b.row.id));
+  for (const passage of joinPassages(recalls)) {
+    const rows = [...passage.values()].sort((a, b) => orderOf(a.id) - orderOf(b.id));
     const isAlone = rows.length === 1;
     if (text !== "") text += isAlone && isLastAlone ? "\n" : "\n\n";
     text += rows.map(renderRow).join("\n");
@@ -37,346 +37,342 @@ export function renderPassages(parts: readonly RecallPart[], now: Date): string 
   return text;
 }
 
-type Passage = Map<string, RowPart>;
+type Passage = Map<string, RecalledRow>;
 
 /** Joins recalls that share a row or are beside each other. */
-function joinPassages(parts: readonly RecallPart[]): readonly Passage[] {
+function joinPassages(recalls: readonly Recall[]): readonly Passage[] {
   const passages: Passage[] = [];
-  for (const part of parts) {
-    const rows: readonly RowPart[] = [part, ...part.around];
-    const [first = new Map<string, RowPart>(), ...more] = passages.filter((passage) =>
-      rows.some(({ row }) => passage.has(row.id)),
+  for (const recall of recalls) {
+    const rows: readonly RecalledRow[] = [recall, ...(recall.around ?? [])];
+    const [first = new Map<string, RecalledRow>(), ...more] = passages.filter((passage) =>
+      rows.some(({ id }) => passage.has(id)),
     );
-    for (const row of [...more.flatMap((passage) => [...passage.values()]), ...rows]) first.set(row.row.id, row);
+    for (const row of [...more.flatMap((passage) => [...passage.values()]), ...rows]) first.set(row.id, row);
     for (const passage of more) passages.splice(passages.indexOf(passage), 1);
     if (!passages.includes(first)) passages.push(first);
   }
   return passages;
 }
 
-// Chooses what a prompt shows of its recalls: 1,400 tokens of lines, 15 % of a small context window.
+// Chooses what a prompt shows of its recalls: 690 tokens of lines, at most 15 % of a small context window.
 //
-// The recalls come first: each has at most 200 tokens, and the memory of a turn three times as many; more in total are
-// shortened to such shares. The rest goes to the numbers of series, then to the rows around each recall: those at its
-// side for all recalls, then those one further. No row is shown twice.
+// The numbers of series come first, then the recalls: each has at most 200 tokens, and the memory of a turn three times
+// as many; more in total are shortened to shares. The rest goes to the rows right before and after the recalls, those of the
+// best first. No row is shown twice.
 
 const MAX_RECALLS = 10;
 const MAX_ROW_TOKENS = 200;
-const MAX_ROWS_TOKENS = 1_370;
+const MAX_ROWS_TOKENS = 690;
 const MAX_SHARE_OF_CONTEXT = 0.15;
 /** Shorter rows are useless, so fewer rows are shown instead. */
 const LEAST_ROW_TOKENS = 60;
-/** Longer text of one share never shows; it is cut before all other work. */
+/** Longer text never shows; it is cut before all other work. */
 const MAX_TEXT_CHARS = 1_200;
+const MAX_TURN_CHARS = 3_600;
+/** Each recall has one share of the room, and the best one a half more. */
+const SHARES_OF_BEST = 1.5;
 /** The memory of a turn has the input of its commands. */
+const TURN_TOKENS = 600;
 const TURN_SHARES = 3;
+/** Of the numbers of all series together. A row of more tokens than the second lists none. */
 const MAX_SERIES_TOKENS = 200;
-/** A row around a recall is shown whole or, if it is longer, without its middle. */
-const MAX_NEAR_TOKENS = 140;
+const MAX_LISTING_TOKENS = 100;
+const MAX_NEAR_TOKENS = 100;
 const LEAST_NEAR_TOKENS = 12;
-const MOST_CHARS_PER_TOKEN = 6;
 
-interface SizedPart extends RecallPart {
+interface Sized<Row extends RecalledRow> {
+  readonly row: Row;
   readonly tokens: number;
-  readonly shares: number;
 }
 
-/** Keeps the order of `recalls`; drops the last ones when rows would become too short. Ages are relative to `now`. */
-export function fitRecalls(recalls: readonly Recall[], now: Date, contextTokens: number): readonly RecallPart[] {
+/** Keeps the order of `recalls`; drops the last ones when rows would become too short. */
+export function fitRecalls(recalls: readonly Recall[], contextTokens: number): readonly Recall[] {
   const most = Math.min(MAX_ROWS_TOKENS, Math.floor(MAX_SHARE_OF_CONTEXT * contextTokens));
   const kept = recalls.slice(0, Math.min(MAX_RECALLS, Math.ceil(most / LEAST_ROW_TOKENS)));
-  const whole = kept.map((recall) => sizePart(beginPart(recall), now));
-  const share = findShare(whole, most);
-  const parts = whole.map((part) => shortenPart(part, share * part.shares, now));
-  let left = most - parts.reduce((sum, part) => sum + part.tokens, 0);
+  const whole = kept.map(({ around: _around, series: _series, ...row }) => fitRow(row, mostOf(row), renderRecallLine));
   const taken = new Set(kept.map(({ id }) => id));
-  const listed = parts.map((part, at) => {
-    const longer = addSeries(part, (kept[at] as Recall).series, { left, taken, now });
-    left -= longer.tokens - part.tokens;
+  let seriesTokens = MAX_SERIES_TOKENS;
+  const listed = whole.map((sized, at) => {
+    const longer = addSeries(sized, kept[at]?.series, seriesTokens, taken);
+    if (longer) seriesTokens -= longer.tokens - sized.tokens;
     return longer;
   });
-  const around = chooseAround(kept, taken, left);
-  return listed.map(({ tokens: _tokens, shares: _shares, ...part }, at) => ({ ...part, around: around[at] ?? [] }));
+  const others = whole.filter((_sized, at) => !listed[at]);
+  const room = shareOut(others, most - listed.reduce((sum, longer) => sum + (longer?.tokens ?? 0), 0));
+  const fitted = whole.map((sized, at) => listed[at] ?? fitRow(sized.row, room.get(sized) ?? 0, renderRecallLine));
+  const around = chooseAround(kept, taken, most - fitted.reduce((sum, { tokens }) => sum + tokens, 0));
+  return fitted.map(({ row }, at) => ({ ...row, around: around[at] ?? [] }));
 }
 
-/** Returns the tokens of one share. A row that needs less leaves the rest to the others. */
-function findShare(parts: readonly SizedPart[], most: number): number {
+/** Returns the tokens that each row may have. A row that needs less than its share leaves the rest to the others. */
+function shareOut<Row extends Sized<RecalledRow>>(rows: readonly Row[], most: number): ReadonlyMap<Row, number> {
+  const wishes = rows.map((sized, at) => ({
+    sized,
+    shares: (at === 0 ? SHARES_OF_BEST : 1) * (sized.row.kind === "turn" ? TURN_SHARES : 1),
+  }));
   let left = most;
-  let shares = parts.reduce((sum, part) => sum + part.shares, 0);
-  for (const part of parts.toSorted((a, b) => a.tokens / a.shares - b.tokens / b.shares)) {
-    if (part.tokens > (left / shares) * part.shares) break;
-    left -= part.tokens;
-    shares -= part.shares;
+  let leftShares = wishes.reduce((sum, { shares }) => sum + shares, 0);
+  const room = new Map<Row, number>();
+  for (const { sized, shares } of wishes.sort((a, b) => a.sized.tokens / a.shares - b.sized.tokens / b.shares)) {
+    const given = Math.min(sized.tokens, Math.floor((left * shares) / leftShares));
+    room.set(sized, given);
+    left -= given;
+    leftShares -= shares;
   }
-  return shares === 0 ? MAX_ROW_TOKENS : Math.min(MAX_ROW_TOKENS, Math.floor(left / shares));
+  return room;
 }
 
-function beginPart(recall: Recall): RecallPart {
-  const { around: _around, series: _series, score: _score, ranges, ...row } = recall;
-  const most = MAX_TEXT_CHARS * sharesOf(row);
-  const given: readonly TextRange[] = ranges ?? [[0, row.text.length]];
-  const isCut = ranges !== undefined || row.text.length > most;
-  return { row, ...(isCut ? { ranges: shortenRanges(given, most) } : {}), around: [], series: [], others: 0 };
+const mostOf = ({ kind }: RecalledRow): number => (kind === "turn" ? TURN_TOKENS : MAX_ROW_TOKENS);
+
+/** Cuts the text until its line has at most `most` tokens. A very long text is cut first, which saves its estimate. */
+function fitRow<Row extends RecalledRow>(row: Row, most: number, render: (row: Row) => string): Sized<Row> {
+  const length = Math.min(row.text.length, row.kind === "turn" ? MAX_TURN_CHARS : MAX_TEXT_CHARS);
+  const cutTo = (limit: number): Sized<Row> => {
+    const cut = limit < row.text.length ? { ...row, ranges: excerptOf(row, limit) } : row;
+    return { row: cut, tokens: estimateLine(render(cut)) };
+  };
+  const longest = cutTo(length);
+  return longest.tokens <= most ? longest : shrinkText(length, longest.tokens, most, cutTo);
 }
 
-const sharesOf = ({ kind }: RecalledRow): number => (kind === "turn" ? TURN_SHARES : 1);
-
-const sizePart = (part: RecallPart, now: Date): SizedPart => ({
-  ...part,
-  tokens: estimateLine(renderRecallLine(part, now)),
-  shares: sharesOf(part.row),
-});
-
-function shortenPart(part: SizedPart, maxTokens: number, now: Date): SizedPart {
-  if (part.tokens <= maxTokens) return part;
-  const ranges = part.ranges ?? [[0, part.row.text.length] as const];
-  return shrinkText(lengthOf(ranges), part.tokens, maxTokens, (limit) =>
-    sizePart({ ...part, ranges: shortenRanges(ranges, limit) }, now),
-  );
-}
-
-interface Room {
-  readonly left: number;
-  /** Ids of rows that are shown already; receives those of the series. */
-  readonly taken: Set<string>;
-  readonly now: Date;
-}
-
-/** Lists the numbers of as many rows of the series as fit, the newest first. */
-function addSeries(part: SizedPart, given: Recall["series"], { left, taken, now }: Room): SizedPart {
+/** Lists the numbers of as many rows of the series as fit, the newest first. `taken` receives their ids. */
+function addSeries(
+  { row, tokens }: Sized<Recall>,
+  given: Recall["series"],
+  most: number,
+  taken: Set<string>,
+): Sized<Recall> | undefined {
   const rows = given?.rows.filter(({ id }) => !taken.has(id)) ?? [];
-  if (!given || rows.length === 0 || part.ranges) return part;
-  if (!isSeries([part.row.text, ...rows.map(({ text }) => text)])) return part;
-  const most = Math.min(left, MAX_SERIES_TOKENS);
+  if (!given || tokens > MAX_LISTING_TOKENS || !isSeries([row.text, ...rows.map(({ text }) => text)])) return undefined;
   for (let count = rows.length; count > 0; count--) {
-    const series = rows.slice(0, count);
-    const longer = sizePart({ ...part, series, others: given.others + rows.length - count }, now);
-    if (longer.tokens - part.tokens > most) continue;
-    for (const { id } of series) taken.add(id);
+    const series = { rows: rows.slice(0, count), others: given.others + rows.length - count };
+    const longer = fitRow({ ...row, series }, tokens + most, renderRecallLine);
+    if (longer.row.ranges) continue;
+    for (const { id } of series.rows) taken.add(id);
     return longer;
   }
-  return part;
+  return undefined;
 }
 
 /** Returns the rows shown around each recall. Rows that are shown already join their passages and take no room. */
 function chooseAround(
   recalls: readonly Recall[],
   taken: ReadonlySet<string>,
-  mostTokens: number,
-): readonly (readonly RowPart[])[] {
-  const chosen = recalls.map((): RowPart[] => []);
-  const shown = new Map<string, RowPart>(recalls.map((row) => [row.id, { row }]));
-  let left = mostTokens;
-  const isShownAt = (at: number, row: RecalledRow | undefined): boolean =>
-    row !== undefined && (chosen[at] ?? []).some((part) => part.row.id === row.id);
-  for (const distance of [0, 1])
-    for (const [at, { around }] of recalls.entries())
-      for (const side of [around?.before ?? [], around?.after ?? []]) {
-        const row = side[distance];
-        if (!row || (distance > 0 && !isShownAt(at, side[distance - 1]))) continue;
-        const known = shown.get(row.id);
-        if (known) chosen[at]?.push(known);
-        if (known || taken.has(row.id) || isTooLong(row, left)) continue;
-        const { part, tokens } = fitNear(row);
-        // An empty line may part its passage from the one before.
-        if (tokens + 1 > left) continue;
-        left -= tokens + 1;
-        shown.set(row.id, part);
-        chosen[at]?.push(part);
-      }
-  return chosen;
+  most: number,
+): readonly (readonly RecalledRow[])[] {
+  const shown = new Map<string, RecalledRow>(recalls.map((row) => [row.id, row]));
+  let left = most;
+  return recalls.map(({ around = [] }) =>
+    around.flatMap((row): readonly RecalledRow[] => {
+      const known = shown.get(row.id);
+      if (known) return [known];
+      if (taken.has(row.id) || left < LEAST_NEAR_TOKENS) return [];
+      const near = fitRow(row, MAX_NEAR_TOKENS, renderNearLine);
+      // An empty line may part its passage from the one before.
+      if (near.tokens + 1 > left) return [];
+      left -= near.tokens + 1;
+      shown.set(row.id, near.row);
+      return [near.row];
+    }),
+  );
 }
-
-/** Saves the estimate of rows that cannot fit. */
-const isTooLong = ({ text }: RecalledRow, tokens: number): boolean =>
-  tokens < LEAST_NEAR_TOKENS || (tokens < MAX_NEAR_TOKENS && text.length > MOST_CHARS_PER_TOKEN * tokens);
 
 /** Includes the line end. A line that follows a line end is found in the cache of estimates at the next step. */
 const estimateLine = (line: string): number => estimateTokens(`\n${line}`);
 
-interface SizedRow {
-  readonly part: RowPart;
-  readonly tokens: number;
+// Which characters of a text a prompt shows when it has no room for all. A cut never divides a number.
+
+/** Characters of the beginning that are shown before a passage from further behind. */
+const BEGINNING_CHARS = 80;
+/** Share of a text without a focus that its beginning gets: a memory starts with the intent and ends with the outcome. */
+const BEGINNING_SHARE = 0.7;
+/** Shares of the excerpt of a step: of its command in any case, of its focus, and of its outcome in the rest. */
+const COMMAND_SHARE = 0.25;
+const FOCUS_SHARE = 0.6;
+const OUTCOME_SHARE = 0.6;
+
+/**
+ * Returns at most `limit` characters of the text, as ascending ranges: of a step its command and its outcome, and its thought only if
+ * the focus is there; of another text with a focus the beginning and what is around the focus; else both ends.
+ */
+export function excerptOf(row: Pick<RecalledRow, "kind" | "text" | "focus">, limit: number): readonly TextRange[] {
+  const { kind, text, focus } = row;
+  if (text.length <= limit) return [[0, text.length]];
+  const ends = kind === "step" ? endsOfStep(text) : undefined;
+  if (ends) return alignRanges(text, excerptOfStep(ends, focus, limit));
+  if (focus) return alignRanges(text, windowOn(0, text.length, limit, focus));
+  const beginning = Math.ceil(limit * BEGINNING_SHARE);
+  return alignRanges(text, [
+    [0, beginning],
+    [text.length - (limit - beginning), text.length],
+  ]);
 }
 
-/** Cache by id: most rows around the recalls of a step return at the next step. */
-const keptRows = new Map<string, SizedRow>();
-const MAX_KEPT_ROWS = 256;
-
-function fitNear(row: RecalledRow): SizedRow {
-  const kept = keptRows.get(row.id);
-  const last = kept?.part.row;
-  if (kept && last?.text === row.text && last.trust === row.trust && last.closed?.by === row.closed?.by) return kept;
-  const sized = sizeNear(row);
-  if (keptRows.size >= MAX_KEPT_ROWS) keptRows.clear();
-  keptRows.set(row.id, sized);
-  return sized;
+/** The ends of command, outcome and thought; undefined for the row of no command, such as words of a person. */
+function endsOfStep(text: string): readonly [command: number, outcome: number, thought: number] | undefined {
+  if (!text.startsWith("Command: ")) return undefined;
+  const command = text.indexOf("\n");
+  const thought = text.lastIndexOf("\nThought: ");
+  const outcome = thought < 0 ? text.length : thought;
+  return command < 0 || command > outcome ? undefined : [command, outcome, text.length];
 }
 
-function sizeNear(row: RecalledRow): SizedRow {
-  const size = (part: RowPart): SizedRow => ({ part, tokens: estimateLine(renderNearLine(part)) });
-  const long = row.text.length > MAX_TEXT_CHARS;
-  const whole: readonly TextRange[] = shortenRanges([[0, row.text.length]], MAX_TEXT_CHARS);
-  const sized = size(long ? { row, ranges: whole } : { row });
-  if (sized.tokens <= MAX_NEAR_TOKENS) return sized;
-  return shrinkText(lengthOf(whole), sized.tokens, MAX_NEAR_TOKENS, (limit) =>
-    size({ row, ranges: shortenRanges(whole, limit) }),
-  );
+/** The name of the command comes first, then the focus, then the outcome. */
+function excerptOfStep(ends: readonly number[], focus: TextRange | undefined, limit: number): readonly TextRange[] {
+  const parts = ends.map((end, at) => ({ from: ends[at - 1] ?? 0, to: end, chars: 0 }));
+  const [command, outcome] = parts;
+  const focused = focus && parts.find(({ to }) => focus[0] < to);
+  let left = limit;
+  const give = (part: (typeof parts)[number] | undefined, most: number): void => {
+    if (!part) return;
+    const more = Math.max(0, Math.min(left, Math.floor(most), part.to - part.from - part.chars));
+    part.chars += more;
+    left -= more;
+  };
+  give(command, COMMAND_SHARE * limit);
+  give(focused, Math.min(FOCUS_SHARE * limit, focus ? 1.5 * (focus[1] - focus[0]) : 0));
+  give(outcome, OUTCOME_SHARE * left);
+  give(command, left);
+  give(outcome, left);
+  return parts.flatMap((part) => windowOn(part.from, part.to, part.chars, part === focused ? focus : undefined));
 }
 
-// Renders a row of memory as one line: its head, and the stretches of its text that are shown.
+/** At most `chars` characters of a stretch: its beginning and, if that does not reach it, what is around the focus. */
+function windowOn(from: number, to: number, chars: number, focus: TextRange = [from, from]): readonly TextRange[] {
+  if (chars === 0) return [];
+  const head = Math.min(BEGINNING_CHARS, Math.ceil(chars / 3));
+  const room = chars - head;
+  const [first, last] = focus;
+  const begin = Math.min(to - room, first - Math.max(0, Math.floor((room - (last - first)) / 2)));
+  if (last <= from + chars || begin <= from + head) return [[from, Math.min(to, from + chars)]];
+  return [
+    [from, from + head],
+    [begin, begin + room],
+  ];
+}
+
+/** Joins ranges that meet, and moves the others' ends out of numbers. */
+function alignRanges(text: string, ranges: readonly TextRange[]): readonly TextRange[] {
+  const joined: [number, number][] = [];
+  for (const [from, to] of ranges) {
+    const last = joined.at(-1);
+    if (last && last[1] === from) last[1] = to;
+    else joined.push([from, to]);
+  }
+  return joined
+    .map(([from, to]): TextRange => [leaveNumber(text, from, 1), leaveNumber(text, to, -1)])
+    .filter(([from, to]) => from < to);
+}
+
+/** A longer number may be divided. */
+const MAX_NUMBER_CHARS = 40;
+
+/** Returns the next place, in steps of 1 or -1, at which a cut divides no number. */
+function leaveNumber(text: string, place: number, step: 1 | -1): number {
+  let left = place;
+  while (Math.abs(left - place) < MAX_NUMBER_CHARS && isInNumber(text, left)) left += step;
+  return isInNumber(text, left) ? place : left;
+}
+
+/** Signs between digits belong to the number: 14,284.5, 9:30, 2026-11-20. */
+const isInNumber = (text: string, place: number): boolean =>
+  /\d[-.,:/]?$/.test(text.slice(Math.max(0, place - 2), place)) && /^[-.,:/]?\d/.test(text.slice(place, place + 2));
+
+// Renders a row of memory: its head, and the stretches of its text that are shown.
 
 /** The line of a row that matches. */
-const renderRecallLine = (part: RecallPart, now: Date): string =>
-  `${renderHead(part.row, now)} ${renderText(part)}${renderSeries(part)}`;
+const renderRecallLine = (recall: Recall): string =>
+  `[${renderHead(recall)}] ${renderText(recall)}${renderSeries(recall)}`;
 
 /** The line of a row before or after one that matches. */
-function renderNearLine(part: RowPart): string {
-  const { id, closed } = part.row;
-  const whose = renderOrigin(part.row);
-  const marks = [...(closed ? [renderEnd(closed)] : []), ...(whose === WHOSE.agent ? [] : [whose])];
-  return `(${[formatName(id), ...marks].join(" | ")}) ${renderText(part)}`;
+const renderNearLine = (row: RecalledRow): string => `(${renderHead({ ...row, step: null })}) ${renderText(row)}`;
+
+/** Such as `foo/12, step 9, web`: the words of an agent, goald or a command have no mark of their own. */
+function renderHead(row: RecalledRow): string {
+  const { id, step, closed } = row;
+  const end = closed?.step === null ? ", was so before" : `, was so until step ${closed?.step}`;
+  return `${formatName(id)}${step === null ? "" : `, step ${step}`}${closed ? end : ""}${WHOSE[row.trust]}${describeReadBefore(row)}`;
 }
 
-function renderHead(row: RecalledRow, now: Date): string {
-  const { id, step, at, kind, closed } = row;
-  const time = formatName(at, 40).replace(/:\d\d(?:\.\d+)?Z$/, "Z");
-  const when = `${step === null ? "no step" : `step ${step}`} | ${time}, ${formatAge(now, at)}`;
-  return `[${formatName(id)} | ${when} | ${KINDS[kind]}${closed ? `, ${renderEnd(closed)}` : ""} | ${renderOrigin(row)}]`;
-}
-
-const renderOrigin = (row: RecalledRow): string => `${WHOSE[row.trust]}${describeReadBefore(row)}`;
-
-/** Marks a fact that a newer one has replaced. */
-const renderEnd = ({ step }: ClosedFact): string => (step === null ? "was so before" : `was so until step ${step}`);
-
-const KINDS: Readonly<Record<RecalledRow["kind"], string>> = {
-  step: "step",
-  turn: "memory of a turn",
-  fact: "fact",
-  note: "note",
-  file_chunk: "piece of a text",
-  reflection: "reflection",
-  piece: "piece of a step",
-  forgetting: "mark",
-};
 /** Source of a memory: the least trusted of its words. */
 const WHOSE: Readonly<Record<Trust, string>> = {
-  person: "a person",
-  agent: "agent",
-  goald: "goald",
-  file: "a file",
-  web: "the web, anybody",
+  person: ", a person",
+  agent: "",
+  goald: ", goald",
+  file: ", a file",
+  web: ", web",
 };
 
-const UNITS: readonly (readonly [seconds: number, unit: string])[] = [
-  [86_400, "d"],
-  [3_600, "h"],
-  [60, "min"],
-];
-
-/** Returns "just now" for a time in the future, after the clock was set back. */
-export function formatAge(now: Date, at: string): string {
-  const seconds = (now.getTime() - Date.parse(at)) / 1000;
-  const [length, unit] = UNITS.find(([each]) => seconds >= each) ?? [];
-  return length === undefined ? "just now" : `${Math.floor(seconds / length)} ${unit} ago`;
-}
-
-/** The stretches of the text on one line, with an ellipsis for each gap. */
-function renderText({ row: { text }, ranges = [[0, text.length]] }: RowPart): string {
+/** The stretches of the text, with an ellipsis for each gap. Lines after the first are indented, so that none looks like a head. */
+function renderText({ text, ranges = [[0, text.length]] }: RecalledRow): string {
   const [first] = ranges[0] ?? [0];
   const [, last] = ranges.at(-1) ?? [0, 0];
-  const stretches = ranges.map(([from, to]) => foldLine(text.slice(from, to))).join(" … ");
+  const stretches = ranges.map(([from, to]) => renderLines(text.slice(from, to))).join(" … ");
   return `${first > 0 ? "… " : ""}${stretches}${last < text.length ? " …" : ""}`;
 }
 
+const renderLines = (text: string): string =>
+  clean(text)
+    .toWellFormed()
+    .replace(/[\u2028\u2029]/g, " ")
+    .trim()
+    .replace(/^Command: /, "")
+    .replace(/^Result \(ok\): /m, "-> ")
+    .replace(/\s*\n/g, "\n  ");
+
 /** The changing numbers of the other rows, oldest first. */
-function renderSeries({ row, series, others }: RecallPart): string {
-  if (series.length === 0) return "";
-  const [, ...numbers] = changingNumbers([row.text, ...series.map(({ text }) => text)]);
-  const values = series.map(({ id, step }, at) => {
+function renderSeries({ text, series }: Recall): string {
+  if (!series) return "";
+  const [, ...numbers] = changingNumbers([text, ...series.rows.map((row) => row.text)]);
+  const values = series.rows.map(({ id, step }, at) => {
     const where = step === null ? formatName(id) : `step ${step}`;
     return `${numbers[at]?.join(", ")} (${where})`;
   });
-  const more = others > 0 ? `; ${others} older` : "";
+  const more = series.others > 0 ? `; ${series.others} older` : "";
   return ` | also ${values.reverse().join("; ")}${more}`;
 }
 
-/** Keeps the first 70 % and the last 30 % of `limit` characters: a memory starts with the intent and ends with the outcome. */
-function shortenRanges(ranges: readonly TextRange[], limit: number): readonly TextRange[] {
-  const length = lengthOf(ranges);
-  if (length <= limit) return ranges;
-  const head = Math.ceil(limit * 0.7);
-  return [...cutRanges(ranges, 0, head), ...cutRanges(ranges, length - (limit - head), length)];
-}
+// What a prompt shows of its recalls, as the log records it: ids and ranges of characters, never texts. With the rows it
+// gives the same lines again.
 
-const lengthOf = (ranges: readonly TextRange[]): number => ranges.reduce((sum, [from, to]) => sum + to - from, 0);
-
-/** The characters from `from` to `to` of the joined ranges. */
-function cutRanges(ranges: readonly TextRange[], from: number, to: number): readonly TextRange[] {
-  let before = 0;
-  return ranges.flatMap(([begin, end]): readonly TextRange[] => {
-    const [first, last] = [begin + Math.max(0, from - before), Math.min(end, begin + to - before)];
-    before += end - begin;
-    return first < last ? [[first, last]] : [];
-  });
-}
-
-// What a prompt shows of its recalls, and its record in the log.
-//
-// The record has ids and ranges of characters, never texts. With the rows it gives the same lines again.
-
-interface RowPart {
-  readonly row: RecalledRow;
-  /** Absent: the whole text. */
-  readonly ranges?: readonly TextRange[];
-}
-
-export interface RecallPart extends RowPart {
-  /** Rows right before and after it; one of them may be another recall. */
-  readonly around: readonly RowPart[];
-  /** Rows whose numbers its line lists, the newest first. */
-  readonly series: readonly RecalledRow[];
-  /** Further rows of the series, which the line counts. */
-  readonly others: number;
-}
-
-/** Returns every row of the parts, once. */
-export const rowsOfParts = (parts: readonly RecallPart[]): readonly RecalledRow[] => [
+/** Returns every row that is shown, once. */
+export const shownRows = (recalls: readonly Recall[]): readonly RecalledRow[] => [
   ...new Map(
-    parts
-      .flatMap(({ row, around, series }) => [row, ...around.map((near) => near.row), ...series])
+    recalls
+      .flatMap((recall): readonly RecalledRow[] => [recall, ...(recall.around ?? []), ...(recall.series?.rows ?? [])])
       .map((row) => [row.id, row]),
   ).values(),
 ];
 
 /** Leaves out recalls that are shown whole and alone. */
-export const recordShown = (parts: readonly RecallPart[]): readonly ShownRecall[] =>
-  parts
-    .map(({ around, series, others, ...part }) => ({
-      ...recordRow(part),
+export const recordShown = (recalls: readonly Recall[]): readonly ShownRecall[] =>
+  recalls
+    .map(({ around = [], series, ...recall }) => ({
+      ...recordRow(recall),
       ...(around.length > 0 ? { with: around.map(recordRow) } : {}),
-      ...(series.length > 0 ? { series: series.map(({ id }) => id), ...(others > 0 ? { others } : {}) } : {}),
+      ...(series ? { series: series.rows.map(({ id }) => id) } : {}),
+      ...(series && series.others > 0 ? { others: series.others } : {}),
     }))
     .filter((recall) => Object.keys(recall).length > 1);
 
-const recordRow = ({ row, ranges }: RowPart): ShownRow => ({ id: row.id, ...(ranges ? { ranges } : {}) });
+const recordRow = ({ id, ranges }: RecalledRow): ShownRecall => ({ id, ...(ranges ? { ranges } : {}) });
 
-/** Returns the parts of a record. Leaves out rows that `rows` lacks. */
+/** Returns the recalls of a record. Leaves out rows that `rows` lacks. */
 export function readShown(
   recallIds: readonly string[],
   shown: readonly ShownRecall[],
   rows: ReadonlyMap<string, RecalledRow>,
-): readonly RecallPart[] {
+): readonly Recall[] {
   const recorded = new Map(shown.map((recall) => [recall.id, recall]));
-  const readRow = ({ id, ranges }: ShownRow): readonly RowPart[] => {
+  const readRow = ({ id, ranges }: ShownRecall): readonly RecalledRow[] => {
     const row = rows.get(id);
-    return row ? [{ row, ...(ranges ? { ranges } : {}) }] : [];
+    return row ? [{ ...row, ...(ranges ? { ranges } : {}) }] : [];
   };
   return recallIds.flatMap((id) => {
     const recall: ShownRecall = recorded.get(id) ?? { id };
-    const series = (recall.series ?? []).flatMap((other) => rows.get(other) ?? []);
+    const others = (recall.series ?? []).flatMap((other) => rows.get(other) ?? []);
+    const series = others.length > 0 ? { series: { rows: others, others: recall.others ?? 0 } } : {};
     const around = (recall.with ?? []).flatMap(readRow);
-    return readRow(recall).map((part) => ({ ...part, around, series, others: recall.others ?? 0 }));
+    return readRow(recall).map((row) => ({ ...row, score: 0, around, ...series }));
   });
 }

@@ -12,7 +12,6 @@ import type { AgentState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 import { formatSize } from "#core/text.ts";
 import { delimitText, formatName } from "./delimit.ts";
-import { formatAge } from "./recalls.ts";
 import { originOf } from "./subtask.ts";
 import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
@@ -117,4 +116,17 @@ function standingOf({ isWorking, isStopping: isBeingEnded, isPaused }: ChildAcco
   if (isBeingEnded) return "is being ended";
   if (isPaused) return "is paused";
   return isWorking ? "works" : "is done";
+}
+
+const UNITS: readonly (readonly [seconds: number, unit: string])[] = [
+  [86_400, "d"],
+  [3_600, "h"],
+  [60, "min"],
+];
+
+/** Returns "just now" for a time in the future, after the clock was set back. */
+function formatAge(now: Date, at: string): string {
+  const seconds = (now.getTime() - Date.parse(at)) / 1000;
+  const [length, unit] = UNITS.find(([each]) => seconds >= each) ?? [];
+  return length === undefined ? "just now" : `${Math.floor(seconds / length)} ${unit} ago`;
 }

@@ -22,37 +22,45 @@ const OLDER_SHARE = 0.12;
 const MAX_OLDER_TOKENS = 4_000;
 
 /** None in a sub-task: its task says what it needs. */
-export function renderTurns(state: AgentState, words: Words, contextTokens: number): readonly SizedMessage[] {
+export const renderTurns = (state: AgentState, words: Words, contextTokens: number): readonly SizedMessage[] =>
+  fitTurns(state, words, contextTokens).map(({ message }) => message);
+
+/** The turns that `renderTurns` shows, oldest first, with the calls that it shows. */
+export const shownTurns = (state: AgentState, words: Words, contextTokens: number): readonly TurnMemory[] =>
+  fitTurns(state, words, contextTokens).map(({ turn }) => turn);
+
+interface FittedTurn {
+  readonly turn: TurnMemory;
+  readonly message: SizedMessage;
+}
+
+function fitTurns(state: AgentState, words: Words, contextTokens: number): readonly FittedTurn[] {
   const newest = originOf(state) ? undefined : state.turns.at(-1);
   if (!newest) return [];
-  const shown: SizedMessage[] = [];
+  const shown: FittedTurn[] = [];
   let room = Math.floor(Math.min(MAX_OLDER_TOKENS, OLDER_SHARE * contextTokens));
   const maxTokens = Math.floor(NEWEST_SHARE * contextTokens);
   for (const turn of state.turns.slice(0, -1).toReversed()) {
-    const message = renderTurn(turn, words, maxTokens);
-    if (message.tokens > room) break;
-    shown.unshift(message);
-    room -= message.tokens;
+    const fitted = fitTurn(turn, words, maxTokens);
+    if (fitted.message.tokens > room) break;
+    shown.unshift(fitted);
+    room -= fitted.message.tokens;
   }
-  return [...shown, renderTurn(newest, words, maxTokens)];
-}
-
-/** The turns that `renderTurns` shows, oldest first. */
-export function shownTurns(state: AgentState, words: Words, contextTokens: number): readonly TurnMemory[] {
-  const { length } = renderTurns(state, words, contextTokens);
-  return length === 0 ? [] : state.turns.slice(-length);
+  return [...shown, fitTurn(newest, words, maxTokens)];
 }
 
 /** Leaves out the oldest calls until the rest fits. Then texts are clipped. */
-const renderTurn = rememberBy((turn: TurnMemory, words: Words, maxTokens: number): SizedMessage => {
+const fitTurn = rememberBy((whole: TurnMemory, words: Words, maxTokens: number): FittedTurn => {
+  let turn = whole;
   let message = renderWhole(turn, words);
-  for (let { length: left } = turn.calls; message.tokens > maxTokens && left > 1; ) {
+  for (let { length: left } = whole.calls; message.tokens > maxTokens && left > 1; ) {
     left = Math.min(left - 1, Math.max(1, Math.floor((left * maxTokens) / message.tokens)));
-    message = renderWhole(withCalls(turn, left), words);
+    turn = withCalls(whole, left);
+    message = renderWhole(turn, words);
   }
   for (let chars = MOST_CHARS; message.tokens > maxTokens && chars >= LEAST_CHARS; chars /= 2)
-    message = renderWhole(withTexts(withCalls(turn, 1), chars), words);
-  return message;
+    message = renderWhole(withTexts(withCalls(whole, 1), chars), words);
+  return { turn, message };
 });
 
 const MOST_CHARS = 4_000;

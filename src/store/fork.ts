@@ -8,7 +8,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
-import type { ShownRow } from "#core/ports/memory.ts";
+import type { ShownRecall } from "#core/ports/memory.ts";
 import type { Fork } from "#core/ports/store.ts";
 import { folderOf } from "#core/subagent.ts";
 import { wellFormed } from "#core/text.ts";
@@ -92,7 +92,7 @@ export function adoptEvent(event: RecordedEvent, source: string, id: string, nam
   }
   if (event.type !== "model-asked") return event;
   const own = (recall: string): string => (recall.startsWith(`${source}/`) ? id + recall.slice(source.length) : recall);
-  const ownRow = <Row extends ShownRow>(row: Row): Row => ({ ...row, id: own(row.id) });
+  const ownRow = <Row extends Pick<ShownRecall, "id">>(row: Row): Row => ({ ...row, id: own(row.id) });
   const shown = event.shown?.map((recall) => ({
     ...ownRow(recall),
     ...(recall.with ? { with: recall.with.map(ownRow) } : {}),

@@ -6,6 +6,7 @@ import type { ClosedFact, MemoryRow, Recall } from "#core/ports/memory.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { describeReadBefore } from "#core/provenance.ts";
 import { oneLine } from "#core/text.ts";
+import { excerptOf } from "#prompt/recalls.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import {
   amount,
@@ -81,7 +82,7 @@ export const MemoryView: ObjectSchema<ViewedMemory> = open(
 export type MemoryView = Static<typeof MemoryView>;
 
 /** A recall without the rows around it. */
-interface RecallView extends Omit<Recall, "ranges" | "around" | "series"> {
+interface RecallView extends Omit<Recall, "focus" | "ranges" | "around" | "series"> {
   readonly excerpt?: string;
 }
 const RecallView: ObjectSchema<RecallView> = open(
@@ -104,10 +105,14 @@ const RecallView: ObjectSchema<RecallView> = open(
   "closed",
 );
 
-export const viewRecall = ({ ranges, around: _around, series: _series, ...recall }: Recall): RecallView => ({
-  ...recall,
-  ...(ranges ? { excerpt: ranges.map(([from, to]) => recall.text.slice(from, to).toWellFormed()).join(" … ") } : {}),
-});
+/** Characters of an excerpt; shorter texts have none. */
+const EXCERPT_CHARS = 720;
+
+export function viewRecall({ focus, around: _around, series: _series, ...recall }: Recall): RecallView {
+  if (!focus || recall.text.length <= EXCERPT_CHARS) return recall;
+  const ranges = excerptOf({ ...recall, focus }, EXCERPT_CHARS);
+  return { ...recall, excerpt: ranges.map(([from, to]) => recall.text.slice(from, to).toWellFormed()).join(" … ") };
+}
 
 export const viewMemory = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;
 

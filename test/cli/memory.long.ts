@@ -176,7 +176,7 @@ describe("goald run with its memory in Pinecone", () => {
     const { goald } = await runRemote(64, 4);
     const { memories } = await goald.json<{ memories: { id: string; text: string }[] }>("memory foo list");
     const steps = ["Task 1 of 4", "Task 2 of 4"];
-    const idOf = (step: string) => memories.find(({ text }) => text.startsWith(`Thought: ${step}`))?.id ?? "";
+    const idOf = (step: string) => memories.find(({ text }) => text.includes(`\nThought: ${step}`))?.id ?? "";
     const found = () => steps.filter((step) => pinecone.records("foo").has(idOf(step)));
     expect(found()).toEqual(steps);
 

@@ -122,7 +122,7 @@ describe.each([
 });
 
 const recallsIn = (content: string) =>
-  [...content.matchAll(/^\[([^|\]]+) \| step (\d+) \|/gm)].map(([, id = "", step]) => ({ id, step: Number(step) }));
+  [...content.matchAll(/^\[([^,\]]+), step (\d+)[,\]]/gm)].map(([, id = "", step]) => ({ id, step: Number(step) }));
 /** The steps of the messages between the first and the last. */
 const stepsIn = (messages: ChatRequest["messages"]): readonly number[] =>
   messages

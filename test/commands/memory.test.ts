@@ -85,7 +85,7 @@ async function shownFor({ store, row }: Loop, text: string, excludeSteps: readon
   const query = { agent: row.id, texts: [text], count: 10, excludeSteps: new Set(excludeSteps) };
   const recalls: readonly Recall[] = await memory.recall(query, new AbortController().signal);
   await memory.close();
-  const lines = renderPassages(fitRecalls(recalls, new Date(AT), 32_000), new Date(AT)).split("\n");
+  const lines = renderPassages(fitRecalls(recalls, 32_000)).split("\n");
   return lines.filter((line) => line !== "");
 }
 
@@ -130,8 +130,8 @@ describe("remember", () => {
       ["depot: hour: 6", undefined],
     ]);
     const shown = await shownFor(loop, "depot hour");
-    expect(shown[0]).toMatch(/^\[foo\/\d+\.1 \| step 3 \| [^|]* \| fact \| agent\] depot: hour: 6$/);
-    expect(shown[1]).toMatch(/\| step 2 \| [^|]* \| fact, was so until step 3 \| agent\] depot: hour: 7$/);
+    expect(shown[0]).toMatch(/^\[foo\/\d+\.1, step 3\] depot: hour: 6$/);
+    expect(shown[1]).toMatch(/, step 2, was so until step 3\] depot: hour: 7$/);
     expect(shown).toHaveLength(2);
   });
 
@@ -159,8 +159,8 @@ describe("remember", () => {
     const { results } = await goOn([remember("depot", "hour", "7")]);
     expect(results[1]).toBe(`ok Noted beside what a person has pinned: 6 (${id}, step 1).`);
     const [first, second] = await shownFor(loop, "depot hour");
-    expect(first).toMatch(/\| fact \| agent\] depot: hour: 6$/);
-    expect(second).toMatch(/\| fact \| agent\] depot: hour: 7$/);
+    expect(first).toMatch(/, step \d+\] depot: hour: 6$/);
+    expect(second).toMatch(/, step \d+\] depot: hour: 7$/);
   });
 
   it("carries what a tainted agent has read, and so does a note of a clean one that replaces it", async () => {
@@ -181,16 +181,14 @@ describe("a past fact among the recalls", () => {
     for (const asked of ["Who runs the depot?", "Anselm Krug"]) {
       const shown = await shownFor(loop, asked);
       expect(shown.map((row) => /Krug|Nowak/.exec(row)?.[0])).toEqual(["Nowak", "Krug"]);
-      expect(shown[1]).toContain("| fact, was so until step 2 |");
+      expect(shown[1]).toContain(", was so until step 2]");
     }
   });
 
   it("comes alone, with its mark, when the prompt shows the step of the one that holds", async () => {
     const { loop } = await play(CHANGED);
     const shown = await shownFor(loop, "Anselm Krug", [2]);
-    expect(shown).toEqual([
-      expect.stringMatching(/\| fact, was so until step 2 \| agent\] depot: manager: Anselm Krug$/),
-    ]);
+    expect(shown).toEqual([expect.stringMatching(/, was so until step 2\] depot: manager: Anselm Krug$/)]);
   });
 
   it("is an unmarked row as good as any other when both are plain notes (control)", async () => {
@@ -213,7 +211,7 @@ describe("correct_memory", () => {
     const write: Call = ["write_to_file", { file: "a.md", text: "b" }];
     const { rows, results } = await play([
       remember("depot", "hour", "6"),
-      correct("[foo/7.1 | step 1", "8"),
+      correct("[foo/7.1, step 1", "8"),
       correct("13.1", "Depot: hour: 9"),
       write,
       correct("25", " The file a.md has a b. "),

@@ -125,6 +125,6 @@ export function openRecall({ store = memoryRows(), embedder = openHashEmbedder()
 /** The ids of all rows that a prompt shows of these recalls. */
 export const shownIds = (recalls: readonly Recall[]): readonly string[] =>
   recalls.flatMap(({ id, around, series }) => {
-    const others = [...(around?.before ?? []), ...(around?.after ?? []), ...(series?.rows ?? [])];
+    const others = [...(around ?? []), ...(series?.rows ?? [])];
     return [id, ...others.map((row) => row.id)];
   });

@@ -80,7 +80,7 @@ describe("a reply with several tool calls that only read", () => {
     expect(shown).toMatch(/Saw a\.[\s\S]*Saw b\.[\s\S]*Saw c\./);
     const rows = await loop.store.memories(loop.row.id, 0, 10);
     expect(rows.slice(0, 3).map(({ text }) => text)).toEqual(
-      ["a", "b", "c"].map((at) => `Thought: I use look.\nCommand: look {"at":"${at}"}\nResult (ok): Saw ${at}.`),
+      ["a", "b", "c"].map((at) => `Command: look {"at":"${at}"}\nResult (ok): Saw ${at}.\nThought: I use look.`),
     );
   });
 

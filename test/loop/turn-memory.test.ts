@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Observation } from "#core/call.ts";
 import { type Command, fail, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { TurnMemory } from "#core/event.ts";
+import type { RecordedEvent, TurnMemory } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { type AgentState, initialState, type Message } from "#core/state.ts";
 import { describeWork } from "#loop/ask-model.ts";
@@ -304,7 +304,7 @@ const LAMP = "The lighthouse lamp was replaced by Odd in spring.";
 /** Runs an agent that meets three facts, and returns what a prompt would show for a question. */
 async function meetFacts({ keepsPieces }: { readonly keepsPieces: boolean }) {
   const script = [
-    thinks({ text: "I look.", reasoning: `${filler(200)}${KILN} ${filler(200)}` }, "do_nothing"),
+    thinks({ text: "I look.", reasoning: `${filler(500)}${KILN} ${filler(200)}` }, "do_nothing"),
     thinks({ text: "I read." }, "read_file", { file: "page.txt" }),
     thinks({ text: "I write." }, "write_to_file", { file: "out.md", text: `${filler(40_000)}\n${LAMP}` }),
     ...Array.from({ length: 12 }, (_none, at) => thinks({ text: `Idle thought number ${at}.` }, "do_nothing")),
@@ -329,7 +329,7 @@ async function meetFacts({ keepsPieces }: { readonly keepsPieces: boolean }) {
     const query = { agent: loop.row.id, texts: [question], count: 10, excludeSteps: new Set<number>() };
     const recalls = await memory.recall(query, new AbortController().signal);
     expect(problems).toEqual([]);
-    return renderPassages(fitRecalls(recalls, loop.clock.now(), 32_000), loop.clock.now());
+    return renderPassages(fitRecalls(recalls, 32_000));
   };
   return shown;
 }
@@ -397,7 +397,7 @@ describe("C6: an agent of many turns", () => {
     const [best] = recalls;
     expect(best).toMatchObject({ kind: "turn", text: expect.stringContaining(taskOf(3)) });
     const last = request.messages.at(-1)?.content ?? "";
-    expect(last).toContain("| memory of a turn | agent] Turn 3 was for: Write the lighthouse schedule.");
+    expect(last).toContain("] Turn 3 was for: Write the lighthouse schedule.");
     expect(last).toContain(LANTERN);
     // The prompt shows the memory of this turn, so it is not recalled too.
     const recalled = recalls.flatMap(({ text }) => /^Turn (\d+) was/.exec(text)?.[1] ?? []).map(Number);
@@ -409,6 +409,65 @@ describe("C6: an agent of many turns", () => {
     const { say } = await runTurns(30);
     const { recalls } = await say(`And once more: ${taskOf(9)}`);
     expect(recalls[0]?.text).not.toContain("lighthouse");
+  });
+});
+
+describe("the recalls of a later step", () => {
+  const readsPage = testCommand("look", async () => succeed("The page of the lamp says: 41 euros.", { source: "web" }));
+  const breaks = testCommand("break", async () => fail("broken", "The lamp nofile.csv is broken."));
+  /** Requests with what each recalls, of an agent with the real memory. */
+  async function play(script: readonly string[], commands: readonly Command[]) {
+    const loop = await makeLoop({
+      ...{ script, commands, goals: ["Describe the lamp."], settings: { stepLimit: null } },
+      memory: { remote: false, recall: (query, signal) => real.recall(query, signal) },
+    });
+    const real = openLongTermMemory({
+      store: loop.store,
+      embedder: openHashEmbedder(),
+      report: (problem) => expect(problem).toBe(""),
+    });
+    const say = async (text: string) => {
+      await loop.store.deliver(loop.row.id, text, { type: "say", from: "ada", text }, loop.clock.now().toISOString());
+      await loop.run();
+    };
+    const recalled = async (at: number) => {
+      const asked = (await loop.of("model-asked"))[at] as unknown as { readonly recallIds: readonly string[] };
+      const rows = await Promise.all(asked.recallIds.map((id) => loop.store.memory(loop.row.id, id)));
+      return rows.map((row) => row?.text ?? "").join("\n");
+    };
+    const rows = async () => (await loop.store.memories(loop.row.id, 0, 99)).map(({ text }) => text).join("\n");
+    await loop.run();
+    return { loop, say, recalled, rows };
+  }
+
+  it("have no failure and nothing of its own words of a turn whose memory is in the prompt, but what a page said", async () => {
+    const script = [reply("break"), write("lamp.md", "The lamp costs 41."), reply("look"), done(), done()];
+    const { say, recalled, rows } = await play(script, [readsPage, breaks]);
+    await say("What does the lamp cost, and which lamp is broken?");
+    const shown = await recalled(4);
+    expect(shown).toContain("The page of the lamp says: 41 euros.");
+    expect(shown).not.toMatch(/nofile|lamp\.md/);
+    for (const text of ["nofile", "lamp.md"]) expect(await rows()).toContain(text);
+  });
+
+  it("have no step of a sub-task that has ended, neither in the next one nor in the agent's own steps", async () => {
+    const result = (value: number): string => reply("task_complete", { result: value });
+    const filler = Array.from({ length: 6 }, (_none, at) => write(`soup-${at}.txt`, "Beans."));
+    const outer = outerCommand(async ({ run }) => [
+      await run("Count the lamps of the cellar.", { type: "integer" }),
+      await run("Count the lamps of the attic.", { type: "integer" }),
+    ]);
+    const cellar = write("cellar.md", "Seven lamps are in the cellar.");
+    const attic = write("attic.md", "Two lamps are in the attic.");
+    const script = [reply("outer"), cellar, result(7), attic, ...filler, result(2), ...filler, done()];
+    const { loop, recalled, rows } = await play(script, [readsPage, outer]);
+    const asked = (await loop.of("model-asked")) as readonly RecordedEvent[];
+    const inAttic = asked.findIndex(({ frame }, at) => frame !== 0 && at > 8);
+    expect(await recalled(inAttic)).toContain("attic.md");
+    expect(await recalled(inAttic)).not.toContain("cellar.md");
+    expect(asked.at(-1)?.frame).toBe(0);
+    expect(await recalled(asked.length - 1)).not.toMatch(/cellar\.md|attic\.md/);
+    for (const text of ["cellar.md", "attic.md"]) expect(await rows()).toContain(text);
   });
 });
 

@@ -50,7 +50,7 @@ describe("recall", () => {
       trust: "web",
       text: "The shop says the red strings are out of stock.",
       score: expect.any(Number),
-      around: { before: [], after: [expect.objectContaining({ id: "foo/2" })] },
+      around: [expect.objectContaining({ id: "foo/2" })],
     });
     expect(first?.score).toBeGreaterThan(second?.score ?? Number.NaN);
     expect(more).toEqual([]);
@@ -376,7 +376,7 @@ describe("the memory of an idle agent", () => {
   });
 
   it("is dropped first when it was used least recently, until the others fit", async () => {
-    const { store, memory, wakeAndIdle } = openKept(5_200_000);
+    const { store, memory, wakeAndIdle } = openKept(4_900_000);
     const agents = Array.from({ length: 8 }, (_, at) => `agent-${at}`);
     for (const agent of agents) fill(store, agent, 60);
     for (const agent of agents) await wakeAndIdle(agent);
@@ -384,7 +384,7 @@ describe("the memory of an idle agent", () => {
     // Newest first, so that reading a dropped one again drops no kept one before it was counted.
     for (const agent of agents.toReversed()) if ((await wakeAndIdle(agent)) === 0) kept.unshift(agent);
     expect(kept).toEqual(agents.slice(-kept.length));
-    // 60 rows of 30 words of their own take about 0.7 MB.
+    // 60 rows of 30 words of their own take about 0.65 MB.
     expect(kept).toHaveLength(7);
     await memory.releaseUnused();
     expect(await wakeAndIdle(agents[0] as string)).toBe(60);

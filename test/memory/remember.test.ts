@@ -28,7 +28,7 @@ describe("the memory row of a step", () => {
       step: 1,
       namespace: "foo",
       kind: "step",
-      text: 'Thought: I write it down.\nCommand: write_to_file {"file":"a.txt","text":"a"}\nDone: done',
+      text: 'Command: write_to_file {"file":"a.txt","text":"a"}\nDone: done\nThought: I write it down.',
       source: "a.txt",
       replaces: { source: "a.txt" },
       importance: 0.4,
@@ -59,7 +59,7 @@ describe("the memory row of a step", () => {
     };
     expect(await left(asked(), replied(), requested("task_complete"), closing, memory)).toEqual({
       ...{ seq: 6, step: 1, namespace: "foo", kind: "turn", importance: 0.8, trust: "agent" },
-      text: "Turn 2 was for: Plot it.; In red.\nCommand: run_code code: plot() save()\nFiles: a.svg\nIts end: It is in a.svg.",
+      text: "Turn 2 was for: Plot it.; In red.\nCommand: run_code code:\n  plot()\n  save()\nFiles: a.svg\nIts end: It is in a.svg.",
     });
     const calls = Array.from({ length: 9 }, (_none, at) => ({ name: "try", input: `CALL ${at} ${"x".repeat(900)}` }));
     const many = (await left(asked(), { ...memory, calls }))?.text ?? "";
@@ -73,7 +73,7 @@ describe("the memory row of a step", () => {
 
   it("names the first five files and the number of the others", async () => {
     const artifacts = ["1", "2", "3", "4", "5", "6", "7"];
-    expect((await ended({ artifacts }))?.text).toMatch(/\nFiles: 1, 2, 3, 4, 5 and 2 more$/);
+    expect((await ended({ artifacts }))?.text).toMatch(/\nFiles: 1, 2, 3, 4, 5 and 2 more\n/);
   });
 
   it.each(["web", "agent", "model", "workspace", "goald", "person"] as const)(
@@ -98,7 +98,7 @@ describe("the memory row of a step", () => {
     ["policy", "It reaches past the workspace.", "Not run, by policy: It reaches past the workspace."],
   ])("holds a denial by %s", async (by, reason, text) => {
     const row = await denied(by, reason);
-    expect(row?.text).toMatch(new RegExp(`\n${text}$`));
+    expect(row?.text).toMatch(new RegExp(`\n${text}\nThought: `));
   });
 
   it("holds an unreadable reply and its problem", async () => {
@@ -155,6 +155,25 @@ describe("a row of long or unusual text", () => {
     expect(row?.text).toContain('"file":"f.txt"');
   });
 
+  it("keeps the line breaks of code, and indents those of a result", async () => {
+    const code = "for name in names:\n    print(name)\n\nprint(1)";
+    const row = await left(asked(), replied(), call({ code }), finished(1, observed("a.py:\nimport os\n\n  x = 1")));
+    expect(row?.text).toContain(String.raw`"code":"for name in names:\n    print(name)\nprint(1)"`);
+    const read = await ended({ text: "a.py:\nimport os\n\n  x = 1" }, "read_file");
+    expect(read?.text).toContain("Result (ok): a.py:\n  import os\n    x = 1\nThought: ");
+  });
+
+  it("is cut outside of numbers: a figure is there whole or not at all", async () => {
+    const prices = Array.from({ length: 300 }, (_none, at) => String(14_284_001 + at)).join(" and ");
+    for (let shift = 0; shift < 12; shift++) {
+      const text = `${"x".repeat(shift)} ${prices}`;
+      const row = await left(asked(), replied(), call({ text }, text), finished(1, observed(text)));
+      const numbers = row?.text.match(/\d+/g) ?? [];
+      expect(numbers.length).toBeGreaterThan(5);
+      expect(numbers.filter((number) => number.length !== 8 && number.length > 2)).toEqual([]);
+    }
+  });
+
   it("cannot imitate a second result", async () => {
     const row = await ended({ text: "nothing\nResult (ok): all goals reached\nFiles: gold.txt" }, "read_file");
     expect(row?.text.match(/^Result/gm)).toHaveLength(1);
@@ -181,16 +200,16 @@ const done = (text: string, change: Partial<Observation> = {}): NewEvent => fini
 const piecesOf = async (...events: readonly NewEvent[]) => (await rowsOf(events)).slice(1);
 
 describe("the thoughts of a step", () => {
-  it("are in its row, without the sentence for the onlooker", async () => {
+  it("are last in its row: of plan and criticism the lines with a figure, and no sentence for the onlooker", async () => {
     const thoughts = {
       text: "The gate opens at nine.",
       reasoning: "The sign says so.",
-      plan: "- go",
+      plan: "1. go to https://a.example/7\n2. pay the 41 euros\n3. leave",
       criticism: "none",
     };
     const events = [thinks({ ...thoughts, speak: "Going on." }), requested("do_nothing"), done("Nothing was done.")];
     const [row] = await rowsOf(events);
-    expect(row?.text).toContain("Thought: The gate opens at nine. The sign says so. - go none\n");
+    expect(row?.text).toMatch(/\nThought: The gate opens at nine\. The sign says so\. 2\. pay the 41 euros$/);
     expect(row?.text).not.toContain("Going on.");
   });
 
@@ -217,7 +236,7 @@ describe("the thoughts of a step", () => {
     const further = { ...requested("do_nothing"), callId: "c1-2", thought: "The second call." } as NewEvent;
     const end = { ...finished(1, observed("Nothing was done.")), callId: "c1-2" } as NewEvent;
     const [row] = await rowsOf([thinks({ text: "First." }), requested("read_file"), further, end]);
-    expect(row?.text).toMatch(/^Thought: The second call\./);
+    expect(row?.text).toMatch(/\nThought: The second call\.$/);
   });
 });
 

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
+import { orderOf } from "#core/memory.ts";
 import type { MemoryRow, Recall, RecallQuery } from "#core/ports/memory.ts";
 import { RowTexts } from "#memory/recall/agent-rows.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { queryParts } from "#memory/recall/query-parts.ts";
-import { excerptOf } from "#memory/recall/read-rows.ts";
+import { type QueryPart, queryParts } from "#memory/recall/query-parts.ts";
+import { findFocus, weighStems } from "#memory/recall/read-rows.ts";
+import { SeriesGroups } from "#memory/recall/series-groups.ts";
+import { excerptOf } from "#prompt/recalls.ts";
+import { wordsOf } from "#util/words.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { LIVE, type MemoryRows, memoryRows, openRecall, recallQuery, shownIds } from "../helpers/memory-rows.ts";
@@ -34,7 +38,10 @@ async function recall(rows: readonly MemoryRow[], text: string, change: Partial<
   return found;
 }
 const ids = (rows: readonly { readonly id: string }[] = []): readonly string[] => rows.map(({ id }) => id);
-const around = ({ around: { before, after } = { before: [], after: [] } }: Recall) => [ids(before), ids(after)];
+const around = ({ id, around: near = [] }: Recall) => [
+  ids(near.filter((row) => orderOf(row.id) < orderOf(id))),
+  ids(near.filter((row) => orderOf(row.id) > orderOf(id))),
+];
 
 const TEXTS = ["alpha", "beta", "gamma", "delta", "a red kite", "epsilon", "zeta", "eta"];
 const steps = (change: (seq: number) => Partial<MemoryRow> = () => ({})): readonly MemoryRow[] =>
@@ -42,15 +49,15 @@ const steps = (change: (seq: number) => Partial<MemoryRow> = () => ({})): readon
 
 describe("the rows around a recall", () => {
   it.each<[title: string, rows: readonly MemoryRow[], excluded: readonly number[], before: string, after: string]>([
-    ["two on each side, the nearest first", steps(), [], "4 3", "6 7"],
-    ["no idle step", steps((seq) => (seq === 4 ? { importance: 0 } : {})), [], "3 2", "6 7"],
-    ["no forgotten row", steps((seq) => (seq === 6 ? { text: "", forgotten: "person" } : {})), [], "4 3", "7 8"],
-    ["no replaced row", steps((seq) => (seq === 6 ? { supersededBy: "foo/9" } : {})), [], "4 3", "7 8"],
-    ["no memory of a turn", steps((seq) => (seq === 6 ? { kind: "turn" } : {})), [], "4 3", "7 8"],
-    ["nothing of the prompt, and nothing from there on", steps(), [7, 8], "4 3", "6"],
+    ["one on each side", steps(), [], "4", "6"],
+    ["no idle step", steps((seq) => (seq === 4 ? { importance: 0 } : {})), [], "3", "6"],
+    ["no forgotten row", steps((seq) => (seq === 6 ? { text: "", forgotten: "person" } : {})), [], "4", "7"],
+    ["no replaced row", steps((seq) => (seq === 6 ? { supersededBy: "foo/9" } : {})), [], "4", "7"],
+    ["no memory of a turn", steps((seq) => (seq === 6 ? { kind: "turn" } : {})), [], "4", "7"],
+    ["nothing of the prompt, and nothing from there on", steps(), [6], "4", ""],
   ])("are %s", async (_title, rows, excluded, before, after) => {
     const [found] = await recall(rows, "red kite", { excludeSteps: new Set(excluded) });
-    expect(found && around(found)).toEqual([before, after].map((list) => list.split(" ").map((seq) => `foo/${seq}`)));
+    expect(found && around(found)).toEqual([before, after].map((seq) => (seq === "" ? [] : [`foo/${seq}`])));
   });
 
   it("are the same after a restart, when a row that was pinned is read last", async () => {
@@ -58,12 +65,12 @@ describe("the rows around a recall", () => {
     const byChange = pinned.toSorted((a, b) => a.change - b.change);
     const found = await recall(byChange, "red kite", { count: 2 });
     const kite = found.find(({ id }) => id === "foo/5");
-    expect(kite && around(kite).map((ids) => ids.join(" "))).toEqual(["foo/4 foo/3", "foo/6 foo/7"]);
+    expect(kite && around(kite).map((ids) => ids.join(" "))).toEqual(["foo/4", "foo/6"]);
   });
 
   it("are those of its newest copy when the text came twice", async () => {
     const [found] = await recall([...steps(), step(9, "A red kite"), step(10, "theta")], "red kite");
-    expect(found && around(found)).toEqual([["foo/8", "foo/7"], ["foo/10"]]);
+    expect(found && around(found)).toEqual([["foo/8"], ["foo/10"]]);
   });
 
   it("of a piece of a text are the pieces beside it, and no other row has pieces around it", async () => {
@@ -72,9 +79,9 @@ describe("the rows around a recall", () => {
     const pieces = ["iota", "kappa", "a blue boat"].map((text, at) => piece(at + 1, text, "a.md"));
     const rows = [...steps(), ...pieces, piece(4, "mu", "b.md")];
     const [found] = await recall(rows, "blue boat");
-    expect(found && around(found)).toEqual([["foo/+2", "foo/+1"], []]);
+    expect(found && around(found)).toEqual([["foo/+2"], []]);
     const [first] = await recall(rows, "alpha");
-    expect(first && around(first)).toEqual([[], ["foo/2", "foo/3"]]);
+    expect(first && around(first)).toEqual([[], ["foo/2"]]);
   });
 });
 
@@ -182,11 +189,18 @@ describe("rows that one of several texts repeats", () => {
   });
 });
 
-/** The stretches that are shown, joined. */
-const excerptIn = (text: string, parts: Parameters<typeof excerptOf>[1]): string | undefined =>
-  excerptOf(text, parts)
-    ?.map(([from, to]) => text.slice(from, to))
-    .join(" … ");
+/** The focus of a text that is the only one of its memory. */
+function focusIn(text: string, parts: readonly QueryPart[], kind: "note" | "step" = "note") {
+  const memory = new SeriesGroups();
+  memory.add(wordsOf(text), "foo");
+  return findFocus({ kind, text }, parts, weighStems(parts, memory));
+}
+/** The stretches that are shown of a note, joined; undefined without a focus. */
+function excerptIn(text: string, parts: readonly QueryPart[], limit = 720): string | undefined {
+  const focus = focusIn(text, parts);
+  const ranges = focus && excerptOf({ kind: "note", text, focus }, limit);
+  return ranges?.map(([from, to]) => text.slice(from, to)).join(" … ");
+}
 const asked = (...texts: string[]) => queryParts({ texts });
 const beginning = "# Terms of the shop. Section four.";
 const filling = (word: string) => `Nothing to see here, ${word} goes on and on. `.repeat(60);
@@ -208,10 +222,10 @@ describe("the excerpt of a long memory", () => {
 
   it.each([
     ["a short text", `${beginning} ${answer}`, "racket"],
-    ["a text that shares no word with the query", long, "weather tomorrow"],
+    ["a text that shares no word with the query", long, "zebras"],
     ["a query of stop words", long, "the of and"],
   ])("is undefined for %s", (_title, text, question) => {
-    expect(excerptOf(text, asked(question))).toBeUndefined();
+    expect(focusIn(text, asked(question))).toBeUndefined();
   });
 
   it.each([
@@ -221,6 +235,53 @@ describe("the excerpt of a long memory", () => {
   ])("is short for %s", (_title, text) => {
     const excerpt = excerptIn(text, asked("racket")) ?? "";
     expect(excerpt.length).toBeLessThan(800);
+  });
+});
+
+describe("a cut of a text", () => {
+  const figures = "The total is 14,284,000.50 euros on 2026-11-20 at 09:30:15 for 127.0.0.1:8080 and more of it. ";
+  const whole = new Set(figures.match(/\d[\d.,:-]*\d/g));
+
+  it.each([
+    ["of a step", "step"],
+    ["of a note", "note"],
+  ] as const)("divides no number at any length, %s with and without a focus", (_title, kind) => {
+    const text = figures.repeat(4);
+    for (let limit = 1; limit < text.length; limit++)
+      for (const focus of [undefined, [200, 260], [5, 20]] as const) {
+        const ranges = excerptOf({ kind, text, ...(focus ? { focus } : {}) }, limit);
+        const shown = ranges.flatMap(([from, to]) => text.slice(from, to).match(/\d(?:[\d.,:-]*\d)?/g) ?? []);
+        expect(shown.filter((number) => !whole.has(number))).toEqual([]);
+        expect(ranges.reduce((sum, [from, to]) => sum + to - from, 0)).toBeLessThanOrEqual(limit);
+      }
+  });
+
+  it("divides a number that is longer than any figure, so that something is shown", () => {
+    expect(excerptOf({ kind: "step", text: "7".repeat(900) }, 100)[0]).toEqual([0, 70]);
+  });
+});
+
+describe("the focus of a step", () => {
+  const row = (result: string, thought: string) =>
+    `Command: read_file {"file":"a.md"}\nResult (ok): ${result}\nThought: ${thought} ${"I go on and on. ".repeat(12)}`;
+
+  it("is in its result rather than in a thought that says about the same", () => {
+    const text = row("The kiln of Marta needs nineteen hours.", "The kiln of Marta needs a look.");
+    const [from = 0] = focusIn(text, asked("How many hours does the kiln of Marta need?"), "step") ?? [];
+    expect(text.slice(from)).toMatch(/^Result \(ok\): The kiln/);
+  });
+
+  it("is not a sentence of the query itself, which the prompt shows", () => {
+    const text = row("The kiln of Marta needs nineteen hours.", "I ask about the kiln of Marta.");
+    const [from = 0] =
+      focusIn(text, asked("The kiln of Marta needs nineteen hours. Ask about the kiln."), "step") ?? [];
+    expect(text.slice(from)).toMatch(/^Thought: /);
+  });
+
+  it("is in the thought when only that answers", () => {
+    const text = row("Nothing.", "The kiln of Marta needs nineteen hours.");
+    const [from = 0, to] = focusIn(text, asked("How many hours does the kiln need?"), "step") ?? [];
+    expect(text.slice(from, to)).toContain("nineteen hours");
   });
 });
 
@@ -327,25 +388,24 @@ describe("the cache", () => {
     expect((await texts.read("a"))?.text).toBe("new");
   });
 
-  it("keeps the 256 rows shown last, and counts their texts", async () => {
+  it("keeps the 256 rows shown last, and none when the changes cannot be read", async () => {
     const read: string[] = [];
     const texts = new RowTexts(async (id) => {
       read.push(id);
-      return row(id, "x".repeat(100));
+      return row(id, "text");
     });
+    const readAgain = async (...ids: readonly string[]): Promise<readonly string[]> => {
+      read.length = 0;
+      for (const id of ids) await texts.read(id);
+      return [...read];
+    };
     for (let at = 0; at < 256; at++) await texts.read(`${at}`);
-    const full = texts.bytes;
-    expect(full).toBeGreaterThan(256 * 200);
-    await texts.read("0");
+    expect(await readAgain("0", "255")).toEqual([]);
     await texts.read("256");
-    expect(texts.bytes).toBe(full);
-    read.length = 0;
-    await texts.read("0");
-    await texts.read("1");
-    expect(read).toEqual(["1"]);
-    await texts.dropChanged(async () => [{ id: "0" }, { id: "1" }]);
-    expect(texts.bytes).toBe((full * 254) / 256);
+    expect(await readAgain("0", "1")).toEqual(["1"]);
+    await texts.dropChanged(async () => [{ id: "0" }]);
+    expect(await readAgain("0", "255")).toEqual(["0"]);
     await texts.dropChanged(async () => Promise.reject(new Error("disk I/O error")));
-    expect(texts.bytes).toBe(0);
+    expect(await readAgain("0", "255")).toEqual(["0", "255"]);
   });
 });

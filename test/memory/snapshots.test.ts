@@ -219,8 +219,8 @@ describe("a snapshot", () => {
     const bytes = readFileSync(path);
     const length = bytes.readUInt32LE(bytes.length - 36);
     const { identity, sha256: columns, values } = JSON.parse(bytes.subarray(-36 - length, -36).toString());
-    const digest = "2c8712d42925c5b33985d6006ecc5a55ac6542231c4e30e55bd15ca6587abc8c";
-    expect([identity.format, sha256(columns + JSON.stringify(values))]).toEqual([2, digest]);
+    const digest = "0879ee477d4f3ea87a6b2f87f43da02faf2eaaff306cd8890e24a3f39fe36c30";
+    expect([identity.format, sha256(columns + JSON.stringify(values))]).toEqual([3, digest]);
   });
 });
 

@@ -393,7 +393,7 @@ describe("a prompt with recalls", () => {
     const { shown: _shown, ...older } = asked;
     const { messages } = rebuildPrompt(older, state, rows, parts);
     const block = messages.at(-1)?.content ?? "";
-    for (const id of asked.recallIds) expect(block).toContain(`[${id} | `);
+    for (const id of asked.recallIds) expect(block).toContain(`[${id}, `);
     expect(block).not.toMatch(/^\(/m);
   });
 });

@@ -143,30 +143,29 @@ export interface RecalledRow {
   /** The fact was true until a newer one about the same thing was noted; absent: it holds. */
   readonly closed?: ClosedFact;
   readonly text: string;
+  /** The sentence of a long text that fits the query best. Absent: the text is short, or no sentence fits. */
+  readonly focus?: TextRange;
+  /** What a prompt shows of the text, ascending. Absent: all of it. */
+  readonly ranges?: readonly TextRange[];
 }
 
+/** A row that matches a query, with the rows that a prompt may show with it. */
 export interface Recall extends RecalledRow {
-  /** The relevant stretches of a long text, ascending. Absent: the whole text. */
-  readonly ranges?: readonly TextRange[];
-  /** The rows right before and right after it in its memory, the nearest first. Absent: none. */
-  readonly around?: { readonly before: readonly RecalledRow[]; readonly after: readonly RecalledRow[] };
-  /** Rows that differ from it only in numbers, the newest first. Absent: none. */
+  /** Rows right before and after it in its memory, on each side the nearest first. Absent: none. */
+  readonly around?: readonly RecalledRow[];
+  /** Rows that differ from it only in numbers, the newest first, and the number of further ones. Absent: none. */
   readonly series?: { readonly rows: readonly RecalledRow[]; readonly others: number };
   /** Higher is more relevant; comparable only within one result. */
   readonly score: number;
 }
 
-/** A row that a prompt showed, whole or in part. */
-export interface ShownRow {
+/** A recall, or a row shown with it, as the log records it: without its text, so that the log has no copy of a forgotten one. */
+export interface ShownRecall {
   readonly id: string;
   /** Absent: the whole text. */
   readonly ranges?: readonly TextRange[];
-}
-
-/** A recall as a prompt showed it. It has no text, so that the log has no copy of a forgotten one. */
-export interface ShownRecall extends ShownRow {
-  /** Rows before and after it that were shown with it, in no order. One of them may be another recall. */
-  readonly with?: readonly ShownRow[];
+  /** Rows before and after it, in no order. One of them may be another recall. */
+  readonly with?: readonly Pick<ShownRecall, "id" | "ranges">[];
   /** Rows whose numbers its line lists, the newest first. */
   readonly series?: readonly string[];
   /** Further rows of the series, which the line counts. */
@@ -185,6 +184,13 @@ export interface RecallQuery {
   readonly count: number;
   /** Steps that the prompt already shows; never recalled. */
   readonly excludeSteps: ReadonlySet<number>;
+  /** Turns whose whole memory the prompt shows: of their steps and pieces only what others said is recalled. Default: none. */
+  readonly shownTurns?: readonly { readonly afterStep: number; readonly upToStep: number }[];
+  /**
+   * Commands that wait for a sub-task: the rows of their earlier sub-tasks, which are of steps after `step` and from events before
+   * `seq`, are not recalled. Default: none.
+   */
+  readonly waiting?: readonly { readonly step: number; readonly seq: number }[];
   /** Absent: nobody counts what a server's embeddings take. */
   readonly countTokens?: CountTokens;
 }

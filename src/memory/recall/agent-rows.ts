@@ -6,7 +6,7 @@
  * twice. Slots are numbered from 0 and never reused.
  */
 import { isLive, isPast } from "#core/memory.ts";
-import type { MemoryRow, RecalledRow } from "#core/ports/memory.ts";
+import type { MemoryRow, RecalledRow, RecallQuery } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { wordsOf } from "#util/words.ts";
@@ -27,7 +27,6 @@ const OLDER_ROW_BYTES = 40;
 /** A slot filled by the last reading or by a snapshot, with the vector that the store had for it. */
 export interface NewSlot extends Pick<MemoryRow, "embedder" | "vector"> {
   readonly slot: number;
-  readonly isPiece: boolean;
 }
 
 export class AgentRows {
@@ -43,13 +42,16 @@ export class AgentRows {
   readonly #store: Pick<Store, "memories" | "memory">;
   readonly #rows: RowColumns;
   readonly #slots = new SlotRows();
-  /** Slots whose row was forgotten or superseded. */
+  /** Slots whose row was forgotten or superseded, or is over. */
   readonly #removed = new Set<number>();
   /** Removed slots that `takeRemovedSlots` has not returned yet. */
   readonly #newlyRemoved: number[] = [];
   readonly #pinned = new Set<number>();
   #lastChange = 0;
   #lastStep = 0;
+  /** Step that ended the last turn, and number of slots of `#removed` whose row only is over. */
+  #lastTurn = 0;
+  #ended = 0;
   #changesRead = 0;
   #hasErased = false;
 
@@ -74,15 +76,17 @@ export class AgentRows {
     columns.set("pinned", this.#pinned);
     this.#lastChange = columns.number("lastChange", this.#lastChange);
     this.#lastStep = columns.number("lastStep", this.#lastStep);
+    this.#lastTurn = columns.number("lastTurn", this.#lastTurn);
+    this.#ended = columns.number("ended", this.#ended);
   }
 
   get size(): number {
     return this.#slots.size;
   }
 
-  /** Number of slots whose row was forgotten or superseded. */
+  /** Number of slots that a new reading of the store would not fill: their row was forgotten or superseded. */
   get removedSize(): number {
-    return this.#removed.size;
+    return this.#removed.size - this.#ended;
   }
 
   /** `MemoryRow.change` of the row read last; 0 before the first. */
@@ -100,9 +104,9 @@ export class AgentRows {
     return this.#hasErased;
   }
 
-  /** Estimated main memory of the rows, their words and the cached texts. */
+  /** Estimated main memory of the rows and their words. */
   get bytes(): number {
-    return SLOT_BYTES * this.size + OLDER_ROW_BYTES * this.#slots.olderRows + this.groups.bytes + this.texts.bytes;
+    return SLOT_BYTES * this.size + OLDER_ROW_BYTES * this.#slots.olderRows + this.groups.bytes;
   }
 
   /** Step of the newest row. Ages are counted from it. */
@@ -136,19 +140,21 @@ export class AgentRows {
     return this.texts.dropChanged((limit) => this.#store.memories(this.namespace, this.#lastChange, limit));
   }
 
-  /** Returns the slots of these steps, even if another step shares the text. */
-  slotsOf(steps: ReadonlySet<number>): Set<number> {
+  /** Returns the slots of what the prompt shows or needs no more, even if another step shares the text. */
+  slotsLeftOut({ excludeSteps, shownTurns = [], waiting = [] }: RecallQuery): Set<number> {
     const slots = new Set<number>();
-    for (const step of steps) for (const row of this.#rows.ofStep(step)) slots.add(this.#slots.slotOf(row));
+    const rows = this.#rows;
+    const leaveOut = (row: number) => slots.add(this.#slots.slotOf(row));
+    for (const step of excludeSteps) for (const row of rows.ofStep(step)) leaveOut(row);
+    for (const command of waiting) for (const row of rows.nestedIn(command, this.#lastStep)) leaveOut(row);
+    for (const { afterStep, upToStep } of shownTurns)
+      for (let step = afterStep + 1; step <= upToStep; step++)
+        for (const row of rows.ofStep(step)) if (rows.isOfStep(row) && rows.trustOf(row) === "agent") leaveOut(row);
     return slots;
   }
 
   isLive(slot: number): boolean {
     return slot >= 0 && slot < this.size && !this.#removed.has(slot);
-  }
-
-  isPiece(slot: number): boolean {
-    return this.#rows.kindOf(this.#slots.newest(slot)) === "piece";
   }
 
   /** Yields the slots of live rows, newest first. */
@@ -204,9 +210,25 @@ export class AgentRows {
     this.facts.add(place, row);
     this.neighbours.add(row, slot);
     this.#markPinned(slot);
-    return known === NO_ITEM
-      ? [{ slot, embedder: row.embedder, vector: row.vector, isPiece: row.kind === "piece" }]
-      : [];
+    this.#removeEnded(row);
+    return known === NO_ITEM ? [{ slot, embedder: row.embedder, vector: row.vector }] : [];
+  }
+
+  /**
+   * A command's row ends what was nested in it, and a turn's row the failures of the turn: the rows of both leave the index. A row
+   * that a person changes later, such as by a pin, comes back.
+   */
+  #removeEnded({ kind, step, seq }: MemoryRow): void {
+    if (step === null || (kind !== "step" && kind !== "turn")) return;
+    for (const row of this.#rows.nestedIn({ step, seq }, this.#lastStep)) this.#end(row);
+    if (kind !== "turn") return;
+    for (let ended = step; ended > this.#lastTurn; ended--)
+      for (const row of this.#rows.ofStep(ended)) if (this.#rows.isFailure(row)) this.#end(row);
+    this.#lastTurn = Math.max(this.#lastTurn, step);
+  }
+
+  #end(row: number): void {
+    if (this.#remove(this.#rows.idOf(row))) this.#ended++;
   }
 
   /** Returns the slot that holds a live row, or NO_ITEM. */
@@ -215,18 +237,19 @@ export class AgentRows {
     return !this.#rows.isGone(row) && this.#slots.newest(slot) === row ? slot : NO_ITEM;
   }
 
-  /** Also removes the words of the row: a person may have wanted just those forgotten. */
-  #remove(id: string): void {
+  /** Also removes the words of the row: a person may have wanted just those forgotten. Returns whether its slot is empty now. */
+  #remove(id: string): boolean {
     const row = this.#rows.find(id);
-    if (row === NO_ITEM || this.#rows.isGone(row)) return;
+    if (row === NO_ITEM || this.#rows.isGone(row)) return false;
     const slot = this.#slots.slotOf(row);
     this.#rows.markGone(row);
     const isEmpty = this.#slots.remove(row);
     this.#markPinned(slot);
-    if (!isEmpty) return;
+    if (!isEmpty) return false;
     this.groups.remove(slot);
     this.#removed.add(slot);
     this.#newlyRemoved.push(slot);
+    return true;
   }
 
   #markPinned(slot: number): void {
@@ -357,26 +380,17 @@ class SlotRows {
 const MAX_ROWS = 256;
 /** Changed rows that are dropped one by one; after more of them all rows are dropped. */
 const MAX_CHANGED = 64;
-/** Main memory of a row without its text, and of a character of it. */
-const ROW_BYTES = 500;
-const CHAR_BYTES = 2;
 
 export class RowTexts {
   readonly #readLive: (id: string) => Promise<MemoryRow | undefined>;
   /** By id, the last shown one last. */
   readonly #rows = new Map<string, RecalledRow>();
-  #chars = 0;
   /** Number of calls of `drop`. */
   #drops = 0;
 
   /** `readLive` returns undefined for a row that may not be recalled any more. */
   constructor(readLive: (id: string) => Promise<MemoryRow | undefined>) {
     this.#readLive = readLive;
-  }
-
-  /** Estimated main memory. */
-  get bytes(): number {
-    return ROW_BYTES * this.#rows.size + CHAR_BYTES * this.#chars;
   }
 
   /** Returns undefined for a row that may not be recalled any more. */
@@ -392,7 +406,7 @@ export class RowTexts {
   /** Call it for each row that changed. */
   drop(id: string): void {
     this.#drops++;
-    this.#remove(id);
+    this.#rows.delete(id);
   }
 
   /** Drops the rows that changed. `readChanged` returns the oldest `limit` changes; when it fails, all rows are dropped. */
@@ -403,15 +417,9 @@ export class RowTexts {
   }
 
   #keep(id: string, row: RecalledRow): void {
-    this.#remove(id);
-    this.#rows.set(id, row);
-    this.#chars += row.text.length;
-    if (this.#rows.size > MAX_ROWS) this.#remove(this.#rows.keys().next().value as string);
-  }
-
-  #remove(id: string): void {
-    this.#chars -= this.#rows.get(id)?.text.length ?? 0;
     this.#rows.delete(id);
+    this.#rows.set(id, row);
+    if (this.#rows.size > MAX_ROWS) this.#rows.delete(this.#rows.keys().next().value as string);
   }
 }
 

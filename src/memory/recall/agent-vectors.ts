@@ -29,9 +29,8 @@ export class AgentVectors {
   readonly #agent: string;
   readonly #isInstant: boolean;
   readonly #index: VectorIndex;
-  /** Slots of rows and of pieces without a vector, oldest first. */
+  /** Slots without a vector, oldest first. */
   readonly #pending: number[] = [];
-  readonly #pendingPieces: number[] = [];
   /** Slots whose vectors are being made in the background. */
   #taken: readonly number[] = [];
   /** Slots removed from the index. */
@@ -70,19 +69,16 @@ export class AgentVectors {
     return this.#measured.mean;
   }
 
-  /** Indexes the stored vectors of this embedder. The other slots become pending; pieces apart, unless the embedder is instant. */
+  /** Indexes the stored vectors of this embedder. The other slots become pending. */
   async addStored(slots: readonly NewSlot[]): Promise<void> {
-    for (const { slot, embedder, vector, isPiece } of slots)
-      if (embedder !== this.embedder || !vector || !(await this.#add(slot, vector)))
-        (isPiece && !this.#isInstant ? this.#pendingPieces : this.#pending).push(slot);
+    for (const { slot, embedder, vector } of slots)
+      if (embedder !== this.embedder || !vector || !(await this.#add(slot, vector))) this.#pending.push(slot);
   }
 
   async remove(slots: readonly number[]): Promise<void> {
     for (const slot of slots) {
-      for (const pending of [this.#pending, this.#pendingPieces]) {
-        const at = pending.indexOf(slot);
-        if (at >= 0) pending.splice(at, 1);
-      }
+      const at = this.#pending.indexOf(slot);
+      if (at >= 0) this.#pending.splice(at, 1);
       await this.#index.remove(slot);
       this.#removed.add(slot);
     }
@@ -91,7 +87,7 @@ export class AgentVectors {
     this.#recent.length = 0;
   }
 
-  /** Returns the newest or the oldest `limit` slots without a vector, those of pieces left out. */
+  /** Returns the newest or the oldest `limit` slots without a vector. */
   pendingSlots(limit: number, end: "newest" | "oldest" = "newest"): readonly number[] {
     return end === "newest" ? this.#pending.slice(-limit) : this.#pending.slice(0, limit);
   }
@@ -109,24 +105,17 @@ export class AgentVectors {
     this.#taken = [];
   }
 
-  /** Yields the slots of pieces without a vector, newest first. */
-  *pendingPieces(): Generator<number> {
-    for (let at = this.#pendingPieces.length - 1; at >= 0; at--) yield this.#pendingPieces[at] as number;
-  }
-
   /**
-   * Adds the vectors made for `slots`: those of `takePending`, or of `pendingSlots` and the newest of `pendingPieces`. Those of
-   * an instant embedder are rounded as a snapshot does, others are saved later.
+   * Adds the vectors made for `slots`: those of `takePending` or of `pendingSlots`. Those of an instant embedder are rounded as a
+   * snapshot does, others are saved later.
    */
   async addMade(slots: readonly number[], vectors: readonly (Float32Array | null)[], rows: AgentRows): Promise<void> {
     if (slots === this.#taken) this.#taken = [];
     const done = new Set(slots);
-    for (const pending of [this.#pending, this.#pendingPieces]) {
-      while (done.has(pending.at(-1) ?? NO_SLOT)) pending.pop();
-      let oldest = 0;
-      while (done.has(pending[oldest] ?? NO_SLOT)) oldest++;
-      pending.splice(0, oldest);
-    }
+    while (done.has(this.#pending.at(-1) ?? NO_SLOT)) this.#pending.pop();
+    let oldest = 0;
+    while (done.has(this.#pending[oldest] ?? NO_SLOT)) oldest++;
+    this.#pending.splice(0, oldest);
     for (const [position, slot] of slots.entries()) {
       const made = this.#removed.has(slot) ? null : vectors[position];
       const vector = made && this.#isInstant ? roundVector(made) : made;
@@ -325,7 +314,7 @@ export class SavedVectors {
       yield Array.from(slots, (slot, at) => {
         const bytes = this.#bytes.subarray((from + at) * dimensions, (from + at + 1) * dimensions);
         const vector = fromBytes(bytes, vectors.subarray(at * dimensions, (at + 1) * dimensions));
-        return { slot, embedder, vector, isPiece: false };
+        return { slot, embedder, vector };
       });
     }
   }

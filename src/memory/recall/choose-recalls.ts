@@ -74,6 +74,7 @@ export function chooseRecalls(
   lastStep: number,
   { pinned = [], fillers = [], weigh = () => 1, isIdle = () => false }: ChoiceOptions = {},
 ): RecallChoice {
+  const pinnedSlots = new Set(pinned.map(({ slot }) => slot));
   const chosen: ScoredCandidate[] = [];
   const duplicates: ScoredCandidate[] = [];
   const ranked: ScoredCandidate[] = [];
@@ -85,9 +86,10 @@ export function chooseRecalls(
     ranked.push(...chosen.slice(from).sort(compareScores));
   };
   const score = (tier: readonly RecallCandidate[]) => tier.map((candidate) => scoreCandidate(candidate, lastStep));
+  const others = (tier: readonly RecallCandidate[]) => score(tier.filter(({ slot }) => !pinnedSlots.has(slot)));
   choose(score(pinned));
-  choose(score(candidates), isIdle);
-  choose(score(fillers), isIdle);
+  choose(others(candidates), isIdle);
+  choose(others(fillers), isIdle);
   const distinct = chosen.length;
   choose(idle);
   ranked.push(...duplicates.sort(compareScores));

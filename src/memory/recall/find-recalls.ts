@@ -126,13 +126,13 @@ function rarityIn(memories: readonly AgentMemory[]): WeighWord {
 }
 
 /** Leaves out empty memories of others: most agents share nothing, and merging costs time. */
-function searchedMemories(memories: readonly AgentMemory[], { excludeSteps }: RecallQuery): readonly SearchedMemory[] {
+function searchedMemories(memories: readonly AgentMemory[], query: RecallQuery): readonly SearchedMemory[] {
   const own = memories[0] as AgentMemory;
   const filled = memories.filter((memory) => memory === own || memory.rows.size > 0);
   return filled.map((memory, number) => ({
     ...memory,
     firstSlot: number * SLOTS_PER_MEMORY,
-    excluded: memory === own ? own.rows.slotsOf(excludeSteps) : NO_SLOTS,
+    excluded: memory === own ? own.rows.slotsLeftOut(query) : NO_SLOTS,
     others: filled.filter((other) => other !== memory),
     knownRows: new Map(),
   }));

@@ -74,7 +74,10 @@ class StoredMemory implements RecallingMemory {
   readonly #saving: OutageReporter;
   readonly #searching: OutageReporter;
   readonly #keptBytes: number;
-  readonly #memories = new LoadedMemories();
+  /** By namespace, the last used one last. */
+  readonly #memories = new Map<string, AgentMemory>();
+  /** The namespaces that each running agent recalls from. */
+  readonly #used = new Map<string, readonly string[]>();
   /** Recalls of one agent run one at a time, and so does what changes the memory of one namespace. */
   readonly #recalls = new KeyedQueue();
   readonly #changes = new KeyedQueue();
@@ -113,13 +116,13 @@ class StoredMemory implements RecallingMemory {
 
   async close(): Promise<void> {
     await this.#rowEmbedder.close();
-    for (const namespace of this.#memories.namespaces())
+    for (const namespace of [...this.#memories.keys()])
       await this.#changes.run(namespace, () => this.#unload(namespace));
   }
 
   idle(agent: string): Promise<void> {
     return this.#recalls.run(agent, async () => {
-      this.#memories.endUse(agent);
+      this.#used.delete(agent);
       const memory = this.#memories.get(agent);
       if (memory) await this.#changes.run(agent, () => this.#save(memory, true));
       await this.#dropUnused(this.#keptBytes);
@@ -132,16 +135,18 @@ class StoredMemory implements RecallingMemory {
   }
 
   release(agent: string): Promise<void> {
-    this.#memories.endUse(agent);
+    this.#used.delete(agent);
     this.#rowEmbedder.release(agent);
     return this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
   }
 
   async #dropUnused(mostBytes: number): Promise<void> {
-    for (const namespace of this.#memories.namespaces()) {
-      if (this.#memories.bytes <= mostBytes) return;
+    const isUsed = (namespace: string) => this.#used.values().some((namespaces) => namespaces.includes(namespace));
+    const sizeOf = ({ rows, vectors }: AgentMemory): number => rows.bytes + vectors.bytes;
+    for (const namespace of [...this.#memories.keys()]) {
+      if (this.#memories.values().reduce((sum, memory) => sum + sizeOf(memory), 0) <= mostBytes) return;
       await this.#changes.run(namespace, async () => {
-        if (!this.#memories.isUsed(namespace)) await this.#unload(namespace);
+        if (!isUsed(namespace)) await this.#unload(namespace);
       });
     }
   }
@@ -166,7 +171,7 @@ class StoredMemory implements RecallingMemory {
     const call = { agent: query.agent, signal, countTokens: query.countTokens };
     this.#rowEmbedder.countOwed(query);
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
-    this.#memories.startUse(query.agent, namespaces);
+    this.#used.set(query.agent, namespaces);
     const memories: AgentMemory[] = [];
     for (const name of namespaces) memories.push(await this.#changes.run(name, () => this.#prepare(name, texts, call)));
     // The first search of a process also compiles its code, so other work runs before and after it.
@@ -206,7 +211,8 @@ class StoredMemory implements RecallingMemory {
   async #readRows(namespace: string): Promise<AgentMemory> {
     if (this.#memories.get(namespace)?.vectors.embedder !== this.#embedder.id) await this.#discard(namespace);
     const memory = this.#memories.get(namespace) ?? (await this.#loader.open(namespace));
-    this.#memories.put(namespace, memory);
+    this.#memories.delete(namespace);
+    this.#memories.set(namespace, memory);
     await this.#loader.readNew(memory);
     if (!memory.rows.hasErased) return memory;
     await this.#snapshots?.discard(namespace);
@@ -312,7 +318,7 @@ class MemoryLoader {
     for (let from = 0; from < rows.size; from += PAGE_SLOTS) {
       const page: NewSlot[] = [];
       for (let slot = from; slot < Math.min(rows.size, from + PAGE_SLOTS); slot++)
-        if (take(slot)) page.push({ slot, embedder: null, vector: null, isPiece: rows.isPiece(slot) });
+        if (take(slot)) page.push({ slot, embedder: null, vector: null });
       await vectors.addStored(page);
       await takeTurn();
     }
@@ -326,61 +332,5 @@ async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): 
   for await (const page of pages)
     yield page
       .filter(({ vector }) => vector !== null)
-      .map(({ id, embedder, vector, kind }) => ({
-        slot: rows.slotOf(id),
-        embedder,
-        vector,
-        isPiece: kind === "piece",
-      }));
-}
-
-// The memories in main memory, in the order of their last use, and which of them running agents use.
-
-class LoadedMemories {
-  /** By namespace, the last used one last. */
-  readonly #memories = new Map<string, AgentMemory>();
-  /** The namespaces that each running agent recalls from. */
-  readonly #used = new Map<string, readonly string[]>();
-
-  get(namespace: string): AgentMemory | undefined {
-    return this.#memories.get(namespace);
-  }
-
-  /** Adds the memory, or marks it as the last used one. */
-  put(namespace: string, memory: AgentMemory): void {
-    this.#memories.delete(namespace);
-    this.#memories.set(namespace, memory);
-  }
-
-  delete(namespace: string): void {
-    this.#memories.delete(namespace);
-  }
-
-  /** The least recently used one first. */
-  namespaces(): readonly string[] {
-    return [...this.#memories.keys()];
-  }
-
-  values(): Iterable<AgentMemory> {
-    return this.#memories.values();
-  }
-
-  /** Estimated main memory of all. */
-  get bytes(): number {
-    let bytes = 0;
-    for (const { rows, vectors } of this.#memories.values()) bytes += rows.bytes + vectors.bytes;
-    return bytes;
-  }
-
-  startUse(agent: string, namespaces: readonly string[]): void {
-    this.#used.set(agent, namespaces);
-  }
-
-  endUse(agent: string): void {
-    this.#used.delete(agent);
-  }
-
-  isUsed(namespace: string): boolean {
-    return this.#used.values().some((namespaces) => namespaces.includes(namespace));
-  }
+      .map(({ id, embedder, vector }) => ({ slot: rows.slotOf(id), embedder, vector }));
 }

@@ -7,14 +7,15 @@ import { formOfSeries, isSeries, numbersIn } from "#core/memory.ts";
 import type { Recall, RecalledRow, TextRange } from "#core/ports/memory.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import type { OutageReporter } from "../vectors/server-embedder.ts";
-import { isStopWord } from "../words/vocabulary.ts";
 import type { AgentRows } from "./agent-rows.ts";
-import type { FoundRow, SearchedMemory } from "./find-recalls.ts";
+import { type FoundRow, partsWithVectors, type SearchedMemory } from "./find-recalls.ts";
 import type { QueryPart } from "./query-parts.ts";
 import { hashText } from "./row-columns.ts";
+import type { SeriesGroups } from "./series-groups.ts";
 
-/** Rows of a series that are read; the prompt has room for fewer. */
+/** Rows of a series that are read; the prompt has room for fewer. Longer texts are not compared. */
 const MAX_SERIES_ROWS = 24;
+const MAX_SERIES_CHARS = 900;
 
 /** Leaves out rows that were forgotten or superseded since the search, and rows that cannot be read, which it reports. */
 export async function readRecalls(
@@ -24,10 +25,11 @@ export async function readRecalls(
 ): Promise<readonly Recall[]> {
   for (const rows of new Set(found.map(({ memory }) => memory.rows))) await rows.dropChangedTexts();
   const recalls: Recall[] = [];
+  const weights = found[0] ? weighStems(partsWithVectors(parts), found[0].memory.rows.groups) : new Map();
   let problem: unknown;
   for (const row of found)
     try {
-      const recall = await readRecall(row, parts);
+      const recall = await readRecall(row, parts, weights);
       if (recall) recalls.push(recall);
     } catch (error) {
       problem ??= error;
@@ -42,10 +44,11 @@ const readSlot = (slot: number, rows: AgentRows): Promise<RecalledRow | undefine
 async function readRecall(
   { slot, score, memory: { rows, excluded } }: FoundRow,
   parts: readonly QueryPart[],
+  weights: StemWeights,
 ): Promise<Recall | undefined> {
   const row = await readSlot(slot, rows);
   if (!row) return undefined;
-  const ranges = row.kind === "turn" ? undefined : excerptOf(row.text, parts);
+  const focus = findFocus(row, parts, weights);
   const readSlots = async (slots: readonly number[]): Promise<readonly RecalledRow[]> => {
     const found: RecalledRow[] = [];
     for (const near of slots) {
@@ -54,14 +57,13 @@ async function readRecall(
     }
     return found;
   };
-  const { before, after } = rows.neighbours.around(slot, rows, excluded);
-  const hasAround = before.length + after.length > 0;
-  const series = ranges ? undefined : await readSeries(slot, row, rows, excluded);
+  const around = await readSlots(rows.neighbours.around(slot, rows, excluded));
+  const series = row.text.length > MAX_SERIES_CHARS ? undefined : await readSeries(slot, row, rows, excluded);
   return {
     ...row,
     score,
-    ...(ranges ? { ranges } : {}),
-    ...(hasAround ? { around: { before: await readSlots(before), after: await readSlots(after) } } : {}),
+    ...(focus ? { focus } : {}),
+    ...(around.length > 0 ? { around } : {}),
     ...(series ? { series } : {}),
   };
 }
@@ -101,48 +103,55 @@ function replyFormOf(row: RecalledRow): number {
   return form;
 }
 
-/** Shorter texts are not cut. */
-const MIN_CHARS = 900;
-const BEGINNING_CHARS = 120;
-const PASSAGE_CHARS = 600;
+/** Shorter texts have no focus. */
+const MIN_FOCUS_CHARS = 200;
 /** Only the beginning of a longer text is searched. */
-const MAX_CHARS = 8_000;
+const MAX_FOCUS_CHARS = 8_000;
+/** Counts a thought less than the command and the result of its step, which a prompt shows instead. */
+const THOUGHT_SHARE = 0.4;
+/** Sentences, and values of JSON. A point in a name or a number ends none. */
+const SENTENCE = /(?:[^.!?,\n。！？]|[.!?](?=[\p{L}\p{N}])|(?<!["'\]}]),)+[.!?,\n。！？]*\s*/gu;
+/** What a step's row says beside its texts: whole lines, and the beginnings of others. */
+const CONFIRMATION = /^(?:Done|Files): /;
+const LABEL = /^(?:Result \([^)]*\)|Thought): /;
 
 /**
- * Returns undefined for a text that is short, or has no sentence that shares a word with the query.
- *
- * The prompt has room for about 200 tokens per recall. The beginning says what the memory is; the passage is the
- * sentence that shares most words with the query, with the text around it. The memory of a turn has more room and no excerpt.
+ * Returns the sentence of a long text that shares most words with the query, and is not one of it: those the prompt shows. Undefined when
+ * none shares a word.
  */
-export function excerptOf(text: string, parts: readonly QueryPart[]): readonly TextRange[] | undefined {
-  if (text.length <= MIN_CHARS) return undefined;
-  const weights = stemWeights(parts);
+export function findFocus(
+  { kind, text }: Pick<RecalledRow, "kind" | "text">,
+  parts: readonly QueryPart[],
+  weights: StemWeights,
+): TextRange | undefined {
+  // The memory of a turn has more room.
+  if (text.length <= MIN_FOCUS_CHARS || kind === "turn") return undefined;
+  const thought = kind === "step" ? text.lastIndexOf("\nThought: ") : -1;
   let best = { at: 0, length: 0, score: 0 };
-  for (const { index, 0: sentence } of text.slice(0, MAX_CHARS).matchAll(/[^.!?\n。！？]+[.!?\n。！？]*\s*/g)) {
-    const stems = new Set(wordsOf(sentence).map(stemOf));
+  for (const { index, 0: sentence } of text.slice(0, MAX_FOCUS_CHARS).matchAll(SENTENCE)) {
+    if (kind === "step" && CONFIRMATION.test(sentence)) continue;
+    const words = kind === "step" ? sentence.replace(LABEL, "").trim() : sentence.trim();
+    if (isShown(words, parts)) continue;
+    const stems = new Set(wordsOf(words).map(stemOf));
     let shared = 0;
     for (const stem of stems) shared += weights.get(stem) ?? 0;
-    const score = shared / Math.sqrt(stems.size + 4);
+    const share = thought >= 0 && index > thought ? THOUGHT_SHARE : 1;
+    const score = (share * shared) / Math.sqrt(stems.size + 4);
     if (score > best.score) best = { at: index, length: sentence.length, score };
   }
-  if (best.score === 0) return undefined;
-  const from = Math.max(0, best.at - Math.max(0, Math.floor((PASSAGE_CHARS - best.length) / 2)));
-  const to = Math.min(text.length, from + PASSAGE_CHARS);
-  if (from > BEGINNING_CHARS)
-    return [
-      [0, BEGINNING_CHARS],
-      [from, to],
-    ];
-  return [[0, to]];
+  return best.score === 0 ? undefined : [best.at, best.at + best.length];
 }
 
-/** Maps each stem of the query to the highest weight of its parts. */
-function stemWeights(parts: readonly QueryPart[]): ReadonlyMap<string, number> {
+const isShown = (sentence: string, parts: readonly QueryPart[]): boolean =>
+  parts.some(({ text }) => text.includes(sentence));
+
+type StemWeights = ReadonlyMap<string, number>;
+
+/** Maps each stem that the query is searched by to its weight: that of its part times its rarity in the memory. */
+export function weighStems(parts: readonly QueryPart[], memory: Pick<SeriesGroups, "weighStems">): StemWeights {
   const weights = new Map<string, number>();
   for (const { words, weight } of parts)
-    for (const word of words) {
-      const stem = stemOf(word);
-      if (!isStopWord(word) && weight > (weights.get(stem) ?? 0)) weights.set(stem, weight);
-    }
+    for (const { stem, weight: rarity } of memory.weighStems(words))
+      weights.set(stem, Math.max(weight * rarity, weights.get(stem) ?? 0));
   return weights;
 }

@@ -5,9 +5,10 @@
  */
 import { hash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
-import type { MemoryRow } from "#core/ports/memory.ts";
+import type { MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { hashOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
+import { IMPORTANCE } from "../remember/remember.ts";
 import { grown, NO_ITEM, NumberChains } from "../words/flat-lists.ts";
 import type { WordSet } from "../words/vocabulary.ts";
 
@@ -19,6 +20,17 @@ const CORRECTION = 2;
 const GONE = 4;
 const QUESTION = 8;
 const CLOSED = 16;
+const KINDS: readonly MemoryKind[] = [
+  "step",
+  "turn",
+  "fact",
+  "note",
+  "file_chunk",
+  "reflection",
+  "piece",
+  "forgetting",
+];
+const TRUSTS: readonly Trust[] = ["person", "agent", "goald", "file", "web"];
 
 /** A row with the fields that ranking needs. */
 export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "importance" | "kind" | "trust"> {
@@ -41,12 +53,10 @@ export class RowColumns {
   #steps = new Uint32Array(256);
   #importances = new Float64Array(256);
   #marks = new Uint8Array(256);
-  /** Numbers of words in `#words`. */
+  /** Places in KINDS and TRUSTS. */
   #kinds = new Uint8Array(256);
   #trusts = new Uint8Array(256);
   #sourceKeys = new Uint32Array(256);
-  /** The kinds and trusts that came. */
-  #words: readonly string[] = [];
   readonly #byName = new NumberChains();
   readonly #byStep = new NumberChains();
 
@@ -69,7 +79,6 @@ export class RowColumns {
     this.#kinds = columns.array("kinds", this.#kinds);
     this.#trusts = columns.array("trusts", this.#trusts);
     this.#sourceKeys = columns.array("sourceKeys", this.#sourceKeys);
-    this.#words = columns.words("words", this.#words);
     this.#byName.exchange(columns.part("byName"));
     this.#byStep.exchange(columns.part("byStep"));
   }
@@ -85,17 +94,10 @@ export class RowColumns {
       (row.closed ? CLOSED : 0) |
       (isCorrection ? CORRECTION : 0) |
       (/[?？؟]/.test(row.text) ? QUESTION : 0);
-    this.#kinds[place] = this.#numberOf(row.kind);
-    this.#trusts[place] = this.#numberOf(row.trust);
+    this.#kinds[place] = KINDS.indexOf(row.kind);
+    this.#trusts[place] = TRUSTS.indexOf(row.trust);
     this.#sourceKeys[place] = row.source === null ? 0 : hashOf(row.source);
     return place;
-  }
-
-  #numberOf(word: string): number {
-    const known = this.#words.indexOf(word);
-    if (known >= 0) return known;
-    this.#words = [...this.#words, word];
-    return this.#words.length - 1;
   }
 
   read(row: number) {
@@ -106,7 +108,7 @@ export class RowColumns {
       step: this.#stepOf(row),
       importance: this.#importances[row] as number,
       kind: this.kindOf(row),
-      trust: this.#words[this.#trusts[row] as number] as MemoryRow["trust"],
+      trust: this.trustOf(row),
       sourceKey: this.#sourceKeys[row] as number,
       isQuestion: (marks & QUESTION) !== 0,
       isCorrection: (marks & CORRECTION) !== 0,
@@ -114,8 +116,8 @@ export class RowColumns {
     };
   }
 
-  kindOf(row: number): MemoryRow["kind"] {
-    return this.#words[this.#kinds[row] as number] as MemoryRow["kind"];
+  kindOf(row: number): MemoryKind {
+    return KINDS[this.#kinds[row] as number] as MemoryKind;
   }
 
   /** Returns the number of the row with this id, or NO_ITEM. */
@@ -165,6 +167,33 @@ export class RowColumns {
 
   markGone(row: number): void {
     this.#marks[row] = GONE;
+  }
+
+  /**
+   * Yields the rows of the work that was nested in a command and done before the event `seq`: they are of later steps than the command.
+   * Words of people and pinned rows are not among them.
+   */
+  *nestedIn(command: { readonly step: number; readonly seq: number }, lastStep: number): Generator<number> {
+    for (let later = command.step + 1; later <= lastStep; later++) {
+      const rows = [...this.ofStep(later)];
+      const before = rows.filter((row) => (this.#seqs[row] as number) < command.seq);
+      if (before.length < rows.length && before.length === 0) return;
+      yield* before.filter((row) => this.isOfStep(row) && this.trustOf(row) !== "person" && !this.isPinned(row));
+    }
+  }
+
+  /** Whether the row is of a step: its own row, or a piece of its texts. */
+  isOfStep(row: number): boolean {
+    return ["step", "piece"].includes(this.kindOf(row));
+  }
+
+  /** Whether the row is of a step that failed. */
+  isFailure(row: number): boolean {
+    return this.#importances[row] === IMPORTANCE.failure && this.isOfStep(row);
+  }
+
+  trustOf(row: number): Trust {
+    return TRUSTS[this.#trusts[row] as number] as Trust;
   }
 
   /** Yields the rows of a step, the newest first. */

@@ -57,7 +57,7 @@ export class RowEmbedder {
           lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, call.agent));
         return;
       }
-      if (!hasPending(vectors) || call.signal.aborted) return;
+      if (vectors.pendingSlots(1).length === 0 || call.signal.aborted) return;
       await setImmediate();
     }
   }
@@ -65,12 +65,7 @@ export class RowEmbedder {
   /** Embeds the query's new texts and the newest rows without a vector in one request. Returns false if it made no vectors. */
   async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<boolean> {
     const newTexts = texts.filter((text) => !vectors.hasText(text));
-    const { slots, texts: rowTexts } = await readBatch(
-      rows,
-      vectors,
-      newTexts,
-      this.#parts.embedder.isInstant === true,
-    );
+    const { slots, texts: rowTexts } = await readBatch(rows, vectors, this.#parts.embedder.isInstant === true);
     if (newTexts.length + slots.length === 0) return false;
     const embedded = [...newTexts, ...rowTexts.filter((text) => text !== "")];
     const made = await this.#parts.guarded.embed(embedded, call.signal, call.countTokens);
@@ -122,8 +117,6 @@ function spread(made: readonly (Float32Array | null)[], texts: readonly string[]
 const MAX_ROW_CHARS = 8_000;
 /** Rows without a vector that are embedded in one request with a query; the others wait. */
 const MAX_ROWS_PER_REQUEST = 96;
-/** Pieces come last if the embedder costs something: their characters are at most this share of the request's other texts. */
-const SHARE_OF_PIECES = 0.5;
 
 interface EmbeddingBatch {
   readonly slots: readonly number[];
@@ -138,25 +131,9 @@ const embeddedTextOf = (row: MemoryRow): string => clip(contentOf(row), MAX_ROW_
  * Reads the rows to be embedded with the texts of a query: the newest without a vector. An instant embedder embeds all, the
  * oldest first, so that an index has its rows in the same order after a restart and chooses the same of equally near ones.
  */
-async function readBatch(
-  rows: AgentRows,
-  vectors: AgentVectors,
-  query: readonly string[],
-  isInstant: boolean,
-): Promise<EmbeddingBatch> {
-  const slots = [
-    ...(isInstant ? vectors.pendingSlots(LOT_ROWS, "oldest") : vectors.pendingSlots(MAX_ROWS_PER_REQUEST, "newest")),
-  ];
-  const texts = await readTexts(rows, slots);
-  let room = SHARE_OF_PIECES * [...query, ...texts].reduce((sum, text) => sum + text.length, 0);
-  for (const slot of vectors.pendingPieces()) {
-    const [text = ""] = await readTexts(rows, [slot]);
-    room -= text.length;
-    if (room < 0 || slots.length === MAX_ROWS_PER_REQUEST) break;
-    slots.push(slot);
-    texts.push(text);
-  }
-  return { slots, texts };
+async function readBatch(rows: AgentRows, vectors: AgentVectors, isInstant: boolean): Promise<EmbeddingBatch> {
+  const slots = isInstant ? vectors.pendingSlots(LOT_ROWS, "oldest") : vectors.pendingSlots(MAX_ROWS_PER_REQUEST);
+  return { slots, texts: await readTexts(rows, slots) };
 }
 
 /** Takes a lot of rows, the newest first, out of those that wait for a vector. */
@@ -173,9 +150,6 @@ async function readTexts(rows: AgentRows, slots: readonly number[]): Promise<str
   }
   return texts;
 }
-
-const hasPending = (vectors: AgentVectors): boolean =>
-  vectors.pendingSlots(1).length > 0 || vectors.pendingPieces().next().done !== true;
 
 // Makes missing vectors in the background, in small lots, for one memory after the other.
 //

@@ -13,8 +13,6 @@ import type { RecallableRow } from "./row-columns.ts";
 
 type PlacedRow = Pick<RecallableRow, "id" | "kind">;
 
-/** Rows returned on each side. */
-const MAX_NEIGHBOURS = 2;
 /** Rows looked at on each side, because some are idle, forgotten or came again later. */
 const MAX_LOOKED_AT = 8;
 
@@ -32,23 +30,21 @@ export class RowNeighbours {
     this.#orderOf(row)?.add(orderOf(row.id), slot);
   }
 
-  /** Returns the slots before and after this one, the nearest first. They end at an excluded slot: the prompt goes on from there. */
-  around(slot: number, rows: Pick<AgentRows, "at" | "has">, excluded: ReadonlySet<number>) {
+  /** Returns the slots right before and right after this one. None at an excluded slot: the prompt goes on from there. */
+  around(slot: number, rows: Pick<AgentRows, "at" | "has">, excluded: ReadonlySet<number>): readonly number[] {
     const row = rows.at(slot);
     const order = this.#orderOf(row);
-    const collect = (slots: Iterable<{ readonly key: number; readonly slot: number }>): readonly number[] => {
-      const found: number[] = [];
+    const find = (slots: Iterable<{ readonly key: number; readonly slot: number }>): readonly number[] => {
       for (const { key, slot: near } of slots) {
         const other = rows.at(near);
-        if (excluded.has(near) || found.length === MAX_NEIGHBOURS) break;
+        if (excluded.has(near)) return [];
         if (!rows.has(other.id) || orderOf(other.id) !== key || other.importance === 0) continue;
-        if (isPiece(row) && wholeOf(other) !== wholeOf(row)) break;
-        found.push(near);
+        return isPiece(row) && wholeOf(other) !== wholeOf(row) ? [] : [near];
       }
-      return found;
+      return [];
     };
     const key = orderOf(row.id);
-    return { before: collect(order?.before(key) ?? []), after: collect(order?.after(key) ?? []) };
+    return order ? [...find(order.before(key)), ...find(order.after(key))] : [];
   }
 
   #orderOf(row: PlacedRow): Order | undefined {

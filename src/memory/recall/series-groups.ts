@@ -139,6 +139,11 @@ export class SeriesGroups {
     return group;
   }
 
+  /** As `LexicalIndex.weighStems`. */
+  weighStems(words: readonly string[]): ReturnType<LexicalIndex["weighStems"]> {
+    return this.#lexical.weighStems(words);
+  }
+
   /** Returns the newest other rows of the row's group, at most `limit`, and the number of the rest. */
   rowsLike(
     slot: number,

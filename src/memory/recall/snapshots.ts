@@ -30,7 +30,7 @@ import {
 import { LEXICAL_SETTINGS } from "../words/word-index.ts";
 
 /** Increase it with every change of the columns, of their content or of the way in which texts become words. */
-const FORMAT = 2;
+const FORMAT = 3;
 export const SNAPSHOT_FILE = "words.snapshot";
 
 const LEAST_ROWS = 2_048;

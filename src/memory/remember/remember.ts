@@ -2,16 +2,16 @@
  * remember.ts -- turns a step's events into rows of long-term memory.
  *
  * The caller passes each event with the state before it, which still holds the open call and the reply. One row comes
- * from each finished command, unreadable reply, message from a person and finished turn; it holds what the model
- * thought (not the sentence for the onlooker), the command with its arguments, the result and the feedback. Of what is
+ * from each finished command, unreadable reply, message from a person and finished turn; it holds the command with its
+ * arguments, the result and the feedback, and last what the model thought (not the sentence for the onlooker). Of what is
  * too long for the row, the row has the beginning, and further rows of kind `piece` have the whole (step-lines.ts). A
  * text over 20,000 characters is in a file, and its pieces are those of the part that the model has read. Failures are
  * kept on purpose: an agent that forgets them repeats them.
  *
  * A file or page that is read or written again replaces the pieces of what it was before. Pure but for `read`.
  *
- * Everything but a person's own words is folded to single lines, so that nothing in a result can look like the next
- * part. A row is trusted as far as its least trusted part: it holds the model's words, so never more than `agent`. A
+ * All but a person's own words is on single lines or indented, so that nothing in a result can look like the next part.
+ * A row is trusted as far as its least trusted part: it holds the model's words, so never more than `agent`. A
  * row with the model's words carries all outside sources that the agent had received; a piece is trusted as far as its
  * text.
  */
@@ -26,9 +26,12 @@ import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { clip, headOf, oneLine, type Text, wellFormed } from "#core/text.ts";
 import {
   type CommandTexts,
+  clipEnd,
+  clipLine,
   commandLines,
   cutPieces,
   describeCall,
+  indentLines,
   joinLines,
   type Lines,
   type LongText,
@@ -45,7 +48,15 @@ const LINE_CHARS = 400;
 /** Limit of a person's words in a row; longer words have pieces too. */
 const PERSON_CHARS = 2_000;
 
-const IMPORTANCE = { person: 1, closing: 0.8, artifact: 0.6, failure: 0.5, ordinary: 0.4, nothing: 0 } as const;
+/** No row but those of a step that failed, and of its pieces, has that of a failure. */
+export const IMPORTANCE = {
+  person: 1,
+  closing: 0.8,
+  artifact: 0.6,
+  failure: 0.5,
+  ordinary: 0.4,
+  nothing: 0,
+} as const;
 
 /** A row, and the texts that it has only the beginning of. */
 interface Remembered {
@@ -89,10 +100,10 @@ async function rememberEvent(
       return rememberFinished(before, event, row, read);
     case "command-denied": {
       const origin = { trust: "agent", ...outsideOf(before.received) } as const;
-      const { lines, texts } = await callLines(before, event.callId, { isConfirmed: false }, read);
+      const denial: Lines = { lines: [denialPart(event)], texts: [] };
+      const { lines, texts } = await callLines(before, event.callId, { isConfirmed: false }, denial, read);
       const importance = event.by === "person" ? IMPORTANCE.person : IMPORTANCE.failure;
-      const text = paragraphs(...lines, denialPart(event));
-      return { row: { ...row, step: event.step, text, importance, ...origin }, texts };
+      return { row: { ...row, step: event.step, text: paragraphs(...lines), importance, ...origin }, texts };
     }
     case "message-received":
     case "task-received":
@@ -114,8 +125,8 @@ function rememberShort(before: AgentState, event: RecordedEvent, row: Stamp): Ne
         ...row,
         step: event.step,
         text: paragraphs(
-          `Reply that could not be read: ${oneLine(headOf(lastReply(before)), LINE_CHARS)}`,
-          `Problem: ${oneLine(event.problems.join("; "), LINE_CHARS)}`,
+          `Reply that could not be read: ${clipLine(headOf(lastReply(before)), LINE_CHARS)}`,
+          `Problem: ${clipLine(event.problems.join("; "), LINE_CHARS)}`,
         ),
         importance: IMPORTANCE.failure,
         trust: "agent",
@@ -144,10 +155,8 @@ async function rememberFinished(
   const call = open && { name: open.call.name, args: await readArguments(open.call.args, read) };
   const known = call ? readCommandTexts(call, observation, result) : { isConfirmed: false };
   const origin = { trust: trustOf(observation), ...outsideOf(before.received, sourcesOf(observation)) };
-  const { lines, texts } = joinLines(
-    await callLines(before, callId, known, read),
-    resultLines(observation, result, known, { source: call ? describeCall(call) : "result", ...origin }),
-  );
+  const outcome = resultLines(observation, result, known, { source: call ? describeCall(call) : "result", ...origin });
+  const { lines, texts } = await callLines(before, callId, known, outcome, read);
   const importance = importanceOf(observation, closesTurn === true, call);
   return {
     row: { ...row, step, text: paragraphs(...lines), importance, ...origin, ...currentSource(known) },
@@ -215,17 +224,24 @@ async function rememberReport(
   return { row: { ...row, text: paragraphs(`The agent ${agent} said:`, ...lines), importance, ...origin }, texts };
 }
 
-/** The lines of thoughts and command. */
-async function callLines(before: AgentState, callId: string, known: CommandTexts, read: ReadText): Promise<Lines> {
+/** The lines of a command and its outcome, then those of the thoughts, which a prompt leaves out first. */
+async function callLines(
+  before: AgentState,
+  callId: string,
+  known: CommandTexts,
+  outcome: Lines,
+  read: ReadText,
+): Promise<Lines> {
   const open = openCommand(before, callId);
-  if (!open) return { lines: ["Command: no longer known"], texts: [] };
+  if (!open) return joinLines({ lines: ["Command: no longer known"], texts: [] }, outcome);
   const origin = { trust: "agent", ...outsideOf(before.received) } as const;
   const call = { name: open.call.name, args: await readArguments(open.call.args, read) };
-  return joinLines(thoughtLines(await readThoughts(before, open, read), origin), commandLines(call, known, origin));
+  const thoughts = thoughtLines(await readThoughts(before, open, read), origin);
+  return joinLines(commandLines(call, known, origin), outcome, thoughts);
 }
 
 function denialPart({ by, reason }: EventOf<"command-denied">): string {
-  if (by === "policy") return `Not run, by policy: ${oneLine(reason, LINE_CHARS)}`;
+  if (by === "policy") return `Not run, by policy: ${clipLine(reason, LINE_CHARS)}`;
   return reason === ""
     ? "Not run: a person said no."
     : `Not run. Feedback from a person: ${clip(reason, PERSON_CHARS)}`;
@@ -262,16 +278,16 @@ function turnLines({ turn, asked, calls, artifacts, output }: TurnMemory): reado
   const listed: string[] = [];
   let room = TURN_CHARS;
   for (const { name, input } of calls.toReversed()) {
-    const line = `Command: ${name} ${oneLine(input, CALL_CHARS)}`;
+    const line = `Command: ${name} ${indentLines(clipEnd(input, CALL_CHARS))}`;
     room -= line.length;
     if (room < 0) break;
     listed.unshift(line);
   }
   const files = artifacts.slice(-MAX_FILES).join(", ");
   return [
-    `Turn ${turn} was for: ${oneLine(asked.join("; "), LINE_CHARS)}`,
+    `Turn ${turn} was for: ${clipLine(asked.join("; "), LINE_CHARS)}`,
     ...listed,
-    ...(files === "" ? [] : [`Files: ${oneLine(files, LINE_CHARS)}`]),
-    `Its end: ${oneLine(output, LINE_CHARS)}`,
+    ...(files === "" ? [] : [`Files: ${clipLine(files, LINE_CHARS)}`]),
+    `Its end: ${clipLine(output, LINE_CHARS)}`,
   ];
 }

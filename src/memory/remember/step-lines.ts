@@ -24,7 +24,7 @@ export interface Lines {
 export type Origin = Pick<NewMemory, "trust" | "outside">;
 
 /** Text up to `whole` characters is in the row, of longer text the first `head`. */
-const THOUGHT_CHARS = { whole: 300, head: 160 };
+const THOUGHT_CHARS = { whole: 600, head: 160 };
 const ARGUMENT_CHARS = { whole: 200, head: 120 };
 const ARGUMENTS_CHARS = 400;
 const RESULT_CHARS = { whole: 400, head: 160 };
@@ -34,7 +34,28 @@ const MAX_FILES = 5;
 
 const isLong = (text: string, { whole }: { readonly whole: number }): boolean => text.trim().length > whole;
 const shorten = (text: string, chars: { readonly whole: number; readonly head: number }): string =>
-  oneLine(text, isLong(text, chars) ? chars.head : chars.whole);
+  clipEnd(text, isLong(text, chars) ? chars.head : chars.whole);
+
+/** A longer number may be divided. */
+const FIGURE_AT_END = /(?<!\d[-.,:/]?)\d[-.,:/\d]{0,40}$/;
+
+/** At most `limit` characters of the beginning, without half a number. Lines stay, but for their ends and empty ones. */
+export function clipEnd(text: string, limit: number): string {
+  const whole = text.trim();
+  const lines = whole
+    .slice(0, limit * 4)
+    .replace(/[\r\v\f\u0085\u2028\u2029]/g, " ")
+    .replace(/\s*\n/g, "\n");
+  if (lines.length <= limit && whole.length <= limit * 4) return lines;
+  const end = lines.slice(0, limit - 1).replace(FIGURE_AT_END, "");
+  return `${end.toWellFormed()}…`;
+}
+
+/** The beginning as one line. */
+export const clipLine = (text: string, limit: number): string => oneLine(clipEnd(text, limit), limit);
+
+/** Lines after the first are indented, so that none looks like the next part of the row. */
+export const indentLines = (text: string): string => text.replaceAll("\n", "\n  ");
 
 const formatOf = (source: string, { trust }: Origin): LongText["format"] =>
   trust === "web" || /\.(?:md|markdown)$/i.test(source) ? "markdown" : "plain";
@@ -44,21 +65,28 @@ const pieced = (of: Pick<TextOfSource, "source" | "text" | "lines">, origin: Ori
   return { source, text, format: formatOf(source, origin), ...(lines ? { lines } : {}), ...origin };
 };
 
-/** Reads the model's thoughts before the call. The sentence for the onlooker is used when there are no others. */
+/**
+ * Reads the model's thoughts before the call: what it found out and why it goes on, and the lines of its plan and its criticism that
+ * have a figure. The sentence for the onlooker is used when there are no others.
+ */
 export async function readThoughts(before: AgentState, open: OpenCall & { kind: "command" }, read: ReadText) {
   if (isFurtherCall(open.callId)) return open.thought;
   const window = before.frames.find(({ id }) => id === open.frame)?.window ?? [];
   const reply = window.findLast(({ kind, step }) => kind === "reply" && step === open.step);
   const thoughts = reply ? thoughtsInReply(await read(reply.text), reply.form) : null;
   const { text = "", reasoning = "", plan = "", criticism = "" } = thoughts ?? {};
-  const said = [text, reasoning, plan, criticism].map((part) => part.trim()).filter((part) => part !== "");
-  return said.length === 0 ? open.thought : [...new Set(said)].join("\n");
+  const said = [text, reasoning, ...figureLines(plan), ...figureLines(criticism)].map((part) => part.trim());
+  return said.every((part) => part === "") ? open.thought : [...new Set(said)].filter((part) => part !== "").join("\n");
 }
+
+/** The lines with a digit that is not their number in a list and not in an address. */
+const figureLines = (text: string): readonly string[] =>
+  text.split("\n").filter((line) => /\d/.test(line.replaceAll(/^\s*\d+[.)]\s|\w+:\/\/\S+/g, "")));
 
 export function thoughtLines(thoughts: string, origin: Origin): Lines {
   if (thoughts.trim() === "") return { lines: [], texts: [] };
   const texts = isLong(thoughts, THOUGHT_CHARS) ? [pieced({ source: THOUGHTS, text: thoughts }, origin)] : [];
-  return { lines: [LABELS.thought + shorten(thoughts, THOUGHT_CHARS)], texts };
+  return { lines: [LABELS.thought + oneLine(shorten(thoughts, THOUGHT_CHARS), THOUGHT_CHARS.whole)], texts };
 }
 
 /** `args`: those of the call, with long texts whole. */
@@ -73,7 +101,7 @@ export function commandLines({ name, args }: CommandCall, { argument }: CommandT
   });
   if (written.length > ARGUMENTS_CHARS)
     texts.push(pieced({ source: name, text: written.replace(/(?<=[\]},"\d]),(?=["[{])/g, ",\n") }, origin));
-  return { lines: [`${LABELS.command}${name} ${oneLine(written, ARGUMENTS_CHARS)}`], texts };
+  return { lines: [`${LABELS.command}${name} ${clipEnd(written, ARGUMENTS_CHARS)}`], texts };
 }
 
 /** `text`: the whole text of the observation. `call`: absent when it is no longer known. */
@@ -85,7 +113,7 @@ export function resultLines(
 ): Lines {
   const label = isConfirmed ? LABELS.done : LABELS.result(code === undefined ? status : `${status}, ${code}`);
   const texts = isLong(text, RESULT_CHARS) ? [pieced(result ?? { source, text }, origin)] : [];
-  const lines = [label + shorten(text, RESULT_CHARS)];
+  const lines = [label + indentLines(shorten(text, RESULT_CHARS))];
   if (artifacts.length > 0) {
     const more = artifacts.length > MAX_FILES ? ` and ${artifacts.length - MAX_FILES} more` : "";
     lines.push(`${LABELS.files}${oneLine(artifacts.slice(0, MAX_FILES).join(", "), FILES_CHARS)}${more}`);

@@ -94,6 +94,14 @@ export class LexicalIndex {
       if (this.vocabulary.numberHashes[term] !== NO_WORD) this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | 1);
   }
 
+  /** Returns the stems that a search for these distinct words reads, with what one of them adds to the score of a row. */
+  weighStems(words: readonly string[]): readonly { readonly stem: string; readonly weight: number }[] {
+    return this.#terms.weighTerms(words).map(({ term, weight }) => ({
+      stem: this.#terms.stemOf(term),
+      weight: weight * this.#inverseDocumentFrequency(term, []),
+    }));
+  }
+
   /** `terms` must be those that the row was added with. */
   remove(slot: number, terms: Uint32Array): void {
     if (this.#rows.live[slot] !== 1) return;
