@@ -4,6 +4,7 @@ import { APPROVAL_QUESTION, readApproval } from "#cli/terminal/questions.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/state.ts";
+import { headOf } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { loadQuestion } from "./agents.ts";
 import { type CliContext, formatCall } from "./context.ts";
@@ -40,8 +41,10 @@ export class Questions {
   /** The call that was asked about last. */
   #asked = "";
   #state: AgentState | undefined;
-  /** Words typed before a question was shown; they are sent with its answer. */
+  /** Words typed before a question of the agent was shown; they are sent after its answer. */
   readonly #typedWords: string[] = [];
+  /** Words on their way to the agent, oldest first, until an event shows that it has read them. */
+  readonly #unread: { readonly text: string; readonly sent: Promise<boolean> }[] = [];
 
   constructor(parts: QuestionsParts) {
     this.#parts = parts;
@@ -62,31 +65,82 @@ export class Questions {
     this.#open = { callId, withdrawn, ended };
   }
 
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** Sends the lines that were typed while nothing was asked. The agent reads them before its next step. */
+  async sendTyped(): Promise<void> {
+    if (this.#open) return;
+    const text = joinWords(await this.#parts.context.output.takeTypedAhead());
+    if (text !== "") this.#keep(text, this.#isQuestion);
+  }
+
+  /** Resolves to false when the agent has read all words that were sent, and to true when it will. */
+  async hasUnread(): Promise<boolean> {
+    const sent = await Promise.all(this.#unread.map((words) => words.sent));
+    return sent.includes(true);
+  }
+
+  noteRead(event: RecordedEvent): void {
+    const read =
+      event.type === "message-received"
+        ? event.text
+        : event.type === "command-finished" && event.observation.source === "person"
+          ? event.observation.text
+          : undefined;
+    const at = read === undefined ? -1 : this.#unread.findIndex(({ text }) => text.startsWith(headOf(read)));
+    if (at >= 0) this.#unread.splice(at, 1);
+  }
+
+  get #isQuestion(): boolean {
+    return this.#state !== undefined && questionOf(this.#state) !== undefined;
+  }
+
+  /** `isLater`: words that are sent now would answer the agent's question. */
+  #keep(text: string, isLater: boolean): void {
+    const { output, redact } = this.#parts.context;
+    output.say(redact(`Kept for the next step: ${text.replaceAll("\n", "\n  ")}`));
+    if (isLater) this.#typedWords.push(text);
+    else this.#sendWords(text);
+  }
+
+  #sendWords(text: string): void {
+    const { agent, context, client } = this.#parts;
+    const scrubbed = context.scrub(text);
+    const send = async (): Promise<boolean> => {
+      try {
+        await client().say(agent, { from: "a person", text: scrubbed });
+        return true;
+      } catch (thrown) {
+        context.output.say(context.redact(clean(toError(thrown).message)));
+        this.#unread.splice(this.#unread.indexOf(words), 1);
+        this.#sayUnsent(text);
+        return false;
+      }
+    };
+    const words = { text: scrubbed, sent: send() };
+    this.#unread.push(words);
+  }
+
   /** Words that were typed before the question never answer it. They are kept for the agent's next step. */
   async #ask(callId: string, ask: AskPerson, withdrawn: AbortSignal): Promise<void> {
-    const { output, redact } = this.#parts.context;
-    const isQuestion = this.#state !== undefined && questionOf(this.#state) !== undefined;
+    const isQuestion = this.#isQuestion;
     const isAsked = this.#asked === callId;
-    const text = isAsked ? "" : joinWords(await output.takeTypedAhead());
-    if (text !== "") {
-      output.say(redact(`Kept for the next step: ${text.replaceAll("\n", "\n  ")}`));
-      this.#typedWords.push(text);
-    }
+    const text = isAsked ? "" : joinWords(await this.#parts.context.output.takeTypedAhead());
+    if (text !== "") this.#keep(text, isQuestion);
     // A question that was withdrawn before it was shown does not count as asked.
     if (!withdrawn.aborted) this.#asked = callId;
     if (!isQuestion && !isAsked) await this.#sayFacts(callId);
     const said = await ask(withdrawn, isAsked);
     if (said.kind !== "withdrawn") this.#answered = callId;
-    if (isQuestion) {
-      // The answer goes first: words sent before it would answer the agent's question.
-      await this.#send(callId, said);
-      if (said.kind === "words") await this.#sendTypedWords();
-      else for (const words of this.#typedWords.splice(0)) this.#sayUnsent(words);
-      return;
-    }
-    // The words go first: sent after the approval, they could miss the next step.
-    await this.#sendTypedWords();
+    // Sent after the approval, the words could miss the next step.
+    await this.hasUnread();
     await this.#send(callId, said);
+    // Sent before the answer, they would answer the agent's question.
+    for (const words of this.#typedWords.splice(0))
+      if (said.kind === "words") this.#sendWords(words);
+      else this.#sayUnsent(words);
   }
 
   /** Shows what the question in the log does not have: all of the code, sources of files, and when the question expires. */
@@ -99,22 +153,16 @@ export class Questions {
     if (lines.length > 0) context.output.say(context.redact(clean(lines.join("\n"))));
   }
 
-  async #sendTypedWords(): Promise<void> {
-    const { agent, context, client } = this.#parts;
-    for (const text of this.#typedWords.splice(0))
-      try {
-        await client().say(agent, { from: "a person", text: context.scrub(text) });
-      } catch (thrown) {
-        context.output.say(context.redact(clean(toError(thrown).message)));
-        this.#sayUnsent(text);
-      }
-  }
-
   /** Call at the end of the run. Withdraws the open question and shows words that were not sent. */
   async end(): Promise<void> {
     await this.withdraw(undefined);
     const text = joinWords(await this.#parts.context.output.takeTypedAhead());
     if (text !== "") this.#sayUnsent(text);
+    if (!(await this.hasUnread())) return;
+    const { agent, context } = this.#parts;
+    const call = formatCall(context.home, "resume", agent);
+    for (const words of this.#unread)
+      context.output.say(context.redact(`Not read yet: ${words.text}\n  ${agent} reads it when it goes on: ${call}`));
   }
 
   #sayUnsent(text: string): void {

@@ -4,7 +4,14 @@ import { access, constants, mkdtemp, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
-import { printLine, printNote, printStyledLine, printStyledPart } from "#cli/terminal/print.ts";
+import {
+  type LinesBelow,
+  openLinesBelow,
+  printLine,
+  printNote,
+  printStyledLine,
+  printStyledPart,
+} from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
@@ -72,6 +79,8 @@ export interface Output {
   say(line: string): void;
   /** Writes partial lines for a person, with goald's own styles; absent when the output is not a person's terminal. */
   readonly write?: (text: string) => void;
+  /** Lines below all text; opened by the first call, until `close`. Absent when the output is not a person's terminal. */
+  readonly below?: () => LinesBelow;
   /** Lines of the person's input; opened by the first call. */
   input(): LineInput;
   /** Returns the lines that were typed before a question. Returns none before input is opened. */
@@ -97,6 +106,7 @@ export function openOutput(options: GlobalOptions): Output {
   const { stdin, stdout } = process;
   const interactive = !json && options.input !== false && stdin.isTTY === true && stdout.isTTY === true;
   let input: LineInput | undefined;
+  let below: LinesBelow | undefined;
   return {
     json,
     interactive,
@@ -104,6 +114,14 @@ export function openOutput(options: GlobalOptions): Output {
     styled: printStyledLine,
     say: (line) => (json ? printNote(line) : printLine(line)),
     ...(!json && stdout.isTTY === true ? { write: printStyledPart } : {}),
+    ...(!json && canDraw()
+      ? {
+          below: () => {
+            below ??= openLinesBelow();
+            return below;
+          },
+        }
+      : {}),
     input: () => {
       input ??= openLineInput(stdin, stdout);
       return input;
@@ -112,7 +130,10 @@ export function openOutput(options: GlobalOptions): Output {
     get interrupted() {
       return input?.interrupted === true;
     },
-    close: () => input?.close(),
+    close: () => {
+      below?.end();
+      input?.close();
+    },
   };
 }
 
@@ -200,8 +221,9 @@ export const callsHere = (home: Home, text: string): string => callsFor(namedRoo
 const namedRoot = ({ root, chosenBy }: Home): string | undefined => (chosenBy === "--home" ? root : undefined);
 
 /** https://no-color.org: any value of NO_COLOR but an empty one turns colour off. */
-const isColourTerminal = (): boolean =>
-  process.stdout.isTTY === true && process.env.TERM !== "dumb" && !process.env.NO_COLOR;
+const isColourTerminal = (): boolean => canDraw() && !process.env.NO_COLOR;
+
+const canDraw = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";
 
 /** Accepts a missing home, or a folder that this user can read. Throws GOALD_HOME_UNWRITABLE for any other. */
 async function requireFolder({ root, privateFolder }: Home): Promise<void> {

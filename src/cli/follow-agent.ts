@@ -9,16 +9,18 @@ import type { Client } from "#api/client.ts";
 import type { Reading } from "#api/control.ts";
 import { hasDaemonDied, isHostHeld } from "#api/daemon-files.ts";
 import type { Followed } from "#api/socket.ts";
+import type { LinesBelow } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { AgentState } from "#core/state.ts";
+import { type AgentState, isFinished } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { withReading } from "./agents.ts";
 import { type AskPerson, type AskWords, Questions } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
+import { LivingLine } from "./living-line.ts";
 import type { Show } from "./result.ts";
 import { reachHost } from "./with-agent.ts";
 
@@ -30,10 +32,14 @@ export interface FollowParts {
   /** Number of the last known event; `state` is the state after it. */
   readonly after: number;
   readonly state: AgentState;
+  /** When that event was recorded; default: now. */
+  readonly changedAt?: string;
   readonly show: Show;
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   readonly askWords: AskWords | undefined;
+  /** Where the living line is shown; absent: nowhere. */
+  readonly below?: LinesBelow;
   readonly interrupts: Interrupts;
   /** Effect of an interrupt: pause the agent, or only stop following. */
   readonly onInterrupt: "pause" | "leave";
@@ -69,6 +75,7 @@ class Follower {
   readonly #ended = new AbortController();
   #watchesBelow = false;
   #shown = { seq: 0, chars: 0 };
+  readonly #living: LivingLine | undefined;
 
   constructor(parts: FollowParts) {
     this.#parts = parts;
@@ -83,6 +90,26 @@ class Follower {
         this.#leaving.abort();
       },
     });
+    this.#living = this.#openLivingLine();
+  }
+
+  #openLivingLine(): LivingLine | undefined {
+    const { context, state, changedAt, ask, below, onInterrupt } = this.#parts;
+    const { output, colour, redact } = context;
+    if (!below) return undefined;
+    const input = ask && output.input();
+    const parts = {
+      ...{ below, colour, redact },
+      typed: () => input?.typed ?? "",
+      isAway: () => this.#questions.isOpen || this.#ended.signal.aborted,
+    };
+    const since = changedAt === undefined ? systemClock.now() : new Date(changedAt);
+    const living = new LivingLine(parts, state, since, onInterrupt === "pause" ? "pauses" : "leaves");
+    input?.watchTyping(() => {
+      living.draw();
+      void this.#questions.sendTyped();
+    });
+    return living;
   }
 
   async follow(): Promise<FollowEnd> {
@@ -91,22 +118,31 @@ class Follower {
     interrupts.listen((count, kind) => this.#interrupt(count, kind));
     try {
       this.#questions.lookAt(state);
+      this.#living?.draw();
       for await (const event of this.#events()) {
         const before = state;
         state = evolve(state, event);
         await this.#questions.withdraw(event);
         show(event);
+        this.#questions.noteRead(event);
         // Ignores an end state that the agent was already in when following started.
-        if (isEnd(state) && !isEnd(before)) return { state, left: false };
+        if (isEnd(state) && !isEnd(before) && !(await this.#beginsAnotherTurn(state))) return { state, left: false };
         this.#questions.lookAt(state);
+        this.#living?.see(event, state);
         if (onInterrupt === "pause" && Object.keys(state.children).length > 0) void this.#watchBelow();
       }
       if (this.#failure) throw this.#failure;
       return { state, left: this.#leaving.signal.aborted };
     } finally {
       this.#ended.abort();
+      this.#living?.end();
       await this.#questions.end();
     }
+  }
+
+  /** Words that were typed here and not read yet open the next turn of an agent that has finished. */
+  async #beginsAnotherTurn(state: AgentState): Promise<boolean> {
+    return isFinished(state) && this.#halt === "none" && (await this.#questions.hasUnread());
   }
 
   /** Ends when the person leaves. Throws GOALD_DAEMON when the daemon has ended and none can replace it. */
@@ -163,6 +199,7 @@ class Follower {
     const end = from + text.length;
     if (from > chars || end <= chars) return;
     this.#parts.show.onText?.(text.slice(chars - from));
+    this.#living?.receive(end - chars);
     this.#shown = { seq, chars: end };
   }
 
@@ -196,6 +233,7 @@ class Follower {
 
   #requestHalt(halt: "pause" | "kill"): void {
     this.#halt = halt;
+    this.#living?.setKey(halt === "kill" ? "ends" : "stops");
     this.#sendHalt();
   }
 

@@ -2,6 +2,7 @@
 import { createLiveThoughts, loadWholeCatalogue } from "#app/catalogue.ts";
 import { ofType } from "#cassette/format.ts";
 import { readSessions } from "#cassette/recording-file.ts";
+import type { LinesBelow } from "#cli/terminal/print.ts";
 import { createEventLines, createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { EXIT } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
@@ -132,6 +133,8 @@ export interface Screen {
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   readonly askWords: AskWords | undefined;
+  /** Absent when the output is not a person's terminal. */
+  readonly below?: LinesBelow;
 }
 
 /** The position in the log where following starts. */
@@ -144,7 +147,8 @@ export interface KnownOf {
 /** `begun`: calls that are open when the output starts. */
 export async function openScreen(context: CliContext, begun: AgentState["open"]): Promise<Screen> {
   const { output, home } = context;
-  const asking = { ask: createAskPerson(context), askWords: createAskWords(context) };
+  const below = output.below?.();
+  const asking = { ask: createAskPerson(context), askWords: createAskWords(context), ...(below ? { below } : {}) };
   // Reads input from the start, so that a line typed before a question does not answer it.
   if (asking.ask) output.input();
   if (output.json) return { show: createPresenter(context, () => null, begun), ...asking };

@@ -1,10 +1,10 @@
-import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
 import { AGENT, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
+import { screenOf } from "../helpers/screen.ts";
 
 describe("goald run -d", () => {
   it.concurrent("starts the daemon and returns, and the agent finishes although the terminal was closed", async () => {
@@ -228,7 +228,7 @@ describe("goald attach", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
     rest.resolve();
     endedWith(6, await terminal.ended);
-    expect(stripVTControlCharacters(terminal.shown).match(/Thoughts: I write the first line now\./g)).toHaveLength(1);
+    expect(screenOf(terminal.shown).match(/Thoughts: I write the first line now\./g)).toHaveLength(1);
   });
 
   it.concurrent("shows all events from a step on in the lines of the log, and the result at the end", async () => {

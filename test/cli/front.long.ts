@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
@@ -14,6 +13,7 @@ import {
   type Terminal,
 } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { screenOf } from "../helpers/screen.ts";
 
 /** Starts an agent `t` in front of a pipe, and waits for the request of this step, which the model does not answer yet. */
 async function runUntil(step: number, home: DaemonHome): Promise<Running> {
@@ -45,7 +45,7 @@ describe("a run on a terminal", () => {
     await terminal.see("Not that line");
     await terminal.answer("Run it? ", "y");
     const { stdout } = endedWith(0, await terminal.ended);
-    expect(stripVTControlCharacters(stdout)).toMatch(/to do instead\]: \r\nIt was approved elsewhere\.\r\nResult/);
+    expect(screenOf(stdout)).toMatch(/to do instead\]:\nIt was approved elsewhere\.\nResult/);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
@@ -223,7 +223,7 @@ describe("a run in front of a pipe, with a daemon that was up before", () => {
 
 const CONTINUOUS = ["run", ...AGENT, "--continuous"];
 const lastEvent = async (goald: Goald) => (await lookInto(goald)).log.at(-1);
-const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown).replaceAll("\r", "");
+const readable = ({ shown }: Terminal): string => screenOf(shown);
 
 describe("Ctrl-C and signals of a run", () => {
   async function openHome(tasks: number, heldFrom = Number.POSITIVE_INFINITY): Promise<DaemonHome> {

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stripVTControlCharacters } from "node:util";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CliContext } from "#cli/context.ts";
 import { newSettings, resumedSettings } from "#cli/run-options.ts";
@@ -16,6 +15,7 @@ import { append, ledger, ledgerText, onceATurn, write } from "../helpers/numbere
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
+import { screenOf } from "../helpers/screen.ts";
 
 describe.each([
   ["with the server's embeddings", () => undefined],
@@ -277,7 +277,7 @@ describe("a question to the person", () => {
     await terminal.see("It asks: Red or blue?");
     await terminal.answer("Your answer: ", "Blue, please.");
     const { stdout } = endedWith(0, await terminal.ended);
-    expect(stripVTControlCharacters(stdout)).toContain("Result (ok): Blue, please.");
+    expect(screenOf(stdout)).toContain("Result (ok): Blue, please.");
     expect(JSON.stringify((await lookInto(home.goald)).log)).toContain('"source":"person","status":"ok"');
   });
 

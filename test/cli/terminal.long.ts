@@ -2,12 +2,12 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { stripVTControlCharacters } from "node:util";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, linesOf, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
+import { screenOf } from "../helpers/screen.ts";
 
 const KEY = "sk-planted-6Tz1bV8mKe4";
 const RELAY = fileURLToPath(new URL("../helpers/relay-openai.child.ts", import.meta.url));
@@ -28,8 +28,7 @@ async function pidOf({ home }: Pick<Goald, "home">, verb: string): Promise<numbe
 /** Makes a home whose model appends lines. */
 const atTerminal = (tasks: number): Promise<DaemonHome> => makeDaemonHome(ledger(tasks));
 
-/** Returns the text as a person reads it: without colours, with plain line ends. */
-const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown).replaceAll("\r", "");
+const readable = ({ shown }: Terminal): string => screenOf(shown);
 const typesOf = async (goald: Goald): Promise<readonly string[]> => (await lookInto(goald)).log.map(({ type }) => type);
 
 describe("the set-up on a terminal", () => {
@@ -395,10 +394,9 @@ describe("text typed while the agent works", () => {
     await terminal.see("Step 2");
     terminal.type("y\r");
     terminal.type("use shorter lines\r");
-    // The echo shows that the process has read the line.
+    await terminal.see("Kept for the next step: y");
     await terminal.see("use shorter lines");
     answer();
-    await terminal.see("Kept for the next step: y");
     await terminal.see("Run it? ");
     // The second command is shown, and nothing has approved it.
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
@@ -407,14 +405,13 @@ describe("text typed while the agent works", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     answer();
     await terminal.see("Run it? ");
-    const words = server.chats
-      .flatMap(({ messages }) => messages)
-      .filter(({ content }) => /^y\nuse shorter lines$/m.test(content));
-    expect(words.length).toBeGreaterThan(0);
+    const words = server.chats[2]?.messages.filter(({ content }) => /^use shorter lines$/m.test(content));
+    expect(words?.length).toBeGreaterThan(0);
     terminal.type("n\r");
     endedWith(11, await terminal.ended);
     const { log } = await lookInto(goald);
-    expect(log.filter(({ type }) => type === "message-received")).toHaveLength(1);
+    const said = log.flatMap((event) => (event.type === "message-received" ? [event.text] : []));
+    expect(said.join("\n")).toBe("y\nuse shorter lines");
     expect(log.filter(({ type }) => type === "command-approved")).toHaveLength(2);
   });
 
@@ -439,16 +436,20 @@ describe("text typed while the agent works", () => {
     endedWith(130, await terminal.ended);
   });
 
-  it("is shown with the call that sends it if the run ends without another question", async () => {
-    const { home, terminal, answer } = await open(2);
+  it("ends the approvals that were given ahead, and the command after it is asked about again", async () => {
+    const { home, goald, terminal, answer } = await open(3);
     await using _home = home;
     terminal.type("y -9\r");
     await terminal.see("Step 2");
     terminal.type("and a summary\r");
-    await terminal.see("and a summary");
+    await terminal.see("Kept for the next step: and a summary");
     answer();
+    await terminal.see("a person says:");
     answer();
-    endedWith(0, await terminal.ended);
-    expect(readable(terminal)).toMatch(/Not sent: and a summary\n {2}Send it with: .*goald say t "…"/);
+    await terminal.see("Run it? ");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    terminal.type("n\r");
+    endedWith(11, await terminal.ended);
+    expect(readable(terminal).match(/and a summary/g)).toHaveLength(2);
   });
 });

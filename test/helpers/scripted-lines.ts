@@ -23,6 +23,8 @@ export function scriptedLines(lines: readonly string[], typedAhead: readonly str
     askLine: answer,
     askSecret: (question) => answer(`(secret) ${question}`),
     wasBegunEarly: false,
+    typed: "",
+    watchTyping: () => {},
     takeTypedAhead: () => Promise.resolve(typedAhead),
     close: () => {},
   };

@@ -22,6 +22,13 @@ export interface LineInput {
   readonly wasBegunEarly: boolean;
   /** Takes the lines out of the queue, so that none of them answers a question that the person has not seen. */
   takeTypedAhead(): Promise<readonly string[]>;
+  /** The line that the person is typing. */
+  readonly typed: string;
+  /**
+   * From now on what is typed while nothing is asked does not appear by itself: `onTyped` is called after each key, to show
+   * it. Undefined: it appears where the cursor is.
+   */
+  watchTyping(onTyped: (() => void) | undefined): void;
   /** Restores the terminal. An open question resolves to undefined. */
   close(): void;
 }
@@ -73,8 +80,13 @@ class QueuedLines implements LineInput {
   readonly #screen: Screen;
   readonly #reader: Interface;
   readonly #queue: string[] = [];
+  readonly #keys: Stream<NodeJS.ReadableStream>;
   #waiting: Question | undefined;
   #hasEnded = false;
+  #onTyped: (() => void) | undefined;
+  readonly #onKey = (): void => {
+    if (!this.#waiting) this.#onTyped?.();
+  };
 
   constructor(
     input: NodeJS.ReadableStream,
@@ -83,6 +95,7 @@ class QueuedLines implements LineInput {
     onInterrupt: () => void,
   ) {
     this.#output = output;
+    this.#keys = input;
     this.#isTerminal = isTerminal;
     this.#screen = new Screen(output);
     // Without history, the arrow keys cannot bring back a pasted key.
@@ -115,7 +128,21 @@ class QueuedLines implements LineInput {
     return this.#queue.splice(0);
   }
 
+  get typed(): string {
+    return this.#reader.line;
+  }
+
+  watchTyping(onTyped: (() => void) | undefined): void {
+    if (!this.#isTerminal) return;
+    this.#keys.off("keypress", this.#onKey);
+    // The reader listens already: it has taken the key when this is called.
+    if (onTyped) this.#keys.on("keypress", this.#onKey);
+    this.#onTyped = onTyped;
+    if (!this.#waiting) this.#screen.isMuted = onTyped !== undefined;
+  }
+
   close(): void {
+    this.watchTyping(undefined);
     this.#reader.close();
   }
 
@@ -153,6 +180,8 @@ class QueuedLines implements LineInput {
   /** Makes the question the reader's prompt, so that editing redraws both. A half-typed line stays. */
   #show(question: string, isSecret: boolean): void {
     if (!this.#isTerminal || isSecret) this.#output.write(question);
+    // A line that was typed unseen takes no rows of the screen yet, which the reader cannot know.
+    if (this.#screen.isMuted) Object.assign(this.#reader, { prevRows: 0 });
     this.#screen.isMuted = isSecret;
     this.#reader.setPrompt(this.#isTerminal && !isSecret ? question : "");
     if (this.#isTerminal) this.#reader.prompt(true);
@@ -174,7 +203,7 @@ class QueuedLines implements LineInput {
   #end(): Question | undefined {
     const question = this.#waiting;
     this.#waiting = undefined;
-    this.#screen.isMuted = false;
+    this.#screen.isMuted = this.#onTyped !== undefined;
     this.#reader.setPrompt("");
     // The echo of Enter was muted.
     if (question?.isSecret && this.#isTerminal) this.#output.write("\n");

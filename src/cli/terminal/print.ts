@@ -4,15 +4,25 @@
  * Control characters and direction marks never pass, and marks without width are written out, whoever made the text. A verb
  * may clean its texts before, so that they fit a line or a table.
  */
-import { stripVTControlCharacters } from "node:util";
+import { styleText } from "node:util";
 import { clean, showUnseen } from "#util/outside-text.ts";
+import { LivingText, widthOf } from "./living-text.ts";
 
 export const printable = (text: string): string => showUnseen(clean(text));
 
-export const printLine = (line: string): void => console.log(printable(line));
+export const printLine = (line: string): void => print(`${printable(line)}\n`);
 
 /** Writes a line to standard error. */
-export const printNote = (line: string): void => console.error(printable(line));
+export const printNote = (line: string): void => {
+  if (living && process.stderr.isTTY) print(`${printable(line)}\n`);
+  else console.error(printable(line));
+};
+
+export type Style = "bold" | "dim" | "cyan" | "green" | "yellow" | "red" | "underline";
+
+/** `text`: cleaned. */
+export const paint = (isColoured: boolean, style: Style, text: string): string =>
+  isColoured ? styleText(style, text, { validateStream: false }) : text;
 
 /** Colours and weights of goald itself. Texts of others must be cleaned before they are styled. */
 const STYLE = /(\u001b\[[0-9;]{1,20}m)/;
@@ -23,15 +33,45 @@ const printableInStyle = (text: string): string =>
     .map((part, index) => (index % 2 === 1 ? part : printable(part)))
     .join("");
 
-export const printStyledLine = (line: string): void => console.log(printableInStyle(line));
+export const printStyledLine = (line: string): void => print(`${printableInStyle(line)}\n`);
 
 /** Writes a part of a line. */
-export const printStyledPart = (text: string): void => void process.stdout.write(printableInStyle(text));
+export const printStyledPart = (text: string): void => print(printableInStyle(text));
+
+const print = (text: string): void => void process.stdout.write(living ? living.write(text) : text);
+
+/** Set while the text on the terminal has changing lines below it. */
+let living: LivingText | undefined;
+
+/** Lines below the text of this terminal. Each text that is printed goes above them. */
+export interface LinesBelow {
+  /** Replaces the lines. They may have goald's own styles, and must fit into the terminal. */
+  show(lines: readonly string[]): void;
+  /** Removes them. Text is no longer broken at words. Further calls do nothing. */
+  end(): void;
+}
+
+/** From now on text on this terminal breaks between words. Requires that standard output is a terminal. */
+export function openLinesBelow(): LinesBelow {
+  const { stdout } = process;
+  const opened = new LivingText(() => stdout.columns || Number.POSITIVE_INFINITY);
+  living = opened;
+  const show: LinesBelow["show"] = (lines) => {
+    if (living === opened) stdout.write(opened.show(lines.map(printableInStyle)));
+  };
+  const end = (): void => {
+    show([]);
+    if (living === opened) living = undefined;
+    process.off("exit", end);
+  };
+  process.on("exit", end);
+  return { show, end };
+}
 
 /** Moves the cursor to the top left and clears the screen. */
 const CLEAR = "\u001b[H\u001b[2J";
 
-export const redrawScreen = (text: string): void => void process.stdout.write(`${CLEAR}${printable(text)}`);
+export const redrawScreen = (text: string): void => void process.stdout.write(`${CLEAR}${printableInStyle(text)}`);
 
 export function shortSpan(durationMs: number): string {
   const seconds = Math.max(0, Math.floor(durationMs / 1000));
@@ -51,36 +91,4 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
       .join("  ")
       .trimEnd();
   return [head, ...rows].map(line).join("\n");
-}
-
-/** As much of a line as fits, so that it stays one. */
-export function fitLine(line: string, columns: number): string {
-  if (widthOf(line) <= columns) return line;
-  let width = 0;
-  let shown = "";
-  for (const { segment } of segmentsOf(line)) {
-    width += widthOf(segment);
-    if (width > columns - 1) break;
-    shown += segment;
-  }
-  return `${shown}…`;
-}
-
-/** Made for the first text that needs it: it takes some 8 ms, and most tables are plain. */
-let segmenter: Intl.Segmenter | undefined;
-
-function segmentsOf(text: string): Intl.Segments {
-  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
-  return segmenter.segment(text);
-}
-
-/** Han, kana, hangul, fullwidth forms and most pictures take two cells. */
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-
-function widthOf(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of segmentsOf(stripVTControlCharacters(text))) width += WIDE.test(segment) ? 2 : 1;
-  return width;
 }

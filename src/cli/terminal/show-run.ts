@@ -3,7 +3,6 @@
  *
  * Everything shown is durable already. Control characters are removed from the texts of models, files and the web.
  */
-import { styleText } from "node:util";
 import type { CommandCall } from "#core/call.ts";
 import { describeSaved } from "#core/command-names.ts";
 import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
@@ -16,7 +15,7 @@ import type { Thoughts } from "#reply/read.ts";
 import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
 import { clean, cutToWholeWords } from "#util/outside-text.ts";
 import { describeCall } from "./describe-call.ts";
-import { shortSpan } from "./print.ts";
+import { paint, type Style, shortSpan } from "./print.ts";
 
 export interface ShowRunParts {
   print(line: string): void;
@@ -39,13 +38,12 @@ const MAX_ARGUMENT_CHARS = 1_000;
 
 export function createShowRun(parts: ShowRunParts): ShowRun {
   const { print } = parts;
-  const paint = (style: Style, text: string): string =>
-    parts.colour ? styleText(style, text, { validateStream: false }) : text;
-  const live = parts.live && createShowLive({ ...parts.live, label: (name) => paint("bold", LABELS[name]) });
-  const showNested = createShowNested((line) => print(paint("dim", clean(line))));
+  const paintIn = (style: Style, text: string): string => paint(parts.colour, style, text);
+  const live = parts.live && createShowLive({ ...parts.live, label: (name) => paintIn("bold", LABELS[name]) });
+  const showNested = createShowNested((line) => print(paintIn("dim", clean(line))));
   /** Mode of the last request. A reply to a request before the output began is read as JSON. */
   let mode: OutputMode = "plain";
-  const showChecks = createShowChecks((style, line) => print(paint(style, clean(line))));
+  const showChecks = createShowChecks((style, line) => print(paintIn(style, clean(line))));
   const show = (event: RecordedEvent): void => {
     const fields = fieldsOf(event, parts, mode);
     const shownLive = live?.end((name) => fields.find(([, label]) => label === LABELS[name])?.[2]);
@@ -57,8 +55,8 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
     for (const [style, label, text] of fields) {
       const body = indent(clean(text).trim());
       if (isShown(label, body, shownLive, parts.live)) continue;
-      if (label === "") print(paint(style, body));
-      else if (body !== "") print(`${paint(style, label)} ${body}`);
+      if (label === "") print(paintIn(style, body));
+      else if (body !== "") print(`${paintIn(style, label)} ${body}`);
     }
   };
   return live ? Object.assign(show, { onText: live.push }) : show;
@@ -85,7 +83,6 @@ const LABELS: Readonly<Record<ThoughtName, string>> = {
 };
 const NAMES = Object.keys(LABELS) as readonly ThoughtName[];
 
-type Style = "bold" | "dim" | "cyan" | "green" | "yellow";
 /** A field without a label is printed as plain text in the style. */
 type Field = readonly [style: Style, label: string, text: string];
 
@@ -307,7 +304,7 @@ export interface ShowLive {
   end(textOf?: (name: ThoughtName) => string | undefined): ReadonlyMap<ThoughtName, string>;
 }
 
-/** A longer thought is shown whole when the reply is there. */
+/** What a longer thought has beyond is shown when it is whole: each piece is cleaned with all that came before. */
 const MAX_LIVE_CHARS = 4_000;
 
 interface Shown {
@@ -327,10 +324,9 @@ function createShowLive({ write, redact, label, createScanner }: ShowLiveParts):
       endLine();
       open = { name, known: "", written: "", isCertain: true };
     }
-    if (!open.isCertain) return;
     open.known += piece;
-    if (open.known.length > MAX_LIVE_CHARS) open.isCertain = false;
-    else if (isWhole || /\s/.test(piece)) showMore(open, isWhole);
+    const isSoon = open.known.length <= MAX_LIVE_CHARS && /\s/.test(piece);
+    if (open.isCertain && (isWhole || isSoon)) showMore(open, isWhole);
     if (isWhole) endLine();
   }
 

@@ -48,8 +48,8 @@ export async function attachVerb(name: string, options: AttachOptions): Promise<
       return sayResult(agent, state, context);
     }
     using interrupts = new Interrupts();
-    const following = { context, client, agent: agent.id, after: head, state, ...screen, interrupts };
-    const end = await followAgent({ ...following, onInterrupt: "leave", isEnd: isOver });
+    const following = { context, client, agent: agent.id, after: head, state, changedAt: row.updatedAt, interrupts };
+    const end = await followAgent({ ...following, ...screen, onInterrupt: "leave", isEnd: isOver });
     if (!end.left) return sayResult(agent, end.state, context);
     sayGoesOn(agent, context, end.state.settings.background);
     return EXIT.ok;

@@ -4,7 +4,8 @@
  * It lists unfinished agents, and those that finished or were stopped within a day; -a lists all. The table and the
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
-import { fitLine, printNote, redrawScreen, renderTable, shortSpan } from "#cli/terminal/print.ts";
+import { fitLine } from "#cli/terminal/living-text.ts";
+import { printNote, redrawScreen, renderTable, shortSpan } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { describeSource } from "#core/provenance.ts";
 import { countNoun, oneLine } from "#core/text.ts";

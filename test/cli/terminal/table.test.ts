@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { fitLine, renderTable } from "#cli/terminal/print.ts";
+import { fitLine } from "#cli/terminal/living-text.ts";
+import { renderTable } from "#cli/terminal/print.ts";
 
 describe("a table", () => {
   it("has its columns below each other, without blanks at the ends of lines", () => {

@@ -1,0 +1,143 @@
+/**
+ * living-text.ts -- text that grows on a terminal above lines that change. It writes nothing itself: each call returns what to write.
+ *
+ * Text breaks between words, and never reaches the last column. So the number of rows that the changing lines take is known,
+ * and they are taken away exactly before a text is written. The text is never written a second time.
+ */
+import { stripVTControlCharacters } from "node:util";
+
+/** Below this width a terminal breaks the lines itself. */
+const LEAST_COLUMNS = 20;
+const INDENT = "  ";
+const MAX_INDENT = 24;
+const TAB = 8;
+const TOKEN = /\u001b\[[0-9;]{1,20}m|\n|[^\S\n\u001b]+|[^\s\u001b]+/g;
+
+export class LivingText {
+  readonly #columns: () => number;
+  /** Cells of the text's last row. */
+  #column = 0;
+  /** Blanks that are written with the next word, or dropped at a break. */
+  #blanks = "";
+  /** Blanks at the beginning of the text's last line. */
+  #leading = "";
+  #lines: readonly string[] = [];
+  /** Cells of each line below the text, as they stand on the screen. */
+  #drawn: readonly number[] = [];
+
+  /** `columns`: of the terminal, now. */
+  constructor(columns: () => number) {
+    this.#columns = columns;
+  }
+
+  /** The text goes on with `text`, which may be a part of a line. */
+  write(text: string): string {
+    return `${this.#erase()}${this.#flow(text)}${this.#draw()}`;
+  }
+
+  /** The lines below the text are these now; each must fit into the terminal. */
+  show(lines: readonly string[]): string {
+    this.#lines = lines;
+    return `${this.#erase()}${this.#draw()}`;
+  }
+
+  #flow(text: string): string {
+    const columns = Math.max(this.#columns(), LEAST_COLUMNS) - 1;
+    let out = "";
+    for (const [token] of text.matchAll(TOKEN)) {
+      if (token === "\n") {
+        out += token;
+        this.#column = 0;
+        this.#blanks = this.#leading = "";
+      } else if (token.startsWith("\u001b")) out += token;
+      else if (/^\s/.test(token)) this.#addBlanks(token);
+      else out += this.#addWord(token, columns);
+    }
+    return out;
+  }
+
+  #addBlanks(token: string): void {
+    for (const blank of token) {
+      const at = this.#column + this.#blanks.length;
+      this.#blanks += blank === "\t" ? " ".repeat(TAB - (at % TAB)) : " ";
+    }
+    if (this.#column === 0) this.#leading = this.#blanks.slice(0, MAX_INDENT);
+  }
+
+  #addWord(word: string, columns: number): string {
+    const width = widthOf(word);
+    const isFirst = this.#column === 0;
+    let out = this.#blanks;
+    this.#column += out.length;
+    this.#blanks = "";
+    if (this.#column + width > columns && !isFirst) {
+      const indent = this.#leading.length > INDENT.length ? this.#leading : INDENT;
+      out = `\n${indent}`;
+      this.#column = indent.length;
+    }
+    if (this.#column + width <= columns) {
+      this.#column += width;
+      return out + word;
+    }
+    for (const { segment } of segmentsOf(word)) {
+      const cells = widthOf(segment);
+      if (this.#column + cells > columns) {
+        out += "\n";
+        this.#column = 0;
+      }
+      out += segment;
+      this.#column += cells;
+    }
+    return out;
+  }
+
+  #erase(): string {
+    const columns = Math.max(this.#columns(), 1);
+    // A terminal that became narrower has broken the lines.
+    const rows = this.#drawn.reduce((sum, cells) => sum + Math.max(1, Math.ceil(cells / columns)), 0);
+    if (rows === 0) return "";
+    this.#drawn = [];
+    const up = rows - (this.#column > 0 ? 0 : 1);
+    const right = this.#column > 0 ? `\u001b[${this.#column}C` : "";
+    return `\r${up > 0 ? `\u001b[${up}A` : ""}${right}\u001b[0J`;
+  }
+
+  #draw(): string {
+    if (this.#lines.length === 0) return "";
+    this.#drawn = this.#lines.map(widthOf);
+    return `${this.#column > 0 ? "\n" : ""}${this.#lines.join("\n")}`;
+  }
+}
+
+/** As much of a line as fits, so that it stays one. */
+export function fitLine(line: string, columns: number): string {
+  if (widthOf(line) <= columns) return line;
+  let width = 0;
+  let shown = "";
+  for (const { segment } of segmentsOf(line)) {
+    width += widthOf(segment);
+    if (width > columns - 1) break;
+    shown += segment;
+  }
+  return `${shown}…`;
+}
+
+/** Made for the first text that needs it: it takes some 8 ms, and most tables are plain. */
+let segmenter: Intl.Segmenter | undefined;
+
+function segmentsOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  return segmenter.segment(text);
+}
+
+/** Han, kana, hangul, fullwidth forms and most pictures take two cells. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+/** Cells that a text takes on a terminal, without goald's own styles. */
+export function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of segmentsOf(stripVTControlCharacters(text))) width += WIDE.test(segment) ? 2 : 1;
+  return width;
+}

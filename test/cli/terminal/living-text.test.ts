@@ -1,0 +1,128 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { createLiveReader } from "#api/event-stream.ts";
+import { fitLine, LivingText } from "#cli/terminal/living-text.ts";
+import { createShowRun } from "#cli/terminal/show-run.ts";
+import type { NewEvent, RecordedEvent } from "#core/event.ts";
+import { createLiveThoughts } from "#reply/thoughts.ts";
+import * as given from "../../helpers/events.ts";
+import { screenOf } from "../../helpers/screen.ts";
+
+const FRAMES = ["⠋ asking gpt-4.1 · 1 s", "⠙ asking gpt-4.1 · 2 s", "⠹ asking gpt-4.1 · 3 s"];
+
+/** Writes the pieces with a line below that changes after each of them, and returns what then stands above it. */
+function written(pieces: readonly string[], columns: number): string {
+  const text = new LivingText(() => columns);
+  let output = text.show([FRAMES[0] ?? "", "> typed"]);
+  for (const [index, piece] of pieces.entries()) {
+    output += text.write(piece);
+    output += text.show([fitLine(FRAMES[index % FRAMES.length] ?? "", columns - 1), "> typed"]);
+  }
+  return screenOf(output + text.show([]), columns);
+}
+
+/** Cuts a text at these places. */
+const cutAt = (text: string, places: readonly number[]): readonly string[] => {
+  const ends = [...new Set(places.map((place) => place % (text.length + 1))), text.length].sort((a, b) => a - b);
+  return ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end));
+};
+const word = fc.stringMatching(/^[a-zA-Z0-9é漢字,.-]{1,40}$/);
+const blank = fc.constantFrom(" ", " ", " ", "\n", "\n  ");
+const prose = fc.array(fc.tuple(word, blank), { minLength: 1, maxLength: 60 }).map((parts) => parts.flat().join(""));
+const columns = fc.integer({ min: 20, max: 130 });
+
+describe("text above lines that change", () => {
+  it("is the same for any pieces of whole words, and has the lines nowhere", () => {
+    fc.assert(
+      fc.property(prose, columns, (text, width) => {
+        const words = text.split(/(?<=\s)(?=\S)/);
+        expect(written(words, width)).toBe(written([text], width));
+        expect(written(words, width)).not.toMatch(/asking|> typed/);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("has each character once, wherever the pieces are cut", () => {
+    fc.assert(
+      fc.property(prose, columns, fc.array(fc.nat(), { maxLength: 40 }), (text, width, places) => {
+        expect(written(cutAt(text, places), width).replace(/\s/g, "")).toBe(text.replace(/\s/g, ""));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("breaks between words and keeps its indentation", () => {
+    expect(written(["Thoughts: I take the smallest step that brings the work forward.\n"], 40)).toBe(
+      "Thoughts: I take the smallest step that\n  brings the work forward.\n",
+    );
+    expect(written(["    | a line of code that is longer than this\n"], 30)).toBe(
+      "    | a line of code that is\n    longer than this\n",
+    );
+  });
+
+  it("is left as it is on a terminal that tells no width", () => {
+    const text = `${"word ".repeat(100)}end\n`;
+    expect(written([text], Number.POSITIVE_INFINITY)).toBe(text);
+  });
+
+  it("can fail: lines that are not removed are found", () => {
+    const text = new LivingText(() => 40);
+    expect(screenOf(text.show(["below"]) + text.write("above\n"), 40)).toBe("above\nbelow");
+  });
+});
+
+describe("a terminal that becomes narrower", () => {
+  it("has nothing left of a line that it has broken", () => {
+    let width = 60;
+    const text = new LivingText(() => width);
+    let output = text.write("above\n") + text.show(["x".repeat(59)]);
+    // The terminal breaks the line into two rows.
+    output = `above\n${"x".repeat(30)}\n${"x".repeat(29)}`;
+    width = 30;
+    output += text.show(["short"]);
+    expect(screenOf(output, 30)).toBe("above\nshort");
+  });
+});
+
+describe("a reply", () => {
+  const thoughts = {
+    text: "I look at what is in my folder before I take the smallest step that brings the work forward.",
+    reasoning: "It is next.\nNothing else is known yet.",
+    plan: "- read what is there, from the first line to the last one\n- write the file\n- check it",
+    criticism: `I should keep it short${" and not repeat myself".repeat(180)}.`,
+    speak: "Looking.",
+  };
+  const command = { name: "search_files", args: { directory: ".", text: "plan" } };
+
+  /** The screen after a reply that arrives in pieces; `pieceChars` 0: it is there at once. */
+  function screenAfter(pieceChars: number, width: number): string {
+    const text = new LivingText(() => width);
+    let output = "";
+    const write = (more: string): void => {
+      output += text.write(more) + text.show([FRAMES[more.length % FRAMES.length] ?? ""]);
+    };
+    const redact = (given_: string): string => given_;
+    const live = { live: { write, redact, createScanner: createLiveThoughts } };
+    const show = createShowRun({
+      ...{ print: (line) => write(`${line}\n`), colour: true, thoughtsOf: () => thoughts },
+      ...(pieceChars > 0 ? live : {}),
+    });
+    const see = (...events: readonly NewEvent[]): void => {
+      for (const event of given.log(...events)) show(event as RecordedEvent);
+    };
+    see(given.asked(1));
+    const reply = JSON.stringify({ thoughts, command });
+    const nextPiece = createLiveReader(redact);
+    for (let end = pieceChars; pieceChars > 0 && end < reply.length + pieceChars; end += pieceChars)
+      show.onText?.(nextPiece({ seq: 1, text: reply.slice(0, end) })?.text ?? "");
+    see(given.replied(1, "{}"), given.requested(command.name, 1, command.args));
+    return screenOf(output + text.show([]), width);
+  }
+
+  it.each([40, 60, 100, 200])("looks the same live and reprinted, in pieces of any size, at %i columns", (width) => {
+    const reprinted = screenAfter(0, width);
+    expect(reprinted.split("\n").filter((line) => line.length >= width)).toEqual([]);
+    for (const size of [7, 40, 200, 6_000]) expect(screenAfter(size, width)).toBe(reprinted);
+  });
+});
