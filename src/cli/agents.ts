@@ -7,16 +7,17 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { systemClock } from "#util/clock.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { type CliContext, callsHere, type GlobalOptions, openContext } from "./context.ts";
 
 const PAGE = 500;
 
 /** Runs a read-only verb. Needs no host and no lock. */
-export async function reading(
+export async function reading<T>(
   options: GlobalOptions,
-  look: (reading: Reading, context: CliContext) => Promise<number>,
-): Promise<number> {
+  look: (reading: Reading, context: CliContext) => Promise<T>,
+): Promise<T> {
   const context = await openContext(options);
   try {
     return await withReading(context, (opened) => look(opened, context));
@@ -44,6 +45,9 @@ export const loadQuestion = (context: CliContext, agent: string, callId: string)
     return waiting?.callId === callId ? waiting : null;
   });
 
+/** True when the agent has work and a host runs it. */
+export const isGoing = ({ state }: AgentView): boolean => state === "running" || state.startsWith("waiting");
+
 /** Absolute path of the agent's folder. */
 export const folderOf = ({ home }: Pick<CliContext, "home">, { folder }: Pick<AgentRow, "folder">): string =>
   join(home.workspaceFolder, folder);
@@ -69,10 +73,11 @@ export async function lookAgain<T>(
 
 // Repeats an action until Ctrl-C, which ends it without an error.
 
-/** The first call is immediate. Rejects when a call fails. */
-export async function untilInterrupt(everyMs: number, act: () => Promise<void>): Promise<void> {
+/** The first call is immediate. Rejects when a call fails. `leave`: ends it, too. */
+export async function untilInterrupt(everyMs: number, act: () => Promise<void>, leave?: AbortSignal): Promise<void> {
   const ending = new AbortController();
   const end = (): void => ending.abort();
+  leave?.addEventListener("abort", end);
   const signals = ["SIGINT", "SIGTERM"] as const;
   for (const signal of signals) process.on(signal, end);
   try {

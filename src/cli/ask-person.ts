@@ -4,7 +4,6 @@ import { APPROVAL_QUESTION, readApproval } from "#cli/terminal/questions.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/state.ts";
-import { headOf } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { loadQuestion } from "./agents.ts";
 import { type CliContext, formatCall } from "./context.ts";
@@ -82,15 +81,10 @@ export class Questions {
     return sent.includes(true);
   }
 
+  /** The agent reads words in the order in which they were sent. */
   noteRead(event: RecordedEvent): void {
-    const read =
-      event.type === "message-received"
-        ? event.text
-        : event.type === "command-finished" && event.observation.source === "person"
-          ? event.observation.text
-          : undefined;
-    const at = read === undefined ? -1 : this.#unread.findIndex(({ text }) => text.startsWith(headOf(read)));
-    if (at >= 0) this.#unread.splice(at, 1);
+    const isAnswer = event.type === "command-finished" && event.observation.source === "person";
+    if (isAnswer || event.type === "message-received") this.#unread.shift();
   }
 
   get #isQuestion(): boolean {

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
 import {
   type LinesBelow,
+  type Look,
+  layOut,
   openLinesBelow,
   printLine,
   printNote,
@@ -18,6 +20,7 @@ import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { requireOwned } from "#config/owners.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
+import { systemClock } from "#util/clock.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
 import { CHECKOUT, readVersion } from "../shipped.ts";
@@ -76,11 +79,16 @@ export interface Output {
   data(line: string): void;
   /** Data with goald's own styles. */
   styled(line: string): void;
+  /** Data, cleaned, which a person's terminal shows with this look: broken between words, with local times and colours. */
+  page(text: string, look?: Look): void;
+  /** Of a person's terminal; Infinity elsewhere. */
+  readonly columns: number;
+  readonly colour: boolean;
   say(line: string): void;
   /** Writes partial lines for a person, with goald's own styles; absent when the output is not a person's terminal. */
   readonly write?: (text: string) => void;
-  /** Lines below all text; opened by the first call, until `close`. Absent when the output is not a person's terminal. */
-  readonly below?: () => LinesBelow;
+  /** Lines below all text; opened by the first call, until `close`. Undefined when the output is not a person's terminal. */
+  below(): LinesBelow | undefined;
   /** Lines of the person's input; opened by the first call. */
   input(): LineInput;
   /** Returns the lines that were typed before a question. Returns none before input is opened. */
@@ -98,7 +106,6 @@ export interface CliContext {
   /** For stored text: redacts only known secrets. */
   readonly scrub: Redact;
   readonly output: Output;
-  readonly colour: boolean;
 }
 
 export function openOutput(options: GlobalOptions): Output {
@@ -107,21 +114,25 @@ export function openOutput(options: GlobalOptions): Output {
   const interactive = !json && options.input !== false && stdin.isTTY === true && stdout.isTTY === true;
   let input: LineInput | undefined;
   let below: LinesBelow | undefined;
+  const isScreen = !json && canDraw();
+  // https://no-color.org: any value of NO_COLOR but an empty one turns colour off.
+  const colour = isScreen && options.color !== false && !process.env.NO_COLOR;
+  const columns = (isScreen && stdout.columns) || Number.POSITIVE_INFINITY;
   return {
     json,
+    colour,
+    columns,
     interactive,
     data: (line) => printLine(json ? inertJson(line) : line),
     styled: printStyledLine,
+    page: (text, look) =>
+      isScreen ? printStyledLine(layOut(text, { ...look, columns, colour, now: systemClock.now() })) : printLine(text),
     say: (line) => (json ? printNote(line) : printLine(line)),
     ...(!json && stdout.isTTY === true ? { write: printStyledPart } : {}),
-    ...(!json && canDraw()
-      ? {
-          below: () => {
-            below ??= openLinesBelow();
-            return below;
-          },
-        }
-      : {}),
+    below: () => {
+      if (isScreen) below ??= openLinesBelow();
+      return below;
+    },
     input: () => {
       input ??= openLineInput(stdin, stdout);
       return input;
@@ -144,9 +155,8 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
     await requireFolder(home);
     const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
     for (const note of notes) printNote(note);
-    const colour = options.color !== false && isColourTerminal();
     if (options.revives !== false && existsSync(join(home.privateFolder, "wanted"))) await reviveDaemon(home);
-    return { home, settings, ...redactorsFor(secrets), output, colour };
+    return { home, settings, ...redactorsFor(secrets), output };
   } catch (error) {
     // An open terminal input keeps the process alive.
     output.close();
@@ -219,9 +229,6 @@ export const formatCall = (home: Home, ...words: readonly string[]): string => {
 export const callsHere = (home: Home, text: string): string => callsFor(namedRoot(home), text);
 
 const namedRoot = ({ root, chosenBy }: Home): string | undefined => (chosenBy === "--home" ? root : undefined);
-
-/** https://no-color.org: any value of NO_COLOR but an empty one turns colour off. */
-const isColourTerminal = (): boolean => canDraw() && !process.env.NO_COLOR;
 
 const canDraw = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";
 

@@ -38,8 +38,8 @@ export interface FollowParts {
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   readonly askWords: AskWords | undefined;
-  /** Where the living line is shown; absent: nowhere. */
-  readonly below?: LinesBelow;
+  /** Where the living line is shown; undefined: nowhere. */
+  readonly below?: LinesBelow | undefined;
   readonly interrupts: Interrupts;
   /** Effect of an interrupt: pause the agent, or only stop following. */
   readonly onInterrupt: "pause" | "leave";
@@ -95,7 +95,8 @@ class Follower {
 
   #openLivingLine(): LivingLine | undefined {
     const { context, state, changedAt, ask, below, onInterrupt } = this.#parts;
-    const { output, colour, redact } = context;
+    const { output, redact } = context;
+    const { colour } = output;
     if (!below) return undefined;
     const input = ask && output.input();
     const parts = {

@@ -7,7 +7,7 @@
 import { fitLine, widthOf } from "#cli/terminal/living-text.ts";
 import { type LinesBelow, paint, printable, shortSpan } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { isIdle } from "#core/guards.ts";
+import { waitsForHelpers } from "#core/guards.ts";
 import { type AgentState, activeFrame, openCommand, openQuestion } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
@@ -77,7 +77,7 @@ function activityOf(state: AgentState, { now, since, received, status }: LivingF
     const name = openCommand(state, phase.callId)?.call.name ?? "a command";
     return `running ${name} · ${lasting}`;
   }
-  if (phase.kind === "thinking" && isIdle(state)) return `waiting for its agents · ${lasting}`;
+  if (phase.kind === "thinking" && waitsForHelpers(state)) return `waiting for its agents · ${lasting}`;
   return `preparing the next step · ${lasting}`;
 }
 

@@ -40,11 +40,11 @@ export function createPresenter(
 
 /** `createScanner`: set when replies are shown while they arrive. */
 export function createShow(
-  { output, redact, colour }: CliContext,
+  { output, redact }: CliContext,
   thoughtsOf: ShowRunParts["thoughtsOf"],
   createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
 ): Show {
-  const { write } = output;
+  const { write, colour } = output;
   const live = write && createScanner && colour ? { live: { write, redact, createScanner } } : {};
   return createShowRun({ print: (line) => output.styled(redact(line)), colour, thoughtsOf, ...live });
 }
@@ -133,8 +133,8 @@ export interface Screen {
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   readonly askWords: AskWords | undefined;
-  /** Absent when the output is not a person's terminal. */
-  readonly below?: LinesBelow;
+  /** Undefined when the output is not a person's terminal. */
+  readonly below: LinesBelow | undefined;
 }
 
 /** The position in the log where following starts. */
@@ -147,8 +147,8 @@ export interface KnownOf {
 /** `begun`: calls that are open when the output starts. */
 export async function openScreen(context: CliContext, begun: AgentState["open"]): Promise<Screen> {
   const { output, home } = context;
-  const below = output.below?.();
-  const asking = { ask: createAskPerson(context), askWords: createAskWords(context), ...(below ? { below } : {}) };
+  const below = output.below();
+  const asking = { ask: createAskPerson(context), askWords: createAskWords(context), below };
   // Reads input from the start, so that a line typed before a question does not answer it.
   if (asking.ask) output.input();
   if (output.json) return { show: createPresenter(context, () => null, begun), ...asking };

@@ -53,7 +53,7 @@ export function judge(
   // A person who approved ahead did not know what the agent would read meanwhile.
   const isUnforeseen = leaving !== undefined || (isTainted(state) && isRisky(facts));
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
-  const why = approve === "always" ? "Every command needs your approval." : (command.risk ?? riskOf(facts));
+  const why = approve === "always" ? APPROVES_ALL : (command.risk ?? riskOf(facts));
   return ask(leaving ? describeOutgoing(leaving) : why, state, leaving);
 }
 
@@ -64,6 +64,9 @@ function judgeStep(call: CommandCall, { risk }: JudgedCommand, state: AgentState
   if (state.grantedApprovals > 0 && !isTainted(state)) return { kind: "allow", by: "earlier-approval" };
   return ask(`${risk} It is the code of checks from an agent file.`, state, undefined);
 }
+
+/** Stands above each question with the policy `always`. */
+export const APPROVES_ALL = "Every command needs your approval.";
 
 const riskOf = (facts: Annotations): string =>
   facts.openWorld ? "It reaches outside the workspace." : "It destroys what cannot be restored.";

@@ -32,6 +32,7 @@ export const agentMembers = {
   parent: described(nullable(text), "Id of the agent that started it; null for an agent that a person started."),
   state: described(text, "`running`, `interrupted`, `waiting: approval`, `paused: budget`, `completed` …"),
   reason: nullable(text),
+  until: described(nullable(time), "When a wait for a time, a rate limit or an approval ends; else null."),
   step: count,
   turn: count,
   tokens: count,
@@ -74,6 +75,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     parent: row.parent,
     state: standing,
     reason: problem === null ? (waitsAlone ?? reasonOf(state)) : `It failed and is retried automatically. ${problem}`,
+    until: problem === null ? untilOf(state) : null,
     step: state.step,
     turn: state.turn,
     tokens: inputTokens + outputTokens,
@@ -100,9 +102,21 @@ export function standingOf(state: AgentState, hosted: boolean): string {
   if (state.paused) return PAUSE_WORDS[state.paused.code] ?? `paused: ${state.paused.code}`;
   if (state.outage) return "waiting: model";
   if (phase.kind === "awaiting-approval") return "waiting: approval";
+  if (isRateLimited(state)) return "waiting: rate limit";
   if (phase.kind === "waiting") return `waiting: ${phase.waitFor}`;
   if (phase.kind === "thinking" && waitsForHelpers(state)) return "waiting: agent";
   return hosted ? "running" : "interrupted";
+}
+
+/** The server wants fewer requests, and the next attempt waits for that. */
+const isRateLimited = (state: AgentState): boolean =>
+  activeFrame(state).phase.kind === "retrying" && activeFrame(state).failedTries.at(-1)?.code === "rate-limited";
+
+function untilOf(state: AgentState): string | null {
+  const { phase } = activeFrame(state);
+  if (state.paused) return null;
+  if (phase.kind === "retrying") return phase.at;
+  return phase.kind === "waiting" || phase.kind === "awaiting-approval" ? phase.until : null;
 }
 
 /** Pauses that a person caused have names of their own. */
@@ -139,7 +153,8 @@ function reasonOf(state: AgentState): string | null {
   const { phase } = activeFrame(state);
   if (state.outage && phase.kind === "retrying")
     return `The model has not answered since ${state.outage.since}. goald retries each minute, next at ${phase.at}.`;
-  if (phase.kind === "retrying") return `The model did not answer. The next attempt is at ${phase.at}.`;
+  if (phase.kind === "retrying")
+    return `${isRateLimited(state) ? "The model server answered 429, a rate limit" : "The model did not answer"}. The next attempt is at ${phase.at}.`;
   const question = questionOf(state);
   const approval = approvalOf(state);
   if (approval)

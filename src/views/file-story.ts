@@ -15,7 +15,6 @@ import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import { describeReceived, listSources, type Received } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
 import { isBlobRef, oneLine, type Text } from "#core/text.ts";
-import { escapeUnseenInJson } from "#util/outside-text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { isByPerson, loadTrustInAll, TrustGiven } from "./file-versions.ts";
 import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
@@ -27,7 +26,8 @@ import type { StepParts } from "./whole-step.ts";
 
 type Version = FileStory["versions"][number];
 
-export function describeFileStory({ agent, name, path, workspace, trusted, versions }: FileStory): string {
+export function describeFileStory(story: FileStory, describeCall: (call: CommandCall) => string): string {
+  const { agent, name, path, workspace, trusted, versions } = story;
   const last = versions.at(-1);
   if (!last) return "";
   const is = last.operation === "delete" ? "deleted" : `${last.bytes} bytes`;
@@ -39,14 +39,14 @@ export function describeFileStory({ agent, name, path, workspace, trusted, versi
     ...last.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
     "",
     headOf(last, versions.length),
-    ...bodyOf(last),
+    ...bodyOf(last, describeCall),
   ];
   const earlier = versions.slice(0, -1).toReversed();
   if (earlier.length > 0) lines.push("", "Before that");
-  for (const story of earlier) {
-    const read = story.sources.length > 0 ? ` after ${story.sources.length + story.sourcesLeftOut} sources` : "";
-    lines.push(`  ${headOf(story, versions.length)}${read}`);
-    if (story.thought !== "") lines.push(`    ${oneLine(story.thought, 200)}`);
+  for (const older of earlier) {
+    const read = older.sources.length > 0 ? ` after ${older.sources.length + older.sourcesLeftOut} sources` : "";
+    lines.push(`  ${headOf(older, versions.length)}${read}`);
+    if (older.thought !== "") lines.push(`    ${oneLine(older.thought, 200)}`);
   }
   return lines.join("\n");
 }
@@ -66,7 +66,7 @@ const PERSON_DID: Readonly<Record<Version["operation"], string>> = {
   trust: "trusted by a person",
 };
 
-function bodyOf(story: Version): readonly string[] {
+function bodyOf(story: Version, describeCall: (call: CommandCall) => string): readonly string[] {
   const { command, cell, thought, thoughts, recalledSteps, outside, received, sources, sourcesLeftOut, version } =
     story;
   const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
@@ -74,7 +74,7 @@ function bodyOf(story: Version): readonly string[] {
   const earlier = version > 1 && received.length > 0 ? `, and from outside since step ${received[0]?.step}` : "";
   return [
     ...(command && command.name !== SAVES_FILES
-      ? [`  Command: ${command.name} ${escapeUnseenInJson(JSON.stringify(command.args))}`]
+      ? [`  Command: ${describeCall(command).replaceAll("\n", "\n    ")}`]
       : []),
     ...(cell ? [`  Cell: ${nameCell(cell)}`] : []),
     ...said.map(([name, text]) => `  ${name}: ${text.replaceAll("\n", "\n    ")}`),

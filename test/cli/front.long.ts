@@ -45,7 +45,7 @@ describe("a run on a terminal", () => {
     await terminal.see("Not that line");
     await terminal.answer("Run it? ", "y");
     const { stdout } = endedWith(0, await terminal.ended);
-    expect(screenOf(stdout)).toMatch(/to do instead\]:\nIt was approved elsewhere\.\nResult/);
+    expect(screenOf(stdout)).toMatch(/to do instead\]\nIt was approved elsewhere\.\nResult/);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);

@@ -45,18 +45,18 @@ describe("a home with agents", () => {
   });
 
   it("lists an agent in columns: state, cost and folder", async () => {
-    const [head, row, ...rest] = (await goald.print("ps")).trimEnd().split("\n");
-    expect(head).toMatch(/^ID +NAME +STATE +STEP +TOKENS +COST +CHANGED +WORKSPACE$/);
-    expect(row).toMatch(/^foo-bar +Foo Bar +completed +5 +\d+ +\$0\.00\d+ +\d+ s ago +\/.*\/workspace\/foo-bar$/);
+    const [head, row, ...rest] = (await goald.print("ps -o wide")).trimEnd().split("\n");
+    expect(head).toMatch(/^ID +STATE +STEP +COST +CHANGED +TOKENS +NAME +STARTED BY +OUTSIDE WORDS +WORKSPACE$/);
+    expect(row).toMatch(/^foo-bar +completed +5 +\$0\.00\d+ +\d+ s ago +\d+ +Foo Bar +\/.*\/workspace\/foo-bar$/);
     expect(rest).toEqual([]);
     // The demo does not play here.
-    expect(endedWith(0, await goald.run([])).stdout).toMatch(/^ID +NAME .*\nfoo-bar +Foo Bar .*\n$/);
+    expect(endedWith(0, await goald.run([])).stdout).toMatch(/^ID +STATE .*\nfoo-bar +completed .*\n$/);
   });
 
   it("lists an agent as JSON with the same facts", async () => {
     const row = {
       ...{ id: "foo-bar", name: "Foo Bar", state: "completed", reason: null, step: 5, turn: 1 },
-      ...{ tokens: expect.any(Number), costUsd: expect.any(Number), background: false, stalledMs: null },
+      ...{ tokens: expect.any(Number), costUsd: expect.any(Number), background: false, stalledMs: null, until: null },
       ...{ lastCommand: "task_complete", received: [], parent: null, createdAt: AT_TIME, changedAt: AT_TIME },
       workspace: join(goald.home, "workspace", "foo-bar"),
     };
@@ -171,7 +171,7 @@ describe("the list of agents", () => {
     const listed = await goald.print("ps");
     expect(listed).not.toMatch(/^old /m);
     // A paused agent is not finished, however old it is.
-    expect(listed).toMatch(/^stands +Stands +paused: step-limit /m);
+    expect(listed).toMatch(/^stands +paused: step-limit /m);
     expect(listed).toContain("1 agent that ended more than a day ago: goald ps -a\n");
     expect(idsOf(endedWith(0, await goald.ask("ps --json")))).toEqual(["stands", "broken", "new"]);
     expect(idsOf(endedWith(0, await goald.ask("ps -a --json")))).toEqual(["stands", "broken", "new", "old"]);
@@ -192,7 +192,7 @@ describe("the list of agents", () => {
   it("is redrawn on a terminal within its size", async () => {
     const terminal = goald.openTerminal("ps --watch", { shell: 'trap : INT; "$@"; echo "code $?"' });
     await terminal.see("\u001b[H\u001b[2J");
-    await terminal.see("TOKENS");
+    await terminal.see("STATE");
     await terminal.see("\u001b[H\u001b[2J");
     await terminal.see("stands");
     // A real terminal also interrupts the shells around it.

@@ -178,7 +178,7 @@ describe("sub-agents", () => {
         { id: "t-ann", parent: "t", state: "waiting: person", reason: "It asks: Red or blue?" },
       ],
     });
-    expect((await goald.ask("ps")).stdout).toMatch(/STARTED BY[\s\S]*t-ann +Ann +t +waiting: person/);
+    expect((await goald.ask("ps -o wide")).stdout).toMatch(/STARTED BY[\s\S]*t-ann +waiting: person .* Ann +t +/);
     const shown = await goald.print("show t-ann");
     expect(shown).toContain("Started by: t");
     expect(shown).toContain("It asks: Red or blue?");

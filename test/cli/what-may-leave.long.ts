@@ -267,7 +267,7 @@ describe("an agent that read a stranger's page, wrote a file after it, and wants
   const see = (words: string): Promise<string> => home.goald.print(words);
 
   it("is marked in ps, show and the report, with the step", async () => {
-    expect(await see("ps -a")).toMatch(/STATE +OUTSIDE WORDS +STEP[\s\S]*send_letter +an unknown page +3 /);
+    expect(await see("ps -o wide")).toMatch(/OUTSIDE WORDS +WORKSPACE\n.*send_letter +3 .* an unknown page +\//);
     expect(await see("show t")).toMatch(/\nOutside: +it has read words from an unknown page \(step 1, 2\S+Z\)\n/);
     expect(await see("show t --report")).toMatch(/\n- Outside words: an unknown page \(step 1, [\s\S]*`https:\/\/evil/);
   });
@@ -312,7 +312,7 @@ describe("an agent that read a stranger's page, wrote a file after it, and wants
     });
     expect(await see("why t notes.md")).toMatch(/Trusted by a person at 2\S+Z: all words/);
     expect(await see("show t --report")).toContain("`all words from outside until then` by `goald trust` (person)");
-    expect(await see("ps")).not.toContain("OUTSIDE WORDS");
+    expect(await see("ps -o wide")).not.toContain("an unknown page");
     const details = await goald.json<{ next: object }>("show t");
     expect(problemsOfView("show", details)).toBe("");
     expect(details).toMatchObject({ received: [], trusted: [{ path: null }, { path: "notes.md" }] });

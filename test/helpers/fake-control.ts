@@ -204,6 +204,7 @@ const viewOf = (id: string, name: string): AgentView => ({
   costUsd: 0.01,
   background: true,
   stalledMs: null,
+  until: null,
   lastCommand: "write_to_file",
   received: [{ from: "web", name: "evil.example", step: 2, at: "2026-01-01T00:00:00.500Z" }],
   createdAt: "2026-01-01T00:00:00.000Z",

@@ -51,7 +51,14 @@ const fileVersion = closed(
 
 const view = {
   ...{ id: string, name: string, reason: orNull(string), step: count, turn: positive, tokens: count, costUsd: number },
-  ...{ background: bool, stalledMs: orNull(count), lastCommand: orNull(string), createdAt: time, changedAt: time },
+  ...{
+    background: bool,
+    stalledMs: orNull(count),
+    until: orNull(time),
+    lastCommand: orNull(string),
+    createdAt: time,
+    changedAt: time,
+  },
   state: {
     type: "string",
     pattern: "^(running|interrupted|waiting: \\w+|paused: [\\w-]+|stopped|killed|ended|completed|damaged)$",

@@ -99,6 +99,7 @@ describe("the view of an agent", () => {
       costUsd: 0,
       background: false,
       stalledMs: null,
+      until: null,
       lastCommand: "write_to_file",
       createdAt: AT,
       changedAt: AT,
@@ -116,6 +117,16 @@ describe("the view of an agent", () => {
     expect(view(later(50_500), ...retry).stalledMs).toBeNull();
     expect(view(later(52_000), ...retry).stalledMs).toBe(2_000);
     expect(view(later(10), ...retry).reason).toContain("The next attempt is at");
+  });
+
+  it("waits for a rate limit with its end, and runs while another failure is retried", () => {
+    const retryAt = later(14_000).toISOString();
+    const view = (code: string) => viewAgent(row, stateAfter(asked(), modelFailed(1, retryAt, code)), facts);
+    expect(view("rate-limited")).toMatchObject({ state: "waiting: rate limit", until: retryAt });
+    expect(view("rate-limited").reason).toContain(
+      "The model server answered 429, a rate limit. The next attempt is at",
+    );
+    expect(view("unavailable")).toMatchObject({ state: "running", until: retryAt });
   });
 
   it("contains a retry and its reason, wherever the log ends", () => {

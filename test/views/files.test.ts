@@ -219,10 +219,13 @@ describe("the story of a file that a cell wrote", () => {
     const story = await storyOf(cell({ code }), "out/plot.svg");
     if (!story) throw new Error("no story");
     const { reply: _, finishReason: __, ...version } = story;
-    const text = describeFileStory({
-      ...{ agent: "foo", name: "Foo", path: "out/plot.svg", workspace: "/w", trusted: [] },
-      versions: [{ ...version, thoughts: null }],
-    });
+    const text = describeFileStory(
+      {
+        ...{ agent: "foo", name: "Foo", path: "out/plot.svg", workspace: "/w", trusted: [] },
+        versions: [{ ...version, thoughts: null }],
+      },
+      ({ name }) => name,
+    );
     expect(text).toContain("write by run_code");
     expect(text).toContain('  Cell: run_code c1, line 2: with open("out/plot.svg", "w") as f:');
     expect(text).not.toContain("save_files");
@@ -373,7 +376,8 @@ async function storyOf(events: readonly NewEvent[], ...writes: readonly number[]
   const { versions } = historyOf(writes.map((step) => [step, "out.md", "write", `x${step}`]));
   const told = await traceVersions("foo", versions, from());
   const story = { agent: "foo", name: "Foo", path: "out.md", workspace: "/w/foo", trusted: [] };
-  return describeFileStory({ ...story, versions: told.map((version) => ({ ...version, thoughts: null })) });
+  const versionsTold = told.map((version) => ({ ...version, thoughts: null }));
+  return describeFileStory({ ...story, versions: versionsTold }, ({ name }) => name);
 }
 
 const reportOf = (given: readonly NewEvent[]): string => renderReport(factsOf(log(created(), ...given)));

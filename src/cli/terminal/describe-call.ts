@@ -9,6 +9,7 @@ import { listSources } from "#core/provenance.ts";
 import { countNoun, isBlobRef } from "#core/text.ts";
 import { escapeUnseenInJson, numberCode, showUnseen } from "#util/outside-text.ts";
 import type { WaitingView } from "#views/waiting.ts";
+import type { Style } from "./print.ts";
 
 // The question whether a command may run, as a person reads it before answering. Pure.
 
@@ -54,9 +55,51 @@ const MAX_TEXT_CHARS = 1_000;
 const MAX_TEXT_LINES = 20;
 
 export function describeCall({ name, args }: CommandCall): string {
+  const { file, old, new: text } = args;
+  if (name === "edit_file" && typeof file === "string" && typeof old === "string" && typeof text === "string") {
+    const { old: _, new: __, ...rest } = args;
+    return [
+      name,
+      ...Object.entries(rest).flatMap(([key, value]) => describeArgument(key, value)),
+      ...describeEdit(old, text),
+    ].join("\n");
+  }
   const line = `${name} ${escapeUnseenInJson(JSON.stringify(args))}`;
   if (line.length <= MAX_LINE_CHARS && !Object.values(args).some(isLongText)) return line;
   return [name, ...Object.entries(args).flatMap(([key, value]) => describeArgument(key, value))].join("\n");
+}
+
+/** The lines that an edit takes away and puts there. Lines at both ends that are the same are left out. */
+function describeEdit(old: string, text: string): readonly string[] {
+  const [before, after] = [old, text].map((each) => showUnseen(headOfText(each)).split("\n")) as [string[], string[]];
+  const isSame = (from: number): boolean => before.at(from) === after.at(from);
+  const most = Math.min(before.length, after.length);
+  const isWhole = isShownWhole(old) && isShownWhole(text) && old !== text;
+  let start = 0;
+  while (isWhole && start < most && isSame(start)) start += 1;
+  let end = 0;
+  while (isWhole && end < most - start && isSame(-1 - end)) end += 1;
+  const sizes = [old, text].map((each) => Buffer.byteLength(each).toLocaleString("en-US"));
+  return [
+    `  ${sizes[0]} bytes become ${sizes[1]}:`,
+    ...before.slice(start, before.length - end).map((line) => `    - ${line}`),
+    ...moreOf(old, "-"),
+    ...after.slice(start, after.length - end).map((line) => `    + ${line}`),
+    ...moreOf(text, "+"),
+  ];
+}
+
+function moreOf(text: string, sign: "-" | "+"): readonly string[] {
+  const left = Buffer.byteLength(text) - Buffer.byteLength(headOfText(text));
+  return left === 0 ? [] : [`    ${sign} … ${left.toLocaleString("en-US")} more bytes`];
+}
+
+/** Of a line of an edit, and of a unified diff. */
+export function styleOfDiff(line: string): Style | undefined {
+  if (/^\s{4,}- |^-(?!--)/.test(line)) return "red";
+  if (/^\s{4,}\+ |^\+(?!\+\+)/.test(line)) return "green";
+  if (line.startsWith("@@")) return "cyan";
+  return /^(?:---|\+\+\+) /.test(line) ? "bold" : undefined;
 }
 
 /** True when `describeCall` shows this argument from its beginning to its end. */

@@ -8,13 +8,14 @@ import { stripVTControlCharacters } from "node:util";
 
 /** Below this width a terminal breaks the lines itself. */
 const LEAST_COLUMNS = 20;
-const INDENT = "  ";
 const MAX_INDENT = 24;
 const TAB = 8;
-const TOKEN = /\u001b\[[0-9;]{1,20}m|\n|[^\S\n\u001b]+|[^\s\u001b]+/g;
+/** A line's end, blanks, or a word with the styles inside it. */
+const TOKEN = /\n|[^\S\n]+|(?:\u001b\[[0-9;]{1,20}m|[^\s\u001b])+/g;
 
 export class LivingText {
   readonly #columns: () => number;
+  readonly #indent: string;
   /** Cells of the text's last row. */
   #column = 0;
   /** Blanks that are written with the next word, or dropped at a break. */
@@ -25,9 +26,10 @@ export class LivingText {
   /** Cells of each line below the text, as they stand on the screen. */
   #drawn: readonly number[] = [];
 
-  /** `columns`: of the terminal, now. */
-  constructor(columns: () => number) {
+  /** `columns`: of the terminal, now. `indent`: cells before the further rows of a line that has fewer itself. */
+  constructor(columns: () => number, indent = 2) {
     this.#columns = columns;
+    this.#indent = " ".repeat(indent);
   }
 
   /** The text goes on with `text`, which may be a part of a line. */
@@ -49,8 +51,7 @@ export class LivingText {
         out += token;
         this.#column = 0;
         this.#blanks = this.#leading = "";
-      } else if (token.startsWith("\u001b")) out += token;
-      else if (/^\s/.test(token)) this.#addBlanks(token);
+      } else if (/^\s/.test(token)) this.#addBlanks(token);
       else out += this.#addWord(token, columns);
     }
     return out;
@@ -71,7 +72,7 @@ export class LivingText {
     this.#column += out.length;
     this.#blanks = "";
     if (this.#column + width > columns && !isFirst) {
-      const indent = this.#leading.length > INDENT.length ? this.#leading : INDENT;
+      const indent = this.#leading.length > this.#indent.length ? this.#leading : this.#indent;
       out = `\n${indent}`;
       this.#column = indent.length;
     }
@@ -108,6 +109,10 @@ export class LivingText {
     return `${this.#column > 0 ? "\n" : ""}${this.#lines.join("\n")}`;
   }
 }
+
+/** Breaks lines between words. `indent`: cells before the further rows of a line. */
+export const wrapText = (text: string, columns: number, indent?: number): string =>
+  new LivingText(() => columns, indent).write(text);
 
 /** As much of a line as fits, so that it stays one. */
 export function fitLine(line: string, columns: number): string {

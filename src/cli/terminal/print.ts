@@ -6,7 +6,7 @@
  */
 import { styleText } from "node:util";
 import { clean, showUnseen } from "#util/outside-text.ts";
-import { LivingText, widthOf } from "./living-text.ts";
+import { LivingText, widthOf, wrapText } from "./living-text.ts";
 
 export const printable = (text: string): string => showUnseen(clean(text));
 
@@ -72,6 +72,40 @@ export function openLinesBelow(): LinesBelow {
 const CLEAR = "\u001b[H\u001b[2J";
 
 export const redrawScreen = (text: string): void => void process.stdout.write(`${CLEAR}${printableInStyle(text)}`);
+
+/** How a person's terminal shows a text. */
+export interface Look {
+  /** Cells before the further rows of a line that is broken; default 2. */
+  indentOf?(line: string): number;
+  /** The style of a whole line. */
+  styleOf?(line: string): Style | undefined;
+}
+
+type Layout = Look & { readonly columns: number; readonly colour: boolean; readonly now: Date };
+
+/** Breaks lines between words, writes times as local ones, and paints. `text`: cleaned, with goald's own styles. */
+export function layOut(text: string, { columns, colour, now, indentOf, styleOf }: Layout): string {
+  const rows = text.replace(UTC_TIME, (iso) => localTime(iso, now)).split("\n");
+  return rows
+    .map((line) => {
+      const style = styleOf?.(line);
+      const wrapped = wrapText(line, columns, indentOf?.(line));
+      return style ? paint(colour, style, wrapped) : wrapped;
+    })
+    .join("\n");
+}
+
+const UTC_TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z/g;
+
+/** `12:36:06` today, `24 Nov 12:36` on another day of this year, else with the year. `iso`: a time in UTC. */
+export function localTime(iso: string, now: Date): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return iso;
+  const clock = at.toTimeString();
+  if (at.toDateString() === now.toDateString()) return clock.slice(0, 8);
+  const [, month = "", day = "", year = ""] = at.toDateString().split(" ");
+  return [`${Number(day)}`, month, ...(year === `${now.getFullYear()}` ? [] : [year]), clock.slice(0, 5)].join(" ");
+}
 
 export function shortSpan(durationMs: number): string {
   const seconds = Math.max(0, Math.floor(durationMs / 1000));

@@ -125,8 +125,7 @@ function readCount(text: string): ApprovalReply | undefined {
 }
 
 /** The question that follows a shown command. */
-export const APPROVAL_QUESTION =
-  "Run it? [y = yes, y -N = yes to N commands, n = pause the agent, ? = help, or say what to do instead]: ";
+export const APPROVAL_QUESTION = "Run it? [y/n/?, or say what to do instead] ";
 
 const APPROVAL_HELP = `  y, yes       run this command
   y -5         run this and the next four commands without asking

@@ -9,12 +9,13 @@ import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
 import { describeRestored } from "#core/evolve.ts";
 import { isNestedCall } from "#core/frames.ts";
 import { CHECK_COMMANDS, describeResult, type GoalCheck } from "#core/goal-check.ts";
+import { APPROVES_ALL } from "#core/policy.ts";
 import type { AgentState } from "#core/state.ts";
 import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
 import { clean, cutToWholeWords } from "#util/outside-text.ts";
-import { describeCall } from "./describe-call.ts";
+import { describeCall, styleOfDiff } from "./describe-call.ts";
 import { paint, type Style, shortSpan } from "./print.ts";
 
 export interface ShowRunParts {
@@ -43,7 +44,14 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
   const showNested = createShowNested((line) => print(paintIn("dim", clean(line))));
   /** Mode of the last request. A reply to a request before the output began is read as JSON. */
   let mode: OutputMode = "plain";
+  const paintEdit = (body: string): string =>
+    body
+      .split("\n")
+      .map((line) => paint(parts.colour && styleOfDiff(line) !== undefined, styleOfDiff(line) ?? "dim", line))
+      .join("\n");
   const showChecks = createShowChecks((style, line) => print(paintIn(style, clean(line))));
+  /** The sentence that stands above every question was printed. */
+  let isFurther = false;
   const show = (event: RecordedEvent): void => {
     const fields = fieldsOf(event, parts, mode);
     const shownLive = live?.end((name) => fields.find(([, label]) => label === LABELS[name])?.[2]);
@@ -55,12 +63,16 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
     for (const [style, label, text] of fields) {
       const body = indent(clean(text).trim());
       if (isShown(label, body, shownLive, parts.live)) continue;
+      if (body === APPROVES_ALL && isFurther) continue;
+      isFurther ||= body === APPROVES_ALL;
       if (label === "") print(paintIn(style, body));
-      else if (body !== "") print(`${paintIn(style, label)} ${body}`);
+      else if (body !== "") print(`${paintIn(style, label)} ${label === COMMAND ? paintEdit(body) : body}`);
     }
   };
   return live ? Object.assign(show, { onText: live.push }) : show;
 }
+
+const COMMAND = "Command:";
 
 /** True when the live text has shown these words already. */
 function isShown(
@@ -97,7 +109,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts, mode: OutputMode): 
     case "reply-rejected":
       return [["yellow", "Reply not usable:", event.problems.join("\n")]];
     case "command-requested":
-      return [["cyan", "Command:", describeCall(event.call)]];
+      return [["cyan", COMMAND, describeCall(event.call)]];
     case "approval-asked":
       return [["dim", "", event.reason]];
     case "command-denied":

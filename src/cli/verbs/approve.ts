@@ -1,7 +1,13 @@
 /** approve.ts -- `goald approve` and `goald deny`: runs or rejects the pending command of an agent. */
 import { InvalidArgumentError } from "commander";
 import type { ApprovalAnswer } from "#api/schemas.ts";
-import { describeApproval, describeCall, describeRest, MAX_QUESTION_LINES } from "#cli/terminal/describe-call.ts";
+import {
+  describeApproval,
+  describeCall,
+  describeRest,
+  MAX_QUESTION_LINES,
+  styleOfDiff,
+} from "#cli/terminal/describe-call.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { callIdOfStep } from "#core/call.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
@@ -156,7 +162,7 @@ async function askAboutCommand(
   const lines = waiting
     ? [...describeApproval(waiting, MAX_QUESTION_LINES), ...describeRest(waiting, whole)]
     : [describeCall(open.call), open.reason];
-  output.say(redact(clean(lines.join("\n  "))));
+  output.page(redact(clean(lines.join("\n  "))), { styleOf: styleOfDiff });
   const more = count > 1 ? ` and the next ${count - 1} unseen` : "";
   return askYesNo(
     { input: output.input(), say: output.say },

@@ -1,4 +1,5 @@
 /** diff.ts -- `goald diff` and `goald restore`: compares an agent's files between steps, and restores them. */
+import { styleOfDiff } from "#cli/terminal/describe-call.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
@@ -64,7 +65,7 @@ function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: b
     output.say(isNamed || to !== null ? `No file differs ${between}.` : `${agent} has not changed a file yet.`);
   for (const file of files)
     if (stat || file.patch === null) output.data(clean(statLine(file)));
-    else output.data(showUnseen(file.patch).trimEnd());
+    else output.page(showUnseen(file.patch).trimEnd(), { indentOf: () => 1, styleOf: styleOfDiff });
   for (const { path, editedByPerson } of files)
     if (editedByPerson.length > 0)
       printNote(`This includes a person's edit of ${path}, found in step ${editedByPerson.join(", ")}.`);

@@ -10,7 +10,7 @@ import { measureStore } from "#app/reading.ts";
 import { describeSandbox, findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
 import { checkModelServer } from "#app/services.ts";
 import { findCage } from "#cage/find-cage.ts";
-import { printNote } from "#cli/terminal/print.ts";
+import { paint, printNote, type Style } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load-settings.ts";
 import { DEFAULT_BASE_URL, type SettingName, type Settings } from "#config/settings.ts";
@@ -219,11 +219,12 @@ function show(home: Home, findings: readonly Finding[], repaired: readonly Findi
   }
   for (const { text } of repaired) output.data(clean(`Repaired: ${text}`));
   for (const { check, level, text, advice } of findings) {
-    output.data(clean(`${SIGNS[level]} ${check.padEnd(WIDTH)} ${callsHere(home, text).replaceAll("\n", " ")}`));
-    if (advice)
-      output.data(
-        clean(`  ${" ".repeat(WIDTH)} ${callsHere(home, advice).replaceAll("\n", `\n  ${" ".repeat(WIDTH)} `)}`),
-      );
+    const margin = " ".repeat(WIDTH + 3);
+    const said = `${check.padEnd(WIDTH)} ${callsHere(home, text).replaceAll("\n", " ")}`;
+    output.page(`${paint(output.colour, STYLES[level], SIGNS[level])} ${clean(said)}`, {
+      indentOf: () => margin.length,
+    });
+    if (advice) output.page(clean(`${margin}${callsHere(home, advice).replaceAll("\n", `\n${margin}`)}`));
   }
   const verdict =
     errors + warnings === 0
@@ -232,6 +233,7 @@ function show(home: Home, findings: readonly Finding[], repaired: readonly Findi
   output.say(verdict);
 }
 
+const STYLES: Readonly<Record<Finding["level"], Style>> = { ok: "green", warning: "yellow", error: "red" };
 const SIGNS: Readonly<Record<Finding["level"], string>> = { ok: "✓", warning: "!", error: "✗" };
 const WIDTH = 12;
 

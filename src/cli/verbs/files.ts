@@ -4,6 +4,8 @@ import { realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import type { Reading } from "#api/control.ts";
 import type { Trusted } from "#api/schemas.ts";
+import { describeCall, styleOfDiff } from "#cli/terminal/describe-call.ts";
+import type { Style } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { tidyPath } from "#core/guarded-files.ts";
@@ -30,10 +32,14 @@ export async function why(file: string, path: string | undefined, options: Globa
   return reading(options, async (reading, { output, redact, home }) => {
     const found = await findFile(file, path, reading, home);
     const story = await reading.fileStory(found.agent, found.path);
-    output.data(redact(output.json ? JSON.stringify(story) : clean(describeFileStory(story))));
+    if (output.json) output.data(redact(JSON.stringify(story)));
+    else output.page(redact(clean(describeFileStory(story, describeCall))), { styleOf: styleOfStory });
     return EXIT.ok;
   });
 }
+
+const styleOfStory = (line: string): Style | undefined =>
+  /^\S/.test(line) && line !== "" ? "bold" : styleOfDiff(line);
 
 export const TRUST = defineVerb({
   description:

@@ -128,7 +128,9 @@ async function printLines(filter: LogFilter, options: LogsOptions, context: CliC
 function printer({ output, redact }: CliContext): (text: string) => void {
   return (text) => {
     const line = readLogLine(text);
-    if (!output.json) output.data(redact(clean(describeLogLine(line))));
+    const level = Number(line.record?.level);
+    const style = level >= LEVELS.error ? "red" : level >= LEVELS.warn ? "yellow" : undefined;
+    if (!output.json) output.page(redact(clean(describeLogLine(line))), { styleOf: () => style });
     else if (line.record) output.data(redact(text));
   };
 }

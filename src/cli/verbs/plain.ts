@@ -2,10 +2,10 @@
  * plain.ts -- `goald` without a verb, and `npm start`: lists agents, on a terminal those at work. Without any, it runs the set-up on
  * a terminal, and the demo elsewhere.
  */
-import { withReading } from "../agents.ts";
+import { isGoing, withReading } from "../agents.ts";
 import { formatCall, openContext } from "../context.ts";
 import { defineVerb, RUN_CODES } from "../verb.ts";
-import { isGoing, ps } from "./ps.ts";
+import { ps } from "./ps.ts";
 import type { RunOptions } from "./run.ts";
 
 export const verb = defineVerb({

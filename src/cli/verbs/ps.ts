@@ -4,8 +4,8 @@
  * It lists unfinished agents, and those that finished or were stopped within a day; -a lists all. The table and the
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
-import { fitLine } from "#cli/terminal/living-text.ts";
-import { printNote, redrawScreen, renderTable, shortSpan } from "#cli/terminal/print.ts";
+import { fitLine, widthOf } from "#cli/terminal/living-text.ts";
+import { localTime, paint, printNote, redrawScreen, renderTable, type Style, shortSpan } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { describeSource } from "#core/provenance.ts";
 import { countNoun, oneLine } from "#core/text.ts";
@@ -14,14 +14,18 @@ import { clean } from "#util/outside-text.ts";
 import { type AgentView, dollars, FAILING, isOver } from "#views/agent-view.ts";
 import { untilInterrupt, withReading } from "../agents.ts";
 import { type CliContext, callsHere, formatCall, type GlobalOptions, openContext } from "../context.ts";
-import { defineVerb, flag } from "../verb.ts";
+import { defineVerb, flag, text } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "list the agents of this home that are not over, and those that ended within a day",
-  examples: ["goald ps", "goald ps -a --json", "goald ps --watch"],
+  examples: ["goald ps", "goald ps -o wide", "goald ps -a --json", "goald ps --watch"],
   options: {
     all: flag("-a, --all", "list agents that ended earlier, too"),
-    watch: flag("-w, --watch", "refresh the list every second, until Ctrl-C"),
+    watch: flag("-w, --watch", "refresh the list every second, until q or Ctrl-C"),
+    output: {
+      ...text("-o, --output <form>", "wide: also name, parent, outside words, tokens and folder"),
+      choices: ["wide"],
+    },
   },
   exitCodes: { error: "the log of an agent is damaged" },
   run: (_args, options) => ps(options),
@@ -30,6 +34,7 @@ export const verb = defineVerb({
 export interface PsOptions extends GlobalOptions {
   readonly all?: boolean;
   readonly watch?: boolean;
+  readonly output?: "wide";
 }
 
 const RECENT_MS = 24 * 3_600_000;
@@ -40,7 +45,7 @@ export async function ps(options: PsOptions): Promise<number> {
   try {
     if (options.watch) return await watch(context, options);
     const listed = await list(context, options);
-    show(listed, context);
+    show(listed, context, options);
     return listed.shown.some(isDamaged) ? EXIT.error : EXIT.ok;
   } finally {
     context.output.close();
@@ -62,7 +67,8 @@ async function list(context: CliContext, { all = false }: PsOptions): Promise<Li
   const shown = views
     .filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest)
     .sort(byInterest);
-  return { shown: belowParents(shown), hidden: views.length - shown.length, problems };
+  const grouped = GROUPS.flatMap((group) => belowParents(shown.filter((view) => groupOf(view) === group)));
+  return { shown: grouped, hidden: views.length - shown.length, problems };
 }
 
 /** Puts sub-agents directly below their parent. An agent whose parent is not listed keeps its place. */
@@ -76,20 +82,22 @@ function belowParents(views: readonly AgentView[]): readonly AgentView[] {
   return (byParent.get(null) ?? []).flatMap(nameSubAgents);
 }
 
-/** Unfinished agents come first, then the newest, because a small screen cuts off the end. */
-function byInterest(a: AgentView, b: AgentView): number {
-  const over = Number(isOver(a.state)) - Number(isOver(b.state));
-  return over || Date.parse(b.createdAt) - Date.parse(a.createdAt);
-}
+/** Running agents come first, then those that wait, then the newest, because a small screen cuts off the end. */
+const byInterest = (a: AgentView, b: AgentView): number =>
+  GROUPS.indexOf(groupOf(a)) - GROUPS.indexOf(groupOf(b)) || Date.parse(b.createdAt) - Date.parse(a.createdAt);
 
-/** True when the agent has work and a host runs it. */
-export const isGoing = ({ state }: AgentView): boolean => state === "running" || state.startsWith("waiting");
+const GROUPS = ["Running", "Waiting", "Ended"] as const;
+
+function groupOf({ state }: AgentView): (typeof GROUPS)[number] {
+  if (state === "running") return "Running";
+  return isOver(state) ? "Ended" : "Waiting";
+}
 
 const isDamaged = ({ state }: AgentView): boolean => state === "damaged";
 
-function show(listed: Listed, { output, home }: CliContext): void {
+function show(listed: Listed, { output, home }: CliContext, options: PsOptions): void {
   if (output.json) output.data(JSON.stringify({ agents: listed.shown }));
-  else if (listed.shown.length > 0) output.data(tableOf(listed.shown));
+  else if (listed.shown.length > 0) output.styled(renderAgents(listed.shown, output, options));
   for (const problem of listed.problems) printNote(problem);
   if (output.json) return;
   const { shown, hidden } = listed;
@@ -100,27 +108,71 @@ function show(listed: Listed, { output, home }: CliContext): void {
   for (const { id, reason } of shown.filter(({ state }) => state === FAILING)) output.say(clean(`${id}: ${reason}`));
 }
 
-/** Adds the columns STARTED BY and OUTSIDE WORDS only if an agent has a parent or has read words from outside. */
-function tableOf(views: readonly AgentView[]): string {
-  const hasParents = views.some(({ parent }) => parent !== null);
-  const hasOutside = views.some(({ received }) => received.length > 0);
-  const rows = views.map((view) => {
-    const [id = "", name = "", ...others] = rowOf(view);
-    const outside = hasOutside ? [describeOutside(view)] : [];
-    return [
-      id,
-      name,
-      ...(hasParents ? [view.parent ?? ""] : []),
-      ...others.slice(0, 1),
-      ...outside,
-      ...others.slice(1),
-    ];
+type Screen = Pick<CliContext["output"], "columns" | "colour">;
+
+/** On a terminal rows fit into it, and each group has its title: ids and states are shortened, unless the table is `wide`. */
+export function renderAgents(
+  views: readonly AgentView[],
+  { columns, colour }: Screen,
+  options: Pick<PsOptions, "output">,
+): string {
+  const isWide = options.output === "wide";
+  const space = isWide ? Number.POSITIVE_INFINITY : columns;
+  const rows = views.map((view) => [...cellsOf(view, space), ...(isWide ? moreOf(view) : [])]);
+  const head = [...HEAD, Number.isFinite(space) ? "AGE" : "CHANGED", ...(isWide ? MORE : [])];
+  const widths = head.map((title, at) => Math.max(widthOf(title), ...rows.map((row) => widthOf(row[at] ?? ""))));
+  const others = widths.slice(2).reduce((sum, width) => sum + width + 2, 2);
+  const isTight = others + (widths[0] ?? 0) + (widths[1] ?? 0) > space;
+  const states = views.map((view) => stateOf(view, !isTight));
+  const idWidth = Math.max(LEAST_ID, space - others - Math.max(5, ...states.map(widthOf)));
+  const painted = rows.map(([id = "", , ...rest], at) => {
+    const style = views[at] ? styleOf(views[at]) : undefined;
+    const state = states[at] ?? "";
+    return [fitLine(id, idWidth), style ? paint(colour, style, state) : state, ...rest];
   });
-  const startedBy = hasParents ? ["STARTED BY"] : [];
-  const outside = hasOutside ? ["OUTSIDE WORDS"] : [];
-  const head = ["ID", "NAME", ...startedBy, "STATE", ...outside, "STEP", "TOKENS", "COST", "CHANGED", "WORKSPACE"];
-  return renderTable(head, rows);
+  const [titles = "", ...lines] = renderTable(head, painted).split("\n");
+  if (columns === Number.POSITIVE_INFINITY) return [titles, ...lines].join("\n");
+  const grouped = GROUPS.flatMap((group) => {
+    const own = lines.filter((_line, at) => views[at] && groupOf(views[at]) === group);
+    return own.length === 0 ? [] : [paint(colour, "bold", `${group} (${own.length})`), ...own];
+  });
+  return [paint(colour, "dim", titles), ...grouped].join("\n");
 }
+
+const HEAD = ["ID", "STATE", "STEP", "COST"];
+const MORE = ["TOKENS", "NAME", "STARTED BY", "OUTSIDE WORDS", "WORKSPACE"];
+const LEAST_ID = 8;
+
+/** `isWhole`: with the command that waits for an approval. */
+function stateOf({ state, stalledMs, lastCommand, until }: AgentView, isWhole: boolean): string {
+  const left = until === null ? 0 : Date.parse(until) - systemClock.now().getTime();
+  if (state === "waiting: rate limit" && left > 0) return `${state} (${shortSpan(left + 999)})`;
+  if (state === "waiting: approval" && lastCommand && isWhole) return `${state} of ${clean(lastCommand)}`;
+  return stalledMs === null ? state : `${state}, stalled for ${shortSpan(stalledMs)}`;
+}
+
+function styleOf({ state, stalledMs }: AgentView): Style | undefined {
+  if (state === "damaged" || state === FAILING || stalledMs !== null) return "red";
+  if (state === "running") return "green";
+  if (state === "completed" || isOver(state)) return "dim";
+  return state === "waiting: approval" || state === "waiting: person" || state.startsWith("paused") ? "yellow" : "cyan";
+}
+
+const cellsOf = (view: AgentView, space: number): readonly string[] => [
+  view.id,
+  stateOf(view, true),
+  `${view.step}`,
+  dollars(view.costUsd),
+  `${shortSpan(systemClock.now().getTime() - Date.parse(view.changedAt))}${Number.isFinite(space) ? "" : " ago"}`,
+];
+
+const moreOf = (view: AgentView): readonly string[] => [
+  `${view.tokens}`,
+  clean(oneLine(view.name, 30)),
+  view.parent ?? "",
+  describeOutside(view),
+  view.workspace,
+];
 
 /** "evil.example +3": the first source, and the number of further ones. */
 function describeOutside({ received: [first, ...others] }: AgentView): string {
@@ -128,48 +180,44 @@ function describeOutside({ received: [first, ...others] }: AgentView): string {
   return `${clean(oneLine(describeSource(first), 30))}${others.length > 0 ? ` +${others.length}` : ""}`;
 }
 
-function rowOf({
-  id,
-  name,
-  state,
-  stalledMs,
-  step,
-  tokens,
-  costUsd,
-  changedAt,
-  workspace,
-  lastCommand,
-}: AgentView): readonly string[] {
-  const pending = state === "waiting: approval" && lastCommand ? `${state} of ${clean(lastCommand)}` : state;
-  const standing = stalledMs === null ? pending : `${pending}, stalled for ${shortSpan(stalledMs)}`;
-  const ago = (at: string): string => `${shortSpan(systemClock.now().getTime() - Date.parse(at))} ago`;
-  return [id, clean(oneLine(name, 30)), standing, `${step}`, `${tokens}`, dollars(costUsd), ago(changedAt), workspace];
-}
-
-/** A terminal is redrawn each second; other outputs get only changes. Ctrl-C ends it without an error. */
+/** A terminal is redrawn each second; other outputs get only changes. `q` and Ctrl-C end it without an error. */
 async function watch(context: CliContext, options: PsOptions): Promise<number> {
   const { stdout } = process;
-  const onTerminal = stdout.isTTY === true && !context.output.json;
+  const { output } = context;
+  const onTerminal = stdout.isTTY === true && !output.json;
+  const leaving = new AbortController();
+  const input = output.interactive ? output.input() : undefined;
+  input?.watchTyping(() => {
+    if (input.typed.includes("q")) leaving.abort();
+  });
   let last = "";
-  await untilInterrupt(WATCH_EVERY_MS, async () => {
+  const look = async (): Promise<void> => {
     const listed = await list(context, options);
     if (onTerminal) {
-      redrawScreen(screenOf(listed, context, stdout.columns || 80, stdout.rows || 24));
+      const columns = stdout.columns || 80;
+      redrawScreen(screenOf(listed, context, { columns, colour: output.colour, rows: stdout.rows || 24 }, options));
       return;
     }
     const now = JSON.stringify(listed);
-    if (now !== last) show(listed, context);
+    if (now !== last) show(listed, context, options);
     last = now;
-  });
+  };
+  await untilInterrupt(WATCH_EVERY_MS, look, leaving.signal);
   return EXIT.ok;
 }
 
-function screenOf({ shown, hidden, problems }: Listed, { home }: CliContext, columns: number, rows: number): string {
-  const head = `${systemClock.now().toISOString()}  ${home.root}  (Ctrl-C ends this)`;
-  const table = shown.length === 0 ? ["No agents that are not over."] : tableOf(shown).split("\n");
+function screenOf(
+  { shown, hidden, problems }: Listed,
+  { home }: CliContext,
+  { rows, ...screen }: Screen & { readonly rows: number },
+  options: PsOptions,
+): string {
+  const head = `${localTime(systemClock.now().toISOString(), systemClock.now())}  ${home.root}  (q leaves)`;
+  const table =
+    shown.length === 0 ? ["No agents that are not over."] : renderAgents(shown, screen, options).split("\n");
   const more = hidden > 0 ? [`${hidden} ended more than a day ago: ${formatCall(home, "ps", "-a")}`] : [];
   const lines = [head, ...problems, ...table, ...more];
   const fitting =
     lines.length < rows ? lines : [...lines.slice(0, rows - 2), `… ${lines.length - rows + 2} more lines`];
-  return `${fitting.map((line) => fitLine(line, columns)).join("\n")}\n`;
+  return `${fitting.map((line) => fitLine(line, screen.columns)).join("\n")}\n`;
 }

@@ -4,11 +4,12 @@
  * The report is rendered from the store; the same text is in the agent's folder as `_goald/report.md`.
  */
 
-import { renderTable, shortSpan } from "#cli/terminal/print.ts";
+import { localTime, paint, renderTable, shortSpan } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { describeReceived } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
+import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/agent-view.ts";
@@ -17,7 +18,7 @@ import { describeStep } from "#views/step-text.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { reading } from "../agents.ts";
 import { callsHere, type GlobalOptions } from "../context.ts";
-import { describeApproval } from "../terminal/describe-call.ts";
+import { describeApproval, styleOfDiff } from "../terminal/describe-call.ts";
 import { AGENT, defineVerb, flag, step } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -52,16 +53,20 @@ export const verb = defineVerb({
 async function show(name: string, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {
     const { next, ...details } = await reading.details(name);
-    const text = output.json ? JSON.stringify(details) : clean(describe({ ...details, next }, home));
-    output.data(redact(text));
+    if (output.json) output.data(redact(JSON.stringify(details)));
+    else output.page(redact(clean(describe({ ...details, next }, home))), { indentOf, styleOf: styleOfDiff });
     return EXIT.ok;
   });
 }
 
+/** Goals and files are indented already; other lines have a label. */
+const indentOf = (line: string): number => (line.startsWith(" ") ? 5 : 12);
+
 async function showStep(name: string, step: number, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact }) => {
     const whole = await reading.step(name, step);
-    output.data(redact(output.json ? JSON.stringify(whole) : clean(describeStep(whole))));
+    if (output.json) output.data(redact(JSON.stringify(whole)));
+    else output.page(redact(clean(describeStep(whole))));
     return EXIT.ok;
   });
 }
@@ -69,10 +74,27 @@ async function showStep(name: string, step: number, options: GlobalOptions): Pro
 async function showReport(name: string, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {
     const facts = await reading.report(name);
-    output.data(redact(output.json ? JSON.stringify(facts) : withCallsHere(renderReport(facts).trimEnd(), home)));
+    const text = redact(output.json ? JSON.stringify(facts) : withCallsHere(renderReport(facts).trimEnd(), home));
+    if (output.write) output.page(readMarkdown(clean(text), output.colour));
+    else output.data(text);
     return EXIT.ok;
   });
 }
+
+/** The Markdown of reports as a person reads it on a terminal. */
+export const readMarkdown = (text: string, colour: boolean): string =>
+  text
+    .split("\n")
+    .map((line) => {
+      const [, heading] = /^#{1,6} (.*)$/.exec(line) ?? [];
+      const words = (heading ?? line.replace(/^(\s*)> ?/, "$1│ "))
+        .replace(/\*\*([^*]+)\*\*/g, (_all, strong: string) => paint(colour, "bold", strong))
+        .replace(/(`+) ?(.+?) ?\1/g, (_all, _ticks, code: string) => paint(colour, "cyan", code))
+        .replace(/\\([!-/:-@[-`{-~])/g, "$1")
+        .replaceAll("&lt;", "<");
+      return heading === undefined ? words : paint(colour, "bold", words);
+    })
+    .join("\n");
 
 /** Completes calls only in the last part, because earlier parts may contain a model's text. */
 function withCallsHere(text: string, home: Home): string {
@@ -91,7 +113,7 @@ async function showFiles(name: string, options: GlobalOptions): Promise<number> 
         `${step}`,
         `${bytes}`,
         `${changes}`,
-        at,
+        Number.isFinite(output.columns) ? localTime(at, systemClock.now()) : at,
       ]);
       output.say(`Workspace: ${list.workspace}`);
       if (lines.length === 0) output.say("No file was written yet.");

@@ -63,7 +63,7 @@ type ShownStatus = DaemonStatus & { readonly cage: NonNullable<DaemonStatus["cag
 function show(socket: string, told: ShownStatus, { output, home }: StatusContext): void {
   const { connections: _connections, ...shown } = told;
   if (output.json) output.data(JSON.stringify({ running: true, answers: true, socket, ...shown }));
-  else output.data(clean(describe(told, socket)));
+  else output.page(clean(describe(told, socket)), { indentOf: () => 16, styleOf });
   try {
     checkVersion(told, { version: readVersion() });
   } catch (thrown) {
@@ -71,6 +71,8 @@ function show(socket: string, told: ShownStatus, { output, home }: StatusContext
     if (Error.isError(thrown)) printNote(`${thrown.message} Start this version: ${formatCall(home, "restart")}`);
   }
 }
+
+const styleOf = (line: string) => (/^ {2}problem/.test(line) ? "red" : undefined);
 
 function describe(told: ShownStatus, socket: string): string {
   const { agents, eventLoopDelayMs: delay } = told;

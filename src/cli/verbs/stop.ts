@@ -5,11 +5,10 @@ import type { ControlResult } from "#api/schemas.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { withReading } from "../agents.ts";
+import { isGoing, withReading } from "../agents.ts";
 import { type CliContext, formatCall, type GlobalOptions, openContext } from "../context.ts";
 import { ANY_AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, value } from "../verb.ts";
 import { reachHost, stateWord, tellDone, viewNow, withAgent } from "../with-agent.ts";
-import { isGoing } from "./ps.ts";
 
 export const PAUSE = defineVerb({
   description: "pause an agent after its step, until goald resume",

@@ -56,3 +56,26 @@ describe("a command that a person is asked about", () => {
     expect(shown.length).toBeLessThan(3_500);
   });
 });
+
+describe("an edit", () => {
+  const edit = (old: string, text: string): string =>
+    describeCall({ name: "edit_file", args: { file: "plan.md", old, new: text } });
+
+  it("is shown as the lines that go and come, without those that stay", () => {
+    expect(edit("Monday\nCurry\nTuesday", "Monday\nStir fry\nTuesday")).toBe(
+      'edit_file\n  file: "plan.md"\n  20 bytes become 23:\n    - Curry\n    + Stir fry',
+    );
+  });
+
+  it("shows what cannot be seen, and how much is left out of a long one", () => {
+    expect(edit("a\u200bb", "\u001b[2Jb")).toBe(
+      'edit_file\n  file: "plan.md"\n  5 bytes become 5:\n    - a\\u{200b}b\n    + \\u{1b}[2Jb',
+    );
+    expect(edit("a", "line\n".repeat(500))).toMatch(/\n {4}\+ … 2,40[01] more bytes$/);
+  });
+
+  it("shows both texts when they are the same or differ only at line ends", () => {
+    expect(edit("a\r\nb", "a\nb")).toContain("4 bytes become 3:");
+    expect(edit("same", "same")).toContain("    - same\n    + same");
+  });
+});

@@ -1,0 +1,61 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import { widthOf } from "#cli/terminal/living-text.ts";
+import { renderAgents } from "#cli/verbs/ps.ts";
+import { systemClock } from "#util/clock.ts";
+import type { AgentView } from "#views/agent-view.ts";
+
+const fromNow = (ms: number): string => new Date(systemClock.now().getTime() + ms).toISOString();
+const agent = (id: string, change: Partial<AgentView> = {}): AgentView => ({
+  ...{ id, name: id, parent: null, state: "running", reason: null, until: null, step: 12, turn: 1, tokens: 5_000 },
+  ...{ costUsd: 0.04, background: true, stalledMs: null, lastCommand: null, received: [] },
+  ...{ createdAt: fromNow(-90_000), changedAt: fromNow(-3_500), workspace: `/home/ada/goald/workspace/${id}` },
+  ...change,
+});
+const LONG = "a-very-long-name-of-an-agent-that-plans-meals-fo";
+const agents = [
+  agent("chef"),
+  agent("lim", { state: "waiting: rate limit", until: fromNow(13_500) }),
+  agent(LONG, { state: "waiting: approval", lastCommand: "clone_repository" }),
+  agent("日本語のエージェント", { state: "paused: budget" }),
+  agent("old", { state: "completed", changedAt: fromNow(-3 * 3_600_000) }),
+];
+const rows = (columns: number, colour = false): readonly string[] =>
+  renderAgents(agents, { columns, colour }, {}).split("\n");
+
+describe("the list of agents", () => {
+  it.each([60, 100, 200])("fits into %i columns with whole states, steps, costs and ages", (columns) => {
+    const shown = rows(columns);
+    expect(shown.filter((row) => widthOf(row) > columns)).toEqual([]);
+    const text = shown.join("\n");
+    for (const word of ["waiting: rate limit (14 s)", "waiting: approval", "paused: budget", "$0.04", " 3 s", " 3 h"])
+      expect(text).toContain(word);
+    expect(shown.find((row) => row.startsWith("lim"))).toMatch(/^lim +waiting: rate limit \(14 s\) +12 +\$0\.04 +3 s$/);
+    expect(text).not.toContain("workspace");
+  });
+
+  it("shortens ids only where they do not fit, and groups agents by what they do", () => {
+    expect(rows(200).join("\n")).toContain(`${LONG}  waiting: approval of clone_repository`);
+    expect(rows(60).join("\n")).toMatch(/^a-very\S*… +waiting: approval +12/m);
+    expect(rows(60).filter((row) => /^[A-Z][a-z]+ \(\d\)$/.test(row))).toEqual([
+      "Running (1)",
+      "Waiting (3)",
+      "Ended (1)",
+    ]);
+  });
+
+  it("is coloured by state where colours are wanted, in the same cells", () => {
+    const painted = rows(100, true);
+    expect(painted.map(stripVTControlCharacters)).toEqual(rows(100));
+    expect(painted.join("\n")).toContain("\u001b[32mrunning\u001b[39m");
+    expect(rows(100).join("")).not.toContain("\u001b");
+  });
+
+  it("has whole ids and no titles for programs, and all columns with -o wide", () => {
+    const piped = rows(Number.POSITIVE_INFINITY);
+    expect(piped.map((row) => row.split(/ {2,}/)[0])).toEqual(["ID", ...agents.map(({ id }) => id)]);
+    const wide = renderAgents(agents, { columns: 60, colour: false }, { output: "wide" });
+    expect(wide).toMatch(/^ID +STATE +STEP +COST +CHANGED +TOKENS +NAME +STARTED BY +OUTSIDE WORDS +WORKSPACE\n/);
+    expect(wide).toContain(`/home/ada/goald/workspace/${LONG}`);
+  });
+});
