@@ -18,7 +18,17 @@ export async function main(given: readonly string[]): Promise<number> {
   const json = given.includes("--json");
   const args = rewriteArgs(given);
   const call: Call = async (verb, words, options) => {
-    code = (await verb.run?.(words, options, loadVerbs)) ?? EXIT.ok;
+    const run = async (given: readonly string[]) => (await verb.run?.(given, options, loadVerbs)) ?? EXIT.ok;
+    try {
+      code = await run(words);
+    } catch (error) {
+      const isUnknown = isGoaldError(error, "GOALD_NOT_FOUND");
+      const at = isUnknown ? words.findIndex((word) => error.message.endsWith(noneCalled(word))) : -1;
+      if (!isUnknown || at < 0) throw error;
+      // An unknown agent is an error before anything is done.
+      const { findByPrefix } = await import("#cli/agents.ts");
+      code = await run(words.with(at, await findByPrefix(words[at] ?? "", options, error)));
+    }
   };
   const program = buildParser(await loadVerbs(verbsIn(args)), call, asksForFirstVerbs(args));
   const halfSaid: Command[] = [];
@@ -39,6 +49,9 @@ export async function main(given: readonly string[]): Promise<number> {
     return reportError(thrown, json, program.opts<{ home?: string }>().home);
   }
 }
+
+/** The end of the message about a name that no agent has. */
+const noneCalled = (name: string): string => `found none called ${JSON.stringify(name)}.`;
 
 /** Prints an error of the parser in the form of all errors. */
 const describeUsage =

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import type { Reading } from "#api/control.ts";
 import type { HomeReading, HomeReadingOptions } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { systemClock } from "#util/clock.ts";
+import { nearestName } from "#util/nearest-name.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { WaitingView } from "#views/waiting.ts";
@@ -44,6 +46,21 @@ export const loadQuestion = (context: CliContext, agent: string, callId: string)
     const { waiting } = await reading.details(agent);
     return waiting?.callId === callId ? waiting : null;
   });
+
+/** Throws this for a name that no agent has, with the ids that it may mean; returns the only id that begins with it. */
+export async function findByPrefix(name: string, options: GlobalOptions, thrown: GoaldError): Promise<string> {
+  const ids = await reading(options, async (opened) => (await opened.agents()).map(({ id }) => id));
+  const meant = ids.filter((id) => id.startsWith(name.toLowerCase()));
+  const [only, another] = meant;
+  if (only !== undefined && another === undefined) {
+    printNote(`Using ${only}.`);
+    return only;
+  }
+  const near = nearestName(name, ids);
+  const hint = another !== undefined ? `Several ids begin so: ${meant.join(", ")}` : near && `Did you mean ${near}?`;
+  if (!hint) throw thrown;
+  throw new GoaldError("GOALD_NOT_FOUND", thrown.message, { hint, cause: thrown });
+}
 
 /** True when the agent has work and a host runs it. */
 export const isGoing = ({ state }: AgentView): boolean => state === "running" || state.startsWith("waiting");

@@ -1,6 +1,6 @@
 /** parser.ts -- builds the command line parser from the declared verbs. */
 import { Argument, Command, Help, Option } from "commander";
-import { nearestName } from "#util/nearest-name.ts";
+import { editDistance, nearestName } from "#util/nearest-name.ts";
 import { readVersion } from "../shipped.ts";
 import { COMMON_CODES, codesInWords, type Verb, type VerbArgument, type VerbOption } from "./verb.ts";
 import { SUMMARIES, VERB_NAMES, type VerbName } from "./verb-list.ts";
@@ -201,6 +201,14 @@ const FOREIGN: Readonly<Record<string, string>> = {
   undo: "restore",
   set: "config",
   settings: "config",
+  login: "config openai.apiKey KEY",
+  models: "doctor --online",
+  info: "show",
+  cost: "show ID",
+  inbox: "ps",
+  open: "show ID --files",
+  export: "events ID --json",
+  prune: "rm --ended",
   setup: "init",
   version: "--version",
 };
@@ -211,10 +219,17 @@ export function hintFor(verb: Command, message: string, suggestion: string): str
   const [, word = ""] = /^unknown command '(.+)'$/.exec(message) ?? [];
   const meant = path === "goald" && Object.hasOwn(FOREIGN, word) ? FOREIGN[word] : undefined;
   if (meant !== undefined) return `Did you mean goald ${meant}?`;
-  if (suggestion !== "") return suggestion;
+  if (suggestion !== "" && (word === "" || isNear(word, suggestion))) return suggestion;
   if (path === "goald config" && message.startsWith("too many arguments"))
     return "To write a setting: goald config NAME VALUE. Put several words in quotes.";
   return `${path === "goald" ? "See what there is" : "See how it is called"}: ${path} --help`;
+}
+
+/** Short words are near many verbs: one letter may differ, or two may have changed places. */
+function isNear(word: string, suggestion: string): boolean {
+  const [, verb = ""] = /^Did you mean (\S+)\?$/.exec(suggestion) ?? [];
+  const sorted = (text: string): string => text.split("").sort().join("");
+  return word.length > 6 || editDistance(word, verb) <= 1 || sorted(word) === sorted(verb);
 }
 
 const pathOf = (verb: Command): string => (verb.parent ? `${pathOf(verb.parent)} ${verb.name()}` : verb.name());

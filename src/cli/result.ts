@@ -4,6 +4,7 @@ import { ofType } from "#cassette/format.ts";
 import { readSessions } from "#cassette/recording-file.ts";
 import type { LinesBelow } from "#cli/terminal/print.ts";
 import { createEventLines, createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
+import { reservedBy } from "#core/call.ts";
 import { EXIT } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, isAwaitingPerson, isFinished } from "#core/state.ts";
@@ -114,8 +115,10 @@ export function sayEnd(
   }
   const about = usage.estimated ? "about " : "";
   output.say("");
+  const more = state.lost.tokens + reservedBy(state.open).tokens;
+  const lost = more > 0 ? ` Up to ${countNoun(more, "token")} more for a request without an answer.` : "";
   output.say(
-    `${countNoun(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.`,
+    `${countNoun(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.${lost}`,
   );
   if (state.checks.length > 0) output.say(`Checks: ${describeCounts(checks)}.`);
   output.say(`Workspace: ${workspace}`);

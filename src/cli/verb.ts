@@ -112,8 +112,16 @@ export const codesInWords = (codes: ExitCodes): string =>
 
 export const AGENT: VerbArgument = { name: "<agent>", about: "id or name" };
 
-/** Not given with --all. */
-export const ANY_AGENT: VerbArgument = { name: "[agent]", about: "id or name" };
+/** None with --all. */
+export const ANY_AGENTS: VerbArgument = {
+  name: "[agents...]",
+  about: "ids or names (default: the only one that runs or waits)",
+};
+
+export const ONLY_AGENT: VerbArgument = {
+  name: "[agent]",
+  about: "id or name (default: the only one that could be meant)",
+};
 
 export const MEMORY_AGENT: VerbArgument = {
   name: "<agent>",

@@ -10,7 +10,7 @@ import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { LoadedAgent } from "#views/read-agent.ts";
 import { readVersion } from "../shipped.ts";
-import { lookAgain, withReading } from "./agents.ts";
+import { isGoing, lookAgain, withReading } from "./agents.ts";
 import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
 
 // Shared parts of verbs that control an agent: find it, connect to its host, print the result.
@@ -23,21 +23,34 @@ export interface Steered extends Found {
   reach(): Promise<Client>;
 }
 
-/** Throws GOALD_NOT_FOUND with the names of all agents. `unique`: rejects a name that several agents share. */
+/**
+ * Throws GOALD_NOT_FOUND with the names of all agents. `unique`: rejects a name that several agents share. Without a name:
+ * the only agent that `fits`; by default one that runs or waits.
+ */
 export async function withAgent(
-  name: string,
+  name: string | undefined,
   options: GlobalOptions,
   steer: (agent: Steered) => Promise<number>,
-  { unique = false }: { readonly unique?: boolean } = {},
+  { unique = false, fits = isGoing }: { readonly unique?: boolean; readonly fits?: (view: AgentView) => boolean } = {},
 ): Promise<number> {
   const context = await openContext(options);
   try {
-    const found = await findState(name, context);
-    tellApart(name, found, unique);
+    const found = await findState(name ?? (await findOnly(fits, context)), context);
+    if (name !== undefined) tellApart(name, found, unique);
     return await steer({ ...found, context, reach: () => reachHost(context) });
   } finally {
     context.output.close();
   }
+}
+
+/** Throws GOALD_USAGE when none fits or more than one. */
+async function findOnly(fits: (view: AgentView) => boolean, context: CliContext): Promise<string> {
+  const views = await withReading(context, (reading) => reading.agents());
+  const [only, ...others] = views.filter(fits);
+  if (only && others.length === 0) return only.id;
+  const hint = only ? `Name one: ${[only, ...others].map(({ id }) => id).join(", ")}` : "List the agents: goald ps";
+  const problem = only ? "Which agent? Several could be meant." : "No agent could be meant.";
+  throw new GoaldError("GOALD_USAGE", problem, { hint });
 }
 
 /** A shared name selects the newest agent, with a notice. `unique`: throws GOALD_CONFLICT instead. */

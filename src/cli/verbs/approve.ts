@@ -14,17 +14,28 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { approvalOf, isAwaitingApproval, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { nameCall } from "#views/next-step.ts";
 import { loadQuestion } from "../agents.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "../context.ts";
-import { AGENT, CALL_OPTIONS, defineVerb, flag, HOST_CODES, NO_AGENT, positiveInteger, text, value } from "../verb.ts";
+import {
+  CALL_OPTIONS,
+  defineVerb,
+  flag,
+  HOST_CODES,
+  NO_AGENT,
+  ONLY_AGENT,
+  positiveInteger,
+  text,
+  value,
+} from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const APPROVE = defineVerb({
   description:
     "run the command that an agent asks approval for; on a terminal, show it and ask first. A script names the command that it means by --step or --call, because another may wait by then",
   examples: ["goald approve foo", "goald approve foo --step 12", "goald approve foo -N 5"],
-  arguments: [AGENT],
+  arguments: [ONLY_AGENT],
   options: {
     ...CALL_OPTIONS,
     count: {
@@ -38,7 +49,7 @@ export const APPROVE = defineVerb({
     yes: flag("-y, --yes", "do not show the command and ask first on a terminal"),
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
-  run: ([agent = ""], options) => approveVerb(agent, options),
+  run: ([agent], options) => approveVerb(agent, options),
 });
 
 function answerCount(given: string): number {
@@ -49,10 +60,10 @@ function answerCount(given: string): number {
 
 export const DENY = defineVerb({
   examples: ["goald deny foo", "goald deny foo --step 12", 'goald deny foo --reason "Use the file that is there"'],
-  arguments: [AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
+  arguments: [ONLY_AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
   options: { ...CALL_OPTIONS, reason: text("--reason <words>", "give the agent the reason, or what to do instead") },
   exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
-  run: ([agent = "", ...words], options) => denyVerb(agent, words, options),
+  run: ([agent, ...words], options) => denyVerb(agent, words, options),
 });
 
 // Implements `goald approve` and `goald deny`.
@@ -73,11 +84,11 @@ export interface ApproveOptions extends GlobalOptions, WhichCall {
   readonly yes?: boolean;
 }
 
-const approveVerb = (name: string, options: ApproveOptions): Promise<number> =>
+const approveVerb = (name: Name, options: ApproveOptions): Promise<number> =>
   answer(name, options, { verdict: "approved", count: options.count ?? 1 });
 
 async function denyVerb(
-  name: string,
+  name: Name,
   words: readonly string[],
   options: GlobalOptions & WhichCall & { readonly reason?: string },
 ): Promise<number> {
@@ -93,10 +104,14 @@ async function denyVerb(
 
 const MAX_CHARS = 10_000;
 
+/** Undefined: the only agent that waits. */
+type Name = string | undefined;
 type Approval = NonNullable<ReturnType<typeof approvalOf>>;
 
-async function answer(name: string, options: ApproveOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
-  return withAgent(name, options, async ({ row, state, context, reach }) => {
+const WAITS = { fits: ({ state }: AgentView): boolean => state === "waiting: approval" };
+
+async function answer(name: Name, options: ApproveOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
+  const give = async ({ row, state, context, reach }: Steered): Promise<number> => {
     const open = approvalOf(state);
     if (!open) throw await nothingPending({ row, state }, context);
     const wanted = wantedCall(options);
@@ -122,7 +137,8 @@ async function answer(name: string, options: ApproveOptions, given: Omit<Approva
     const later = goesOn ? "" : ` It is not running. Continue it: ${formatCall(context.home, "resume", row.id)}.`;
     const note = `${verdict}${many}: ${describeCall(open.call)}.${later}`;
     return tellDone({ agent, note }, context, { call: open.call });
-  });
+  };
+  return withAgent(name, options, give, WAITS);
 }
 
 /** Throws GOALD_USAGE when both options are given. */

@@ -9,16 +9,16 @@ import { folderOf } from "../agents.ts";
 import { formatCall, type GlobalOptions } from "../context.ts";
 import { followAgent, Interrupts, showFrom, showLastStep } from "../follow-agent.ts";
 import { openScreen, sayGoesOn, sayResult } from "../result.ts";
-import { AGENT, defineVerb, positiveInteger, RUN_CODES, value } from "../verb.ts";
+import { defineVerb, ONLY_AGENT, positiveInteger, RUN_CODES, value } from "../verb.ts";
 import { withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "follow an agent live and answer its questions; Ctrl-C leaves it running",
   examples: ["goald attach foo", "goald attach foo --since 1", "goald attach foo --json"],
-  arguments: [AGENT],
+  arguments: [ONLY_AGENT],
   options: { since: value("--since <step>", "show from this step on (default: the last one)", positiveInteger) },
   exitCodes: { ...RUN_CODES, ok: "the agent finished, or you left it running", notFound: "no such agent or step" },
-  run: ([agent = ""], options) => attachVerb(agent, options),
+  run: ([agent], options) => attachVerb(agent, options),
 });
 
 export interface AttachOptions extends GlobalOptions {
@@ -26,7 +26,7 @@ export interface AttachOptions extends GlobalOptions {
   readonly since?: number;
 }
 
-export async function attachVerb(name: string, options: AttachOptions): Promise<number> {
+export async function attachVerb(name: string | undefined, options: AttachOptions): Promise<number> {
   return withAgent(name, options, async ({ row, state, head, context, reach }) => {
     const { since } = options;
     const { output, home } = context;

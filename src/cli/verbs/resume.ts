@@ -1,7 +1,9 @@
 /** resume.ts -- `goald resume`: continues an agent from the end of its log, after a pause, a limit or a crash. */
+import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
+import { withReading } from "../agents.ts";
 import { type CliContext, formatCall, openContext } from "../context.ts";
 import { outcomeOf } from "../result.ts";
 import { type RunAgentOptions, resumeAgent } from "../run-agent.ts";
@@ -29,6 +31,7 @@ export async function resumeVerb(name: string | undefined, options: RunAgentOpti
   const context = await openContext(options, flagsOf(options));
   try {
     const found = await findNamedOrLast(name, context);
+    if (name === undefined && !(await isMeant(found, context))) return EXIT.ok;
     if (isFinished(found.state) && !found.hasTurnWaiting) return alreadyFinished(found, context);
     const { approve, background } = found.state.settings;
     if (!background && !options.detach) requireSomebody(context, givenMode(options) ?? approve);
@@ -36,6 +39,22 @@ export async function resumeVerb(name: string | undefined, options: RunAgentOpti
   } finally {
     context.output.close();
   }
+}
+
+/** Asks on a terminal when a person stopped the last agent, or when others are not finished either. */
+async function isMeant({ row, state }: Found, context: CliContext): Promise<boolean> {
+  const { output } = context;
+  const views = await withReading(context, (reading) => reading.agents());
+  const others = views.filter((view) => view.id !== row.id && !["completed", "ended"].includes(view.state));
+  const isStopped = state.paused?.code === "stopped" || state.paused?.code === "killed";
+  if (!output.interactive || (!isStopped && others.length === 0)) return true;
+  if (others.length > 0) output.say(`Not finished either: ${others.map(({ id }) => id).join(", ")}.`);
+  const question = {
+    question: `${isStopped ? "A person stopped it. " : ""}Continue ${row.id}?`,
+    default: true,
+    help: "  y  continue it\n  n  leave it as it is",
+  };
+  return (await askYesNo({ input: output.input(), say: output.say }, question)) === true;
 }
 
 function alreadyFinished({ row, state }: Found, { output, home }: CliContext): number {

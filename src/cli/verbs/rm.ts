@@ -5,22 +5,38 @@ import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { folderOf } from "../agents.ts";
+import { isOver as hasEnded } from "#views/agent-view.ts";
+import { folderOf, reading } from "../agents.ts";
 import { formatCall, type GlobalOptions } from "../context.ts";
-import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT } from "../verb.ts";
+import { defineVerb, flag, HOST_CODES, NO_AGENT } from "../verb.ts";
 import { withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "remove an agent: its log, memory and file history; its folder stays",
-  examples: ["goald rm foo", "goald rm foo --files", "goald rm -f foo"],
-  arguments: [AGENT],
+  examples: ["goald rm foo", "goald rm foo bar --files", "goald rm -f foo", "goald rm --ended -f"],
+  arguments: [{ name: "[agents...]", about: "ids or names" }],
   options: {
     force: flag("-f, --force", "do not ask, and kill the agent first if it is not done"),
     files: flag("--files", "remove its folder in the workspace, too"),
+    ended: flag("--ended", "remove every agent that has finished or was stopped"),
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
-  run: ([agent = ""], options) => removeVerb(agent, options),
+  run: (agents, { ended, ...options }) => removeAll(agents, ended === true, options),
 });
+
+async function removeAll(names: readonly string[], isEnded: boolean, options: RemoveOptions): Promise<number> {
+  if (isEnded === names.length > 0)
+    throw new GoaldError("GOALD_USAGE", "Expected agents or --ended.", { hint: "Such as: goald rm foo" });
+  // Sub-agents are younger than their parents and go first.
+  const ended = async () =>
+    reading(options, async (opened) => (await opened.agents()).filter(({ state }) => hasEnded(state)).toReversed());
+  const ids = isEnded ? (await ended()).map(({ id }) => id) : names;
+  // An unknown one is an error before any is removed.
+  for (const name of ids) await withAgent(name, options, async () => EXIT.ok, { unique: true });
+  let code: number = EXIT.ok;
+  for (const name of ids) code = Math.max(code, await removeVerb(name, options));
+  return code;
+}
 
 export interface RemoveOptions extends GlobalOptions {
   readonly force?: boolean;

@@ -2,7 +2,7 @@
  * say.ts -- `goald say`: sends an agent a message from the command line or standard input.
  */
 import { GoaldError } from "#core/errors.ts";
-import { isFinished } from "#core/state.ts";
+import { isFinished, questionOf } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { readInput } from "../agents.ts";
 import { callsHere, type GlobalOptions } from "../context.ts";
@@ -32,7 +32,7 @@ export async function sayVerb(name: string, words: readonly string[], options: G
     const client = await reach();
     const key = `say/${process.pid}/${new Date().toISOString()}`;
     const { agent, note } = await client.say(row.id, { from: "a person", text: context.scrub(text), key });
-    const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
+    const view = isFinished(state) || questionOf(state) !== undefined ? await viewWhenHeard(client, agent) : agent;
     return tellDone({ agent: view, note: callsHere(context.home, note) }, context);
   });
 }

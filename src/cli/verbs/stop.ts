@@ -7,16 +7,16 @@ import { isOver } from "#core/state.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { isGoing, withReading } from "../agents.ts";
 import { type CliContext, formatCall, type GlobalOptions, openContext } from "../context.ts";
-import { ANY_AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, value } from "../verb.ts";
+import { ANY_AGENTS, defineVerb, flag, HOST_CODES, NO_AGENT, value } from "../verb.ts";
 import { reachHost, stateWord, tellDone, viewNow, withAgent } from "../with-agent.ts";
 
 export const PAUSE = defineVerb({
   description: "pause an agent after its step, until goald resume",
   examples: ["goald pause foo", "goald pause --all"],
-  arguments: [ANY_AGENT],
+  arguments: [ANY_AGENTS],
   options: { all: flag("--all", "pause every agent that is not done") },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
-  run: ([agent], options) => haltVerb("pause", agent, options),
+  run: (agents, options) => haltVerb("pause", agents, options),
 });
 
 // `goald stop`: stops agents after their step and report.
@@ -25,14 +25,14 @@ export const STOP = defineVerb({
   description:
     "let an agent finish its step and write its report, and wait for that; with --now stop in the middle of the step",
   examples: ["goald stop foo", "goald stop foo -t 120", "goald stop foo --now", "goald stop --all"],
-  arguments: [ANY_AGENT],
+  arguments: [ANY_AGENTS],
   options: {
     all: flag("--all", "stop every agent that is not done"),
     now: flag("--now", "stop at once, in the middle of the step; goald resume continues from there"),
     timeout: { ...value("-t, --timeout <seconds>", "cut the step off after this many seconds", seconds), default: 30 },
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
-  run: ([agent], { now, ...options }) => haltVerb(now ? "kill" : "stop", agent, options),
+  run: (agents, { now, ...options }) => haltVerb(now ? "kill" : "stop", agents, options),
 });
 
 function seconds(given: string): number {
@@ -52,18 +52,23 @@ export interface HaltOptions extends GlobalOptions {
 
 const CALL = { pause: "pause", stop: "stop", kill: "stop --now" } as const;
 
-async function haltVerb(halt: Halt, name: string | undefined, options: HaltOptions): Promise<number> {
-  if (options.all ? name !== undefined : name === undefined)
-    throw new GoaldError("GOALD_USAGE", `Expected an agent or --all, got ${name === undefined ? "neither" : "both"}.`, {
+async function haltVerb(halt: Halt, names: readonly string[], options: HaltOptions): Promise<number> {
+  if (options.all && names.length > 0)
+    throw new GoaldError("GOALD_USAGE", "Expected agents or --all, got both.", {
       hint: `Such as: goald ${CALL[halt]} foo, or: goald ${CALL[halt]} --all`,
     });
-  if (name === undefined) return haltAll(halt, options);
-  return withAgent(name, options, async ({ row, state, context, reach }) => {
+  if (options.all) return haltAll(halt, options);
+  for (const name of names.slice(1)) await withAgent(name, options, async () => EXIT.ok);
+  for (const name of names.slice(0, -1)) await haltNamed(halt, name, options);
+  return haltNamed(halt, names.at(-1), options);
+}
+
+const haltNamed = (halt: Halt, name: string | undefined, options: HaltOptions): Promise<number> =>
+  withAgent(name, options, async ({ row, state, context, reach }) => {
     // An agent that does not run needs no daemon.
     if (isOver(state)) return tellHalt(halt, { agent: await viewNow(context, row), note: ALREADY }, context);
     return tellHalt(halt, await haltAgent(halt, row.id, await reach(), options), context);
   });
-}
 
 /** Halts every agent that runs or waits. Throws the first failure after trying all of them. */
 async function haltAll(halt: Halt, options: HaltOptions): Promise<number> {
