@@ -46,7 +46,7 @@ export interface FormRow {
 
 export function showForms(rows: readonly FormRow[], firstStep: number): void {
   console.log(`\nShare of a request's tokens that equal the previous request's beginning, from step ${firstStep} on.`);
-  console.log(line("", "system", "tokens", "share", "with tools"));
+  console.log(line("", "system", "tokens", "share", "and tools"));
   for (const { form, batch, systemTokens, tokens, share, withTools } of rows) {
     const sizes = [systemTokens, tokens].map(String);
     console.log(line(`${form}, window.batch ${batch}`, ...sizes, share.toFixed(2), withTools.toFixed(2)));
