@@ -13,8 +13,8 @@ import { REPLY_FORMS, type ReplyForm } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
-import type { Answer } from "../test/helpers/openai-answers.ts";
-import { closeProseLoops, makeProseLoop, python } from "../test/helpers/prose-loop.ts";
+import { closeProseLoops, makeProseLoop, python } from "../test/helpers/loop.ts";
+import type { Answer } from "../test/helpers/openai-server.ts";
 import { HABITS, type Habit, PYTHON, WRITE } from "./model-habits/habits.ts";
 
 const OUTCOMES = ["acts", "asks again", "pauses", "misread"] as const;

@@ -16,9 +16,9 @@ import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-te
 import { readPrices } from "#model/prices.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { type CellBehaviour, createFakeSandbox, type FakeEnd } from "../test/helpers/fake-sandbox.ts";
-import { openHashEmbedder } from "../test/helpers/hash-embedder.ts";
 import { makeLoop } from "../test/helpers/loop.ts";
-import { scriptedModel } from "../test/helpers/scripted-model.ts";
+import { openHashEmbedder } from "../test/helpers/memory-rows.ts";
+import { scriptedModel } from "../test/helpers/models.ts";
 import { type FormRow, type Row, showForms, showTable } from "./prompt-cache/table.ts";
 import { readCount } from "./shared/read-count.ts";
 

@@ -12,7 +12,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { waitUntil } from "../test/helpers/wait-until.ts";
+import { waitUntil } from "../test/helpers/waits.ts";
 import { median } from "./shared/median.ts";
 import { openBenchHost } from "./shared/open-bench-host.ts";
 import { readCount } from "./shared/read-count.ts";

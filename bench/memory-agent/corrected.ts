@@ -6,8 +6,8 @@
  */
 import type { MemoryChange } from "#core/ports/memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped } from "../../test/contracts/store-builders.ts";
-import { openHashEmbedder } from "../../test/helpers/hash-embedder.ts";
+import { memoryOf, NOTHING, SPEC, said, stamped } from "../../test/helpers/events.ts";
+import { openHashEmbedder } from "../../test/helpers/memory-rows.ts";
 import { MemoryStore } from "../../test/helpers/memory-store.ts";
 import { amongNoise, type Change, readChanges, readNoise } from "./sets.ts";
 import { fullText } from "./shown.ts";

@@ -3,7 +3,7 @@ import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
 import { makeLoop } from "../../test/helpers/loop.ts";
-import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { randomNumbers } from "../../test/helpers/memory-rows.ts";
 import { type Fact, readFacts, readNoise } from "./sets.ts";
 
 /** Returns the reply of a step in which the model meets the fact, and the file that it reads then, if any. */

@@ -5,7 +5,7 @@
  * All rows are of one memory. The other sentences come between runs of rows, so that most rows keep their neighbours.
  */
 import { join } from "node:path";
-import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { randomNumbers } from "../../test/helpers/memory-rows.ts";
 import { type Doc, type Query, readLines } from "../memory-quality/data.ts";
 import { fullRecall, type Search } from "../memory-quality/own.ts";
 import { fullTextSearch } from "../memory-quality/peers.ts";

@@ -1,6 +1,6 @@
 /** sets.ts -- memories of agents and the questions about them, made from test/data/memory. The seed is fixed. */
 import { join } from "node:path";
-import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { randomNumbers } from "../../test/helpers/memory-rows.ts";
 import { type Doc, readLines } from "../memory-quality/data.ts";
 import type { MemoryText } from "./shown.ts";
 

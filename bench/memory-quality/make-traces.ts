@@ -10,7 +10,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { randomNumbers } from "../../test/helpers/memory-rows.ts";
 import type { Doc, Query } from "./data.ts";
 import { readTopics, type Topic } from "./topics.ts";
 

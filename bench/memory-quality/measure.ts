@@ -1,5 +1,5 @@
 /** measure.ts -- measures how well a system finds the evidence, and which share of its ten results is waste. */
-import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { randomNumbers } from "../../test/helpers/memory-rows.ts";
 import { type Doc, type Query, type Space, withNearDuplicates } from "./data.ts";
 import type { Search, System } from "./own.ts";
 

@@ -7,7 +7,7 @@ import { LEXICAL_SETTINGS, LexicalIndex, type LexicalSettings } from "#memory/wo
 import { shippedWordTable } from "#memory/words/word-table.ts";
 import { fitRecalls, shownRows } from "#prompt/recalls.ts";
 import { wordsOf } from "#util/words.ts";
-import { openHashEmbedder } from "../../test/helpers/hash-embedder.ts";
+import { openHashEmbedder } from "../../test/helpers/memory-rows.ts";
 import type { Doc } from "./data.ts";
 
 /** A way to find texts. */

@@ -4,7 +4,7 @@ import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
 import type { AgentSpec } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
-import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { randomNumbers } from "../../test/helpers/memory-rows.ts";
 import { type Doc, readLines } from "../memory-quality/data.ts";
 
 export const AGENT = "bench";

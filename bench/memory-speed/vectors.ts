@@ -2,7 +2,7 @@
  * vectors.ts -- generates vectors as an embedder makes them: in clusters of very different sizes, near a surface of far
  * fewer dimensions, of unit length. Evenly spread vectors would be no test, because none of them are near each other.
  */
-import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { randomNumbers } from "../../test/helpers/memory-rows.ts";
 
 const LATENT = 64;
 const CLUSTERS = 200;

@@ -4,8 +4,7 @@ import { PROTOCOL_VERSION } from "#api/control.ts";
 import { askDaemon, ensureDaemon } from "#api/find-daemon.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
-import { makeFakeControl } from "../helpers/fake-control.ts";
-import { serve } from "../helpers/local-server.ts";
+import { makeFakeControl, serve } from "../helpers/local-server.ts";
 import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
 
 const STARTED_AT = "2026-11-20T10:00:00.000Z";

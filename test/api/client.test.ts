@@ -9,7 +9,7 @@ import { callHost } from "#api/socket.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { describeReading } from "../contracts/reading.ts";
-import { readingOf } from "../helpers/host-reading.ts";
+import { readingOf } from "../helpers/host.ts";
 import { serve } from "../helpers/local-server.ts";
 import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
 

@@ -5,8 +5,7 @@ import { connectHost } from "#api/client.ts";
 import { createLiveReader } from "#api/event-stream.ts";
 import type { Followed } from "#api/socket.ts";
 import { createRedactor } from "#util/redact.ts";
-import { makeFakeControl } from "../helpers/fake-control.ts";
-import { eventually, messagesIn, serve } from "../helpers/local-server.ts";
+import { eventually, makeFakeControl, messagesIn, serve } from "../helpers/local-server.ts";
 import { type Answer, type Request, sendJson, startUnixServer } from "./unix-server.ts";
 
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);

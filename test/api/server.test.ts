@@ -12,10 +12,8 @@ import type { GoalCheck } from "#core/goal-check.ts";
 import type { MemoryChange } from "#core/ports/memory.ts";
 import { createRedactor } from "#util/redact.ts";
 import { bodyFor, describeLocalApi, expectReply, routeOf, validate } from "../contracts/local-api.ts";
-import { type FakeControl, makeFakeControl } from "../helpers/fake-control.ts";
-import { makeWorld } from "../helpers/host.ts";
-import { readingOf } from "../helpers/host-reading.ts";
-import { type AskOptions, serve, type TestServer } from "../helpers/local-server.ts";
+import { makeWorld, readingOf } from "../helpers/host.ts";
+import { type AskOptions, type FakeControl, makeFakeControl, serve, type TestServer } from "../helpers/local-server.ts";
 import { done } from "../helpers/loop.ts";
 
 const ALL_SETTINGS: Required<AgentSettings> = {

@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { startServer } from "#api/server.ts";
-import { makeFakeControl } from "../helpers/fake-control.ts";
-import { ask, eventually, serve } from "../helpers/local-server.ts";
+import { ask, eventually, makeFakeControl, serve } from "../helpers/local-server.ts";
 
 interface Folder extends AsyncDisposable {
   readonly path: string;

@@ -13,15 +13,12 @@ import type { ServiceName, ServiceState, Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { systemClock } from "#util/clock.ts";
 import { REPORT_FILE, writeReport } from "#views/report-facts.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
-import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
+import { AT, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
-import { pictureAnswer, png, wav } from "../helpers/media-server.ts";
+import { fixedEmbedder } from "../helpers/memory-rows.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
-import { startServiceServer } from "../helpers/service-server.ts";
-import { X_ENVIRONMENT } from "../helpers/x-server.ts";
+import { pictureAnswer, png, startServiceServer, wav, X_ENVIRONMENT } from "../helpers/service-servers.ts";
 
 type Environment = Record<string, string>;
 const settingsOf = async (env: Environment) => (await loadSettings({ env })).settings;

@@ -12,7 +12,7 @@ import type { Store } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLog } from "#util/log.ts";
 import { writeLog } from "../../bench/wake/write-log.ts";
-import { numberedModel } from "../helpers/numbered-model.ts";
+import { numberedModel } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const YOUNG = 100;

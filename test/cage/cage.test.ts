@@ -18,7 +18,7 @@ import type { Cage, CagedCommand } from "#cage/cage.ts";
 import { findCage, probeCage } from "#cage/find-cage.ts";
 import { nodeCommand, type ProgramSight } from "#cage/node-program.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { waitUntil } from "../helpers/waits.ts";
 
 const levels = findLevelsHere();
 const limited = levels.filter((level) => level !== "off");

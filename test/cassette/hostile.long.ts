@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { readCassette } from "#cassette/recording-file.ts";
 import { isGoaldError } from "#core/errors.ts";
 import { type Ended, endedWith, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
-import { append, numberedModel } from "../helpers/numbered-model.ts";
+import { append, numberedModel } from "../helpers/models.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 type Line = Record<string, unknown>;

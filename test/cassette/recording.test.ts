@@ -17,12 +17,11 @@ import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import type { Cell, CellBridge } from "#core/ports/sandbox.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
+import { type RecordedRun, recordRun } from "../helpers/daemon-home.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import { type Ended, endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
-import { append, highestTask, numberedModel, replyWith } from "../helpers/numbered-model.ts";
-import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
-import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { type RecordedRun, recordRun } from "../helpers/recorded-run.ts";
+import { append, highestTask, numberedModel, replyWith } from "../helpers/models.ts";
+import { type Answer, type ChatRequest, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const SECRET = "sk-very-secret";
 const redact = (text: string): string => text.replaceAll(SECRET, "[secret]");

@@ -9,7 +9,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type DaemonHome, makeDaemonHome, type RecordedRun, recordRun } from "../helpers/daemon-home.ts";
 import {
   AGENT,
   endedWith,
@@ -23,10 +23,9 @@ import {
   wordsOf,
 } from "../helpers/goald.ts";
 import { done, reply } from "../helpers/loop.ts";
-import { highestTask, ledger, replyWith, write } from "../helpers/numbered-model.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
-import { type RecordedRun, recordRun } from "../helpers/recorded-run.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { highestTask, ledger, replyWith, write } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
+import { waitUntil } from "../helpers/waits.ts";
 
 /** The verbs that show an agent. */
 const LOOKS = `ps -a, show t, show t --step 1, attach t --since 1, events t, show t --files, logs t, logs --daemon,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
 import { AGENT, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model.ts";
+import { append, ledger, ledgerText, replyWith } from "../helpers/models.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { screenOf } from "../helpers/screen.ts";
+import { problemsOfEvent, problemsOfResult } from "../helpers/view-schemas.ts";
 
 describe("goald run -d", () => {
   it.concurrent("starts the daemon and returns, and the agent finishes although the terminal was closed", async () => {

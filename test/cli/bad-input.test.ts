@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
-import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { ledger, ledgerText } from "../helpers/models.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 
 const RUN = ["run", ...AGENT, "--continuous"];

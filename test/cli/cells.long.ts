@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type DaemonHome, killAtEvent, killUnder, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { AGENT, endedWith, errorOf, lookInto, playRecording, RUN } from "../helpers/goald.ts";
-import { highestTask, numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
-import { killAtEvent, killUnder } from "../helpers/under-hooks.ts";
+import { highestTask, numberedModel, replyWith, write } from "../helpers/models.ts";
 import { openNestedHome } from "./kill-points.ts";
 
 const cell = (code: string) => ({ name: "run_code", args: { code } });

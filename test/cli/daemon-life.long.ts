@@ -5,11 +5,10 @@ import { isDaemonExpected } from "#api/daemon-files.ts";
 import { ensureDaemon } from "#api/find-daemon.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
 import { isGoaldError } from "#core/errors.ts";
-import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, endedWith, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { AGENT, daemonOf, endedWith, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { homeOf } from "../helpers/home-of.ts";
-import { numberedModel, replyWith } from "../helpers/numbered-model.ts";
+import { numberedModel, replyWith } from "../helpers/models.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 
 /** Shorter for the calls that meet the end; the other tests must reach the daemon before it. */

@@ -6,12 +6,20 @@ import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer } from "../api/unix-server.ts";
-import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { type Ended, endedWith, errorOf, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
+import {
+  daemonOf,
+  type Ended,
+  endedWith,
+  errorOf,
+  type Goald,
+  lookInto,
+  makeGoald,
+  type TestDaemon,
+} from "../helpers/goald.ts";
 import { homeOf } from "../helpers/home-of.ts";
 import { done, reply } from "../helpers/loop.ts";
-import { ledger, ledgerText, write } from "../helpers/numbered-model.ts";
+import { ledger, ledgerText, write } from "../helpers/models.ts";
 
 const json = (ended: { readonly stdout: string }): Record<string, unknown> => JSON.parse(ended.stdout);
 const wanted = ({ home }: Goald): Promise<boolean> =>

@@ -5,11 +5,28 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { EventBody, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
-import { daemonOf, killRun } from "../helpers/daemon.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { makeRepository } from "../helpers/git-repository.ts";
-import { startGitServer } from "../helpers/git-server.ts";
-import { type Ended, endedWith, type Goald, linesOf, lookInto, RUN, readStore } from "../helpers/goald.ts";
+import {
+  type DaemonHome,
+  killAtEvent,
+  killUnder,
+  logCommits,
+  makeDaemonHome,
+  runUnder,
+} from "../helpers/daemon-home.ts";
+import { makeRepository, startGitServer } from "../helpers/git-server.ts";
+import {
+  daemonOf,
+  type Ended,
+  endedWith,
+  type Goald,
+  killRun,
+  linesOf,
+  lookInto,
+  RUN,
+  readStore,
+} from "../helpers/goald.ts";
+import { messageAgent, startAgent, subagentModel, write } from "../helpers/models.ts";
+import type { Answer } from "../helpers/openai-server.ts";
 import {
   MEDIA_KEY,
   type MediaReplies,
@@ -17,15 +34,11 @@ import {
   pictureAnswer,
   png,
   startMediaServer,
-} from "../helpers/media-server.ts";
-import { write } from "../helpers/numbered-model.ts";
-import type { Answer } from "../helpers/openai-answers.ts";
-import { inPool } from "../helpers/pool.ts";
-import { startServiceServer } from "../helpers/service-server.ts";
-import { messageAgent, startAgent, subagentModel } from "../helpers/subagent-model.ts";
-import { killAtEvent, killUnder, logCommits, runUnder } from "../helpers/under-hooks.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
-import { startXServer, X_ENVIRONMENT } from "../helpers/x-server.ts";
+  startServiceServer,
+  startXServer,
+  X_ENVIRONMENT,
+} from "../helpers/service-servers.ts";
+import { inPool, waitUntil } from "../helpers/waits.ts";
 
 const IDS = ["t", "t-ann", "t-bo"] as const;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
-import { ledger, onceATurn } from "../helpers/numbered-model.ts";
+import { ledger, onceATurn } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 describe("an agent that a person names", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith } from "../helpers/goald.ts";
-import { ledger } from "../helpers/numbered-model.ts";
+import { ledger } from "../helpers/models.ts";
 
 /** Prints the addresses of all modules that were loaded at the first request, or at the end of a process without one. */
 const HOOK = `data:text/javascript,${encodeURIComponent(`

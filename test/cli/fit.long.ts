@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
-import { numberedModel, write } from "../helpers/numbered-model.ts";
+import { numberedModel, write } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import { screenOf } from "../helpers/screen.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import {
   AGENT,
+  daemonOf,
   endedWith,
   errorOf,
   type Goald,
@@ -12,7 +12,7 @@ import {
   type Running,
   type Terminal,
 } from "../helpers/goald.ts";
-import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { ledger, ledgerText } from "../helpers/models.ts";
 import { screenOf } from "../helpers/screen.ts";
 
 /** Starts an agent `t` in front of a pipe, and waits for the request of this step, which the model does not answer yet. */

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, linesOf, type Running } from "../helpers/goald.ts";
-import { numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { numberedModel, replyWith, write } from "../helpers/models.ts";
+import { waitUntil } from "../helpers/waits.ts";
 
 const DATA = '{"cities": ["Rome", "Oslo", "Bonn"]}\n';
 const AGENT = `ai_name: Foo

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, type Goald, linesOf, wordsOf } from "../helpers/goald.ts";
-import { write } from "../helpers/numbered-model.ts";
+import { write } from "../helpers/models.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";

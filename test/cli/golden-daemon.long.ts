@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { jsonOf } from "../helpers/goald.ts";
-import { frozen, openTranscript } from "../helpers/golden.ts";
-import { BAKE, goldenModel } from "../helpers/golden-model.ts";
+import { BAKE, frozen, goldenModel, openTranscript } from "../helpers/golden.ts";
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { frozen, openTranscript } from "../helpers/golden.ts";
-import { goldenModel } from "../helpers/golden-model.ts";
+import { daemonOf } from "../helpers/goald.ts";
+import { frozen, goldenModel, openTranscript } from "../helpers/golden.ts";
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 

@@ -2,8 +2,7 @@ import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { frozen, openTranscript } from "../helpers/golden.ts";
-import { goldenModel, runOf } from "../helpers/golden-model.ts";
+import { frozen, goldenModel, openTranscript, runOf } from "../helpers/golden.ts";
 
 const LOOKS = {
   list: `

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { makeGoald } from "../helpers/goald.ts";
-import { frozen, openTranscript } from "../helpers/golden.ts";
-import { goldenModel } from "../helpers/golden-model.ts";
+import { frozen, goldenModel, openTranscript } from "../helpers/golden.ts";
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 

@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { makeGoald } from "../helpers/goald.ts";
-import { frozen, openTranscript } from "../helpers/golden.ts";
-import { goldenModel } from "../helpers/golden-model.ts";
-import { failure } from "../helpers/openai-answers.ts";
-import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { frozen, goldenModel, openTranscript } from "../helpers/golden.ts";
+import { failure, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 

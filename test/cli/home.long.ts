@@ -19,10 +19,9 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { findProgram } from "#util/find-program.ts";
 import { SUMMARIES, VERB_NAMES } from "../../src/cli/verb-list.ts";
-import { daemonOf } from "../helpers/daemon.ts";
 import { examine, levelOf, textOf } from "../helpers/doctor-report.ts";
-import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
-import { numberedModel } from "../helpers/numbered-model.ts";
+import { daemonOf, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { numberedModel } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));

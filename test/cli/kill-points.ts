@@ -6,14 +6,21 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import { daemonOf } from "../helpers/daemon.ts";
-import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { type Ended, endedWith, type Goald, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
-import { NESTED_LINES, nestedModel, writeNestedCommands } from "../helpers/nested-home.ts";
-import { append, ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
+import {
+  killAtCommit,
+  killAtEvent,
+  killUnder,
+  logCommits,
+  makeDaemonHome,
+  NESTED_LINES,
+  nestedModel,
+  runUnder,
+  writeNestedCommands,
+} from "../helpers/daemon-home.ts";
+import { daemonOf, type Ended, endedWith, type Goald, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
+import { append, ledger, ledgerText, numberedModel, write } from "../helpers/models.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { inPool } from "../helpers/pool.ts";
-import { killAtCommit, killAtEvent, killUnder, logCommits, runUnder } from "../helpers/under-hooks.ts";
+import { inPool } from "../helpers/waits.ts";
 
 export const STEPS = 12;
 

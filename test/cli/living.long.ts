@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
-import { append, replyWith, write } from "../helpers/numbered-model.ts";
+import { append, replyWith, write } from "../helpers/models.ts";
 import { type Answer, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import { everShown, screenOf } from "../helpers/screen.ts";
 

@@ -8,7 +8,7 @@ import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
 import { endedWith, errorOf, type Goald, jsonOf, makeGoald, memoriesIn } from "../helpers/goald.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { ledger, write } from "../helpers/numbered-model.ts";
+import { ledger, write } from "../helpers/models.ts";
 import { PINECONE_KEY, type PineconeServer, startPineconeServer } from "../helpers/pinecone-server.ts";
 
 describe("goald ingest", () => {

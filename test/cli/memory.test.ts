@@ -7,7 +7,7 @@ import type { MemoryRow } from "#core/ports/memory.ts";
 import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
 import { makeWorkedHome } from "../helpers/daemon-home.ts";
 import { endedWith, errorOf, type Goald, jsonOf, memoriesIn } from "../helpers/goald.ts";
-import { write } from "../helpers/numbered-model.ts";
+import { write } from "../helpers/models.ts";
 
 let goald: Goald;
 beforeAll(async () => {

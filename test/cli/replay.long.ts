@@ -2,10 +2,10 @@ import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import { daemonOf } from "../helpers/daemon.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type DaemonHome, killAtCommit, killUnder, makeDaemonHome, NO_NETWORK } from "../helpers/daemon-home.ts";
 import {
   AGENT,
+  daemonOf,
   type Ended,
   endedWith,
   errorOf,
@@ -17,11 +17,9 @@ import {
   RUN,
   type StartOptions,
 } from "../helpers/goald.ts";
-import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
-import { failure } from "../helpers/openai-answers.ts";
-import type { OpenAIServer } from "../helpers/openai-server.ts";
+import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/models.ts";
+import { failure, type OpenAIServer } from "../helpers/openai-server.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
-import { killAtCommit, killUnder, NO_NETWORK } from "../helpers/under-hooks.ts";
 import { FORMS, findWorkshop, JOB_FILES, jobLines, jobSteps, startWorkshop } from "../seeds/jobs.ts";
 
 const KEY = "sk-planted-8Hq2vX5tLm9";

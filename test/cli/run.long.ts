@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import { opensTurn } from "#core/inbox.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { problemsOfResult } from "../helpers/event-line-schema.ts";
+import { type DaemonHome, killAtCommit, killUnder, makeDaemonHome } from "../helpers/daemon-home.ts";
 import {
   AGENT,
   type Ended,
@@ -18,12 +17,20 @@ import {
   RUN,
   readStore,
 } from "../helpers/goald.ts";
-import { ledger, ledgerText, numberedModel, onceATurn, replyWith, write } from "../helpers/numbered-model.ts";
+import {
+  ledger,
+  ledgerText,
+  nameIn,
+  numberedModel,
+  onceATurn,
+  replyWith,
+  startAgent,
+  subagentModel,
+  write,
+} from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
-import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
-import { killAtCommit, killUnder } from "../helpers/under-hooks.ts";
-import { problemsOfView } from "../helpers/view-schemas.ts";
+import { problemsOfResult, problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-8Hq2vX5tLm9";
 

@@ -9,13 +9,12 @@ import { type AgentState, initialState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 import { findProgram } from "#util/find-program.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
 import { AGENT, type Ended, endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, RUN } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, onceATurn, write } from "../helpers/numbered-model.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
-import type { OpenAIServer } from "../helpers/openai-server.ts";
+import { append, ledger, ledgerText, onceATurn, write } from "../helpers/models.ts";
+import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { screenOf } from "../helpers/screen.ts";
+import { problemsOfEvent, problemsOfResult } from "../helpers/view-schemas.ts";
 
 describe.each([
   ["with the server's embeddings", () => undefined],

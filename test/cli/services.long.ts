@@ -5,16 +5,19 @@ import { catalogueHash, loadCatalogue } from "#app/catalogue.ts";
 import { findCage } from "#cage/find-cage.ts";
 import type { Home } from "#config/home.ts";
 import { initialState } from "#core/state.ts";
-import { daemonOf } from "../helpers/daemon.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
+import { type DaemonHome, makeDaemonHome, NO_NETWORK } from "../helpers/daemon-home.ts";
+import { daemonOf, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
 import { homeOf } from "../helpers/home-of.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { append, ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+import { append, ledger, ledgerText, numberedModel } from "../helpers/models.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { SEARCH_KEY, type SearchServer, startSearchServer } from "../helpers/search-servers.ts";
-import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
-import { NO_NETWORK } from "../helpers/under-hooks.ts";
+import {
+  SEARCH_KEY,
+  type SearchServer,
+  type ServiceServer,
+  startSearchServer,
+  startServiceServer,
+} from "../helpers/service-servers.ts";
 import { inflatingPdf, manyStreamsPdf, twiceDeflatedPdf } from "../services/pdf-bombs.ts";
 
 const WEB_RUN = ["run", "--name", "T", "--role", "r", "--continuous", "--json"];

@@ -3,13 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { makeRepository } from "../helpers/git-repository.ts";
-import { startGitServer } from "../helpers/git-server.ts";
+import { type DaemonHome, killAtCommit, killAtRename, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { makeRepository, startGitServer } from "../helpers/git-server.ts";
 import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, lookInto } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
+import { append, ledger, ledgerText, numberedModel, write } from "../helpers/models.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
-import { killAtCommit, killAtRename } from "../helpers/under-hooks.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-4Wm9rY2qZc7";

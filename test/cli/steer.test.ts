@@ -5,11 +5,9 @@ import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, linesOf, lookInto, RUN } from "../helpers/goald.ts";
-import { append, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
-import type { OpenAIServer } from "../helpers/openai-server.ts";
+import { append, ledgerText, nameIn, numberedModel, write } from "../helpers/models.ts";
+import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
-import { nameIn } from "../helpers/subagent-model.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const modify = (id: string, state: string): CommandCall => ({ name: "modify_task", args: { id, state } });

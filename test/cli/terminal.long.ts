@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, linesOf, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model.ts";
+import { append, ledger, ledgerText, replyWith } from "../helpers/models.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { screenOf } from "../helpers/screen.ts";
 

@@ -2,10 +2,19 @@ import { readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "@jest/globals";
-import { daemonOf } from "../helpers/daemon.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
+import {
+  AGENT,
+  daemonOf,
+  type Ended,
+  endedWith,
+  errorOf,
+  type Goald,
+  linesOf,
+  lookInto,
+  makeGoald,
+} from "../helpers/goald.ts";
+import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/models.ts";
 import { type Answer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const KEY = "sk-planted-3Jd7wQ0nRx5";

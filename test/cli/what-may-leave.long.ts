@@ -3,7 +3,7 @@ import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, errorOf, lookInto } from "../helpers/goald.ts";
-import { write } from "../helpers/numbered-model.ts";
+import { startAgent, subagentModel, write } from "../helpers/models.ts";
 import {
   foundBy,
   RESEARCH_BRIEF,
@@ -13,11 +13,8 @@ import {
   researchCalls,
   SEARCHES,
 } from "../helpers/research-run.ts";
-import { startSearchServer } from "../helpers/search-servers.ts";
-import { startServiceServer } from "../helpers/service-server.ts";
-import { startAgent, subagentModel } from "../helpers/subagent-model.ts";
+import { startSearchServer, startServiceServer, startXServer, X_ENVIRONMENT } from "../helpers/service-servers.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
-import { startXServer, X_ENVIRONMENT } from "../helpers/x-server.ts";
 
 const SECRET = "CUSTOMER-LIST-4711: Adler 0171-5550113, Brandt 0160-5550178";
 const MEMORY = "The safe of the office opens with 71-04-93 and then Kranichfeder.";

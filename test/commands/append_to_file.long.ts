@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
-import { killAt, recoverAppend, startAppend } from "../helpers/append-child.ts";
+import { killAt, recoverAppend, startAppend } from "./command-runs.ts";
 import { makeDesk } from "./context.ts";
 
 it("append_to_file, killed with kill -9 in the middle of a long write, appends its text exactly once", async () => {

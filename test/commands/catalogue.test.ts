@@ -15,16 +15,23 @@ import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { systemClock } from "#util/clock.ts";
-import { makeRepository } from "../helpers/git-repository.ts";
-import { type GitServer, startGitServer } from "../helpers/git-server.ts";
+import { type GitServer, makeRepository, startGitServer } from "../helpers/git-server.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { MEDIA_KEY, type MediaServer, startMediaServer, wav } from "../helpers/media-server.ts";
-import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
-import { inPool } from "../helpers/pool.ts";
-import { type SearchServer, startSearchServer } from "../helpers/search-servers.ts";
-import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
-import { startXServer, X_KEYS, type XServer } from "../helpers/x-server.ts";
+import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import {
+  MEDIA_KEY,
+  type MediaServer,
+  type SearchServer,
+  type ServiceServer,
+  startMediaServer,
+  startSearchServer,
+  startServiceServer,
+  startXServer,
+  wav,
+  X_KEYS,
+  type XServer,
+} from "../helpers/service-servers.ts";
+import { inPool } from "../helpers/waits.ts";
 
 type Mood = "well" | "refusing" | "silent" | "flooding" | "hostile";
 const ESCAPE = "\x1b[2J\x1b]0;owned\x07";

@@ -1,8 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { useCloneDesk } from "../helpers/clone-desk.ts";
-import { makeRepository } from "../helpers/git-repository.ts";
+import { makeRepository, useCloneDesk } from "../helpers/git-server.ts";
 
 const { given, addressOf, clone } = useCloneDesk();
 

@@ -2,8 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import clone_repository from "../../commands/clone_repository.ts";
-import { useCloneDesk } from "../helpers/clone-desk.ts";
-import { makeRepository } from "../helpers/git-repository.ts";
+import { makeRepository, useCloneDesk } from "../helpers/git-server.ts";
 import { call, REFUSED_PATHS } from "./context.ts";
 
 const { given, contextWith, addressOf, clone } = useCloneDesk();

@@ -6,9 +6,9 @@ import { createHttp } from "#http/http.ts";
 import { createDownloads, createPoliteWeb } from "#services/web/polite-web.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import download_file from "../../commands/download_file.ts";
-import { type DualStack, listenOnBoth } from "../helpers/dual-stack.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { repeatDownloads } from "../helpers/repeat-downloads.ts";
+import { type DualStack, listenOnBoth } from "../helpers/loopback.ts";
+import { repeatDownloads } from "./command-runs.ts";
 import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 let desk: Desk;

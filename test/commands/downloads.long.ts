@@ -3,9 +3,9 @@ import { expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
 import { createDownloads, createPoliteWeb } from "#services/web/polite-web.ts";
 import download_file from "../../commands/download_file.ts";
-import { listenOnBoth } from "../helpers/dual-stack.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { repeatDownloads } from "../helpers/repeat-downloads.ts";
+import { listenOnBoth } from "../helpers/loopback.ts";
+import { repeatDownloads } from "./command-runs.ts";
 import { call, contextOf, makeDesk } from "./context.ts";
 
 it("1,000 downloads, of which a half breaks off, leave no temporary files", async () => {

@@ -10,7 +10,7 @@ import moveFile from "../../commands/move_file.ts";
 import readFileCommand from "../../commands/read_file.ts";
 import searchFiles from "../../commands/search_files.ts";
 import writeToFile from "../../commands/write_to_file.ts";
-import { killAt, recoverAppend, startAppend } from "../helpers/append-child.ts";
+import { killAt, recoverAppend, startAppend } from "./command-runs.ts";
 import { call, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 const contentsOf = ({ changes }: Desk): readonly string[] =>

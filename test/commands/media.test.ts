@@ -8,18 +8,21 @@ import { systemClock } from "#util/clock.ts";
 import generate_image from "../../commands/generate_image.ts";
 import read_audio_from_file from "../../commands/read_audio_from_file.ts";
 import send_tweet from "../../commands/send_tweet.ts";
+import { type Answer, failure, timeoutMsFor } from "../helpers/openai-server.ts";
 import {
   jpeg,
   MEDIA_KEY,
   type MediaServer,
   pictureAnswer,
   png,
+  problemAnswer,
   startMediaServer,
+  startXServer,
   wav,
   webp,
-} from "../helpers/media-server.ts";
-import { type Answer, failure, timeoutMsFor } from "../helpers/openai-answers.ts";
-import { problemAnswer, startXServer, X_KEYS, type XServer } from "../helpers/x-server.ts";
+  X_KEYS,
+  type XServer,
+} from "../helpers/service-servers.ts";
 import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 let desk: Desk;

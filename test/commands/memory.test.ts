@@ -4,10 +4,9 @@ import { type Command, succeed } from "#core/command.ts";
 import type { MemoryRow, Recall } from "#core/ports/memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
-import { type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { closeProseLoops, type Loop, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
+import { openHashEmbedder } from "../helpers/memory-rows.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
-import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
 
 type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
 /** Gets the id of the newest fact. */

@@ -12,7 +12,7 @@ import { createValueRedactor } from "#util/redact.ts";
 import browse_website from "../../commands/browse_website.ts";
 import google from "../../commands/google.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
+import { type ServiceServer, startServiceServer } from "../helpers/service-servers.ts";
 import { call, contextOf, type Desk, makeDesk } from "./context.ts";
 
 let desk: Desk;

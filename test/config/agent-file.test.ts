@@ -7,8 +7,7 @@ import { parseCheck, readCheckOptions, withoutSecrets } from "#cli/run-options.t
 import { readAgentFile } from "#config/agent-file.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { GoalCheck, GoalTest } from "#core/goal-check.ts";
-import { useFolder } from "../helpers/folder.ts";
-import { refusalOf } from "../helpers/refusal.ts";
+import { refusalOf, useFolder } from "../helpers/folder.ts";
 
 const at = useFolder();
 const file = () => at("agent.yaml");

@@ -4,8 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { readEnvFile, saveToEnvFile } from "#config/env-file.ts";
 import { findHome, type HomeSearch } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
-import { useFolder } from "../helpers/folder.ts";
-import { refusalOf } from "../helpers/refusal.ts";
+import { refusalOf, useFolder } from "../helpers/folder.ts";
 
 const uid = process.getuid?.();
 const at = useFolder();

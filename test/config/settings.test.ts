@@ -24,8 +24,7 @@ import {
   type Settings,
   valueAt,
 } from "#config/settings.ts";
-import { useFolder } from "../helpers/folder.ts";
-import { refusalOf } from "../helpers/refusal.ts";
+import { refusalOf, useFolder } from "../helpers/folder.ts";
 
 const at = useFolder();
 beforeEach(() => mkdir(at("config")));

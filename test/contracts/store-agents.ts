@@ -3,9 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import type { ShownRecall } from "#core/ports/memory.ts";
 import type { Commit, Fork, Lease, Store } from "#core/ports/store.ts";
-import { AT, asked, finished } from "../helpers/events.ts";
 import {
+  AT,
+  asked,
   bytesOf,
+  finished,
   later,
   memoryOf,
   NOTHING,
@@ -16,7 +18,7 @@ import {
   stamped,
   words,
   wrote,
-} from "./store-builders.ts";
+} from "../helpers/events.ts";
 
 const LONG = "a long text";
 const text = { blob: sha256(LONG), bytes: LONG.length, head: "a " };

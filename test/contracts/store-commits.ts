@@ -2,9 +2,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Commit, Lease, Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
-import { AT, asked, finished } from "../helpers/events.ts";
 import {
+  AT,
+  asked,
   bytesOf,
+  finished,
   later,
   memoryOf,
   NOTHING,
@@ -15,7 +17,7 @@ import {
   stamped,
   words,
   wrote,
-} from "./store-builders.ts";
+} from "../helpers/events.ts";
 
 /** A state version that this goald does not know, so that it cannot refold to it. */
 const OTHER_VERSION = STATE_VERSION + 1;

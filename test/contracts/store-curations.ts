@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, NewMemory } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import { AT } from "../helpers/events.ts";
-import { later, memoryOf, NOTHING, readEverything, SPEC, said, stamped } from "./store-builders.ts";
+import { AT, later, memoryOf, NOTHING, readEverything, SPEC, said, stamped } from "../helpers/events.ts";
 
 const note = (text: string, more: object = {}): MemoryChange => ({
   ...{ op: "add", kind: "note", text, importance: 1, trust: "person" },

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { formatPiece, isLive } from "#core/memory.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
 import type { Commit, Lease, Store } from "#core/ports/store.ts";
-import { AT, finished } from "../helpers/events.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped } from "./store-builders.ts";
+import { AT, finished, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
 
 export function memoryContract(name: string, make: () => Promise<Store>): void {
   describe(`${name} keeps the store contract: memory`, () => {

@@ -5,9 +5,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Commit, Lease, Store } from "#core/ports/store.ts";
-import { AT } from "../helpers/events.ts";
-import { forkContract, removalContract } from "./store-agents.ts";
 import {
+  AT,
   bytesOf,
   later,
   memoryOf,
@@ -18,7 +17,8 @@ import {
   sha256,
   stamped,
   words,
-} from "./store-builders.ts";
+} from "../helpers/events.ts";
+import { forkContract, removalContract } from "./store-agents.ts";
 import { commitContract, projectionContract } from "./store-commits.ts";
 import { curationContract, sameRowContract } from "./store-curations.ts";
 import { memoryContract, pieceContract, remoteContract } from "./store-memories.ts";

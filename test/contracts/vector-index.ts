@@ -7,8 +7,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import { meanOf } from "#memory/vectors/unit-vector.ts";
-import { plainIndex } from "../helpers/plain-index.ts";
-import { alikeVectors, clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
+import { plainIndex } from "../helpers/indexes.ts";
+import { alikeVectors, clusteredVectors, randomNumbers } from "../helpers/memory-rows.ts";
 
 export function vectorIndexContract(
   name: string,

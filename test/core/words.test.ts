@@ -34,8 +34,7 @@ import { initialState } from "#core/state.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
 import { clip, findUnseenMark, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { stamped } from "../contracts/store-builders.ts";
-import { created, FACTS, finished, log, observed, requested, stateOf } from "../helpers/events.ts";
+import { created, FACTS, finished, log, observed, requested, stamped, stateOf } from "../helpers/events.ts";
 
 const WRITE = { name: "write_to_file", group: "files" } as const;
 const GOOGLE = { name: "google", group: "web" } as const;

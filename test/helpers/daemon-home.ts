@@ -3,13 +3,21 @@
  *
  * The model's replies can be held back, so that a test controls what is under way.
  */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
-import { endedWith, type Goald, lookInto, makeGoald, readStore, type StartOptions } from "./goald.ts";
-import { numberedModel } from "./numbered-model.ts";
-import { failure } from "./openai-answers.ts";
-import { type OpenAIServer, type OpenAIServerOptions, startOpenAIServer } from "./openai-server.ts";
-import { waitUntil } from "./wait-until.ts";
+import { isHostHeld } from "#store/sqlite/host-lock.ts";
+import { type Ended, endedWith, type Goald, lookInto, makeGoald, readStore, type StartOptions } from "./goald.ts";
+import { numberedModel, replyWith } from "./models.ts";
+import {
+  type ChatRequest,
+  failure,
+  type OpenAIServer,
+  type OpenAIServerOptions,
+  startOpenAIServer,
+} from "./openai-server.ts";
+import { waitUntil } from "./waits.ts";
 
 export interface DaemonHome extends AsyncDisposable {
   readonly goald: Goald;
@@ -105,3 +113,136 @@ const open = new Set<AsyncDisposable>();
 afterAll(async () => {
   for (const home of open) await home[Symbol.asyncDispose]();
 });
+
+// A home with a model server, in which one run of the agent "T" was recorded into `t.ndjson`.
+
+export interface RecordedRun {
+  readonly goald: Goald;
+  readonly server: OpenAIServer;
+  readonly ended: Ended;
+  close(): Promise<void>;
+}
+
+export interface RecordedRunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Content of the home's .env. */
+  readonly dotenv?: string;
+  readonly json?: boolean;
+}
+
+export async function recordRun(
+  reply: NonNullable<OpenAIServerOptions["reply"]>,
+  { env = {}, dotenv, json = false }: RecordedRunOptions = {},
+): Promise<RecordedRun> {
+  const server = await startOpenAIServer({ embeddings: null, reply });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", ...env });
+  if (dotenv !== undefined) await goald.write(".env", dotenv);
+  const agent = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--record", "t.ndjson"];
+  const ended = await goald.ask(["run", ...agent, ...(json ? ["--json"] : [])]);
+  const close = async (): Promise<void> => void (await Promise.all([goald[Symbol.asyncDispose](), server.close()]));
+  return { goald, server, ended, close };
+}
+
+// A home with two commands that nest work three levels deep, and a model for them.
+
+const head = (name: string, openWorld: boolean) =>
+  `name: "${name}", label: "${name}", summary: "does other work.", args: { type: "object", properties: {} },
+   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: ${openWorld} }, effect: "transactional",`;
+
+/** `outer` writes line 1, lets the model solve a task with `inner`, which writes line 2, and writes the result as the last line. */
+export async function writeNestedCommands({ write }: Goald, { openWorld = false } = {}): Promise<void> {
+  await write(
+    "commands/outer.ts",
+    `export default { ${head("outer", openWorld)}
+      async run(_args, context) {
+        const append = (text) => context.call("append_to_file", { file: "lines.txt", text });
+        await append("line 1\\n");
+        const count = await context.run("Use inner once. Then return 5.", { type: "integer" });
+        await append(\`line \${count}\\n\`);
+        return \`The sub-task returned \${count}.\`;
+      },
+    };`,
+  );
+  await write(
+    "commands/inner.ts",
+    `export default { ${head("inner", openWorld)}
+      async run(_args, context) {
+        return (await context.call("append_to_file", { file: "lines.txt", text: "line 2\\n" })).status;
+      },
+    };`,
+  );
+}
+
+export const NESTED_LINES = "line 1\nline 2\nline 5\n";
+
+/** Decides by the prompt alone. */
+export function nestedModel({ messages }: ChatRequest): string {
+  const all = messages.map(({ content }) => String(content));
+  const isDone = (name: string): boolean => all.some((content) => content.startsWith(`Command ${name} `));
+  if (all.at(-1)?.includes("Use inner once."))
+    return isDone("inner")
+      ? replyWith({ name: "task_complete", args: { result: 5 } })
+      : replyWith({ name: "inner", args: {} });
+  return isDone("outer")
+    ? replyWith({ name: "task_complete", args: { reason: "All done." } })
+    : replyWith({ name: "outer", args: {} });
+}
+
+// Runs a call while a daemon with modules that Node loads first is up, in the place of a running one.
+
+type Hooks = Pick<StartOptions, "imports" | "env">;
+
+const under = (name: string, env: StartOptions["env"] = {}): Hooks => ({
+  imports: [fileURLToPath(new URL(`./${name}.child.ts`, import.meta.url))],
+  env,
+});
+/** Kills the process at a commit, such as 12:before. */
+export const killAtCommit = (point: string): Hooks => under("kill-at-commit", { KILL_AT_COMMIT: point });
+/** Kills the process at the commit of an event of the store's nth agent, such as 1:7:after. */
+export const killAtEvent = (point: string): Hooks => under("kill-at-event", { KILL_AT_EVENT: point });
+/** Kills the process at a rename, such as 3:before. */
+export const killAtRename = (point: string): Hooks => under("kill-at-rename", { KILL_AT_RENAME: point });
+/** Writes the last event of each commit into a file, such as 1:8. */
+export const logCommits = (file: string): Hooks => under("kill-at-event", { COMMIT_LOG: file });
+/** Refuses every socket of the process, with a line on standard error. */
+export const NO_NETWORK = under("no-network");
+
+/** Runs the call until a hook kills the daemon, then kills the call, so that nobody starts the next daemon. */
+export async function killUnder(
+  hooks: Hooks,
+  goald: Pick<Goald, "start" | "ask" | "home">,
+  args: readonly string[],
+): Promise<Ended> {
+  await endRunning(goald);
+  const daemon = goald.start(["up", "--foreground"], hooks);
+  const isReady = await daemon.see("is ready").then(
+    () => true,
+    () => false,
+  );
+  if (!isReady) return daemon.ended;
+  const call = goald.start(args);
+  // A daemon that is not killed ends with exit code 0.
+  await Promise.race([daemon.ended, call.ended]);
+  daemon.kill("SIGTERM");
+  call.kill("SIGKILL");
+  await call.ended;
+  return daemon.ended;
+}
+
+/** Runs the call to its end, which must be exit code 0, and ends the daemon. Returns the daemon's end. */
+export async function runUnder(
+  hooks: Hooks,
+  goald: Pick<Goald, "start" | "run" | "ask" | "home">,
+  args: readonly string[],
+): Promise<Ended> {
+  await endRunning(goald);
+  const daemon = goald.start(["up", "--foreground"], hooks);
+  await daemon.see("is ready");
+  endedWith(0, await goald.run(args));
+  daemon.kill("SIGTERM");
+  return daemon.ended;
+}
+
+async function endRunning({ ask, home }: Pick<Goald, "ask" | "home">): Promise<void> {
+  if (isHostHeld(join(home, ".goald", "lock.db"))) endedWith(0, await ask(["down"]));
+}

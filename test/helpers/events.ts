@@ -1,10 +1,12 @@
 /** Builders of events. `log(...)` numbers and stamps them. */
-
+import { createHash } from "node:crypto";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { Annotations, Effect, Observation } from "#core/call.ts";
 import { decide, type Rules } from "#core/decide.ts";
 import { EVENT_VERSION, type EventOf, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
+import type { NewMemory } from "#core/ports/memory.ts";
+import type { AgentSpec, Commit, FileChange, FileVersion, InboxMessage, Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 
 export const AT = "2026-11-20T10:00:00.000Z";
@@ -173,3 +175,81 @@ export const rulesOf = (change: Partial<Rules> = {}): Rules => ({
 /** What an agent does next after these events. */
 export const decided = (events: readonly NewEvent[], change: Partial<Rules> = {}) =>
   decide(stateOf(...events), rulesOf(change), NOW);
+
+// Builders for store tests: stamped events, commits, file changes.
+
+export const SPEC: AgentSpec = { name: "Foo", role: "a tester", goals: ["One"], approve: "never", stepLimit: 9 };
+export const NOTHING: Commit = { events: [], consumed: [], memories: [], files: [], blobs: [], staged: [] };
+export const words = (text: string): InboxMessage => ({ type: "say", from: "ada", text });
+/** Returns the time `seconds` after the agents of these tests were created. */
+export const later = (seconds: number): string => new Date(Date.parse(AT) + seconds * 1000).toISOString();
+/** Stamps events as the journal does, numbered from `first`. */
+export const stamped = (first: number, ...events: readonly NewEvent[]): readonly RecordedEvent[] =>
+  events.map((event, index) => {
+    const seq = first + index;
+    return { frame: 0, ...event, v: EVENT_VERSION, seq, at: later(seq) } as RecordedEvent;
+  });
+export const memoryOf = (seq: number, text = `memory ${seq}`): NewMemory => ({
+  ...{ seq, step: 1, namespace: "foo", kind: "step", text, importance: 0.25, trust: "agent" },
+});
+export const sha256 = (bytes: string | Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+export const wrote = (
+  path: string,
+  text: string | null,
+  callId = "c1",
+): FileChange & { step: number; callId: string } => {
+  const content = text === null ? null : bytesOf(text);
+  const operation = content ? "write" : "delete";
+  return { path, operation, bytes: content?.length ?? 0, sha256: content && sha256(content), content, step: 1, callId };
+};
+
+/** Reads everything that is visible through the store's interface. */
+export const readEverything = async (store: Store) => {
+  const agents = await store.agents();
+  const ids = agents.map(({ id }) => id);
+  const of = <T>(read: (id: string) => Promise<T>): Promise<T[]> => Promise.all(ids.map(read));
+  return {
+    agents,
+    logs: await of((id) => store.read(id, 0, 1000)),
+    inboxes: await of((id) => store.inbox(id)),
+    memories: await of((id) => store.memories(id, 0, 1000)),
+    files: await of((id) => store.files(id)),
+    loaded: await of((id) => store.load(id, 1)),
+    due: await store.due(later(100_000)),
+    blob: await store.blob(sha256("kept")),
+  };
+};
+
+// Builds a file history as the store has it, from a list of changes.
+
+export type Change = readonly [
+  step: number,
+  path: string,
+  operation: FileVersion["operation"],
+  content: string | Uint8Array,
+  callId?: string,
+];
+
+export function historyOf(changes: readonly Change[]): {
+  readonly versions: readonly FileVersion[];
+  readonly store: { blob(sha256: string): Promise<Uint8Array | undefined> };
+} {
+  const blobs = new Map<string, Uint8Array>();
+  const sizes = new Map<string, number>();
+  const versions = changes.map(([step, path, operation, content, callId = `c${step}`], index): FileVersion => {
+    const at = new Date(Date.parse(AT) + index * 1_000).toISOString();
+    const of = { path, operation, step, callId, at };
+    if (operation === "delete") {
+      sizes.delete(path);
+      return { ...of, bytes: 0, sha256: null };
+    }
+    const piece = Buffer.from(content);
+    const sha256 = createHash("sha256").update(piece).digest("hex");
+    blobs.set(sha256, piece);
+    const bytes = piece.length + (operation === "append" ? (sizes.get(path) ?? 0) : 0);
+    sizes.set(path, bytes);
+    return { ...of, bytes, sha256 };
+  });
+  return { versions, store: { blob: async (sha256) => blobs.get(sha256) } };
+}

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach } from "@jest/globals";
+import { type GoaldError, isGoaldError } from "#core/errors.ts";
 
 /** Gives each test an empty folder, and returns the function that joins names to its path. All go after the last test. */
 export function useFolder(): (...names: string[]) => string {
@@ -24,3 +25,21 @@ export function useOpened(): <T extends { close(): unknown }>(opened: T) => T {
     return opened;
   };
 }
+
+/** Returns the error of goald that a call throws or rejects with. Throws when the call succeeds or fails otherwise. */
+export async function refusalOf(call: Promise<unknown> | (() => unknown)): Promise<GoaldError> {
+  try {
+    await (typeof call === "function" ? call() : call);
+  } catch (error) {
+    if (isGoaldError(error)) return error;
+    throw error;
+  }
+  throw new Error("Expected an error of goald, got none.");
+}
+
+/** Returns what a promise rejects with, or `no error`. */
+export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => "no error",
+    (error: unknown) => error,
+  );

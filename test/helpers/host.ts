@@ -3,27 +3,30 @@
  *
  * The store outlives a host: `begin` opens another host on it, as after a crash or a restart.
  */
-
 import { basename } from "node:path";
-import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
+import { type Control, PROTOCOL_VERSION, type Reading } from "#api/control.ts";
+import { createStoreReading } from "#api/store-reading.ts";
 import { createChecks } from "#app/host.ts";
 import type { ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow, AgentSpec, Store } from "#core/ports/store.ts";
-import type { AgentState } from "#core/state.ts";
+import { replay } from "#core/evolve.ts";
+import type { AgentRow, AgentSpec, FileVersion, Store } from "#core/ports/store.ts";
+import { type AgentState, initialState } from "#core/state.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLiveText } from "#host/observer.ts";
 import { Supervisor } from "#host/supervisor.ts";
 import { createMovePreparer } from "#loop/ask-model.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
+import { viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
+import { AT } from "./events.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
-import { subagentPartsIn, withCommands } from "./loop.ts";
+import { shippedRegistry, shippedWords, subagentPartsIn, withCommands } from "./loop.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
-import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
-import { shippedRegistry, shippedWords } from "./shipped.ts";
+import { type Script, type ScriptedModel, scriptedModel } from "./models.ts";
 
 export interface WorldOptions {
   /** The agent's name is in the prompt that the script receives. */
@@ -216,4 +219,50 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       ),
     events: (agent) => store.read(agent, 0, 10_000),
   };
+}
+
+// `Reading` over a world in memory.
+
+const FOLDER = "/home/workspace";
+
+export async function readingOf({ store, clock, files }: World, { control }: TestHost): Promise<Reading> {
+  const registry = await shippedRegistry();
+  const words = await shippedWords();
+  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
+  return createStoreReading({
+    reader: store,
+    clock,
+    workspaceFolder: FOLDER,
+    viewAgents: (rows) =>
+      Promise.all(
+        rows.map((row) =>
+          control.agent(row.id).catch(({ message }) => viewDamaged(row, message, { workspaceFolder: FOLDER })),
+        ),
+      ),
+    openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
+    promptParts: async () => ({
+      commandsFor,
+      words,
+      contextTokens: 32_000,
+      replyTokens: 1_000,
+    }),
+    readThoughts: async (...reply) => commandsFor(initialState).readThoughts(...reply),
+    recall: async (namespace, query, count) => {
+      const rows = await store.memories(namespace, 0, 1_000);
+      return rows
+        .filter(({ text }) => text.includes(query))
+        .slice(0, count ?? 10)
+        .map(({ id, step, at, kind, trust, text }) => ({ id, step, at, kind, trust, text, score: 1 }));
+    },
+  });
+}
+
+// The facts of a report about a log that a test made.
+
+/** All events, as of a short log. */
+export function factsOf(events: readonly RecordedEvent[], versions: readonly FileVersion[] = []): ReportFacts {
+  const state = replay(events);
+  const row = { id: "foo", name: "Foo", folder: "foo", parent: null, createdAt: AT, updatedAt: AT } as AgentRow;
+  const facts = { workspaceFolder: "/w", hosted: false, lastCommand: null, stallAfterMs: () => 0, now: new Date(AT) };
+  return reportFacts(viewAgent(row, state, facts), state, { since: 0, events, versions });
 }

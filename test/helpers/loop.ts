@@ -6,18 +6,19 @@
 import { createOutgoingCheck } from "#app/agent.ts";
 import { judgeByLevel } from "#app/sandbox.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
-import type { Registry, ServiceStates } from "#commands/registry.ts";
-import type { AgentSettings } from "#core/agent-settings.ts";
-import type { CommandCall, Observation } from "#core/call.ts";
-import type { Command } from "#core/command.ts";
+import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
+import type { AgentSettings, ReplyForm } from "#core/agent-settings.ts";
+import type { Annotations, CommandCall, Observation } from "#core/call.ts";
+import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import type { EventBody, EventOf, RecordedEvent } from "#core/event.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import type { LongTermMemory, MethodIndex } from "#core/ports/memory.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
-import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
+import type { AgentRow, InboxMessage, Lease, Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
-import type { AgentState } from "#core/state.ts";
+import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
+import { createHttp } from "#http/http.ts";
 import { createMovePreparer, type PerformParts, type PrepareMove } from "#loop/ask-model.ts";
 import type { CellParts } from "#loop/cells.ts";
 import { createCommandSets } from "#loop/command-set.ts";
@@ -29,15 +30,17 @@ import { keepText } from "#loop/turn-memory.ts";
 import { createMethodIndex } from "#memory/method-index.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
+import { createOpenAIModel } from "#model/openai-model.ts";
+import { loadWords } from "#prompt/words.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { type Answer, createPerson } from "./answering-person.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
+import { type CellBehaviour, createFakeSandbox } from "./fake-sandbox.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
-import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
-import { shippedRegistry, shippedWords } from "./shipped.ts";
+import { type Script, type ScriptedModel, scriptedModel } from "./models.ts";
+import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
 
 export interface LoopOptions {
   readonly script: Script;
@@ -85,7 +88,7 @@ export interface RunChange {
     store: MemoryStore,
   ) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "read" | "deliver" | "lastFileVersion">;
   readonly prepare?: (prepare: PrepareMove) => PrepareMove;
-  readonly ask?: (call: CommandCall) => Promise<Answer>;
+  readonly ask?: (call: CommandCall) => Promise<PersonAnswer>;
   readonly interrupt?: AbortSignal;
   /** Aborted when the host goes down in an orderly way. */
   readonly draining?: AbortSignal;
@@ -303,3 +306,155 @@ export const reply = (name: string, args: Readonly<Record<string, unknown>> = {}
     command: { name, args },
   });
 export const done = (reason = "All goals are reached."): string => reply("task_complete", { reason });
+
+// The shipped commands and prompts. Each test file loads them once, since nothing changes them.
+
+const registries = new Map<string, Promise<Registry>>();
+
+export function shippedRegistry(services: ServiceStates = {}): Promise<Registry> {
+  const key = JSON.stringify(services);
+  const loaded = registries.get(key) ?? loadRegistry(["commands"], services);
+  registries.set(key, loaded);
+  return loaded;
+}
+
+let words: ReturnType<typeof loadWords> | undefined;
+
+export function shippedWords(): ReturnType<typeof loadWords> {
+  words ??= loadWords(["prompts"]);
+  return words;
+}
+
+// A loop whose agent uses one command, `outer`, that does what a test says.
+
+/** Annotations of a command that only reads, and of one that writes. */
+export const READS: Annotations = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
+export const WRITES: Annotations = { ...READS, readOnly: false };
+
+/** A command of a test: without arguments, reading, and at-most-once unless `part` says otherwise. */
+export const testCommand = <A extends object = object>(
+  name: string,
+  run: (args: A, context: CommandContext) => Promise<unknown>,
+  part: Partial<Command> = {},
+): Command =>
+  ({
+    ...{ name, label: name, summary: `does ${name}.`, args: { type: "object", properties: {} }, annotations: READS },
+    ...{ run, ...part },
+  }) as unknown as Command;
+/** The schema of arguments that are required texts. */
+export const textArgs = (...names: readonly string[]): Command["args"] => ({
+  type: "object",
+  properties: Object.fromEntries(names.map((name) => [name, { type: "string", description: name }])),
+  required: names,
+});
+
+/** A command named `outer` that runs `act` and returns its value as JSON. */
+export const outerCommand = (
+  act: (context: CommandContext) => Promise<unknown>,
+  more: Partial<Command> = {},
+): Command =>
+  testCommand("outer", async (_args, context) => succeed(JSON.stringify(await act(context)) ?? "nothing"), {
+    ...{ effect: "transactional", ...more },
+  });
+
+export const loopWith = (
+  act: (context: CommandContext) => Promise<unknown>,
+  options: Partial<LoopOptions> & Partial<Pick<Command, "effect" | "timeoutMs">> = {},
+) => {
+  const { effect = "transactional", timeoutMs = 1_000, ...rest } = options;
+  return makeLoop({ script: [reply("outer"), done()], ...rest, commands: [outerCommand(act, { effect, timeoutMs })] });
+};
+
+/** The observation of a call, as the log has it. */
+export const resultOf = async (loop: Loop, callId = "c1") =>
+  (await loop.of("command-finished")).findLast((event) => event.callId === callId) as unknown as {
+    readonly observation: { readonly status: string; readonly text: string; readonly code?: string };
+  };
+
+// A person in front of the main loop alone: what they do reaches the agent through its inbox.
+
+export type PersonAnswer =
+  | { readonly kind: "approved"; readonly count: number }
+  | { readonly kind: "feedback"; readonly text: string }
+  | { readonly kind: "leave" };
+
+export interface PersonParts {
+  readonly store: Pick<Store, "deliver">;
+  readonly clock: RunParts["clock"];
+  readonly lease: Lease;
+  /** Absent: there is nobody, and the run ends at a question. */
+  readonly ask: ((call: CommandCall) => Promise<PersonAnswer>) | undefined;
+  /** Aborted by Ctrl-C. */
+  readonly interrupt: AbortSignal;
+}
+
+function createPerson({ store, clock, lease, ask, interrupt }: PersonParts) {
+  let count = 0;
+  let pausing: Promise<unknown> = Promise.resolve();
+  const send = (message: InboxMessage): Promise<unknown> => {
+    count++;
+    return store.deliver(lease.agent, `${lease.epoch}/${count}`, message, clock.now().toISOString());
+  };
+  const onInterrupt = (): void => {
+    pausing = send({ type: "pause", reason: "Stopped by the person at the terminal." });
+  };
+  if (interrupt.aborted) onInterrupt();
+  interrupt.addEventListener("abort", onInterrupt, { once: true });
+
+  const wait: RunParts["wait"] = async ({ waitFor, until }, state) => {
+    await pausing;
+    if (interrupt.aborted) return true;
+    const { phase } = activeFrame(state);
+    if (waitFor === "time" && until !== null) {
+      await clock.sleep(Date.parse(until) - clock.now().getTime(), interrupt);
+      await pausing;
+      return true;
+    }
+    const open = phase.kind === "awaiting-approval" ? openCommand(state, phase.callId) : undefined;
+    if (!ask || !open) return false;
+    const { callId } = open;
+    const answer = await ask(open.call);
+    if (answer.kind === "leave") await send({ type: "pause", reason: "The person stopped here." });
+    else if (answer.kind === "feedback") await send({ type: "approval", callId, verdict: "denied", text: answer.text });
+    else await send({ type: "approval", callId, verdict: "approved", count: answer.count });
+    return true;
+  };
+  return { wait, settled: () => pausing };
+}
+
+// An agent whose replies are prose with code: the real loop, a model over HTTP, and a sandbox of functions.
+
+export interface ProseLoop {
+  readonly loop: Loop;
+  readonly server: OpenAIServer;
+  /** Contents of the messages of one request, from 1. */
+  request(number: number): readonly string[];
+  /** The result that a request shows last. */
+  lastResult(number: number): string;
+}
+
+let servers: OpenAIServer[] = [];
+export async function closeProseLoops(): Promise<void> {
+  await Promise.all(servers.map((server) => server.close()));
+  servers = [];
+}
+
+export const python = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+
+/** `replies`: one for each request, or a model that reads the request. `cells`: behaviours by code. */
+export async function makeProseLoop(
+  form: ReplyForm,
+  replies: readonly string[] | ((request: ChatRequest, index: number) => Answer),
+  cells: Readonly<Record<string, CellBehaviour>>,
+  options: Partial<LoopOptions> = {},
+): Promise<ProseLoop> {
+  const server = await startOpenAIServer({ reply: replies });
+  servers.push(server);
+  const { baseUrl } = server;
+  const model = createOpenAIModel({ baseUrl, apiKey: "key", http: createHttp(), timeoutMs: 20_000 });
+  const sandbox = createFakeSandbox(cells);
+  const loop = await makeLoop({ script: [], model, sandbox, ...options, settings: { form, ...options.settings } });
+  const request = (number: number): readonly string[] =>
+    server.chats[number - 1]?.messages.map(({ content }) => content) ?? [];
+  return { loop, server, request, lastResult: (number) => request(number).at(-2) ?? "" };
+}

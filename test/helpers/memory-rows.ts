@@ -3,10 +3,11 @@
  *
  * Counts calls, and fails on demand.
  */
-import type { MemoryRow, NewMemory, Recall, RecallQuery } from "#core/ports/memory.ts";
+import type { Embedder, MemoryRow, NewMemory, Recall, RecallQuery } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type LongTermMemoryParts, openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openHashEmbedder } from "./hash-embedder.ts";
+import { countWords, createWordHasher, openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
+import { hashOf } from "#util/words.ts";
 
 export interface MemoryRows extends Pick<Store, "memories" | "memory" | "saveVectors"> {
   /** Adds one row; seq and step go up by one unless given. */
@@ -128,3 +129,157 @@ export const shownIds = (recalls: readonly Recall[]): readonly string[] =>
     const others = [...(around ?? []), ...(series?.rows ?? [])];
     return [id, ...others.map((row) => row.id)];
   });
+
+// An embedder with predictable vectors that fails on demand.
+//
+// A text is a bag of words. Each word has its own axis, in the order of first appearance, so the similarity of two
+// texts is the share of words that they have in common.
+
+type Answer = (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>;
+
+export interface FixedEmbedder extends Embedder {
+  /** The texts of each request, in order. */
+  readonly requests: readonly (readonly string[])[];
+  /** Replaces the answers to the next requests. */
+  instead: Answer | undefined;
+  vectorOf(text: string): Float32Array;
+}
+
+export function fixedEmbedder(
+  change: Partial<Pick<Embedder, "id" | "dimensions" | "local" | "semantic">> = {},
+): FixedEmbedder {
+  const { id = "fixed@64", dimensions = 64, local = false, semantic = true } = change;
+  const axes = new Map<string, number>();
+  const requests: (readonly string[])[] = [];
+
+  function vectorOf(text: string): Float32Array {
+    const vector = new Float32Array(dimensions);
+    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["nothing"]) {
+      const axis = axes.get(word) ?? axes.size;
+      axes.set(word, axis);
+      vector[axis % dimensions] = 1;
+    }
+    const norm = Math.hypot(...vector);
+    return vector.map((component) => component / norm);
+  }
+
+  const embedder: FixedEmbedder = {
+    id,
+    dimensions,
+    local,
+    semantic,
+    isInstant: local,
+    requests,
+    instead: undefined,
+    vectorOf,
+    async embed(texts, signal) {
+      requests.push(texts);
+      return embedder.instead ? embedder.instead(texts, signal) : texts.map(vectorOf);
+    },
+  };
+  return embedder;
+}
+
+// Embeds the spelling of words alone: an embedder that knows no meanings.
+
+export function openHashEmbedder(dimensions = 384): Embedder {
+  const hashWords = createWordHasher(dimensions);
+  return {
+    id: `hash-v2@${dimensions}`,
+    dimensions,
+    local: true,
+    semantic: false,
+    isInstant: true,
+    embed: async (texts) => texts.map((text) => hashWords(countWords(text))),
+  };
+}
+
+// Semantic embedders that differ by name alone, so that their vectors are not comparable.
+
+export function namedEmbedder(name: string): Embedder {
+  const hash = openHashEmbedder(64);
+  return {
+    id: `${name}@64`,
+    dimensions: 64,
+    local: false,
+    semantic: true,
+    embed: (texts, signal) =>
+      hash.embed(
+        texts.map((text) => text.replace(/\w+/g, (word) => `${name}${word}`)),
+        signal,
+      ),
+  };
+}
+
+// Embedders that know nothing or little, to check that they do no harm.
+
+/** Returns the offline embedder with random noise of `noise` times its length. Infinity: noise alone. */
+export function noisyEmbedder(noise: number, seed = 1): Embedder {
+  const words = openWordEmbedder();
+  return {
+    ...words,
+    id: `noise-${noise}-${seed}@${words.dimensions}`,
+    async embed(texts, signal) {
+      const vectors = await words.embed(texts, signal);
+      return texts.map((text, at) => {
+        const random = randomVector(words.dimensions, hashOf(text, seed));
+        const vector = vectors[at] as Float32Array;
+        return noise === Number.POSITIVE_INFINITY ? random : unit(vector.map((x, of) => x + noise * (random[of] ?? 0)));
+      });
+    },
+  };
+}
+
+/** Returns an embedder that has one vector for all texts. */
+export function constantEmbedder(): Embedder {
+  const vector = randomVector(64, 3);
+  return {
+    id: "constant@64",
+    dimensions: 64,
+    local: true,
+    semantic: true,
+    isInstant: true,
+    embed: async (texts) => texts.map(() => Float32Array.from(vector)),
+  };
+}
+
+function randomVector(dimensions: number, seed: number): Float32Array {
+  const next = randomNumbers(seed);
+  return unit(Float32Array.from({ length: dimensions }, () => next() - 0.5));
+}
+
+function unit(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector);
+  return vector.map((component) => component / length);
+}
+
+// Vectors from a seed, which are the same in every run.
+
+/** Mulberry32: returns numbers from 0 to 1. */
+export function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Returns `count` vectors around `clusters` centres, as texts lie around topics. Not of unit length. */
+export function clusteredVectors(count: number, dimensions: number, clusters: number, seed = 1): Float32Array[] {
+  const next = randomNumbers(seed);
+  const around = (centre: Float32Array | undefined, spread: number) =>
+    new Float32Array(dimensions).map((_, at) => (centre?.[at] ?? 0) + spread * (next() + next() + next() - 1.5));
+  const centres = Array.from({ length: clusters }, () => around(undefined, 1));
+  return Array.from({ length: count }, () => around(centres[Math.floor(next() * clusters)], 0.4));
+}
+
+/** Returns unit vectors that are mostly the same, as those of an agent's texts are. */
+export function alikeVectors(count: number, dimensions: number): readonly Float32Array[] {
+  return clusteredVectors(count, dimensions, 10).map((vector) => {
+    const length = Math.hypot(...vector);
+    const alike = vector.map((component) => component / length + 3 / Math.sqrt(dimensions));
+    return alike.map((component) => component / Math.hypot(...alike));
+  });
+}

@@ -29,9 +29,9 @@ import { throwNoAgent } from "#store/failure.ts";
 import { throwNoMemory } from "#store/memory-rows.ts";
 import { requireCovered } from "#store/projections.ts";
 import { isoTime, toEvent } from "#store/rows.ts";
-import { curateOne } from "./memory-store-rows.ts";
 import {
   create,
+  curateOne,
   type Draft,
   deliver,
   fireTimers,
@@ -42,7 +42,7 @@ import {
   touch,
   touchSpace,
   write,
-} from "./memory-store-units.ts";
+} from "./memory-store-rows.ts";
 
 export class MemoryStore implements Store {
   /** All stored commits, oldest first. */

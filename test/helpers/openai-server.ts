@@ -1,29 +1,106 @@
-/**
- * openai-server.ts -- an OpenAI-compatible server on loopback: strict in its input, scripted in its answers.
- *
- * It has chat completions, embeddings and the model list. A chat request that violates the schema below
- * gets 400 and is noted in `violations`, so that a misspelt parameter fails a test.
- * A reply function receives the request, so that a test's model can decide by the prompt alone.
- */
-import type { IncomingMessage } from "node:http";
+/** openai-server.ts -- an OpenAI server on loopback that is as strict as the real one, with scripted answers. */
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ModelAnswer } from "#core/ports/model.ts";
+import { createHttp } from "#http/http.ts";
+import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
-import {
-  type Answer,
-  type ChatRequest,
-  type EmbeddingRequest,
-  embeddingList,
-  failure,
-  modelList,
-  notFound,
-  type RawAnswer,
-  sendAnswer,
-  unauthorized,
-} from "./openai-answers.ts";
-import { RESPONSE_FORMAT, TOOLS } from "./strict-schema.ts";
 
-export type { Answer, EmbeddingRequest } from "./openai-answers.ts";
+// A schema of what OpenAI accepts as `response_format`: in strict mode every object is closed, every key is required,
+// and only known keywords are allowed.
+
+const anySchema = { $ref: "#/properties/response_format/$defs/any" } as const;
+
+export const RESPONSE_FORMAT = {
+  $defs: {
+    any: {
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        type: {
+          anyOf: [
+            { $ref: "#/properties/response_format/$defs/type" },
+            { type: "array", items: { $ref: "#/properties/response_format/$defs/type" } },
+          ],
+        },
+        description: { type: "string" },
+        enum: { type: "array", minItems: 1 },
+        items: anySchema,
+        properties: { type: "object", additionalProperties: anySchema },
+        required: { type: "array", items: { type: "string" } },
+        additionalProperties: { const: false },
+        anyOf: { type: "array", minItems: 1, items: anySchema },
+      },
+      if: { required: ["type"], properties: { type: { const: "object" } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+      then: { required: ["properties", "required", "additionalProperties"] },
+    },
+    type: { enum: ["object", "array", "string", "integer", "number", "boolean", "null"] },
+  },
+  type: "object",
+  required: ["type"],
+  oneOf: [
+    { additionalProperties: false, properties: { type: { enum: ["json_object", "text"] } } },
+    {
+      additionalProperties: false,
+      required: ["json_schema"],
+      properties: {
+        type: { const: "json_schema" },
+        json_schema: {
+          type: "object",
+          additionalProperties: false,
+          required: ["name", "strict", "schema"],
+          properties: {
+            name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
+            strict: { type: "boolean" },
+            schema: { required: ["type"], properties: { type: { const: "object" } } },
+          },
+          if: { properties: { strict: { const: true } } },
+          // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+          then: { properties: { schema: anySchema } },
+        },
+      },
+    },
+  ],
+} as const;
+
+const strictParameters = { $ref: "#/properties/response_format/$defs/any" } as const;
+/** What OpenAI accepts as `tools`, in a request whose schema has `RESPONSE_FORMAT` too. */
+const TOOLS = {
+  type: "array",
+  minItems: 1,
+  maxItems: 128,
+  items: {
+    type: "object",
+    additionalProperties: false,
+    required: ["type", "function"],
+    properties: {
+      type: { const: "function" },
+      function: {
+        type: "object",
+        additionalProperties: false,
+        required: ["name", "parameters"],
+        properties: {
+          name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
+          description: { type: "string" },
+          strict: { type: "boolean" },
+          parameters: { required: ["type"], properties: { type: { const: "object" } } },
+        },
+        if: { required: ["strict"], properties: { strict: { const: true } } },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+        then: { properties: { parameters: strictParameters } },
+      },
+    },
+  },
+} as const;
+
+// An OpenAI-compatible server on loopback: strict in its input, scripted in its answers.
+//
+// It has chat completions, embeddings and the model list. A chat request that violates the schema below gets 400 and is
+// noted in `violations`, so that a misspelt parameter fails a test. A reply function receives the request, so that a
+// test's model can decide by the prompt alone.
 
 export interface OpenAIServerOptions {
   /** One text for every request, a script in order, or a model that reads the prompt. */
@@ -216,3 +293,333 @@ const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
 });
 const problemsOf = ({ errors }: { errors?: Parameters<typeof ajv.errorsText>[0] }): string =>
   `${ajv.errorsText(errors ?? [])} ${JSON.stringify(errors?.map(({ params }) => params))}`;
+
+// Answers of the OpenAI-compatible test server: completions, vectors, lists, errors and faults.
+
+interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+  readonly tool_call_id?: string;
+}
+
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly temperature?: number;
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
+  readonly reasoning_effort?: string;
+  readonly stop?: string | readonly string[];
+  readonly stream?: boolean;
+  readonly stream_options?: { readonly include_usage: true };
+  readonly response_format?: { readonly type: string; readonly json_schema?: { readonly schema: object } };
+  readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: object } }[];
+  readonly tool_choice?: string;
+}
+export interface EmbeddingRequest {
+  readonly model: string;
+  readonly input: string | readonly string[];
+  readonly encoding_format?: "float" | "base64";
+  readonly dimensions?: number;
+}
+
+/** A chat completion, streamed when the request asks for it. Members that are null are left out. */
+interface Completion {
+  readonly text?: string | null;
+  readonly finishReason?: string | null;
+  readonly refusal?: string;
+  readonly toolCalls?: readonly unknown[];
+  readonly usage?: object | null;
+  readonly delayMs?: number;
+  /** How it is streamed; "document": always sent whole. */
+  readonly streamed?: Streaming | "document";
+}
+export interface RawAnswer {
+  readonly status: number;
+  /** An object is sent as JSON. */
+  readonly body?: string | Uint8Array | object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly delayMs?: number;
+}
+/**
+ * stall: no answer. stall-body: half an answer, then silence. close: the connection
+ * breaks before the answer. cut: it breaks in the middle of the answer.
+ */
+interface Fault {
+  readonly fault: "stall" | "stall-body" | "close" | "cut";
+}
+export type Answer = string | Completion | RawAnswer | Fault;
+
+/** Returns a client's timeout for this answer: short for silence, else longer than a busy machine needs. */
+export const timeoutMsFor = (answer: Answer | undefined): number =>
+  typeof answer === "object" && "fault" in answer && answer.fault.startsWith("stall") ? 250 : 30_000;
+
+export const failure = (status: number, message: string, code: string | null = null): RawAnswer => ({
+  status,
+  body: { error: { message, type: "invalid_request_error", param: null, code } },
+});
+const notFound = (): RawAnswer => failure(404, "Unknown request URL.", "unknown_url");
+
+/** Echoes the ends of the key, as the real server does. */
+export function unauthorized(header: string | undefined): RawAnswer {
+  const key = header?.replace("Bearer ", "") ?? "";
+  return failure(401, `Incorrect API key provided: ${key.slice(0, 7)}*****${key.slice(-4)}.`, "invalid_api_key");
+}
+
+const modelList = (names: readonly string[]): RawAnswer => ({
+  status: 200,
+  body: { object: "list", data: names.map((id) => ({ id, object: "model", created: 0, owned_by: "test" })) },
+});
+
+function completionBody(completion: Completion): object {
+  const { text: content = "", finishReason = "stop", refusal = null, toolCalls, usage } = completion;
+  const message = { role: "assistant", content, refusal, ...(toolCalls ? { tool_calls: toolCalls } : {}) };
+  const counted = { prompt_tokens: 100, completion_tokens: Math.ceil((content?.length ?? 0) / 4), total_tokens: 0 };
+  const ending = finishReason === null ? {} : { finish_reason: finishReason };
+  return {
+    id: "chatcmpl-test",
+    object: "chat.completion",
+    created: 0,
+    model: "test-model",
+    choices: [{ index: 0, message, logprobs: null, ...ending }],
+    ...(usage === null ? {} : { usage: usage ?? { ...counted, total_tokens: 100 + counted.completion_tokens } }),
+  };
+}
+
+export function embeddingList(
+  { model, input, encoding_format: encoding }: EmbeddingRequest,
+  dimensions: number,
+): object {
+  const texts = typeof input === "string" ? [input] : input;
+  const data = texts.map((one, index) => {
+    const vector = wordVector(one, dimensions);
+    const embedding = encoding === "base64" ? base64Of(vector) : [...vector];
+    return { object: "embedding", index, embedding };
+  });
+  return { object: "list", model, data, usage: { prompt_tokens: texts.length, total_tokens: texts.length } };
+}
+
+export const base64Of = (vector: Float32Array): string =>
+  Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64");
+
+/** Counts each word at a place given by FNV-1a, so that texts with common words are near. Not of unit length. */
+function wordVector(words: string, dimensions: number): Float32Array {
+  const vector = new Float32Array(dimensions).fill(0.001);
+  for (const word of words.toLowerCase().match(/\p{L}+|\d+/gu) ?? []) {
+    let hash = 0x811c9dc5;
+    for (const byte of Buffer.from(word)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+    const place = hash % dimensions;
+    vector[place] = (vector[place] ?? 0) + 1;
+  }
+  return vector;
+}
+
+/** `request` is the chat request that this answers; undefined for other requests. */
+export function sendAnswer(answer: Answer, outgoing: ServerResponse, request?: ChatRequest): void {
+  if (typeof answer === "object" && "fault" in answer) {
+    sendFault(answer.fault, outgoing);
+    return;
+  }
+  const completion = typeof answer === "string" ? { text: answer } : answer;
+  if (!("status" in completion) && request?.stream && completion.streamed !== "document") {
+    const { streamed = {}, delayMs = 0 } = completion;
+    const wantsUsage = request.stream_options !== undefined;
+    setTimeout(() => void streamCompletion(completionBody(completion), streamed, wantsUsage, outgoing), delayMs);
+    return;
+  }
+  const raw = "status" in completion ? completion : { status: 200, body: completionBody(completion) };
+  setTimeout(() => sendRaw(raw, outgoing), completion.delayMs ?? 0);
+}
+
+function sendRaw({ status, body = "", headers = {} }: RawAnswer, outgoing: ServerResponse): void {
+  const isBytes = typeof body === "string" || body instanceof Uint8Array;
+  const type = isBytes ? "text/html; charset=utf-8" : "application/json";
+  outgoing.writeHead(status, { "content-type": type, ...headers });
+  outgoing.end(isBytes ? body : JSON.stringify(body));
+}
+
+function sendFault(fault: Fault["fault"], outgoing: ServerResponse): void {
+  if (fault === "stall") return;
+  if (fault === "close") {
+    outgoing.socket?.destroy();
+    return;
+  }
+  const body = JSON.stringify(completionBody({ text: "never to be seen whole" }));
+  outgoing.writeHead(200, { "content-type": "application/json", "content-length": body.length });
+  outgoing.write(body.slice(0, body.length / 2), () => {
+    if (fault === "cut") outgoing.socket?.destroy();
+  });
+}
+
+// A streamed chat completion of the test server, with every way in which a stream can end.
+
+export interface Streaming {
+  /** The text in pieces; by default of some characters each. */
+  readonly pieces?: readonly string[];
+  /** Waits for `until` after the first `after` pieces. */
+  readonly pause?: { readonly after: number; readonly until: Promise<unknown> };
+  /**
+   * `no-done`: without the mark after the last piece. `no-finish`: without finish_reason and mark. `cut`: the
+   * connection breaks. `silence`: nothing more, without an end. `pings`: comments only, without an end. `error`: an
+   * error in the stream. `garbage`: data that is not JSON. All but the first come after half of the pieces.
+   */
+  readonly ending?: "no-done" | "no-finish" | "cut" | "silence" | "pings" | "error" | "garbage";
+  /** Replaces the server's own error. */
+  readonly error?: object;
+  /** Uses CRLF line ends, and comments between the events. */
+  readonly fussy?: boolean;
+  /** Writes every event byte by byte. */
+  readonly bytewise?: boolean;
+}
+
+const PIECE_CHARS = 12;
+const MAX_PIECES = 2_000;
+const PING_EVERY_MS = 20;
+
+/** `completion` is the body of an answer that is not streamed. */
+async function streamCompletion(
+  completion: object,
+  streaming: Streaming,
+  wantsUsage: boolean,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { pause, ending, fussy, bytewise } = streaming;
+  const body = completion as Body;
+  const { finish_reason: finishReason = null } = body.choices[0];
+  const { content, refusal, tool_calls: toolCalls } = body.choices[0].message;
+  const text = content ?? "";
+  const pieces = streaming.pieces ?? cut(text, Math.max(PIECE_CHARS, Math.ceil(text.length / MAX_PIECES)));
+  const end = fussy ? "\r\n\r\n" : "\n\n";
+  const write = async (event: string): Promise<void> => {
+    if (outgoing.destroyed) return;
+    if (!bytewise) {
+      if (!outgoing.write(event) && !outgoing.destroyed) await waitForDrain(outgoing);
+      return;
+    }
+    for (const byte of Buffer.from(event)) {
+      outgoing.write(Buffer.from([byte]));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const send = (data: object): Promise<void> =>
+    write(`${fussy ? ": PROCESSING\r\n\r\nevent: message\r\n" : ""}data: ${JSON.stringify(data)}${end}`);
+  const chunk = (delta: object, reason: string | null = null): object => ({
+    ...head(body),
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
+    ...(wantsUsage ? { usage: null } : {}),
+  });
+
+  outgoing.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+  await send(chunk({ role: "assistant", content: content === null ? null : "" }));
+  const shown = ending && ending !== "no-done" ? pieces.slice(0, Math.ceil(pieces.length / 2)) : pieces;
+  for (const [index, piece] of shown.entries()) {
+    if (pause && index === pause.after) await pause.until;
+    await send(chunk({ content: piece }));
+  }
+  if (refusal) await send(chunk({ refusal }));
+  for (const [index, call] of (toolCalls ?? []).entries()) await sendToolCall(call, index);
+  switch (ending) {
+    case "cut":
+      outgoing.socket?.destroy();
+      return;
+    case "silence":
+      return;
+    case "pings": {
+      const timer = setInterval(() => outgoing.write(": ping\n\n"), PING_EVERY_MS);
+      outgoing.on("close", () => clearInterval(timer));
+      return;
+    }
+    case "error":
+      await send({ error: streaming.error ?? { message: "The engine fell over.", type: "server_error", code: null } });
+      outgoing.end();
+      return;
+    case "garbage":
+      await write(`data: {"choices": [{"delta"${end}`);
+      outgoing.end();
+      return;
+    case "no-finish":
+      outgoing.end();
+      return;
+    case "no-done":
+    case undefined:
+  }
+  if (finishReason !== null) await send(chunk({}, finishReason));
+  if (wantsUsage && body.usage) await send({ ...head(body), choices: [], usage: body.usage });
+  if (ending !== "no-done") await write(`data: [DONE]${end}`);
+  outgoing.end();
+
+  async function sendToolCall({ id, function: called }: ToolCall, index: number): Promise<void> {
+    const { name, arguments: text } = called;
+    await send(chunk({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }));
+    for (const piece of cut(text, PIECE_CHARS))
+      await send(chunk({ tool_calls: [{ index, function: { arguments: piece } }] }));
+  }
+}
+
+/** Resolves when the buffer is empty or the connection closed. */
+async function waitForDrain(outgoing: ServerResponse): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  await Promise.race([once(outgoing, "drain", { signal }), once(outgoing, "close", { signal })]);
+  over.abort();
+}
+
+const cut = (text: string, chars: number): readonly string[] =>
+  Array.from({ length: Math.ceil(text.length / chars) }, (_, index) => text.slice(index * chars, (index + 1) * chars));
+
+interface ToolCall {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+interface Body {
+  readonly id: string;
+  readonly model: string;
+  readonly choices: readonly [
+    {
+      readonly finish_reason?: string;
+      readonly message: {
+        readonly content: string | null;
+        readonly refusal: string | null;
+        readonly tool_calls?: readonly ToolCall[];
+      };
+    },
+  ];
+  readonly usage?: object;
+}
+
+const head = ({ id, model }: Body): object => ({ id, object: "chat.completion.chunk", created: 0, model });
+
+// Sends one request to the OpenAI model, over real HTTP to a scripted server.
+
+/** A planted key: it may appear only in the Authorization header. */
+export const KEY = "sk-planted-4fQ9wZ7xLm2";
+
+let servers: OpenAIServer[] = [];
+
+/** Returns the servers that were started since the last `closeServers`. */
+export const openServers = (): readonly OpenAIServer[] => servers;
+
+export async function start(options: OpenAIServerOptions): Promise<OpenAIServer> {
+  const server = await startOpenAIServer(options);
+  servers.push(server);
+  return server;
+}
+
+export async function closeServers(): Promise<void> {
+  await Promise.all(servers.map(({ close }) => close()));
+  servers = [];
+}
+
+export async function ask(baseUrl: string, settings: Partial<OpenAIModelSettings> = {}): Promise<ModelAnswer> {
+  const model = createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000, ...settings });
+  const messages = [{ role: "user" as const, content: "Which command?" }];
+  return model.complete({ model: "gpt-test", messages }, new AbortController().signal);
+}
+
+export async function answerTo(answer: Answer, settings: Partial<OpenAIModelSettings> = {}): Promise<ModelAnswer> {
+  return ask((await start({ reply: [answer] })).baseUrl, settings);
+}

@@ -10,10 +10,10 @@ import { afterAll } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
-import { conditionalModel, type Line, readRequest, type Seen } from "./conditional-model.ts";
 import { type Ended, endedWith, type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
+import { conditionalModel, type Line, readRequest, type Seen } from "./models.ts";
 import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
-import { type SearchServer, startSearchServer } from "./search-servers.ts";
+import { type SearchServer, startSearchServer } from "./service-servers.ts";
 
 export interface SeedHome extends AsyncDisposable {
   readonly goald: Goald;

@@ -11,10 +11,9 @@ import { IndexSnapshots } from "#memory/recall/snapshots.ts";
 import { toUnit } from "#memory/vectors/unit-vector.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
+import { fixedEmbedder } from "../helpers/memory-rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "goald-forgotten-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -21,7 +21,7 @@ import { stateOf } from "#views/read-agent.ts";
 import { AT } from "../helpers/events.ts";
 import { makeWorld, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
-import type { ScriptedReply } from "../helpers/scripted-model.ts";
+import type { ScriptedReply } from "../helpers/models.ts";
 
 const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
 const lastPrompt = (world: World): string => textIn(world.model.requests.at(-1) as ModelRequest);

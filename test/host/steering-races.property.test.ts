@@ -8,8 +8,8 @@ import type { ModelRequest } from "#core/ports/model.ts";
 import { type AgentState, activeFrame, isFinished } from "#core/state.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
-import { cases } from "../helpers/rounds.ts";
-import { HANG, type ScriptedReply } from "../helpers/scripted-model.ts";
+import { HANG, type ScriptedReply } from "../helpers/models.ts";
+import { cases } from "../helpers/waits.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const stateOf = async (world: World, agent = "foo"): Promise<AgentState> => replay(await world.events(agent));

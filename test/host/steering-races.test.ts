@@ -6,7 +6,7 @@ import { type AgentState, isFinished } from "#core/state.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
-import { HANG, type ScriptedReply } from "../helpers/scripted-model.ts";
+import { HANG, type ScriptedReply } from "../helpers/models.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {

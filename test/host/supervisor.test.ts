@@ -13,9 +13,8 @@ import { fakeClock } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
-import { HANG, type ScriptedReply } from "../helpers/scripted-model.ts";
-import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
+import { HANG, nameIn, type ScriptedReply, startAgent, subagentModel } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
 
 const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
 /** Makes a model that writes this many lines, then completes; it counts by the prompt. */

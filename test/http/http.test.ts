@@ -11,9 +11,8 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { openTunnel, type TunnelTarget } from "#http/tunnel.ts";
-import { useOpened } from "../helpers/folder.ts";
+import { failureOf, useOpened } from "../helpers/folder.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { failureOf } from "../helpers/refusal.ts";
 
 const keep = useOpened();
 const listen = async (listener: RequestListener) => keep(await listenOnLoopback(listener));

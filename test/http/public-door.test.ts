@@ -7,8 +7,8 @@ import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { isNeverAllowed, isPrivateName, isPublicAddress } from "#http/public-address.ts";
 import type { PublicOptions } from "#http/public-door.ts";
-import { type DualStack, listenOnBoth, resolver } from "../helpers/dual-stack.ts";
-import { failureOf } from "../helpers/refusal.ts";
+import { failureOf } from "../helpers/folder.ts";
+import { type DualStack, listenOnBoth, resolver } from "../helpers/loopback.ts";
 
 const CASES = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.meta.url), "utf8")) as {
   readonly ok: readonly string[];

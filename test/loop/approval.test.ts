@@ -6,21 +6,30 @@ import { succeed } from "#core/command.ts";
 import type { Services } from "#core/services.ts";
 import { activeFrame } from "#core/state.ts";
 import { loadWaiting } from "#views/waiting.ts";
-import type { Answer } from "../helpers/answering-person.ts";
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { resultOf, testCommand, textArgs, WRITES } from "../helpers/outer-command.ts";
+import {
+  done,
+  type Loop,
+  type LoopOptions,
+  makeLoop,
+  type PersonAnswer,
+  reply,
+  resultOf,
+  testCommand,
+  textArgs,
+  WRITES,
+} from "../helpers/loop.ts";
 
 const always = { approve: "always" } as const;
-const yes = (count = 1): Answer => ({ kind: "approved", count });
-const NO: Answer = { kind: "feedback", text: "no" };
+const yes = (count = 1): PersonAnswer => ({ kind: "approved", count });
+const NO: PersonAnswer = { kind: "feedback", text: "no" };
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const write = (name: string) => reply("write_to_file", { file: name, text: name });
 
 /** A person who gives these answers in this order, and then leaves. */
-function person(...answers: readonly Answer[]) {
+function person(...answers: readonly PersonAnswer[]) {
   const asked: string[] = [];
-  const ask = async ({ name, args }: CommandCall): Promise<Answer> => {
+  const ask = async ({ name, args }: CommandCall): Promise<PersonAnswer> => {
     asked.push(`${name}${args.permanently ? " permanently" : ""}`);
     return answers[asked.length - 1] ?? { kind: "leave" };
   };

@@ -8,8 +8,7 @@ import { isFinished } from "#core/state.ts";
 import { openCellBridge } from "#loop/cell-bridge.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
-import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { outerCommand } from "../helpers/outer-command.ts";
+import { done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
 
 const cell = (code: string): string => reply("run_code", { code });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -15,11 +15,10 @@ import { restoreValue, type Storing, storeValue } from "#loop/stored-values.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import { approved, created, interrupted, isolated, log, requested, started } from "../helpers/events.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
-import { testCommand, WRITES } from "../helpers/outer-command.ts";
+import type { Script } from "../helpers/models.ts";
 import { cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
-import type { Script } from "../helpers/scripted-model.ts";
 
 const STEPS = 12;
 const lines = Array.from({ length: STEPS }, (_, at) => `line ${at + 1}\n`);

@@ -6,11 +6,14 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
-import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
-import { type Answer, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
-import type { Streaming } from "../helpers/openai-stream.ts";
-import { scriptedModel } from "../helpers/scripted-model.ts";
+import { ledger, ledgerText, numberedModel, scriptedModel } from "../helpers/models.ts";
+import {
+  type Answer,
+  type ChatRequest,
+  type OpenAIServer,
+  type Streaming,
+  startOpenAIServer,
+} from "../helpers/openai-server.ts";
 
 const KEY = "sk-planted-5Wn2cX8vTq1";
 

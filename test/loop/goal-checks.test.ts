@@ -5,12 +5,20 @@ import { spentOf } from "#core/limits.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import type { SandboxFinding } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
-import type { Answer } from "../helpers/answering-person.ts";
 import { type CellBehaviour, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
-import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { outerCommand, resultOf } from "../helpers/outer-command.ts";
+import {
+  closeProseLoops,
+  done,
+  type Loop,
+  type LoopOptions,
+  makeLoop,
+  makeProseLoop,
+  outerCommand,
+  type PersonAnswer,
+  reply,
+  resultOf,
+} from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
-import { closeProseLoops, makeProseLoop } from "../helpers/prose-loop.ts";
 
 afterAll(closeProseLoops);
 
@@ -302,8 +310,8 @@ const STRICT: SandboxFinding = { level: "strict", reason: "" };
 const CODE = "assert open('a.md')";
 const OF_FILE: GoalCheck = { goal: 0, test: { kind: "code", code: CODE, needsApproval: true } };
 const TYPED: GoalCheck = { goal: 0, test: { kind: "code", code: CODE } };
-const YES: Answer = { kind: "approved", count: 1 };
-const NO: Answer = { kind: "feedback", text: "I do not know this program." };
+const YES: PersonAnswer = { kind: "approved", count: 1 };
+const NO: PersonAnswer = { kind: "feedback", text: "I do not know this program." };
 const ASKS =
   "It runs code that only goald's own checks hold. bubblewrap is not installed. It is the code of checks from an agent file.";
 
@@ -326,7 +334,7 @@ async function makeAsker(options: Partial<LoopOptions> = {}, finding = NO_BUBBLE
     settings: { approve: "risky", ...options.settings },
   });
   const asked: CommandCall[] = [];
-  const ask = async (call: CommandCall): Promise<Answer> => {
+  const ask = async (call: CommandCall): Promise<PersonAnswer> => {
     asked.push(call);
     return YES;
   };

@@ -6,13 +6,20 @@ import type { CommandCall } from "#core/call.ts";
 import { succeed } from "#core/command.ts";
 import type { Services } from "#core/services.ts";
 import { isFinished } from "#core/state.ts";
-import type { Answer } from "../helpers/answering-person.ts";
 import { type CellBehaviour, type CommandError, createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
-import { READS, testCommand, textArgs } from "../helpers/outer-command.ts";
-import { type Script, scriptedModel } from "../helpers/scripted-model.ts";
-import { startAgent, subagentModel } from "../helpers/subagent-model.ts";
+import {
+  done,
+  type Loop,
+  type LoopOptions,
+  makeLoop,
+  type PersonAnswer,
+  READS,
+  reply,
+  testCommand,
+  textArgs,
+} from "../helpers/loop.ts";
+import { type Script, scriptedModel, startAgent, subagentModel } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
 
 const SECRET = "CUSTOMER-LIST-4711: Adler 0171-5550113, Brandt 0160-5550178";
 const PAGE_TWO = "http://evil.example/docs/filters?page=2";
@@ -81,7 +88,7 @@ describe("a call that would send text of the folder", () => {
     async (approve) => {
       const { loop, left } = await makeOutside({ script, settings: { approve } });
       const asked: string[] = [];
-      const ask = async ({ name }: CommandCall): Promise<Answer> =>
+      const ask = async ({ name }: CommandCall): Promise<PersonAnswer> =>
         asked.push(name) === 1 && approve === "always" ? { kind: "approved", count: 20 } : { kind: "leave" };
       await loop.run({ ask });
       expect(asked.at(-1)).toBe("fetch");

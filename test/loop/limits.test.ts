@@ -8,8 +8,7 @@ import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import { activeFrame } from "#core/state.ts";
 import type { PrepareMove } from "#loop/ask-model.ts";
 import { createValueRedactor } from "#util/redact.ts";
-import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { testCommand, WRITES } from "../helpers/outer-command.ts";
+import { done, type Loop, type LoopOptions, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
 /** One dollar per input token and two per output token, so that limits are round numbers. */

@@ -15,8 +15,7 @@ import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
-import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { testCommand } from "../helpers/outer-command.ts";
+import { done, type LoopOptions, makeLoop, reply, testCommand } from "../helpers/loop.ts";
 import { describeMany, REACT_METHODS } from "../helpers/react-methods/methods.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
 

@@ -5,8 +5,7 @@ import { MAX_FRAMES } from "#core/frames.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { isFinished } from "#core/state.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { done, makeLoop, reply } from "../helpers/loop.ts";
-import { loopWith, outerCommand, resultOf } from "../helpers/outer-command.ts";
+import { done, loopWith, makeLoop, outerCommand, reply, resultOf } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 const typesOf = (events: readonly { readonly type: string; readonly callId?: string }[]) =>

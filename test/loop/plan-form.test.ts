@@ -6,11 +6,8 @@ import { initialState, isFinished } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
-import type { LoopOptions } from "../helpers/loop.ts";
-import { done, reply as jsonReply } from "../helpers/loop.ts";
-import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
-import { failure } from "../helpers/openai-answers.ts";
-import { closeProseLoops, makeProseLoop } from "../helpers/prose-loop.ts";
+import { closeProseLoops, done, reply as jsonReply, type LoopOptions, makeProseLoop } from "../helpers/loop.ts";
+import { type Answer, type ChatRequest, failure } from "../helpers/openai-server.ts";
 
 afterEach(closeProseLoops);
 

@@ -11,10 +11,17 @@ import { createCommandSets } from "#loop/command-set.ts";
 import { loadWords, type Words } from "#prompt/words.ts";
 import { rebuildPrompt } from "#views/whole-step.ts";
 import type { CellBehaviour } from "../helpers/fake-sandbox.ts";
-import { type Loop, makeLoop, reply } from "../helpers/loop.ts";
-import { testCommand, WRITES } from "../helpers/outer-command.ts";
+import {
+  closeProseLoops,
+  type Loop,
+  makeLoop,
+  makeProseLoop,
+  python,
+  reply,
+  testCommand,
+  WRITES,
+} from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
-import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
 
 type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
 const add = (parent: string, goal: string, ...subtasks: readonly unknown[]): Call => [

@@ -7,13 +7,12 @@ import fc from "fast-check";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { stamped, wrote } from "../contracts/store-builders.ts";
-import { finished } from "../helpers/events.ts";
+import { finished, stamped, wrote } from "../helpers/events.ts";
 import { type Loop, makeLoop } from "../helpers/loop.ts";
-import { append, numberedModel, write } from "../helpers/numbered-model.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
+import { append, numberedModel, write } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
-import { cases } from "../helpers/rounds.ts";
+import { cases } from "../helpers/waits.ts";
 
 const FILES = ["a.md", "sub/b.md", "c.md"] as const;
 type File = (typeof FILES)[number];

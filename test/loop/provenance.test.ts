@@ -8,12 +8,20 @@ import type { LongTermMemory, Recall, Trust } from "#core/ports/memory.ts";
 import { isTainted, type OutsideSource } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { stamped, wrote } from "../contracts/store-builders.ts";
-import type { Answer } from "../helpers/answering-person.ts";
-import { finished } from "../helpers/events.ts";
+import { finished, stamped, wrote } from "../helpers/events.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { outerCommand, resultOf, testCommand, WRITES } from "../helpers/outer-command.ts";
+import {
+  done,
+  type Loop,
+  type LoopOptions,
+  makeLoop,
+  outerCommand,
+  type PersonAnswer,
+  reply,
+  resultOf,
+  testCommand,
+  WRITES,
+} from "../helpers/loop.ts";
 import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
 const web = (name: string): OutsideSource => ({ from: "web", name });
@@ -151,7 +159,7 @@ describe("an agent that received words from outside", () => {
       const loop = await start([...calls, download("nobody.example"), done()], { ...way, settings: { approve } });
       if (hasChild) await addChild(loop);
       const asked: CommandCall[] = [];
-      const ask = async (call: CommandCall): Promise<Answer> => {
+      const ask = async (call: CommandCall): Promise<PersonAnswer> => {
         asked.push(call);
         return asked.length < 2 || mode === "background"
           ? { kind: "approved", count: mode === "background" ? 1 : 20 }
@@ -168,7 +176,7 @@ describe("an agent that received words from outside", () => {
     const script = [write("a"), read("a"), download("nobody.example"), done()];
     const loop = await start(script, { settings: { approve: "always" } });
     const asked: string[] = [];
-    const ask = async ({ name }: CommandCall): Promise<Answer> => {
+    const ask = async ({ name }: CommandCall): Promise<PersonAnswer> => {
       asked.push(name);
       return { kind: "approved", count: 20 };
     };

@@ -10,12 +10,18 @@ import { createHttp } from "#http/http.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIImages, createOpenAISpeech } from "#model/openai-media.ts";
-import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
-import { MEDIA_KEY, type MediaServer, pictureAnswer, png, startMediaServer, wav } from "../helpers/media-server.ts";
-import { type Answer, embeddingList, failure, timeoutMsFor } from "../helpers/openai-answers.ts";
-import { type EmbeddingRequest, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
-import { testCommand, WRITES } from "../helpers/outer-command.ts";
+import { done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
+import {
+  type Answer,
+  type EmbeddingRequest,
+  embeddingList,
+  failure,
+  type OpenAIServer,
+  startOpenAIServer,
+  timeoutMsFor,
+} from "../helpers/openai-server.ts";
 import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
+import { MEDIA_KEY, type MediaServer, pictureAnswer, png, startMediaServer, wav } from "../helpers/service-servers.ts";
 
 /** Cost of pictures and speech, with the real loop and commands against servers of the real protocol. */
 

@@ -3,8 +3,7 @@ import { readPythonFunctions } from "#commands/python-modules.ts";
 import { succeed } from "#core/command.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
-import { testCommand, textArgs } from "../helpers/outer-command.ts";
-import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
+import { closeProseLoops, makeProseLoop, python, testCommand, textArgs } from "../helpers/loop.ts";
 
 afterEach(closeProseLoops);
 

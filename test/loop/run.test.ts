@@ -5,8 +5,7 @@ import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
-import { done, makeLoop, reply } from "../helpers/loop.ts";
-import { testCommand, WRITES } from "../helpers/outer-command.ts";
+import { done, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { replaceCommit } from "../helpers/power-cut.ts";
 
 const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;

@@ -3,11 +3,17 @@ import type { Observation } from "#core/call.ts";
 import { succeed } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isFinished } from "#core/state.ts";
-import type { Answer } from "../helpers/answering-person.ts";
-import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
-import { outerCommand, testCommand, textArgs } from "../helpers/outer-command.ts";
+import {
+  type Loop,
+  type LoopOptions,
+  makeLoop,
+  outerCommand,
+  type PersonAnswer,
+  testCommand,
+  textArgs,
+} from "../helpers/loop.ts";
+import { type Script, scriptedModel } from "../helpers/models.ts";
 import { cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
-import { type Script, scriptedModel } from "../helpers/scripted-model.ts";
 
 const terms = { mode: "plain", takesTools: true, contextTokens: null, replyTokens: null } as const;
 type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
@@ -118,7 +124,7 @@ describe("a reply with several tool calls that only read", () => {
 
   it("is judged call by call: a person's no to one of them leaves the others", async () => {
     const { loop } = await loopOf(LOOK_THRICE, { settings: { approve: "always" } });
-    const answers: Answer[] = [
+    const answers: PersonAnswer[] = [
       { kind: "approved", count: 1 },
       { kind: "feedback", text: "not b" },
     ];

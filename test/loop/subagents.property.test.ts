@@ -7,11 +7,10 @@ import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
-import { write } from "../helpers/numbered-model.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
+import { messageAgent, startAgent, subagentModel, write } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
 import { type CutStore, cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
-import { someOf } from "../helpers/rounds.ts";
-import { messageAgent, startAgent, subagentModel } from "../helpers/subagent-model.ts";
+import { someOf } from "../helpers/waits.ts";
 
 const LIST: CommandCall = { name: "list_agents", args: {} };
 const endAgent = (key: string): CommandCall => ({ name: "delete_agent", args: { key } });

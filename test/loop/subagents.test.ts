@@ -8,11 +8,9 @@ import type { AgentSpec } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
-import { write } from "../helpers/numbered-model.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
-import { testCommand } from "../helpers/outer-command.ts";
-import { messageAgent, startAgent, subagentModel } from "../helpers/subagent-model.ts";
+import { type Loop, type LoopOptions, makeLoop, testCommand } from "../helpers/loop.ts";
+import { messageAgent, startAgent, subagentModel, write } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
 
 const LIST: CommandCall = { name: "list_agents", args: {} };
 const endAgent = (key: string): CommandCall => ({ name: "delete_agent", args: { key } });

@@ -10,11 +10,9 @@ import { describeWork } from "#loop/ask-model.ts";
 import { describeArguments, listLongArguments, listSucceeded, turnMemoryOf } from "#loop/turn-memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
-import type { Answer } from "../helpers/answering-person.ts";
 import * as given from "../helpers/events.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
-import { done, makeLoop, reply } from "../helpers/loop.ts";
-import { outerCommand, testCommand, WRITES } from "../helpers/outer-command.ts";
+import { done, makeLoop, outerCommand, type PersonAnswer, reply, testCommand, WRITES } from "../helpers/loop.ts";
+import { openHashEmbedder } from "../helpers/memory-rows.ts";
 import { cutPowerAfter, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 import { LANTERN, runTurns, taskOf } from "../seeds/jobs.ts";
 
@@ -190,7 +188,7 @@ describe("the memory of a turn in the loop", () => {
     const risk: Command = { ...TRY, name: "risk", effect: "at-most-once", annotations: WRITES };
     const script = [reply("risk", { what: "x", ok: true }), write("a.txt", "a"), done()];
     const loop = await makeLoop({ script, commands: [risk], settings: { approve: "always" } });
-    const ask = async ({ name }: { name: string }): Promise<Answer> =>
+    const ask = async ({ name }: { name: string }): Promise<PersonAnswer> =>
       name === "write_to_file" ? { kind: "feedback", text: "no" } : { kind: "approved", count: 1 };
     await expect(loop.run({ ask, prepare: cutPowerAfter("execute") })).rejects.toThrow(PowerCut);
     await loop.run({ ask });

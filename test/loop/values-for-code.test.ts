@@ -2,8 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { isFinished } from "#core/state.ts";
-import { done, makeLoop, reply } from "../helpers/loop.ts";
-import { loopWith, outerCommand, READS, resultOf, testCommand } from "../helpers/outer-command.ts";
+import { done, loopWith, makeLoop, outerCommand, READS, reply, resultOf, testCommand } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut, replaceCommit } from "../helpers/power-cut.ts";
 
 const LINE = "a line of some length\n";

@@ -5,8 +5,7 @@ import { cachedEmbedder, fallbackEmbedder, isPermanent } from "#memory/vectors/s
 import { openWordTable } from "#memory/words/word-table.ts";
 import { wordsOf } from "#util/words.ts";
 import { embedderContract } from "../contracts/models.ts";
-import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
+import { fixedEmbedder, openHashEmbedder } from "../helpers/memory-rows.ts";
 
 embedderContract("the offline embedder", () => openWordEmbedder());
 

@@ -1,4 +1,4 @@
-import { openSettledGraph } from "../helpers/settled-graph.ts";
+import { openSettledGraph } from "../helpers/indexes.ts";
 
 /** Run by hnsw-index.long.ts: prints the pid of its graph's process, then waits to be killed. */
 

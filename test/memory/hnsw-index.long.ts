@@ -12,11 +12,9 @@ import { meanOf, toUnit } from "#memory/vectors/unit-vector.ts";
 import { makeTexts } from "../../bench/memory-size/fill.ts";
 import { vectorIndexContract } from "../contracts/vector-index.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
-import { plainIndex } from "../helpers/plain-index.ts";
-import { readProcessLines } from "../helpers/process-lines.ts";
-import { clusteredVectors } from "../helpers/random-vectors.ts";
-import { openSettledGraph, type SettledGraph } from "../helpers/settled-graph.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { openSettledGraph, plainIndex, type SettledGraph } from "../helpers/indexes.ts";
+import { clusteredVectors } from "../helpers/memory-rows.ts";
+import { readProcessLines, waitUntil } from "../helpers/waits.ts";
 
 const at = useFolder();
 const keep = useOpened();

@@ -12,9 +12,8 @@ import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { systemClock } from "#util/clock.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
-import { namedEmbedder } from "../helpers/named-embedder.ts";
+import { AT, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
+import { namedEmbedder } from "../helpers/memory-rows.ts";
 import { PINECONE_KEY } from "../helpers/pinecone-server.ts";
 
 /**

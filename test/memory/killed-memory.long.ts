@@ -3,13 +3,11 @@ import { describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
 import type { Embedder } from "#core/ports/memory.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { namedEmbedder } from "../helpers/named-embedder.ts";
+import { namedEmbedder, randomNumbers } from "../helpers/memory-rows.ts";
 import { startPineconeServer } from "../helpers/pinecone-server.ts";
-import { randomNumbers } from "../helpers/random-vectors.ts";
-import { rounds } from "../helpers/rounds.ts";
+import { rounds } from "../helpers/waits.ts";
 
 const at = useFolder();
 const CHILD = new URL("./killed-memory.child.ts", import.meta.url).pathname;

@@ -5,7 +5,7 @@ import type { CountTokens, Embedder, MethodQuery, MethodText } from "#core/ports
 import { createMethodIndex } from "#memory/method-index.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { openWordTable } from "#memory/words/word-table.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
+import { openHashEmbedder } from "../helpers/memory-rows.ts";
 import { describeMany, isSeedMethod, REACT_METHODS } from "../helpers/react-methods/methods.ts";
 
 const { signal } = new AbortController();

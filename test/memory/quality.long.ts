@@ -8,10 +8,8 @@ import { type Doc, type Query, readLines, type Space, toSpaces } from "../../ben
 import { measureNearDuplicates, measureQuality, measureWaste } from "../../bench/memory-quality/measure.ts";
 import { findOnly, fullRecall, type System, toRow, vectorsAlone, wordsAlone } from "../../bench/memory-quality/own.ts";
 import { fullTextSearch, miniSearch } from "../../bench/memory-quality/peers.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
-import { LIVE, recallQuery } from "../helpers/memory-rows.ts";
-import { plainIndex } from "../helpers/plain-index.ts";
-import { constantEmbedder, noisyEmbedder } from "../helpers/poor-embedders.ts";
+import { plainIndex } from "../helpers/indexes.ts";
+import { constantEmbedder, LIVE, noisyEmbedder, openHashEmbedder, recallQuery } from "../helpers/memory-rows.ts";
 
 /**
  * Quality of the ten recalls on the traces and chats of test/data/memory, measured by bench/memory-quality: ratios to other

@@ -12,11 +12,8 @@ import { IndexSnapshots, SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
 import { OutageReporter } from "#memory/vectors/server-embedder.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { stemOf } from "#util/words.ts";
-import { NOTHING, SPEC, said, sha256, stamped } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
-import { LIVE, recallQuery } from "../helpers/memory-rows.ts";
-import { randomNumbers } from "../helpers/random-vectors.ts";
+import { AT, NOTHING, SPEC, said, sha256, stamped } from "../helpers/events.ts";
+import { LIVE, openHashEmbedder, randomNumbers, recallQuery } from "../helpers/memory-rows.ts";
 
 /**
  * random-life.ts -- lives the life of a memory from a seed: rows come, go and change, the process ends in order or is killed, and

@@ -3,12 +3,18 @@ import type { OpenIndex, Recall } from "#core/ports/memory.ts";
 import type { LongTermMemoryParts } from "#memory/recall/long-term-memory.ts";
 import { BackgroundLots } from "#memory/recall/row-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/server-embedder.ts";
-import { type FixedEmbedder, fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { useOpened } from "../helpers/folder.ts";
-import { LIVE, type MemoryRows, memoryRows, openRecall, recallQuery } from "../helpers/memory-rows.ts";
-import { plainIndex } from "../helpers/plain-index.ts";
-import { openSettledGraph } from "../helpers/settled-graph.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { openSettledGraph, plainIndex } from "../helpers/indexes.ts";
+import {
+  type FixedEmbedder,
+  fixedEmbedder,
+  LIVE,
+  type MemoryRows,
+  memoryRows,
+  openRecall,
+  recallQuery,
+} from "../helpers/memory-rows.ts";
+import { waitUntil } from "../helpers/waits.ts";
 
 const keep = useOpened();
 const QUESTION = "Where is the cellar key?";

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { type MemoryRows, memoryRows, openRecall } from "../helpers/memory-rows.ts";
-import { randomNumbers } from "../helpers/random-vectors.ts";
+import { type MemoryRows, memoryRows, openRecall, randomNumbers } from "../helpers/memory-rows.ts";
 
 /**
  * An early fact is found among 2,000 rows by words that it shares with the question, which is one of nine messages.

@@ -5,10 +5,14 @@ import type { Embedder, RecallQuery } from "#core/ports/memory.ts";
 import { AgentRows } from "#memory/recall/agent-rows.ts";
 import { createWordSet } from "#memory/words/vocabulary.ts";
 import { wordsOf } from "#util/words.ts";
-import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
-import { type MemoryRows, memoryRows, openRecall } from "../helpers/memory-rows.ts";
-import { randomNumbers } from "../helpers/random-vectors.ts";
+import {
+  fixedEmbedder,
+  type MemoryRows,
+  memoryRows,
+  openHashEmbedder,
+  openRecall,
+  randomNumbers,
+} from "../helpers/memory-rows.ts";
 
 const steps = (...numbers: number[]): ReadonlySet<number> => new Set(numbers);
 const QUESTION = "What did the shop say about strings?";

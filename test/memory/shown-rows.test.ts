@@ -8,9 +8,16 @@ import { findFocus, weighStems } from "#memory/recall/read-rows.ts";
 import { SeriesGroups } from "#memory/recall/series-groups.ts";
 import { excerptOf } from "#prompt/recalls.ts";
 import { wordsOf } from "#util/words.ts";
-import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
-import { LIVE, type MemoryRows, memoryRows, openRecall, recallQuery, shownIds } from "../helpers/memory-rows.ts";
+import {
+  fixedEmbedder,
+  LIVE,
+  type MemoryRows,
+  memoryRows,
+  openHashEmbedder,
+  openRecall,
+  recallQuery,
+  shownIds,
+} from "../helpers/memory-rows.ts";
 
 const step = (seq: number, text: string, change: Partial<MemoryRow> = {}): MemoryRow => ({
   id: `foo/${seq}`,

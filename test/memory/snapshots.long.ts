@@ -6,9 +6,8 @@ import { describe, expect, it } from "@jest/globals";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { makeTexts } from "../../bench/memory-size/fill.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { type MemoryRows, memoryRows, openRecall } from "../helpers/memory-rows.ts";
-import { randomNumbers } from "../helpers/random-vectors.ts";
-import { rounds } from "../helpers/rounds.ts";
+import { type MemoryRows, memoryRows, openRecall, randomNumbers } from "../helpers/memory-rows.ts";
+import { rounds } from "../helpers/waits.ts";
 import { recallNumbered } from "./numbered-rows.ts";
 import { RandomLife } from "./random-life.ts";
 

@@ -6,11 +6,9 @@ import type { Embedder, MemoryVersion } from "#core/ports/memory.ts";
 import type { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { IndexSnapshots, SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
-import { sha256 } from "../contracts/store-builders.ts";
-import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
+import { sha256 } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
-import { memoryRows, openRecall } from "../helpers/memory-rows.ts";
+import { fixedEmbedder, memoryRows, openHashEmbedder, openRecall } from "../helpers/memory-rows.ts";
 
 const at = useFolder();
 

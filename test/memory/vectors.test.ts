@@ -18,8 +18,8 @@ import {
 import { roundVector } from "#memory/vectors/unit-vector.ts";
 import { vectorIndexContract } from "../contracts/vector-index.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { plainIndex } from "../helpers/plain-index.ts";
-import { clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
+import { plainIndex } from "../helpers/indexes.ts";
+import { clusteredVectors, randomNumbers } from "../helpers/memory-rows.ts";
 
 // hnsw-index.long.ts has the others that keep it.
 vectorIndexContract("the exact index", (dimensions) => new ExactIndex(dimensions));

@@ -8,7 +8,7 @@ import { Vocabulary } from "#memory/words/vocabulary.ts";
 import { LEXICAL_SETTINGS, LexicalIndex, ScoreSums } from "#memory/words/word-index.ts";
 import { encodeWordTable, openWordTable, shippedWordTable } from "#memory/words/word-table.ts";
 import { hashOf, wordsOf } from "#util/words.ts";
-import { collectGarbage } from "../helpers/collect-garbage.ts";
+import { collectGarbage } from "../helpers/waits.ts";
 
 type Row = string | readonly [namespace: string, text: string];
 const none: ReadonlySet<number> = new Set();

@@ -8,9 +8,16 @@ import { createHttp } from "#http/http.ts";
 import { createTermsKeeper, FULL_TERMS, type SentParts, stepDown } from "#model/capabilities.ts";
 import { withMargin } from "#model/chat-stream.ts";
 import { createOpenAIModel, mergeIntoTurns } from "#model/openai-model.ts";
-import { closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { type Answer, failure, type RawAnswer } from "../helpers/openai-answers.ts";
+import {
+  type Answer,
+  closeServers,
+  failure,
+  KEY,
+  openServers,
+  type RawAnswer,
+  start,
+} from "../helpers/openai-server.ts";
 
 afterEach(closeServers);
 

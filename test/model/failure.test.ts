@@ -1,8 +1,16 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ConfiguredHttp } from "#model/model-server.ts";
-import { answerTo, ask, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
-import type { RawAnswer } from "../helpers/openai-answers.ts";
-import { type Answer, startOpenAIServer } from "../helpers/openai-server.ts";
+import {
+  type Answer,
+  answerTo,
+  ask,
+  closeServers,
+  KEY,
+  openServers,
+  type RawAnswer,
+  start,
+  startOpenAIServer,
+} from "../helpers/openai-server.ts";
 
 afterEach(closeServers);
 

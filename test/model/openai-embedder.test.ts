@@ -2,8 +2,14 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder, isEmbeddingUnavailable, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
-import { base64Of, timeoutMsFor } from "../helpers/openai-answers.ts";
-import { type Answer, type EmbeddingRequest, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import {
+  type Answer,
+  base64Of,
+  type EmbeddingRequest,
+  type OpenAIServer,
+  startOpenAIServer,
+  timeoutMsFor,
+} from "../helpers/openai-server.ts";
 
 const live = new AbortController().signal;
 let servers: OpenAIServer[] = [];

@@ -10,12 +10,19 @@ import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { type Behaviour, languageModelContract } from "../contracts/models.ts";
-import { answerTo, ask, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import { makeLoop } from "../helpers/loop.ts";
-import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
-import type { Answer, RawAnswer } from "../helpers/openai-answers.ts";
-import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { HANG, type ScriptedReply, scriptedModel } from "../helpers/scripted-model.ts";
+import { HANG, ledger, ledgerText, numberedModel, type ScriptedReply, scriptedModel } from "../helpers/models.ts";
+import {
+  type Answer,
+  answerTo,
+  ask,
+  closeServers,
+  KEY,
+  openServers,
+  type RawAnswer,
+  start,
+  startOpenAIServer,
+} from "../helpers/openai-server.ts";
 
 afterEach(closeServers);
 

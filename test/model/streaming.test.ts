@@ -6,10 +6,16 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
-import { answerTo, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import type { Answer } from "../helpers/openai-answers.ts";
-import type { Streaming } from "../helpers/openai-stream.ts";
+import {
+  type Answer,
+  answerTo,
+  closeServers,
+  KEY,
+  openServers,
+  type Streaming,
+  start,
+} from "../helpers/openai-server.ts";
 
 afterEach(closeServers);
 

@@ -6,7 +6,7 @@ import { readWrittenAction } from "#reply/find-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { createPlanReader, readAction } from "#reply/read-forms.ts";
 import { findUses, isInText, splitAction } from "#reply/split-action.ts";
-import { seedCatalogue } from "../helpers/seed-catalogue.ts";
+import { seedCatalogue } from "../helpers/replies.ts";
 
 const AGENT = { command: "task_complete" };
 const read = (text: string, form: ActionForm, finishReason = "stop") => readAction(text, finishReason, form, AGENT);

@@ -1,9 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { mutants, tally } from "../helpers/mutants.ts";
-import { createNaiveReader } from "../helpers/naive-reader.ts";
-import { seedCatalogue } from "../helpers/seed-catalogue.ts";
+import { createNaiveReader, mutants, seedCatalogue, tally } from "../helpers/replies.ts";
 
 const read = createReplyReader(seedCatalogue);
 const MB = 1_000_000;

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createReplyReader } from "#reply/read.ts";
-import { mutants, type Tally, tally } from "../helpers/mutants.ts";
-import { createNaiveReader } from "../helpers/naive-reader.ts";
-import { seedCatalogue } from "../helpers/seed-catalogue.ts";
+import { createNaiveReader, mutants, seedCatalogue, type Tally, tally } from "../helpers/replies.ts";
 
 const COUNT = 60_000;
 const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(2)} %`;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { CommandCall } from "#core/call.ts";
 import { createReplyReader } from "#reply/read.ts";
-import { seedCatalogue } from "../helpers/seed-catalogue.ts";
+import { seedCatalogue } from "../helpers/replies.ts";
 
 const read = createReplyReader(seedCatalogue);
 

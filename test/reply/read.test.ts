@@ -3,7 +3,7 @@ import type { ArgsSchema } from "#core/command.ts";
 import { createBoundedPattern } from "#reply/check-call.ts";
 import { findStringEnd, parseShallowJson, pythonToJson } from "#reply/json.ts";
 import { createReplyReader, type ParsedReply, type ReplyCatalogue } from "#reply/read.ts";
-import { seedCatalogue } from "../helpers/seed-catalogue.ts";
+import { seedCatalogue } from "../helpers/replies.ts";
 
 const read = createReplyReader(seedCatalogue);
 const google = (input: string): object => ({ kind: "command", call: { name: "google", args: { input } } });

@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { loadRegistry } from "#commands/registry.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
-import { RESPONSE_FORMAT } from "../helpers/strict-schema.ts";
+import { RESPONSE_FORMAT } from "../helpers/openai-server.ts";
 import { shippedWords } from "../prompt/fixtures.ts";
 
 const THOUGHTS = { text: "a", reasoning: "b", plan: "c", criticism: "d", speak: "e" };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createLiveThoughts, findThoughts, NO_THOUGHTS } from "#reply/thoughts.ts";
-import { growthOverEightfold } from "../helpers/growth.ts";
+import { growthOverEightfold } from "../helpers/waits.ts";
 
 function see(pieces: readonly string[]): {
   readonly thoughts: Record<string, string>;

@@ -1,17 +1,17 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createSandbox } from "#app/sandbox.ts";
 import { findCage, probeCage } from "#cage/find-cage.ts";
-import type { Cell, CellBridge, CellOutcome, SavedNamespace } from "#core/ports/sandbox.ts";
+import { readPythonFunctions } from "#commands/python-modules.ts";
+import type { Cell, CellBridge, CellOutcome, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { CellProcess } from "#sandbox/cell-process.ts";
 import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { PYTHON } from "../helpers/cell-words.ts";
-import { examplesIn, runExample } from "../helpers/code-examples.ts";
-import { PythonProcess } from "../helpers/python-process.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
+import { PYTHON, PythonProcess } from "../helpers/python-process.ts";
 
 const STARTED_AT = "2026-11-20T08:00:00.000Z";
 const cacheFolder = mkdtempSync(join(tmpdir(), "goald-sandbox-"));
@@ -505,3 +505,40 @@ describe.each(findLevelsHere())("at level %s", (atMost) => {
     expect(await python.valueOf(code, { imports: "all" })).toEqual([[], expect.anything(), 126 * 256, []]);
   });
 });
+
+// The examples of docs/code.md, run as cells of an agent.
+
+const PAGE = readFileSync(new URL("../../docs/code.md", import.meta.url), "utf8");
+
+/** `py`: a file of `<home>/methods`. */
+const examplesIn = (language: "python" | "py"): readonly string[] =>
+  [...PAGE.matchAll(/^```(\w+)\n(.*?)^```$/gms)].flatMap(([, name, code = ""]) => (name === language ? [code] : []));
+
+const FILES = {
+  "notes.md": "the cat and the dog and the bird\n",
+  "prices.csv": "tea,3\nbread,4\n",
+  "Chengdu.md": "20937757\n",
+  "shenzhen.md": "Shenzhen has 17560000 inhabitants.\n",
+  "cities.json": JSON.stringify(Array.from({ length: 42 }, (_none, index) => `City ${index}`)),
+};
+
+/** Runs the code as the only cell of an agent; sub-tasks return `result`. Returns the observation and the files. */
+async function runExample(code: string, sandbox: Sandbox, result: unknown) {
+  const subtask = code.includes("agent.run") ? [reply("task_complete", { result })] : [];
+  const modules = examplesIn("py").map((source, index) => {
+    const file = `methods-${index}.py`;
+    return { file, path: file, source, functions: readPythonFunctions(source) };
+  });
+  const loop = await makeLoop({
+    script: [reply("run_code", { code }), ...subtask, done()],
+    sandbox,
+    modules,
+  });
+  for (const [path, text] of Object.entries(FILES)) loop.files.set(path, new TextEncoder().encode(text));
+  await loop.run();
+  const events = await loop.events();
+  const [observation] = events.flatMap((event) =>
+    event.type === "command-finished" && event.callId === "c1" ? [event.observation] : [],
+  );
+  return { status: observation?.status, text: String(observation?.text), file: loop.text };
+}

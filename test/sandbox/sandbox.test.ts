@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,10 +8,9 @@ import { findCage } from "#cage/find-cage.ts";
 import type { Cell, CellBridge, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
-import { FAKE_CELLS, PYTHON } from "../helpers/cell-words.ts";
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { guestPids } from "../helpers/guest-pids.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { FAKE_CELLS, PYTHON } from "../helpers/python-process.ts";
+import { waitUntil } from "../helpers/waits.ts";
 
 // The contract of the real sandbox is in sandbox.long.ts.
 describeSandbox("the fake sandbox", PYTHON, () => createFakeSandbox(FAKE_CELLS, { maxProcesses: 2 }));
@@ -149,3 +148,30 @@ describe("the package of the sandbox", () => {
     rmSync(folder, { recursive: true });
   });
 });
+
+// The cell processes that this process has started, by the files of /proc.
+
+/** Without the processes that only wrap them. */
+function guestPids(): readonly number[] {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const parents = new Map(all.map((pid) => [Number(pid), parentOf(pid)]));
+  const isOurs = (pid: number): boolean => {
+    const parent = parents.get(pid) ?? 0;
+    return parent === process.pid || (parent > 1 && isOurs(parent));
+  };
+  return all.filter((pid) => isGuest(pid) && isOurs(Number(pid))).map(Number);
+}
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+};
+const parentOf = (pid: string): number => Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0);
+/** Its first argument is node itself. */
+function isGuest(pid: string): boolean {
+  const [program = "", ...args] = read(`/proc/${pid}/cmdline`).split("\0");
+  return program === process.execPath && args.some((arg) => /sandbox\/guest\.[jt]s$/.test(arg));
+}

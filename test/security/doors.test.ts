@@ -15,8 +15,8 @@ import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { makeWorld } from "../helpers/host.ts";
 import { serve } from "../helpers/local-server.ts";
 import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { startAgent } from "../helpers/models.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { startAgent } from "../helpers/subagent-model.ts";
 
 const READS = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
 const ARGS = { type: "object", properties: {} } as const;

@@ -5,12 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import { block, DONE, type Line, onGoals, onTask, type Seen } from "../helpers/conditional-model.ts";
-import { daemonOf } from "../helpers/daemon.ts";
-import { endedWith } from "../helpers/goald.ts";
-import { MEDIA_KEY, pictureAnswer, png, startMediaServer } from "../helpers/media-server.ts";
-import { failure } from "../helpers/openai-answers.ts";
+import { daemonOf, endedWith } from "../helpers/goald.ts";
+import { block, DONE, type Line, onGoals, onTask, type Seen } from "../helpers/models.ts";
+import { failure } from "../helpers/openai-server.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
+import { MEDIA_KEY, pictureAnswer, png, startMediaServer } from "../helpers/service-servers.ts";
 
 const KILLS = 6;
 const GOAL =

@@ -10,13 +10,11 @@ import { spentOf } from "#core/limits.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
-import { conditionalModel, type Line, type Seen } from "../helpers/conditional-model.ts";
-import { daemonOf } from "../helpers/daemon.ts";
-import { endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
+import { daemonOf, endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { conditionalModel, type Line, nameIn, type Seen } from "../helpers/models.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { shareSnapshot } from "../helpers/seed-home.ts";
-import { nameIn } from "../helpers/subagent-model.ts";
 
 const AGENTS = [...Array.from({ length: 18 }, (_, at) => `J${at + 1}`), "P1", "P2"];
 const CELLS = 1;

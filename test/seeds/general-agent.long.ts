@@ -8,12 +8,11 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
-import { block, DONE, type Line, nextStep, onGoals, onTask } from "../helpers/conditional-model.ts";
-import { daemonOf } from "../helpers/daemon.ts";
-import { endedWith, lookInto } from "../helpers/goald.ts";
-import { inPool } from "../helpers/pool.ts";
+import { killUnder } from "../helpers/daemon-home.ts";
+import { daemonOf, endedWith, lookInto } from "../helpers/goald.ts";
+import { block, DONE, type Line, nextStep, onGoals, onTask } from "../helpers/models.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
-import { killUnder } from "../helpers/under-hooks.ts";
+import { inPool } from "../helpers/waits.ts";
 import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity, NATURAL_LINES } from "./jobs.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));

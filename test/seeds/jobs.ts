@@ -6,11 +6,11 @@ import type { PlanTask } from "#core/plan.ts";
 import type { Recall } from "#core/ports/memory.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { action, block, type Line, onGoals, onTask, type Seen } from "../helpers/conditional-model.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
-import type { Answer } from "../helpers/openai-answers.ts";
-import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
+import { openHashEmbedder } from "../helpers/memory-rows.ts";
+import { action, block, type Line, onGoals, onTask, type Seen } from "../helpers/models.ts";
+import type { Answer } from "../helpers/openai-server.ts";
+import { type ServiceServer, startServiceServer } from "../helpers/service-servers.ts";
 
 // The long job of the seeds' review: search, six pages, six files, notes and a plan in 20 steps, in any form.
 //

@@ -5,11 +5,10 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import { daemonOf } from "../helpers/daemon.ts";
-import { endedWith, lookInto } from "../helpers/goald.ts";
-import { inPool } from "../helpers/pool.ts";
+import { killUnder, runUnder } from "../helpers/daemon-home.ts";
+import { daemonOf, endedWith, lookInto } from "../helpers/goald.ts";
 import { makeSeedHome, type SeedHome, type SeedHomeOptions } from "../helpers/seed-home.ts";
-import { killUnder, runUnder } from "../helpers/under-hooks.ts";
+import { inPool } from "../helpers/waits.ts";
 import {
   FORMS,
   findWorkshop,

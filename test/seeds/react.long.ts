@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { estimateMessage } from "#prompt/tokens.ts";
-import { action, type Line, type Seen, thoughtOf } from "../helpers/conditional-model.ts";
+import { killUnder } from "../helpers/daemon-home.ts";
 import { reply } from "../helpers/loop.ts";
+import { action, type Line, type Seen, thoughtOf } from "../helpers/models.ts";
 import { readPng } from "../helpers/react-methods/commands/_picture.ts";
 import {
   CHANNELS,
@@ -18,7 +19,6 @@ import {
   writeReactMethods,
 } from "../helpers/react-methods/methods.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
-import { killUnder } from "../helpers/under-hooks.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const SEARCH = 'method_search("Write a file")';

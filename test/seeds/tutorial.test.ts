@@ -2,11 +2,10 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { isFinished } from "#core/state.ts";
-import { conditionalModel } from "../helpers/conditional-model.ts";
-import { type Loop, makeLoop } from "../helpers/loop.ts";
-import type { ChatRequest } from "../helpers/openai-answers.ts";
+import { closeProseLoops, type Loop, makeLoop, makeProseLoop } from "../helpers/loop.ts";
+import { conditionalModel } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
-import { closeProseLoops, makeProseLoop } from "../helpers/prose-loop.ts";
 import { TUTORIAL, TUTORIAL_FILE, TUTORIAL_GOAL, TUTORIAL_LINES, TUTORIAL_PLAN, TUTORIAL_STEPS } from "./jobs.ts";
 
 afterEach(closeProseLoops);

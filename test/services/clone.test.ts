@@ -14,9 +14,8 @@ import { explainGit } from "#services/git/git-process.ts";
 import { readRepositoryUrl } from "#services/git/repository-url.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { makeRepository } from "../helpers/git-repository.ts";
-import type { GitServer } from "../helpers/git-server.ts";
-import { refusalOf } from "../helpers/refusal.ts";
+import { refusalOf } from "../helpers/folder.ts";
+import { type GitServer, makeRepository } from "../helpers/git-server.ts";
 import {
   ADVERTISEMENT,
   type CloneParts,

@@ -15,7 +15,7 @@ import {
 } from "#services/page/web-pages.ts";
 import { createPoliteWeb } from "#services/web/polite-web.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { startServiceServer } from "../helpers/service-server.ts";
+import { startServiceServer } from "../helpers/service-servers.ts";
 
 const FOLDER = "test/data/pages";
 const TYPES: Readonly<Record<string, string>> = {

@@ -16,9 +16,8 @@ import { createPageReader, type PageReader } from "#services/page/read-page.ts";
 import { createWebPages } from "#services/page/web-pages.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { makeRepository } from "../helpers/git-repository.ts";
-import { type GitServer, startGitServer } from "../helpers/git-server.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { type GitServer, makeRepository, startGitServer } from "../helpers/git-server.ts";
+import { waitUntil } from "../helpers/waits.ts";
 import { useCloning } from "./cloning.ts";
 import { inflatingPdf, manyStreamsPdf, twiceDeflatedPdf } from "./pdf-bombs.ts";
 

@@ -9,11 +9,10 @@ import { type SearchSettings, searchersOf } from "#services/web/searchers.ts";
 import { createAddressStatus, createProviders } from "#services/web/set-up.ts";
 import { signRequest } from "#services/x/oauth.ts";
 import { countPostLength } from "#services/x/x-posts.ts";
-import { type DualStack, listenOnBoth, resolver } from "../helpers/dual-stack.ts";
 import { type FakeClock, fakeClock } from "../helpers/fake-clock.ts";
-import { useOpened } from "../helpers/folder.ts";
-import type { Answer } from "../helpers/openai-answers.ts";
-import { failureOf, refusalOf } from "../helpers/refusal.ts";
+import { failureOf, refusalOf, useOpened } from "../helpers/folder.ts";
+import { type DualStack, listenOnBoth, resolver } from "../helpers/loopback.ts";
+import type { Answer } from "../helpers/openai-server.ts";
 import {
   CHALLENGE,
   type Hit,
@@ -23,7 +22,7 @@ import {
   SEARCH_KEY,
   type SearchServer,
   startSearchServer,
-} from "../helpers/search-servers.ts";
+} from "../helpers/service-servers.ts";
 
 const START = "2026-11-21T00:00:00.000Z";
 let answer: RequestListener;

@@ -21,8 +21,7 @@ import { acceptStoreLoss, openSqliteReader, openSqliteStore } from "#store/sqlit
 import { createTables } from "#store/sqlite/schema.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
 import { openWrites } from "#store/writes.ts";
-import { NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, NOTHING, SPEC, said, stamped, words } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
 import { FOO, fill, spilled } from "./made-stores.ts";
 

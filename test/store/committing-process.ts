@@ -9,8 +9,7 @@ import { isGoaldError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { type AgentState, STATE_VERSION } from "#core/state.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
-import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, bytesOf, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../helpers/events.ts";
 
 const [, , path = "", mode = "0"] = argv;
 const print = (line: string) => writeSync(1, `${line}\n`);

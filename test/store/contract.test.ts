@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { storeContract } from "../contracts/store.ts";
-import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 

@@ -6,10 +6,9 @@ import type { Commit, Lease, Store } from "#core/ports/store.ts";
 import { type GroupAnchor, openGroups, type RunGroup } from "#store/sqlite/group-commit.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { type GroupStoreOptions, openGroupStore } from "#store/sqlite/writer.ts";
-import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, wrote } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { waitUntil } from "../helpers/waits.ts";
 
 /** The fake timers replace only performance, setInterval and clearInterval. */
 const CLOCKS = ["Date", "hrtime", "setTimeout", "clearTimeout"] as const;

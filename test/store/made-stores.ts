@@ -5,8 +5,7 @@ import { replay } from "#core/evolve.ts";
 import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import type { Schema } from "#store/sqlite/schema.ts";
-import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "../helpers/events.ts";
 
 /** The reference to the long text of foo's event 5, which is stored as a blob. */
 export const spilled = { blob: sha256("spilled"), bytes: 7, head: "sp" };

@@ -11,8 +11,7 @@ import { argv } from "node:process";
 import { isGoaldError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
-import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, bytesOf, memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../helpers/events.ts";
 
 const [, , path = "", commits = "Infinity", bytes = "0"] = argv;
 const AGENTS = 5;

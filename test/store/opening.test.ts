@@ -22,10 +22,9 @@ import { openForReading, openForWriting } from "#store/sqlite/connection.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
 import { prepareSchema, requireReadable } from "#store/sqlite/schema.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
-import { NOTHING, SPEC, said, sha256, stamped } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, NOTHING, SPEC, said, sha256, stamped } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
-import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
+import { type ProcessLines, readProcessLines } from "../helpers/waits.ts";
 import { FAILING_VERSION_2, fill, makeUnreleasedStore, VERSION_2 } from "./made-stores.ts";
 
 const CHILD = new URL("./opening.child.ts", import.meta.url).pathname;

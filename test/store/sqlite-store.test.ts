@@ -13,8 +13,7 @@ import { freeSlug, slugOf } from "#store/slug.ts";
 import { openForReading, openForWriting, requireSqlite } from "#store/sqlite/connection.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
 import { canonicalJson } from "#util/json.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../contracts/store-builders.ts";
-import { AT, asked } from "../helpers/events.ts";
+import { AT, asked, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
 import { fill } from "./made-stores.ts";
 

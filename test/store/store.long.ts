@@ -15,11 +15,9 @@ import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
 import { prepareSchema } from "#store/sqlite/schema.ts";
 import { type GroupStoreOptions, openGroupStore } from "#store/sqlite/writer.ts";
 import { storeContract } from "../contracts/store.ts";
-import { NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
-import { AT, finished } from "../helpers/events.ts";
+import { AT, finished, NOTHING, SPEC, said, stamped, wrote } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
-import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
-import { rounds } from "../helpers/rounds.ts";
+import { type ProcessLines, readProcessLines, rounds } from "../helpers/waits.ts";
 import { INFO, useContenders } from "./contenders.ts";
 import { fill, VERSION_2 } from "./made-stores.ts";
 

@@ -4,8 +4,7 @@
  */
 import { writeSync } from "node:fs";
 import { openGroupStore } from "#store/sqlite/writer.ts";
-import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
+import { AT, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
 
 const store = await openGroupStore(process.argv[2] ?? "", { thread: "always" });
 const { id } = await store.create(SPEC, "key", AT);

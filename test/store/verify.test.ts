@@ -4,7 +4,7 @@ import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { chainLink, snapshotSha, sha256 as storeSha256 } from "#store/chain.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
-import { NOTHING, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
+import { NOTHING, said, sha256, stamped, wrote } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { FOO, fill, spilled } from "./made-stores.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { findNearLines } from "#util/near-text.ts";
 import { findText } from "#util/replace-text.ts";
-import { growthOverEightfold } from "../helpers/growth.ts";
+import { growthOverEightfold } from "../helpers/waits.ts";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 

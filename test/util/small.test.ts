@@ -10,8 +10,8 @@ import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
 import { createSlots, KeyedQueue } from "#util/turns.ts";
 import { parseRetryAfter } from "#util/web-headers.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { jpeg, png, wav, webp } from "../helpers/media-server.ts";
-import { randomNumbers } from "../helpers/random-vectors.ts";
+import { randomNumbers } from "../helpers/memory-rows.ts";
+import { jpeg, png, wav, webp } from "../helpers/service-servers.ts";
 
 describe("BestOf", () => {
   it.each([

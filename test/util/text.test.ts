@@ -5,7 +5,7 @@ import { type Chunk, type ChunkOptions, chunkText } from "#util/chunk-text.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
 import { clean, makeInert } from "#util/outside-text.ts";
 import { findText, replaceText } from "#util/replace-text.ts";
-import { growthOverEightfold } from "../helpers/growth.ts";
+import { growthOverEightfold } from "../helpers/waits.ts";
 
 interface Case {
   readonly fn: string;

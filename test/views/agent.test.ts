@@ -21,7 +21,7 @@ import {
   started,
   wholeStep,
 } from "../helpers/events.ts";
-import { factsOf } from "../helpers/report-of.ts";
+import { factsOf } from "../helpers/host.ts";
 
 const row: AgentRow = {
   id: "foo",

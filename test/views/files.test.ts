@@ -8,10 +8,9 @@ import { describeFileStory, traceVersions } from "#views/file-story.ts";
 import { byPath, isByPerson, isChosen, restoreVersion, upToStep } from "#views/file-versions.ts";
 import { renderReport } from "#views/report.ts";
 import { createSourceReader, type Source } from "#views/sources.ts";
-import { asked, created, finished, log, observed, replied, requested } from "../helpers/events.ts";
-import { historyOf } from "../helpers/file-history.ts";
-import { growthOverEightfold } from "../helpers/growth.ts";
-import { factsOf } from "../helpers/report-of.ts";
+import { asked, created, finished, historyOf, log, observed, replied, requested } from "../helpers/events.ts";
+import { factsOf } from "../helpers/host.ts";
+import { growthOverEightfold } from "../helpers/waits.ts";
 
 const { versions, store } = historyOf([
   [1, "a.md", "write", "one\ntwo\nthree\n"],

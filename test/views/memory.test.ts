@@ -6,8 +6,7 @@ import { type IngestSource, type KnownPiece, piecesOf, planSource } from "#cli/v
 import type { MemoryChange } from "#core/ports/memory.ts";
 import type { StagedWrite } from "#core/ports/store.ts";
 import { listMemories, memoryCells, recallCells, validityOf, viewMemory } from "#views/memory-view.ts";
-import { NOTHING, SPEC, stamped } from "../contracts/store-builders.ts";
-import { AT, finished } from "../helpers/events.ts";
+import { AT, finished, NOTHING, SPEC, stamped } from "../helpers/events.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 
 async function noted(...writes: readonly Partial<StagedWrite & { readonly kind: "memory" }>[]): Promise<MemoryStore> {

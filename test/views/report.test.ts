@@ -7,23 +7,26 @@ import { viewAgent } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { code, findNamedFiles, inline, quote, renderReport } from "#views/report.ts";
 import { gatherReport, type ReportFacts } from "#views/report-facts.ts";
-import { NOTHING, SPEC, stamped, wrote } from "../contracts/store-builders.ts";
 import {
   AT,
   asked,
   created,
   finished,
+  historyOf,
   log,
   modelFailed,
+  NOTHING,
   observed,
   rejected,
   replied,
   requested,
+  SPEC,
+  stamped,
   wholeStep,
+  wrote,
 } from "../helpers/events.ts";
-import { historyOf } from "../helpers/file-history.ts";
+import { factsOf } from "../helpers/host.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
-import { factsOf } from "../helpers/report-of.ts";
 
 const reportOf = (events: readonly NewEvent[], versions?: readonly FileVersion[]): string =>
   renderReport(factsOf(log(...events), versions));

@@ -17,11 +17,8 @@ import { findStep } from "#views/step-view.ts";
 import { asRecalled, rebuildPrompt } from "#views/whole-step.ts";
 import { asked, created, finished, log, replied, requested } from "../helpers/events.ts";
 import { cellValue } from "../helpers/fake-sandbox.ts";
-import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
-import { openHashEmbedder } from "../helpers/hash-embedder.ts";
-import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
-import { memoryRows } from "../helpers/memory-rows.ts";
-import { closeProseLoops, makeProseLoop, python } from "../helpers/prose-loop.ts";
+import { closeProseLoops, done, type Loop, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
+import { fixedEmbedder, memoryRows, openHashEmbedder } from "../helpers/memory-rows.ts";
 
 /** A command that does other work, as code in a cell does. */
 const work = (act: (context: Parameters<ReturnType<typeof defineCommand>["run"]>[1]) => Promise<unknown>) =>

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Command, CommandContext } from "#core/command.ts";
-import type { FileChange, Lease, Store } from "#core/ports/store.ts";
+import type { FileChange, FileVersion, Lease, Store } from "#core/ports/store.ts";
 import type { LastVersion, OpenWorkspace } from "#core/ports/workspace.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
@@ -15,13 +15,11 @@ import appendToFile from "../../commands/append_to_file.ts";
 import deleteFile from "../../commands/delete_file.ts";
 import writeToFile from "../../commands/write_to_file.ts";
 import { contextOf } from "../commands/context.ts";
-import { NOTHING, SPEC, stamped } from "../contracts/store-builders.ts";
-import { AT, finished } from "../helpers/events.ts";
+import { AT, finished, NOTHING, SPEC, stamped } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
-import { restoreFile } from "../helpers/restore-file.ts";
-import { cases } from "../helpers/rounds.ts";
+import { cases } from "../helpers/waits.ts";
 
 /** A store, a folder, and a person who changes files without a report. */
 interface Setup {
@@ -193,3 +191,22 @@ describe.each([
     await expect(liveThrough(await make(), edited, false)).rejects.toThrow("the history holds");
   });
 });
+
+// Restores a file's content from its history alone, as `FileChange` in ports/store.ts says.
+
+/** `versions` are those of one path, oldest first. Returns null for no file. Throws when the history is incomplete. */
+async function restoreFile(versions: readonly FileVersion[], store: Pick<Store, "blob">): Promise<Uint8Array | null> {
+  let content: Uint8Array | null = null;
+  for (const { operation, bytes, sha256 } of versions) {
+    if (operation === "delete") content = null;
+    else {
+      const piece = await store.blob(sha256 ?? "");
+      if (!piece) throw new Error(`Expected the blob ${sha256}, found none.`);
+      const base: Uint8Array =
+        operation === "append" && bytes > piece.length ? (content ?? new Uint8Array()) : new Uint8Array();
+      content = Buffer.concat([base, piece]);
+      if (content.length !== bytes) throw new Error(`Expected ${bytes} bytes, the history holds ${content.length}.`);
+    }
+  }
+  return content;
+}

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { workspaceContract } from "../contracts/workspace.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { acts, liveThrough } from "../helpers/restore-rounds.ts";
+import { acts, liveThrough } from "../helpers/restored-agent.ts";
 
 const at = useFolder();
 

@@ -16,7 +16,7 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { workspaceContract } from "../contracts/workspace.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
+import { waitUntil } from "../helpers/waits.ts";
 
 const at = useFolder();
 const asPort: OpenWorkspace = openLocalWorkspace;

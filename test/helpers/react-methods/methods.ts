@@ -6,7 +6,7 @@
  */
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { type ServiceServer, startServiceServer } from "../service-server.ts";
+import { type ServiceServer, startServiceServer } from "../service-servers.ts";
 import { type Picture, writePng } from "./commands/_picture.ts";
 
 /** The folder of the command files. They find their services by the file `_origin` beside them. */

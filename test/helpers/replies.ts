@@ -1,11 +1,107 @@
 /**
- * mutants.ts -- good replies with seeded structural damage, to measure which damage misleads a reader.
+ * replies.ts -- the argument schemas of AutoGPT 0.2.1's twenty-one commands, as test data.
  *
- * One to three edits outside the strings: a character lost, added or doubled, the end cut off, a fence,
- * a sentence in front. A reader is right when it returns the original command, and wrong when it
- * returns another one.
+ * The commands bring their own schemas; these test the reply reader with the whole list that models were trained on,
+ * also where a command is not built.
  */
+import { readFileSync } from "node:fs";
+import { jsonrepair } from "jsonrepair";
 import type { CommandCall } from "#core/call.ts";
+import type { ArgsSchema, JsonSchema } from "#core/command.ts";
+import { createCallValidator } from "#reply/check-call.ts";
+import { findCall } from "#reply/find-call.ts";
+import type { ReplyCatalogue } from "#reply/read.ts";
+
+const words = (meaning: string): JsonSchema => ({
+  type: "string",
+  description: meaning,
+  minLength: 1,
+  maxLength: 65_536,
+  pattern: "\\S",
+});
+const path = (meaning: string): JsonSchema => ({
+  type: "string",
+  description: meaning,
+  minLength: 1,
+  maxLength: 4_096,
+  pattern: "^[^\\u0000]+$",
+});
+const content = (meaning: string): JsonSchema => ({
+  type: "string",
+  description: meaning,
+  maxLength: 1_048_576,
+});
+const list = (meaning: string): JsonSchema => ({
+  type: "array",
+  description: meaning,
+  items: { type: "string", minLength: 1 },
+  minItems: 1,
+  maxItems: 100,
+});
+const key: JsonSchema = { type: "integer", description: "Agent key", minimum: 0 };
+const args = (properties: Record<string, JsonSchema>): ArgsSchema => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties),
+});
+
+const seedSchemas: Readonly<Record<string, ArgsSchema>> = {
+  google: args({ input: words("search") }),
+  browse_website: args({ url: words("url"), question: words("what_you_want_to_find_on_website") }),
+  start_agent: args({ name: words("name"), task: words("short_task_desc"), prompt: words("prompt") }),
+  message_agent: args({ key, message: words("message") }),
+  list_agents: args({}),
+  delete_agent: args({ key }),
+  clone_repository: args({ repository_url: words("url"), clone_path: path("directory") }),
+  write_to_file: args({ file: path("file"), text: content("text") }),
+  read_file: args({ file: path("file") }),
+  append_to_file: args({ file: path("file"), text: content("text") }),
+  delete_file: args({ file: path("file") }),
+  search_files: args({ directory: path("directory") }),
+  evaluate_code: args({ code: content("full_code_string") }),
+  improve_code: args({ suggestions: list("list_of_suggestions"), code: content("full_code_string") }),
+  write_tests: args({ code: content("full_code_string"), focus: list("list_of_focus_areas") }),
+  execute_python_file: args({ file: path("file") }),
+  generate_image: args({ prompt: words("prompt") }),
+  send_tweet: args({ text: words("text") }),
+  read_audio_from_file: args({ file: path("file") }),
+  do_nothing: args({}),
+  task_complete: args({ reason: words("reason") }),
+};
+
+const SIDE_EFFECTS: ReadonlySet<string> = new Set([
+  "start_agent",
+  "message_agent",
+  "delete_agent",
+  "clone_repository",
+  "write_to_file",
+  "append_to_file",
+  "delete_file",
+  "execute_python_file",
+  "generate_image",
+  "send_tweet",
+]);
+
+const REACHES_OUTSIDE = [
+  "google",
+  "browse_website",
+  "evaluate_code",
+  "improve_code",
+  "write_tests",
+  "read_audio_from_file",
+];
+
+export const seedCatalogue: ReplyCatalogue = {
+  schemas: seedSchemas,
+  hasSideEffect: (name) => SIDE_EFFECTS.has(name),
+  isHarmless: (name) => !SIDE_EFFECTS.has(name) && !REACHES_OUTSIDE.includes(name),
+  aliases: JSON.parse(readFileSync(new URL("../../config/aliases.json", import.meta.url), "utf8")),
+};
+
+// Good replies with seeded structural damage, to measure which damage misleads a reader.
+//
+// One to three edits outside the strings: a character lost, added or doubled, the end cut off, a fence, a sentence in
+// front. A reader is right when it returns the original command, and wrong when it returns another one.
 
 export interface Mutant {
   readonly text: string;
@@ -128,3 +224,23 @@ export function tally(
 
 const isSameCall = (a: CommandCall, b: CommandCall): boolean => asText(a) === asText(b);
 const asText = ({ name, args }: CommandCall): string => JSON.stringify([name, Object.entries(args).sort()]);
+
+// Repairs the whole reply and runs the result, as is usual; the control of the measurements.
+
+export function createNaiveReader(catalogue: ReplyCatalogue): (text: string) => CommandCall | null {
+  const validator = createCallValidator(catalogue);
+  return (text) => {
+    try {
+      const body = text.slice(text.search(/\{\s*"/)).replace(/(?:\n```)+$/, "");
+      const value: unknown = JSON.parse(jsonrepair(body));
+      const shape = findCall(
+        Array.isArray(value) ? value.filter((item) => typeof item === "object") : value,
+        validator.isName,
+      );
+      const checked = shape.kind === "call" ? validator.checkCall(shape.call, text) : null;
+      return checked?.kind === "valid" ? checked.call : null;
+    } catch {
+      return null;
+    }
+  };
+}
