@@ -280,7 +280,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   host: [11, 1730],
   http: [6, 610],
   loop: [26, 3910],
-  memory: [33, 6520],
+  memory: [33, 6470],
   model: [11, 1920],
   prompt: [11, 2040],
   reply: [13, 2270],

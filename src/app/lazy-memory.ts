@@ -4,7 +4,6 @@
  *
  * The first request of a new agent then loads no search, and waits for no embeddings. Both use one embedder.
  */
-import { openJsonCache } from "#config/private-file.ts";
 import { hasServer } from "#config/settings.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Embedder, MethodIndex, RecallQuery } from "#core/ports/memory.ts";
@@ -28,9 +27,6 @@ export function openSearchLate(parts: MemoryParts): {
 const isRemote = (settings: MemoryParts["settings"]): boolean =>
   settings.memory.embedder !== "offline" && !(settings.memory.embedder === "auto" && !hasServer(settings));
 
-const VECTOR_FILE = "method-vectors.json";
-const MAX_VECTOR_BYTES = 32 * 1024 * 1024;
-
 function openMethodsLate(parts: MemoryParts, embedder: () => Promise<Embedder>): MethodIndex {
   let opening: Promise<MethodIndex> | undefined;
   let index: MethodIndex | undefined;
@@ -40,11 +36,7 @@ function openMethodsLate(parts: MemoryParts, embedder: () => Promise<Embedder>):
     },
     async search(...given) {
       opening ??= import("#memory/method-index.ts").then(async ({ createMethodIndex }) => {
-        // A recording holds what was bought.
-        const cache = parts.tape
-          ? {}
-          : { cache: openJsonCache(parts.home.privateFolder, VECTOR_FILE, MAX_VECTOR_BYTES) };
-        index = createMethodIndex({ embedder: await embedder(), report: parts.report, ...cache });
+        index = createMethodIndex({ embedder: await embedder(), report: parts.report });
         return index;
       });
       return (await opening).search(...given);

@@ -141,12 +141,12 @@ const MAX_CACHE_BYTES = 1024 * 1024;
  * A small JSON file that may be lost at any time, such as what goald learned about model servers. An unreadable file
  * reads as undefined, and a failed write is ignored. Only the host writes it.
  */
-export function openJsonCache(folder: string, name: string, maxBytes: number = MAX_CACHE_BYTES): JsonFile {
+export function openJsonCache(folder: string, name: string): JsonFile {
   const path = join(folder, name);
   return {
     async read() {
       try {
-        return JSON.parse((await readTextFile(path, maxBytes))?.text ?? "null") as unknown;
+        return JSON.parse((await readTextFile(path, MAX_CACHE_BYTES))?.text ?? "null") as unknown;
       } catch {
         return undefined;
       }

@@ -6,17 +6,16 @@
  * how much worse the next method fits.
  *
  * An instant embedder is asked for every list anew, and the offline one takes the place of a server that sends nothing.
- * Vectors are made at the first search and kept by text, so that a changed home pays only for what changed. Those that
- * were made before the server failed are kept too.
+ * Vectors are made at the first search and kept by text while the process lives, so that a changed home pays only for
+ * what changed. Those that were made before the server failed are kept too.
  */
-import { hash } from "node:crypto";
 import type { CountTokens, Embedder, MethodIndex, MethodQuery, MethodText } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { KeyedQueue } from "#util/turns.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import { openWordEmbedder } from "./vectors/offline-embedder.ts";
 import { GuardedEmbedder } from "./vectors/server-embedder.ts";
-import { compareFromMean, fromBytes, toBytes } from "./vectors/unit-vector.ts";
+import { compareFromMean } from "./vectors/unit-vector.ts";
 import { isStopWord } from "./words/vocabulary.ts";
 import { LEXICAL_SETTINGS, LexicalIndex } from "./words/word-index.ts";
 import { findWordTable, type WordTable } from "./words/word-table.ts";
@@ -25,8 +24,6 @@ export interface MethodIndexParts {
   readonly embedder: Embedder;
   /** Called once per outage of the embedder. */
   readonly report: (problem: string) => void;
-  /** Keeps vectors that cost something. Absent: each index makes its own. */
-  readonly cache?: VectorCache;
 }
 
 const EMBED_TIMEOUT_MS = 20_000;
@@ -54,14 +51,15 @@ class VectoredMethods implements MethodIndex {
   readonly #words = new WeakMap<readonly MethodText[], LexicalIndex>();
   readonly #names = new WeakMap<readonly MethodText[], NamedMatch>();
   readonly #offlineVectors = new WeakMap<readonly MethodText[], Promise<Compare>>();
-  readonly #kept: KeptVectors;
+  /** Vectors that cost something, by text, all of the embedder `#keptOf`. */
+  readonly #kept = new Map<string, Float32Array>();
+  #keptOf = "";
   /** Agents that search at the same time do not buy the same vectors twice. */
   readonly #turns = new KeyedQueue();
 
-  constructor({ embedder, report, cache }: MethodIndexParts) {
+  constructor({ embedder, report }: MethodIndexParts) {
     this.#embedder = embedder;
     this.#offline = embedder.isInstant ? embedder : openWordEmbedder();
-    this.#kept = new KeptVectors(cache);
     this.#guarded = new GuardedEmbedder(embedder, EMBED_TIMEOUT_MS, report);
   }
 
@@ -138,9 +136,9 @@ class VectoredMethods implements MethodIndex {
     const [target] = (await this.#guarded.embed([description], signal, countTokens)) ?? [];
     if (!target || this.#embedder.isInstant) return undefined;
     const { id } = this.#embedder;
-    await this.#kept.open(id);
-    const texts = new Set(textsOf(methods));
-    const missing = [...texts].filter((text) => !this.#kept.has(text));
+    if (id !== this.#keptOf) this.#kept.clear();
+    this.#keptOf = id;
+    const missing = [...new Set(textsOf(methods))].filter((text) => !this.#kept.has(text));
     for (let from = 0; from < missing.length; from += BATCH) {
       const batch = missing.slice(from, from + BATCH);
       const made = await this.#guarded.embed(batch, signal, countTokens);
@@ -148,7 +146,6 @@ class VectoredMethods implements MethodIndex {
       for (const [at, text] of batch.entries()) if (made[at]) this.#kept.set(text, made[at]);
     }
     if (this.#embedder.id !== id) return undefined;
-    await this.#kept.save(texts);
     const vectors = methods.flatMap(({ text }) => this.#kept.get(text) ?? []);
     return vectors.length === methods.length ? compareFromMean(vectors)(target) : undefined;
   }
@@ -229,80 +226,4 @@ class NamedMatch {
 function stemsOf(text: string): ReadonlySet<string> {
   const words = text.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).map((word) => word.toLowerCase());
   return new Set(words.filter((word) => word.length > 1 && !isStopWord(word)).map(stemOf));
-}
-
-// Keeps the vectors of methods that cost something, between searches and between processes.
-//
-// With 1,000 methods a server's vectors take about eleven requests and 45,000 tokens, which the agent that searches
-// first pays. A component is one byte, so that they fit into a file of 2 MB; a search before the restart and one after
-// it compare the same numbers.
-
-/** A file that may be lost at any time. */
-interface VectorCache {
-  read(): Promise<unknown>;
-  write(content: object): Promise<void>;
-}
-
-class KeptVectors {
-  readonly #cache: VectorCache | undefined;
-  /** By hash of the text, all of the embedder `#embedder`. */
-  #vectors = new Map<string, Int8Array>();
-  #embedder: string | undefined;
-  #isChanged = false;
-
-  constructor(cache: VectorCache | undefined) {
-    this.#cache = cache;
-  }
-
-  /** Drops the vectors of other embedders. Call it before `get`. */
-  async open(embedder: string): Promise<void> {
-    if (embedder === this.#embedder) return;
-    this.#embedder = embedder;
-    this.#vectors = readVectors(await this.#cache?.read(), embedder);
-    this.#isChanged = false;
-  }
-
-  get(text: string): Float32Array | undefined {
-    const bytes = this.#vectors.get(hashOfText(text));
-    return bytes && fromBytes(bytes);
-  }
-
-  has(text: string): boolean {
-    return this.#vectors.has(hashOfText(text));
-  }
-
-  set(text: string, vector: Float32Array): void {
-    this.#vectors.set(hashOfText(text), toBytes(vector));
-    this.#isChanged = true;
-  }
-
-  /** Writes the vectors of these texts, if there are new ones. */
-  async save(texts: Iterable<string>): Promise<void> {
-    if (!this.#isChanged || !this.#cache) return;
-    this.#isChanged = false;
-    const kept = new Map(
-      Iterator.from(texts).flatMap((text) => {
-        const key = hashOfText(text);
-        const bytes = this.#vectors.get(key);
-        return bytes ? [[key, Buffer.from(bytes.buffer).toString("base64")] as const] : [];
-      }),
-    );
-    await this.#cache.write({ embedder: this.#embedder, vectors: Object.fromEntries(kept) });
-  }
-}
-
-const hashOfText = (text: string): string => hash("sha256", text, "base64url");
-
-/** Returns nothing for a file of another embedder, or of another form. */
-function readVectors(content: unknown, embedder: string): Map<string, Int8Array> {
-  const { embedder: madeBy, vectors } = (content ?? {}) as { readonly embedder?: unknown; readonly vectors?: unknown };
-  const found = new Map<string, Int8Array>();
-  if (madeBy !== embedder || typeof vectors !== "object" || vectors === null) return found;
-  let dimensions: number | undefined;
-  for (const [key, text] of Object.entries(vectors)) {
-    const bytes = typeof text === "string" ? Int8Array.from(Buffer.from(text, "base64")) : new Int8Array(0);
-    dimensions ??= bytes.length;
-    if (bytes.length === dimensions && bytes.some((component) => component !== 0)) found.set(key, bytes);
-  }
-  return found;
 }
