@@ -279,7 +279,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   core: [33, 4720],
   host: [11, 1730],
   http: [6, 610],
-  loop: [26, 3910],
+  loop: [26, 3915],
   memory: [33, 6470],
   model: [11, 1920],
   prompt: [11, 2040],
@@ -288,7 +288,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2970],
   store: [28, 3910],
   util: [22, 1620],
-  views: [20, 3330],
+  views: [20, 3340],
   workspace: [8, 1300],
 };
 
