@@ -271,7 +271,7 @@ describe("goald attach", () => {
     await using home = await inBackground(2, 2);
     await home.asked(2);
     const listed = endedWith(0, await home.goald.openTerminal([]).ended).stdout;
-    expect(listed).toMatch(/^t +T +running /m);
+    expect(listed).toMatch(/^t +running /m);
     expect(listed).toContain("Watch one: goald attach ID   Set up another: goald run   All verbs: goald --help");
   });
 

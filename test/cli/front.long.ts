@@ -271,7 +271,7 @@ describe("Ctrl-C and signals of a run", () => {
     endedWith(130, await terminal.ended);
     expect(readable(terminal).match(/Result/g)).toHaveLength(1);
     expect(readable(terminal)).toMatch(
-      /2 steps, \d+ tokens in and \d+ out, \$\d\.\d+\.\nWorkspace: \S+\nGo on with: goald resume t\n$/,
+      /2 steps, \d+ tokens in and \d+ out, \$\d\.\d+\. Up to \d+ tokens more for a request without an answer\.\nWorkspace: \S+\nGo on with: goald resume t\n$/,
     );
     expect(await lastEvent(goald)).toMatchObject({ type: "agent-paused", code: "killed" });
     home.release();
@@ -322,7 +322,7 @@ describe("a terminal that follows a daemon", () => {
     await home.asked(2);
     running.kill("SIGKILL");
     expect((await running.ended).signal).toBe("SIGKILL");
-    expect(await goald.print("ps")).toMatch(/^t +T +running /m);
+    expect(await goald.print("ps")).toMatch(/^t +running /m);
     home.release();
     await home.logged("turn-finished");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));

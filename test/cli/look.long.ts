@@ -205,8 +205,8 @@ describe("the list of agents", () => {
   it("marks an agent whose log is damaged, lists the others, and ends with 1", async () => {
     change("UPDATE agent SET head_sha = 'x' WHERE id = 'broken'");
     const shown = endedWith(1, await goald.ask("ps")).stdout;
-    expect(shown).toMatch(/^new +New +completed /m);
-    expect(shown).toMatch(/^broken +Broken +damaged /m);
+    expect(shown).toMatch(/^new +completed /m);
+    expect(shown).toMatch(/^broken +damaged /m);
     expect(shown).toContain("broken is damaged: The log of broken is damaged: expected the log to end with event");
     const { agents } = JSON.parse(endedWith(1, await goald.ask("ps --json")).stdout) as {
       agents: { id: string; state: string; reason: string }[];

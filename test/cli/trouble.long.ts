@@ -328,8 +328,8 @@ describe("one changed character in a log", () => {
     expect(sent.length).toBeGreaterThan(0);
 
     const shown = endedWith(1, await goald.ask("ps")).stdout;
-    expect(shown).toMatch(/^payer +Payer +damaged /m);
-    expect(shown).toMatch(/^other +Other +completed /m);
+    expect(shown).toMatch(/^payer +damaged /m);
+    expect(shown).toMatch(/^other +completed /m);
     expect(endedWith(1, await goald.ask("show payer")).stderr).toContain("expected event 1 as written");
     const resumed = endedWith(1, await goald.ask("resume payer --json"));
     expect(errorOf({ stderr: resumed.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({

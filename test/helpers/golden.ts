@@ -133,6 +133,8 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?/g, "<minute>"],
   [/\((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, /g, "(<weekday>, "],
   [/(?:\d+ (?:s|min|h)|\d+ (?:second|minute)s?) ago|just now/g, "<ago>"],
+  // A reservation is an estimate of the prompt, which has paths of the machine.
+  [/Up to \d+ tokens more/g, "Up to <count> tokens more"],
   [/(<ago>|CHANGED) {2,}/g, "$1  "],
   // Durations.
   [/^(Reply \([\w-]+\)|Result: [\w-]+, from [\w-]+), \d+ ms/gm, "$1, <number> ms"],
