@@ -14,7 +14,7 @@ import { loadDetails } from "#views/agent-details.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { loadFileStory } from "#views/file-story.ts";
 import { latestFiles, loadFileContent, requireTaken } from "#views/file-versions.ts";
-import { findNamespace, listMemories, loadMemory, loadMemoryPage, viewMemory, viewRecall } from "#views/memory-view.ts";
+import { findNamespace, listMemories, loadMemory, loadMemoryPage, viewRecalls, viewRow } from "#views/memory-view.ts";
 import { loadPlan } from "#views/plan-view.ts";
 import { findAgent, loadAgent, loadGoals, stateOf } from "#views/read-agent.ts";
 import { listSteps } from "#views/step-view.ts";
@@ -84,14 +84,14 @@ export function createStoreReading(parts: ReadingParts): Reading {
     report: async (name) => reportOn(await find(name), parts),
     memories: (place, filter) => listMemories(place, filter, reader),
     memoryPage: (place, page) => loadMemoryPage(place, page, reader),
-    memory: async (place, id) => viewMemory(await loadMemory(place, id, reader)),
+    memory: async (place, id) => viewRow(await loadMemory(place, id, reader)),
     searchMemory: async (place, query, limit) => {
       const { id } = await findNamespace(reader, place);
       if (query.trim() === "")
         throw new GoaldError("GOALD_USAGE", "Expected words to search for, got none.", {
           hint: `Such as: goald memory ${id} search "opening hours"`,
         });
-      return { namespace: id, query, recalls: (await parts.recall(id, query, limit)).map(viewRecall) };
+      return { namespace: id, query, recalls: await viewRecalls(await parts.recall(id, query, limit)) };
     },
     verify: async (name) => reader.verify(name === null ? undefined : (await find(name)).id),
   };

@@ -6,7 +6,6 @@ import type { ClosedFact, MemoryRow, Recall } from "#core/ports/memory.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { describeReadBefore } from "#core/provenance.ts";
 import { oneLine } from "#core/text.ts";
-import { excerptOf } from "#prompt/recalls.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import {
   amount,
@@ -108,13 +107,17 @@ const RecallView: ObjectSchema<RecallView> = open(
 /** Characters of an excerpt; shorter texts have none. */
 const EXCERPT_CHARS = 720;
 
-export function viewRecall({ focus, around: _around, series: _series, ...recall }: Recall): RecallView {
-  if (!focus || recall.text.length <= EXCERPT_CHARS) return recall;
-  const ranges = excerptOf({ ...recall, focus }, EXCERPT_CHARS);
-  return { ...recall, excerpt: ranges.map(([from, to]) => recall.text.slice(from, to).toWellFormed()).join(" … ") };
+/** Loads what prompts do with a row, which lists of agents never need. */
+export async function viewRecalls(recalls: readonly Recall[]): Promise<readonly RecallView[]> {
+  const { excerptOf } = await import("#prompt/recalls.ts");
+  return recalls.map(({ focus, around: _around, series: _series, ...recall }) => {
+    if (!focus || recall.text.length <= EXCERPT_CHARS) return recall;
+    const ranges = excerptOf({ ...recall, focus }, EXCERPT_CHARS);
+    return { ...recall, excerpt: ranges.map(([from, to]) => recall.text.slice(from, to).toWellFormed()).join(" … ") };
+  });
 }
 
-export const viewMemory = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;
+export const viewRow = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;
 
 /** Equal for rows of equal content, in any home. */
 export const identityOf = ({
@@ -233,7 +236,7 @@ export async function loadMemoryPage(
   reader: FindReader & Pick<StoreReader, "memories">,
 ): Promise<MemoryPage> {
   const { id } = await findNamespace(reader, place);
-  return { namespace: id, memories: (await reader.memories(id, after, limit)).map(viewMemory) };
+  return { namespace: id, memories: (await reader.memories(id, after, limit)).map(viewRow) };
 }
 
 const PAGE = 500;
@@ -256,8 +259,8 @@ export async function listMemories(
     }
   const rows = found.flatMap((row): MemoryView[] => {
     const hiddenInStep = row.forgotten === null ? hiding.get(row.supersededBy ?? "") : undefined;
-    if (hiddenInStep !== undefined) return [{ ...viewMemory(row), hiddenInStep }];
-    return all || isLive(row) ? [viewMemory(row)] : [];
+    if (hiddenInStep !== undefined) return [{ ...viewRow(row), hiddenInStep }];
+    return all || isLive(row) ? [viewRow(row)] : [];
   });
   rows.sort((a, b) => (a.at === b.at ? b.change - a.change : a.at < b.at ? 1 : -1));
   return { namespace: id, count: rows.length, pieces, memories: rows.slice(0, limit) };

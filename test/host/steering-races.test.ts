@@ -134,10 +134,10 @@ describe("an agent in front", () => {
     await world.clock.advance(10 * ALONE_MS);
     leave[0]?.();
     await world.clock.advance(10 * ALONE_MS);
-    expect(await stateShown(host)).toBe("running");
+    expect(await stateShown(host)).toBe("waiting: rate limit");
     leave[1]?.();
     await world.clock.advance(ALONE_MS - 1);
-    expect(await stateShown(host)).toBe("running");
+    expect(await stateShown(host)).toBe("waiting: rate limit");
     await world.clock.advance(1);
     await host.quiet();
     const { state, reason } = await host.control.agent("foo");
@@ -150,7 +150,7 @@ describe("an agent in front", () => {
     await world.clock.advance(ALONE_MS - 1);
     follow(host);
     await world.clock.advance(10 * ALONE_MS);
-    expect(await stateShown(host)).toBe("running");
+    expect(await stateShown(host)).toBe("waiting: rate limit");
   });
 
   it("pauses when its terminal was killed before it followed", async () => {
@@ -186,7 +186,7 @@ describe("an agent in front", () => {
     await host.control.resume("foo", {});
     leave();
     await world.clock.advance(2 * ALONE_MS);
-    expect(await host.control.agent("foo")).toMatchObject({ background: true, state: "running" });
+    expect(await host.control.agent("foo")).toMatchObject({ background: true, state: "waiting: rate limit" });
 
     const other = await inFront(LATER);
     follow(other.host)();

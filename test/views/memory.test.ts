@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { type IngestSource, type KnownPiece, piecesOf, planSource } from "#cli/verbs/ingest.ts";
 import type { MemoryChange } from "#core/ports/memory.ts";
 import type { StagedWrite } from "#core/ports/store.ts";
-import { listMemories, memoryCells, recallCells, validityOf, viewMemory } from "#views/memory-view.ts";
+import { listMemories, memoryCells, recallCells, validityOf, viewRow } from "#views/memory-view.ts";
 import { AT, finished, NOTHING, SPEC, stamped } from "../helpers/events.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 
@@ -58,7 +58,7 @@ it("a row that the agent left after it read the web is listed so, and found so",
   const originsOf = async (id: string) => {
     const row = await store.memory("foo", id);
     if (!row) return undefined;
-    const view = viewMemory(row);
+    const view = viewRow(row);
     return [memoryCells(view)[4], recallCells({ ...view, score: 1 })[4]];
   };
   expect(await originsOf("foo/2.1")).toEqual(["agent", "agent"]);
