@@ -271,8 +271,8 @@ describe("goald attach", () => {
     await using home = await inBackground(2, 2);
     await home.asked(2);
     const listed = endedWith(0, await home.goald.openTerminal([]).ended).stdout;
-    expect(listed).toMatch(/^t +running /m);
-    expect(listed).toContain("Watch one: goald attach ID   Set up another: goald run   All verbs: goald --help");
+    expect(screenOf(listed)).toMatch(/^t +running /m);
+    expect(screenOf(listed)).toContain("Watch one: goald attach ID   Set up another: goald run   All verbs: goald --help");
   });
 
   it.concurrent("shows the end of a finished agent without a daemon", async () => {
