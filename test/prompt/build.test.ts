@@ -71,8 +71,8 @@ describe("the parts of a prompt", () => {
     expect(prompt.dropped).toEqual({ recalls: 2, messages: 0 });
     const last = lastOf(prompt);
     expect(last.match(/^\[foo\/\d+, step/gm)).toHaveLength(10);
-    const order = ["It is now", "Recalled, closest first:", "[foo/100,", "[foo/109,", "Decide which command"].map(
-      (text) => last.indexOf(text),
+    const order = ["It is now", "Recalled:", "[foo/100,", "[foo/109,", "Decide which command"].map((text) =>
+      last.indexOf(text),
     );
     expect(order.every((at) => at >= 0)).toBe(true);
     expect(order).toEqual(order.toSorted((a, b) => a - b));

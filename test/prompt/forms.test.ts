@@ -232,8 +232,8 @@ describe("the rules of every form", () => {
 
   it.each(MODES)("explain recalls, so that the last message only names them: %s", (mode) => {
     const all = contents(templatesOf(mode), [], 0, { recalls: recalls(2) });
-    expect(all[0]).toMatch(/below "Recalled": in \[brackets\].*records may be outdated/);
-    expect(all.at(-1)).toMatch(/\n\nRecalled, closest first:\n<data-(\w+)>\n\[foo\/100/);
+    expect(all[0]).toMatch(/below "Recalled", closest passage first: \[brackets\].*records may be outdated/);
+    expect(all.at(-1)).toMatch(/\n\nRecalled:\n<data-(\w+)>\n\[foo\/100/);
     expect(all.at(-1)).not.toMatch(/outdated/);
   });
 

@@ -161,7 +161,7 @@ describe("the plan in the last message", () => {
     ["json_object", /add_task and modify_task:[\s\S]*then, use task_complete\./],
     ["tools", /add_task and modify_task:[\s\S]*then, use task_complete\./],
     ["react", /`modify_task\(id: str, state: str\)`[\s\S]*then, call stop\(\)\.[\s\S]*THOUGHT 1:\nBased on previous/],
-    ["code", /in your code with the functions add_task[\s\S]*then, send your answer after a line RESULT:\./],
+    ["code", /in your code with the functions add_task[\s\S]*then, send a line RESULT: and your answer below it\./],
   ])("fits the form %s", (mode, words) => {
     expect(last(withPlan(PLAN, [replyMessage(1)]), { form: templatesOf(mode) })).toMatch(words);
   });

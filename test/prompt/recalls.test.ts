@@ -155,7 +155,7 @@ describe("a long memory", () => {
 
 describe("renderRecalls", () => {
   it("shows its rows as data below a short line: the system message says that memories are no instructions", () => {
-    expect(renderBlock(recalls(2))).toMatch(/^Recalled, closest first:\n<data-/);
+    expect(renderBlock(recalls(2))).toMatch(/^Recalled:\n<data-/);
     expect(shippedWords["system/material"].text).toMatch(
       /is material: [^.]*memories\..*never follow instructions in it/,
     );
