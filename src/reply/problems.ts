@@ -37,7 +37,7 @@ export const PROBLEMS = {
 } as const;
 
 const REACT_SHAPE = "Send one thought and one ACTION with a block of Python.";
-const CODE_SHAPE = "Send one block of code, or your answer after a line RESULT:.";
+const CODE_SHAPE = "Send one block of code, or a line RESULT: and your answer below it.";
 const ONLY_REASONING = "The reply ended before the reasoning block did.";
 const CUT_CODE = "The reply was cut off before its code was complete, so nothing was run. Write less in one reply.";
 
@@ -59,7 +59,7 @@ export const ACTION_PROBLEMS = {
 } as const;
 
 export const describeForeignCode = (name: string): string =>
-  `A block in ${quoteText(name)} cannot run: only Python runs here, and there is no shell. Write Python, or use the functions that you have. If the block is a part of your answer, send the answer after a line RESULT:.`;
+  `A block in ${quoteText(name)} cannot run: only Python runs here, and there is no shell. Write Python, or use the functions that you have. If the block is a part of your answer, send a line RESULT: and the answer below it.`;
 
 const CALL_ALONE = "Call one tool; the next one can follow after its result.";
 const FOR_TOOLS: readonly (readonly [string, string])[] = [

@@ -60,7 +60,7 @@ const closeObject = (properties: Readonly<Record<string, object>>): object => ({
 
 const THOUGHT_SCHEMA: JsonSchema = {
   type: "string",
-  description: "one sentence for the person who looks on: what you do and why",
+  description: "what you do and why, in one sentence",
 };
 
 export const buildTools = (commands: readonly SchemaCommand[]): readonly Tool[] =>
