@@ -229,7 +229,7 @@ const FINDINGS: readonly Defence[] = [
     proofs: [
       proof(
         "services/services.long",
-        "inflate a PDF of 200 KB to 200 MB is refused in plain words, and the host does not grow",
+        "inflate a PDF of 400 KB to 400 MB is refused in plain words, and the host does not grow",
       ),
       proof("services/services.long", "exit is read plainly if it is HTML, else refused, and the next page is read"),
       proof("services/services.long", "are at most two, of which one is kept"),

@@ -181,8 +181,8 @@ describe("a page that makes its reader", () => {
     await small.close();
   });
 
-  it("inflate a PDF of 200 KB to 200 MB is refused in plain words, and the host does not grow", async () => {
-    const bomb = await inflatingPdf(200);
+  it("inflate a PDF of 400 KB to 400 MB is refused in plain words, and the host does not grow", async () => {
+    const bomb = await inflatingPdf(400);
     const before = process.memoryUsage.rss();
     const reading = reader.read(bomb, "application/pdf", SITE, new AbortController().signal);
     await expect(reading).rejects.toMatchObject({ message: `${UNREAD} ${TOO_MUCH}` });
