@@ -262,6 +262,15 @@ describe("a long text of a step", () => {
     expect(await piecesOf(...page("It opens at nine."))).toEqual([]);
   });
 
+  it("has no pieces when it lists methods, which prompts show anyway", async () => {
+    const method = (at: number) => `\`find_${at}(text: str) -> dict[str, str]\`: ${"Finds it. ".repeat(20)}`;
+    const found = (...more: readonly string[]) => [method(1), method(2), method(3), ...more].join("\n");
+    const cell = call("run_code", { code: 'print(method_search("find"))' });
+    expect(await piecesOf(replied(), cell, done(found()))).toEqual([]);
+    // Control: what else a cell prints has pieces.
+    expect(await piecesOf(replied(), cell, done(found("The depot is in Graz.")))).not.toEqual([]);
+  });
+
   it("is cut between lines, so that no row of a table and no line of code is cut", async () => {
     const lines = Array.from({ length: 60 }, (_none, at) => `| row ${at} | ${"x".repeat(at % 7 === 0 ? 330 : 40)} |`);
     const head = `table.md, lines 1 to 60 of 60:\n`;

@@ -104,6 +104,13 @@ export function commandLines({ name, args }: CommandCall, { argument }: CommandT
   return { lines: [`${LABELS.command}${name} ${clipEnd(written, ARGUMENTS_CHARS)}`], texts };
 }
 
+/** Prompts have the methods that searches found, so a list of them needs no pieces. */
+const isMethodList = (text: string): boolean =>
+  text
+    .trim()
+    .split("\n")
+    .every((line) => /^`\w+\(.*\).*`: /.test(line));
+
 /** `text`: the whole text of the observation. `call`: absent when it is no longer known. */
 export function resultLines(
   { status, code, artifacts }: Observation,
@@ -112,7 +119,8 @@ export function resultLines(
   { source, ...origin }: Origin & { readonly source: string },
 ): Lines {
   const label = isConfirmed ? LABELS.done : LABELS.result(code === undefined ? status : `${status}, ${code}`);
-  const texts = isLong(text, RESULT_CHARS) ? [pieced(result ?? { source, text }, origin)] : [];
+  const isCut = isLong(text, RESULT_CHARS) && !isMethodList(text);
+  const texts = isCut ? [pieced(result ?? { source, text }, origin)] : [];
   const lines = [label + indentLines(shorten(text, RESULT_CHARS))];
   if (artifacts.length > 0) {
     const more = artifacts.length > MAX_FILES ? ` and ${artifacts.length - MAX_FILES} more` : "";
