@@ -3,6 +3,7 @@
  *
  *   system name and role, goals, constraints, commands, resources, evaluation, response format
  *   user only for a helper whose parent had read text from outside: its role and goals, as data
+ *   user only in the forms `react` and `code`: the methods that searches found
  *   user and only in a sub-task: the messages of the larger task up to the code that gave it, and the last sub-tasks
  * with
  *   assistant their results
@@ -93,14 +94,14 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
     isEnding: isEnding(state, input.step ?? state.step + 1),
   });
   const job = renderJob(state, words);
-  const jobMessages = job === undefined ? [] : [userMessage(job)];
+  const first = [system, ...(job === undefined ? [] : [userMessage(job)]), ...renderMethods(input)];
   const turns = renderTurns(state, words, contextTokens);
   const note = renderAskedNote(state, words);
   const asked = turnRequestMessages(state);
   const outer = renderOuter(state, words, form);
   const renderRequest = createRequestRenderer(input, window.length === 0, plan);
   const bare = renderRequest([]);
-  const fixed = [system, ...jobMessages, ...note, bare];
+  const fixed = [...first, ...note, bare];
   const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
   const roomTokens = contextTokens - replyTokens - fixedTokens;
   const style = styleOf(form, activeFrame(state));
@@ -124,7 +125,7 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const { outerCount, turnCount } = built.fitted;
   const shownOuter = outer.slice(outer.length - outerCount);
   const shownTurns = turns.slice(turns.length - turnCount);
-  return assemblePrompt(input, built, [system, ...jobMessages, ...shownOuter, ...shownTurns, ...note]);
+  return assemblePrompt(input, built, [...first, ...shownOuter, ...shownTurns, ...note]);
 }
 
 interface FittedRequest {
@@ -167,7 +168,6 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, plan: Retur
     start: isFirst && form.first ? fillTemplate(words[form.first]) : "",
     number: String(numberMessages(activeFrame(state)).next),
     opening: isFirst && !origin ? "" : fillTemplate(words["react/opening"]),
-    methods: renderMethods(input),
     ...plan,
   };
   return (recalls: readonly Recall[]): SizedMessage => {
@@ -184,12 +184,15 @@ function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
   return parts.filter((lines) => lines !== "").join("\n");
 }
 
-/** Methods stand in the prompt only in the forms that call them in code. Those in a message that is shown are not repeated. */
-function renderMethods({ state, words, form = JSON_WORDS, found }: PromptInput): string {
-  if (!isActionForm(form.form)) return "";
+/**
+ * A message with the methods that searches found, only in the forms that call them in code. It leaves out those in a message that is
+ * shown, so it changes at a search and when messages are dropped.
+ */
+function renderMethods({ state, words, form = JSON_WORDS, found }: PromptInput): readonly SizedMessage[] {
+  if (!isActionForm(form.form)) return [];
   const shown = activeFrame(state).window.map(({ text }) => headOf(text));
   const lines = (found ?? []).filter((line) => !shown.some((text) => text.includes(line)));
-  return lines.length === 0 ? "" : fillTemplate(words["react/methods"], { methods: lines.join("\n") });
+  return lines.length === 0 ? [] : [userMessage(fillTemplate(words["react/methods"], { methods: lines.join("\n") }))];
 }
 
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;

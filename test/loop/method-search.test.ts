@@ -237,7 +237,7 @@ describe("prompts", () => {
       const set = createCommandSets(commands, { commands: {}, args: {} })(state);
       const words = templatesOf(form === "json" ? "plain" : form);
       const { messages, tokens } = buildPrompt({ ...inputWith({ state, form: words }), ...set });
-      expect(messages.at(-1)?.content).toContain("send_slack_image");
+      expect(messages.map(({ content }) => content).join("\n")).toContain("send_slack_image");
       return tokens;
     };
     for (const form of ["json", "react", "code"] as const) {

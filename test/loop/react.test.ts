@@ -60,7 +60,7 @@ describe("an agent in the form react", () => {
     expect(server.chats.map(({ stop }) => stop)).toEqual(Array(3).fill(["\nOBSERVATION"]));
     expect(request(1).at(-1)).toMatch(/must be a call of `method_search`[\s\S]*THOUGHT 1:$/);
     expect(request(2).at(-1)).toMatch(/THOUGHT 2:\nBased on previous observations,$/);
-    expect(request(3).slice(1, -1)).toEqual([
+    expect(request(3).slice(2, -1)).toEqual([
       `THOUGHT 1:\nI look for a method.\n\nACTION 1:\n${python(SEARCH)}`,
       expect.stringMatching(/^OBSERVATION 1:\n[\s\S]*get_weather\(latitude/),
       `THOUGHT 2:\nBased on previous observations, \`get_weather\` does it.\n\nACTION 2:\n${python(USE)}`,

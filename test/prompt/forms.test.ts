@@ -17,7 +17,7 @@ const outcome = (step: number, text: string, changes: Partial<Message> = {}): Me
 function prompt(form: PromptInput["form"], window: readonly Message[], asked: number, more: Partial<PromptInput> = {}) {
   const state = stateWith([], { frames: [{ ...initialState.frames[0], window, asked }] });
   const shown = form ? { form } : {};
-  return buildPrompt({ ...inputWith({ state, ...shown, found: FOUND }), ...more }).messages;
+  return buildPrompt({ ...inputWith({ state, ...shown }), ...more }).messages;
 }
 const contents = (...given: Parameters<typeof prompt>): readonly string[] =>
   prompt(...given).map(({ content }) => content);
@@ -117,14 +117,21 @@ describe("the prompt of the form react", () => {
   });
 
   it("lists the methods that were found, and no command", () => {
-    expect(last(REACT, [STEP_1, outcome(1, "x")], 1)).toContain(`found:\n${FOUND[0]}\n`);
-    expect(contents(REACT, [], 0, { found: [] }).join()).not.toContain("searches found:");
-    expect(contents(templatesOf("plain"), [], 0).join()).not.toContain(FOUND[0]);
+    const [, methods, reply] = prompt(REACT, [STEP_1, outcome(1, "x")], 1, { found: FOUND });
+    // Before the messages, so that servers find them in their caches.
+    expect(methods).toEqual({ role: "user", content: expect.stringContaining(`found:\n${FOUND[0]}`) });
+    expect(reply?.role).toBe("assistant");
+    expect(contents(REACT, [], 0).join()).not.toContain("searches found:");
+    expect(contents(templatesOf("plain"), [], 0, { found: FOUND }).join()).not.toContain(FOUND[0]);
   });
 
   it("does not repeat a method that a message shows", () => {
-    expect(last(REACT, [STEP_1, outcome(1, `${FOUND[0]}\nmore`)], 1)).not.toContain("measure(");
-    expect(last(REACT, [STEP_1, outcome(1, "`measure(`")], 1)).toContain("measure(");
+    const listed = (result: string): number =>
+      contents(REACT, [STEP_1, outcome(1, result)], 1, { found: FOUND }).filter((content) =>
+        content.includes(`found:\n${FOUND[0]}`),
+      ).length;
+    expect(listed(`${FOUND[0]}\nmore`)).toBe(0);
+    expect(listed("`measure(`")).toBe(1);
   });
 
   it("has the same size with 1,000 more commands", () => {
