@@ -73,7 +73,9 @@ describe("an agent that a person names", () => {
   it("has a plan that says what --add changes, and an answer that does not contradict itself", async () => {
     endedWith(6, await runIn("Planner", "--max-steps", "1"));
     const added = endedWith(0, await ask("plan", "planner", "--add", "Ask for a quote"));
-    expect(added.stdout).toContain("From now on it can finish only when each task is verified or abandoned.");
+    const told = "From now on it can finish only when each task is verified or abandoned.";
+    expect(added.stdout).toContain(told);
+    expect(endedWith(0, await ask("plan", "planner", "--add", "Ask again")).stdout).not.toContain(told);
   });
 });
 

@@ -78,7 +78,7 @@ async function sendEdits(edits: readonly PlanEdit[], view: PlanView, steered: St
   const { agent, note, changes } = await client.editPlan(row.id, { edits, key });
   const { output, redact } = context;
   if (!output.json) for (const change of changes) output.data(redact(describeChange(change)));
-  if (!output.json && edits.some(({ kind }) => kind === "add"))
+  if (!output.json && view.plan === null && edits.some(({ kind }) => kind === "add"))
     output.say("From now on it can finish only when each task is verified or abandoned.");
   const heard = await viewWhenHeard(client, agent);
   return tellDone({ agent: heard, note: callsHere(context.home, note) }, context, { changes });
