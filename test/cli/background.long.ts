@@ -272,7 +272,9 @@ describe("goald attach", () => {
     await home.asked(2);
     const listed = endedWith(0, await home.goald.openTerminal([]).ended).stdout;
     expect(screenOf(listed)).toMatch(/^t +running /m);
-    expect(screenOf(listed)).toContain("Watch one: goald attach ID   Set up another: goald run   All verbs: goald --help");
+    expect(screenOf(listed)).toContain(
+      "Watch one: goald attach ID   Set up another: goald run   All verbs: goald --help",
+    );
   });
 
   it.concurrent("shows the end of a finished agent without a daemon", async () => {
