@@ -1,55 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
-import { PROTOCOL_VERSION } from "#api/control.ts";
 import { askDaemon, ensureDaemon } from "#api/find-daemon.ts";
-import { findHome, type Home } from "#config/home.ts";
-import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { makeFakeControl, serve } from "../helpers/local-server.ts";
-import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
-
-const STARTED_AT = "2026-11-20T10:00:00.000Z";
-
-interface FakeHost extends AsyncDisposable {
-  readonly home: Home;
-  readonly server: UnixServer;
-  readonly said: string[];
-  /** Sets the answer for the next calls. */
-  tell(more: Record<string, unknown>): void;
-  hold(more?: Partial<HostInfo>): HostLock;
-}
-
-/** Makes a home whose host is this process and answers `status` with `told`. */
-async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
-  const status: Record<string, unknown> = {
-    pid: 4711,
-    version: "1.2.3",
-    protocol: PROTOCOL_VERSION,
-    stopping: false,
-    ...told,
-  };
-  const server = await startUnixServer((_request, response) => sendJson(response, 200, status));
-  const home = await findHome({
-    flag: server.folder,
-    env: {},
-    cwd: "/",
-    checkout: undefined,
-    userHome: server.folder,
-    configHome: undefined,
-    isTerminal: false,
-    askTrust: async () => false,
-    uid: process.getuid?.(),
-  });
-  await mkdir(home.privateFolder, { mode: 0o700 });
-  return {
-    home,
-    server,
-    said: [],
-    tell: (more) => void Object.assign(status, more),
-    hold: (more = {}) =>
-      holdHostLock(home.lock, { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, ...more }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
-}
+import { fakeHost, STARTED_AT } from "./unix-server.ts";
 
 describe("finding the host of a home", () => {
   it("calls a host mute after a timeout, and at once for a run that takes no calls", async () => {

@@ -6,12 +6,10 @@ import { PROTOCOL_VERSION } from "#api/control.ts";
 import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
 import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { callHost } from "#api/socket.ts";
-import { findHome, type Home } from "#config/home.ts";
-import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { describeReading } from "../contracts/reading.ts";
 import { readingOf } from "../helpers/host.ts";
 import { serve } from "../helpers/local-server.ts";
-import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
+import { fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
 
 describe("a call to the host", () => {
   it("sends its request as JSON to the Host goald on a connection of its own", async () => {
@@ -174,58 +172,6 @@ describeReading("a host, over its socket", async (world, host) => {
   const api = await serve(host.control, { reading: await readingOf(world, host) });
   return { reading: connectHost(api.server.socket), [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 });
-
-const STARTED_AT = "2026-11-20T10:00:00.000Z";
-
-interface FakeHost extends AsyncDisposable {
-  readonly home: Home;
-  readonly server: UnixServer;
-  readonly said: string[];
-  /** Sets the answer for the next calls. */
-  tell(more: Record<string, unknown>): void;
-  /** Answers no more calls. */
-  hang(): void;
-  hold(more?: Partial<HostInfo>): HostLock;
-}
-
-/** Makes a home whose host is this process and answers `status` with `told`. */
-async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
-  const status: Record<string, unknown> = {
-    pid: 4711,
-    version: "1.2.3",
-    protocol: PROTOCOL_VERSION,
-    stopping: false,
-    ...told,
-  };
-  let isSilent = false;
-  const server = await startUnixServer((_request, response) => {
-    if (!isSilent) sendJson(response, 200, status);
-  });
-  const home = await findHome({
-    flag: server.folder,
-    env: {},
-    cwd: "/",
-    checkout: undefined,
-    userHome: server.folder,
-    configHome: undefined,
-    isTerminal: false,
-    askTrust: async () => false,
-    uid: process.getuid?.(),
-  });
-  await mkdir(home.privateFolder, { mode: 0o700 });
-  return {
-    home,
-    server,
-    said: [],
-    tell: (more) => void Object.assign(status, more),
-    hang: () => {
-      isSilent = true;
-    },
-    hold: (more = {}) =>
-      holdHostLock(home.lock, { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, ...more }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
-}
 
 describe("finding the host of a home", () => {
   it("finds none in an empty home, or after a host that died", async () => {

@@ -1,8 +1,11 @@
 /** unix-server.ts -- a small HTTP server on a unix socket in place of a daemon; each test sets its answers. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PROTOCOL_VERSION } from "#api/control.ts";
+import { findHome, type Home } from "#config/home.ts";
+import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 
 export interface Request {
   readonly method: string;
@@ -72,4 +75,56 @@ export async function startUnixServer(answer: Answer): Promise<UnixServer> {
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify(body));
+}
+
+export const STARTED_AT = "2026-11-20T10:00:00.000Z";
+
+export interface FakeHost extends AsyncDisposable {
+  readonly home: Home;
+  readonly server: UnixServer;
+  readonly said: string[];
+  /** Sets the answer for the next calls. */
+  tell(more: Record<string, unknown>): void;
+  /** Answers no more calls. */
+  hang(): void;
+  hold(more?: Partial<HostInfo>): HostLock;
+}
+
+/** Makes a home whose host is this process and answers `status` with `told`. */
+export async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
+  const status: Record<string, unknown> = {
+    pid: 4711,
+    version: "1.2.3",
+    protocol: PROTOCOL_VERSION,
+    stopping: false,
+    ...told,
+  };
+  let isSilent = false;
+  const server = await startUnixServer((_request, response) => {
+    if (!isSilent) sendJson(response, 200, status);
+  });
+  const home = await findHome({
+    flag: server.folder,
+    env: {},
+    cwd: "/",
+    checkout: undefined,
+    userHome: server.folder,
+    configHome: undefined,
+    isTerminal: false,
+    askTrust: async () => false,
+    uid: process.getuid?.(),
+  });
+  await mkdir(home.privateFolder, { mode: 0o700 });
+  return {
+    home,
+    server,
+    said: [],
+    tell: (more) => void Object.assign(status, more),
+    hang: () => {
+      isSilent = true;
+    },
+    hold: (more = {}) =>
+      holdHostLock(home.lock, { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, ...more }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }

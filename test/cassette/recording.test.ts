@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, open, readdir, readFile, writeFile } from "node:fs/promises";
+import { open, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -17,11 +17,11 @@ import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import type { Cell, CellBridge } from "#core/ports/sandbox.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
-import { type RecordedRun, recordRun } from "../helpers/daemon-home.ts";
+import { makeRecording, type RecordedRun, type Recording, recordRun } from "../helpers/daemon-home.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { type Ended, endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
-import { append, highestTask, numberedModel, replyWith } from "../helpers/models.ts";
-import { type Answer, type ChatRequest, startOpenAIServer } from "../helpers/openai-server.ts";
+import { endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto } from "../helpers/goald.ts";
+import { append, highestTask, replyWith } from "../helpers/models.ts";
+import type { Answer, ChatRequest } from "../helpers/openai-server.ts";
 
 const SECRET = "sk-very-secret";
 const redact = (text: string): string => text.replaceAll(SECRET, "[secret]");
@@ -454,63 +454,31 @@ describe("a recorded cell", () => {
 });
 
 describe("a recording from a stranger", () => {
-  type Line = Record<string, unknown>;
-
-  let goald: Goald;
-
-  let recorded: readonly Line[];
-
+  let recording: Recording;
   beforeAll(async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel([append("one\n")]), embeddings: null });
-    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
-    await mkdir(at("tmp"));
-    await goald.write("workspace/t/given.txt", "given\n");
-    const run = [
-      "run",
-      "--name",
-      "T",
-      "--role",
-      "r",
-      "--goal",
-      "g",
-      "--continuous",
-      "--json",
-      "--record",
-      "good.ndjson",
-    ];
-    endedWith(0, await goald.ask(run));
-    recorded = (await readFile(at("good.ndjson"), "utf8"))
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Line);
+    recording = await makeRecording();
   });
-
-  afterAll(async () => goald[Symbol.asyncDispose]());
-
-  const at = (name: string): string => join(goald.cwd, name);
-
-  const replay = (name: string): Promise<Ended> =>
-    goald.ask(["replay", name, "--json"], { env: { TMPDIR: at("tmp") } });
+  afterAll(async () => recording[Symbol.asyncDispose]());
 
   /** Writes the recording with one changed line of a type. */
   async function change(type: string, edit: (line: never) => object): Promise<string> {
-    const lines = structuredClone(recorded) as Line[];
+    const lines = structuredClone(recording.lines) as Record<string, unknown>[];
     const index = lines.findIndex((line) => line.type === type);
     lines[index] = { ...lines[index], ...edit(lines[index] as never) };
-    await writeFile(at("changed.ndjson"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+    await writeFile(recording.at("changed.ndjson"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
     return "changed.ndjson";
   }
 
   async function expectRefused(name: string, code: string, reason: RegExp): Promise<void> {
-    const ended = await replay(name);
+    const ended = await recording.replay(name);
     const error = errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" });
     expect(error).toMatchObject({ code, message: expect.stringMatching(reason) });
-    expect(await readdir(at("tmp"))).toEqual([]);
+    expect(await readdir(recording.at("tmp"))).toEqual([]);
   }
 
   it("is played when nothing was changed in it, and leaves no folder", async () => {
-    expect(linesOf(endedWith(0, await replay("good.ndjson"))).at(-1)).toMatchObject({ same: true });
-    expect(await readdir(at("tmp"))).toEqual([]);
+    expect(linesOf(endedWith(0, await recording.replay("good.ndjson"))).at(-1)).toMatchObject({ same: true });
+    expect(await readdir(recording.at("tmp"))).toEqual([]);
   });
 
   it.each<[what: string, type: string, edit: object, reason: RegExp]>([
@@ -522,11 +490,11 @@ describe("a recording from a stranger", () => {
     ["an unknown line", "commit", { type: "__proto__" }, /has no type that goald knows/],
     ["a file without content", "session", { files: [{ path: "x" }] }, /files\/0 must/],
   ])("is refused for %s", async (_what, type, edit, reason) => {
-    const ended = await replay(await change(type, () => edit));
+    const ended = await recording.replay(await change(type, () => edit));
     expect(ended.code).toBeGreaterThan(0);
     expect(ended.stderr).toMatch(reason);
     expect(ended.stderr).not.toContain("GOALD_INTERNAL");
-    expect(await readdir(at("tmp"))).toEqual([]);
+    expect(await readdir(recording.at("tmp"))).toEqual([]);
   });
 
   it.each([".git/hooks/pre-commit", "a/.GIT/config", "../x", "/etc/x", ".hg/hgrc"])("cannot write %s", async (path) => {
@@ -537,20 +505,20 @@ describe("a recording from a stranger", () => {
 
   it("leaves no folder when its replay differs, but does in a home that is named", async () => {
     const name = await change("committed", () => ({ state: "0".repeat(64) }));
-    endedWith(1, await replay(name));
-    expect(await readdir(at("tmp"))).toEqual([]);
-    const named = await goald.ask(["replay", name, "--json", "--home", at("played")]);
+    endedWith(1, await recording.replay(name));
+    expect(await readdir(recording.at("tmp"))).toEqual([]);
+    const named = await recording.goald.ask(["replay", name, "--json", "--home", recording.at("played")]);
     expect(named.code).toBe(1);
-    expect(await readdir(at("played"))).toContain("workspace");
+    expect(await readdir(recording.at("played"))).toContain("workspace");
   });
 
   it("is not read when it is a device, a pipe, a folder or larger than 256 MB", async () => {
-    execFileSync("mkfifo", [at("pipe")]);
-    await using large = await open(at("large"), "w");
+    execFileSync("mkfifo", [recording.at("pipe")]);
+    await using large = await open(recording.at("large"), "w");
     await large.truncate(10e9);
     for (const name of ["/dev/zero", "pipe", "tmp", "large"])
       await expectRefused(name, "GOALD_FILE", /it is not a regular file|more than 268435456|is a directory/i);
-    await writeFile(at("deep"), `{"recording":1,"goald":"x"}\n${"[".repeat(1e6)}${"]".repeat(1e6)}\n`);
+    await writeFile(recording.at("deep"), `{"recording":1,"goald":"x"}\n${"[".repeat(1e6)}${"]".repeat(1e6)}\n`);
     await expectRefused("deep", "GOALD_REPLAY", /./);
   });
 });

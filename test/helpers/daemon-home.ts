@@ -3,13 +3,14 @@
  *
  * The model's replies can be held back, so that a test controls what is under way.
  */
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
 import { type Ended, endedWith, type Goald, lookInto, makeGoald, readStore, type StartOptions } from "./goald.ts";
-import { numberedModel, replyWith } from "./models.ts";
+import { append, numberedModel, replyWith } from "./models.ts";
 import {
   type ChatRequest,
   failure,
@@ -141,6 +142,34 @@ export async function recordRun(
   const ended = await goald.ask(["run", ...agent, ...(json ? ["--json"] : [])]);
   const close = async (): Promise<void> => void (await Promise.all([goald[Symbol.asyncDispose](), server.close()]));
   return { goald, server, ended, close };
+}
+
+export interface Recording extends AsyncDisposable {
+  readonly goald: Goald;
+  readonly lines: readonly Record<string, unknown>[];
+  /** The path of a file beside the home. */
+  at(name: string): string;
+  /** Replays a recording with `tmp` as the folder for temporary files. */
+  replay(name: string): Promise<Ended>;
+}
+
+/** Makes a home with the recording `good.ndjson` of a run that was given a file and appended a line. Its model server is gone. */
+export async function makeRecording(): Promise<Recording> {
+  await using server = await startOpenAIServer({ reply: numberedModel([append("one\n")]), embeddings: null });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+  const at = (name: string): string => join(goald.cwd, name);
+  await mkdir(at("tmp"));
+  await goald.write("workspace/t/given.txt", "given\n");
+  const agent = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
+  endedWith(0, await goald.ask(["run", ...agent, "--record", "good.ndjson"]));
+  const recorded = (await readFile(at("good.ndjson"), "utf8")).trim().split("\n");
+  return {
+    goald,
+    lines: recorded.map((line) => JSON.parse(line) as Record<string, unknown>),
+    at,
+    replay: (name) => goald.ask(["replay", name, "--json"], { env: { TMPDIR: at("tmp") } }),
+    [Symbol.asyncDispose]: () => goald[Symbol.asyncDispose](),
+  };
 }
 
 // A home with two commands that nest work three levels deep, and a model for them.

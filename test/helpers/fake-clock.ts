@@ -69,4 +69,13 @@ export function fakeClock(options: { start?: string; auto?: boolean } = {}): Fak
 }
 
 /** Runs everything that is ready, promises and immediates. */
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Resolves when it is so, and throws when it has not come to that after 5,000 looks. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 5_000; looks++) {
+    if (await isSo()) return;
+    await settle();
+  }
+  throw new Error("It did not come to that.");
+}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { until } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World, type WorldOptions } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 
@@ -60,14 +61,6 @@ async function makeAsker(
   return { world, host, cell };
 }
 
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 5_000; looks++) {
-    if (await isSo()) return;
-    await settle();
-  }
-  throw new Error("It did not come to that.");
-}
 const typesOf = async (world: World): Promise<readonly string[]> => (await world.events("foo")).map(({ type }) => type);
 const isWaiting = async (world: World): Promise<boolean> => (await typesOf(world)).includes("command-waiting");
 const linesOf = (world: World): string => Buffer.from(world.files.get("foo")?.get("lines.txt") ?? []).toString();

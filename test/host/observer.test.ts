@@ -17,6 +17,7 @@ import {
   requested,
   wholeStep,
 } from "../helpers/events.ts";
+import { settle } from "../helpers/fake-clock.ts";
 
 type Line = Record<string, unknown> & { readonly level: string; readonly msg: string };
 
@@ -121,8 +122,6 @@ describe("goald's own log of an agent", () => {
     ]);
   });
 });
-
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Makes a log whose head the test moves; `undefined` means that the agent is gone. */
 function watched(head: number | undefined) {

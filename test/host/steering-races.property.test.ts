@@ -6,12 +6,12 @@ import { defineCommand, succeed } from "#core/command.ts";
 import { replay } from "#core/evolve.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { type AgentState, activeFrame, isFinished } from "#core/state.ts";
+import { settle } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { HANG, type ScriptedReply } from "../helpers/models.ts";
 import { cases } from "../helpers/waits.ts";
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const stateOf = async (world: World, agent = "foo"): Promise<AgentState> => replay(await world.events(agent));
 
 const ACTIONS: Readonly<Record<string, (control: Control, host: TestHost) => unknown>> = {
@@ -40,7 +40,7 @@ async function busyWorld(numbers: readonly number[]): Promise<World> {
       effect,
       timeoutMs: 3_600_000,
       run: async (_args, { signal }) => {
-        for (let turns = numbers[asked % numbers.length] ?? 0; turns > 0; turns--) await turn();
+        for (let turns = numbers[asked % numbers.length] ?? 0; turns > 0; turns--) await settle();
         signal.throwIfAborted();
         return succeed("It took long.");
       },
@@ -73,23 +73,23 @@ it("keeps the log sound, loses nothing and continues, for calls in any order", a
       const asked: Promise<unknown>[] = [];
       for (const [name, turns] of actions) {
         asked.push(Promise.resolve(ACTIONS[name]?.(host.control, host)).catch((thrown) => refusals.push(thrown)));
-        for (let left = turns; left > 0; left--) await turn();
+        for (let left = turns; left > 0; left--) await settle();
       }
-      await settle(world, Promise.all(asked));
+      await waitFor(world, Promise.all(asked));
       expect(refusals.filter((thrown) => (thrown as { code?: string }).code !== "GOALD_CONFLICT")).toEqual([]);
-      await settle(world, host.control.kill("foo"));
-      await settle(world, host.quiet());
+      await waitFor(world, host.control.kill("foo"));
+      await waitFor(world, host.quiet());
       const stands = await stateOf(world);
       expect([isFinished(stands) || stands.paused !== null, await world.store.inbox("foo")]).toEqual([true, []]);
       for (let tries = 0; !isFinished(await stateOf(world)); tries++) {
         expect(tries).toBeLessThan(40);
         const state = await stateOf(world);
         if (state.paused) await host.control.resume("foo", { approve: "never" });
-        for (let turns = 0; turns < 60; turns++) await turn();
+        for (let turns = 0; turns < 60; turns++) await settle();
         await world.clock.advance(60_000);
-        if (activeFrame(await stateOf(world)).phase.kind === "asking") await settle(world, host.control.kill("foo"));
+        if (activeFrame(await stateOf(world)).phase.kind === "asking") await waitFor(world, host.control.kill("foo"));
       }
-      await settle(world, host.quiet());
+      await waitFor(world, host.quiet());
       await checkLog(world);
       expect([host.problems, host.supervisor.runners.size]).toEqual([[], 0]);
     }),
@@ -98,14 +98,14 @@ it("keeps the log sound, loses nothing and continues, for calls in any order", a
 });
 
 /** Advances the clock until the promise settles. */
-async function settle(world: World, work: Promise<unknown>): Promise<void> {
+async function waitFor(world: World, work: Promise<unknown>): Promise<void> {
   let isOver = false;
   void work.finally(() => {
     isOver = true;
   });
   for (let turns = 1; !isOver; turns++) {
     if (turns > 5_000) throw new Error("It does not end.");
-    await turn();
+    await settle();
     if (turns % 20 === 0) await world.clock.advance(500);
   }
   await work;

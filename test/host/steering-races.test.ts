@@ -3,19 +3,12 @@ import { describe, expect, it } from "@jest/globals";
 import { replay } from "#core/evolve.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type AgentState, isFinished } from "#core/state.ts";
+import { until } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { HANG, type ScriptedReply } from "../helpers/models.ts";
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 2_000; looks++) {
-    if (await isSo()) return;
-    await turn();
-  }
-  throw new Error("It did not come to that.");
-}
 const typesOf = async (world: World, agent = "foo"): Promise<readonly string[]> =>
   (await world.events(agent)).map(({ type }) => type);
 const stateOf = async (world: World, agent = "foo"): Promise<AgentState> => replay(await world.events(agent));

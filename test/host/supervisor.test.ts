@@ -9,7 +9,7 @@ import type { Store } from "#core/ports/store.ts";
 import { activeFrame } from "#core/state.ts";
 import { IsolationQueue } from "#host/isolation-queue.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { fakeClock } from "../helpers/fake-clock.ts";
+import { fakeClock, settle, until } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
@@ -31,14 +31,6 @@ const standsAt = (world: World, agent: string): string => {
 };
 const typesOf = async (world: World, agent: string): Promise<readonly string[]> =>
   (await world.events(agent)).map(({ type }) => type);
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 2_000; looks++) {
-    if (await isSo()) return;
-    await settle();
-  }
-  throw new Error("It did not come to that.");
-}
 const LINES = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 
 /** Makes a command that ends when the test releases it. */

@@ -45,7 +45,6 @@ const interruptionsIn = (log: readonly RecordedEvent[]): number => {
 
 describe("the twelve chapters of a novel, written unattended in one cell", () => {
   const CHAPTERS = 12;
-
   const PROGRAM = `chapters = []
 for number in range(1, ${CHAPTERS + 1}):
     summary = chapters[-1][:40] if chapters else 'nothing yet'
