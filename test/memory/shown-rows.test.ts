@@ -395,11 +395,11 @@ describe("the cache", () => {
     expect((await texts.read("a"))?.text).toBe("new");
   });
 
-  it("keeps the 256 rows shown last, and none when the changes cannot be read", async () => {
+  it("keeps the 256 rows shown last and counts their texts, and none when the changes cannot be read", async () => {
     const read: string[] = [];
     const texts = new RowTexts(async (id) => {
       read.push(id);
-      return row(id, "text");
+      return row(id, "x".repeat(100));
     });
     const readAgain = async (...ids: readonly string[]): Promise<readonly string[]> => {
       read.length = 0;
@@ -407,12 +407,17 @@ describe("the cache", () => {
       return [...read];
     };
     for (let at = 0; at < 256; at++) await texts.read(`${at}`);
+    const full = texts.bytes;
+    expect(full).toBeGreaterThan(256 * 200);
     expect(await readAgain("0", "255")).toEqual([]);
     await texts.read("256");
+    expect(texts.bytes).toBe(full);
     expect(await readAgain("0", "1")).toEqual(["1"]);
     await texts.dropChanged(async () => [{ id: "0" }]);
+    expect(texts.bytes).toBe((full * 255) / 256);
     expect(await readAgain("0", "255")).toEqual(["0"]);
     await texts.dropChanged(async () => Promise.reject(new Error("disk I/O error")));
+    expect(texts.bytes).toBe(0);
     expect(await readAgain("0", "255")).toEqual(["0", "255"]);
   });
 });

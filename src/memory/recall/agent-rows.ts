@@ -8,6 +8,7 @@
 import { isLive, isPast } from "#core/memory.ts";
 import type { MemoryRow, RecalledRow, RecallQuery } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
+import { keepNewest } from "#util/caches.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { wordsOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
@@ -104,9 +105,9 @@ export class AgentRows {
     return this.#hasErased;
   }
 
-  /** Estimated main memory of the rows and their words. */
+  /** Estimated main memory of the rows, their words and the cached texts. */
   get bytes(): number {
-    return SLOT_BYTES * this.size + OLDER_ROW_BYTES * this.#slots.olderRows + this.groups.bytes;
+    return SLOT_BYTES * this.size + OLDER_ROW_BYTES * this.#slots.olderRows + this.groups.bytes + this.texts.bytes;
   }
 
   /** Step of the newest row. Ages are counted from it. */
@@ -378,6 +379,9 @@ class SlotRows {
 // The cache has no row that was forgotten or replaced before the last `dropChanged`.
 
 const MAX_ROWS = 256;
+/** Main memory of a row without its text, and of a character of it. */
+const ROW_BYTES = 500;
+const CHAR_BYTES = 2;
 /** Changed rows that are dropped one by one; after more of them all rows are dropped. */
 const MAX_CHANGED = 64;
 
@@ -393,13 +397,18 @@ export class RowTexts {
     this.#readLive = readLive;
   }
 
+  /** Estimated main memory. */
+  get bytes(): number {
+    return this.#rows.values().reduce((sum, { text }) => sum + ROW_BYTES + CHAR_BYTES * text.length, 0);
+  }
+
   /** Returns undefined for a row that may not be recalled any more. */
   async read(id: string): Promise<RecalledRow | undefined> {
     const drops = this.#drops;
     const known = this.#rows.get(id);
     const row = known ?? (await this.#readLive(id).then((read) => read && toRecalledRow(read)));
     // A recall of another agent may have dropped this row while it was read.
-    if (row && drops === this.#drops) this.#keep(id, row);
+    if (row && drops === this.#drops) keepNewest(this.#rows, id, row, MAX_ROWS);
     return row;
   }
 
@@ -414,12 +423,6 @@ export class RowTexts {
     const changed = await readChanged(MAX_CHANGED).catch(() => undefined);
     const isComplete = changed && changed.length < MAX_CHANGED;
     for (const id of isComplete ? changed.map((row) => row.id) : [...this.#rows.keys()]) this.drop(id);
-  }
-
-  #keep(id: string, row: RecalledRow): void {
-    this.#rows.delete(id);
-    this.#rows.set(id, row);
-    if (this.#rows.size > MAX_ROWS) this.#rows.delete(this.#rows.keys().next().value as string);
   }
 }
 
