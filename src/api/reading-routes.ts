@@ -1,11 +1,12 @@
 /** reading-routes.ts -- the HTTP routes of `Reading`. */
+import { MEMORY_KINDS } from "#core/memory.ts";
 import { closed, flag, listOf, oneOf, open, type Schema, text } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
 import { AgentView } from "#views/agent-view.ts";
 import { DiffView } from "#views/file-diff.ts";
 import { FileStory } from "#views/file-story.ts";
 import { FileContent, FileList } from "#views/file-versions.ts";
-import { MEMORY_KINDS, MemoryList, MemoryPage, MemorySearch, MemoryView } from "#views/memory-view.ts";
+import { MemoryList, MemoryPage, MemorySearch, MemoryView } from "#views/memory-view.ts";
 import { VerifyView } from "#views/parts.ts";
 import { PlanView } from "#views/plan-view.ts";
 import { GoalsView, LoadedAgent } from "#views/read-agent.ts";

@@ -8,6 +8,7 @@ import { type AgentSettings, REPLY_FORMS } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
 import { MAX_WINDOW_BATCH } from "#core/frames.ts";
 import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
+import { MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
 import { MAX_TASK_CHARS, type PlanEdit, TASK_STATES, type TaskChange } from "#core/plan.ts";
 import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory.ts";
 import {
@@ -30,7 +31,6 @@ import {
   typed,
 } from "#util/schema.ts";
 import { AgentCounts, AgentView, agentMembers } from "#views/agent-view.ts";
-import { MEMORY_KINDS, TRUSTS } from "#views/memory-view.ts";
 import { GivenSources, OutsideSources, ReceivedView } from "#views/parts.ts";
 
 // The checks of goals in requests, as JSON Schema. `validateAgent` has the rules beyond the shape.

@@ -1,8 +1,21 @@
 /** memory.ts -- rules about memory rows that several rooms share. */
 import type { EventOf } from "./event.ts";
-import type { MemoryChange, MemoryRow, RecalledRow, Trust } from "./ports/memory.ts";
+import type { MemoryChange, MemoryKind, MemoryRow, RecalledRow, Trust } from "./ports/memory.ts";
 import type { OutsideSource } from "./provenance.ts";
 import { oneLine } from "./text.ts";
+
+/** In the order in which an index counts them: new ones come last. */
+export const MEMORY_KINDS = [
+  "step",
+  "turn",
+  "fact",
+  "note",
+  "file_chunk",
+  "reflection",
+  "piece",
+  "forgetting",
+] as const satisfies readonly MemoryKind[];
+export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const satisfies readonly Trust[];
 
 // The text of a piece, a memory that holds a part of a long text: a line with its place, then the part.
 //

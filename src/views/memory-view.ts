@@ -1,7 +1,7 @@
 /** memory-view.ts -- memory rows without their vectors, for people and programs. */
 import { hash } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
+import { isLive, MEMORY_KINDS, namespaceOf, SHARED_MEMORY, TRUSTS } from "#core/memory.ts";
 import type { ClosedFact, MemoryRow, Recall } from "#core/ports/memory.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { describeReadBefore } from "#core/provenance.ts";
@@ -24,18 +24,6 @@ import {
 } from "#util/schema.ts";
 import { OutsideSources } from "./parts.ts";
 import { findAgent } from "./read-agent.ts";
-
-export const MEMORY_KINDS = [
-  "step",
-  "turn",
-  "fact",
-  "note",
-  "file_chunk",
-  "reflection",
-  "piece",
-  "forgetting",
-] as const;
-export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
 
 const kind = oneOf(...MEMORY_KINDS);
 const trust = oneOf(...TRUSTS);

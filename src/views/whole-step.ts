@@ -1,7 +1,7 @@
 /** whole-step.ts -- one step as `goald show --step` prints it, loaded from a store. */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
-import { shownIds } from "#core/memory.ts";
+import { MEMORY_KINDS, shownIds, TRUSTS } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
@@ -12,7 +12,7 @@ import type { CommandOffer } from "#prompt/system.ts";
 import { templatesOf, type Words } from "#prompt/words.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { count, described, flag, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
-import { findMemory, MEMORY_KINDS, TRUSTS } from "./memory-view.ts";
+import { findMemory } from "./memory-view.ts";
 import { ThoughtsView } from "./parts.ts";
 import { allEvents, openTexts, stateOf } from "./read-agent.ts";
 import { hashRequest } from "./request-hash.ts";

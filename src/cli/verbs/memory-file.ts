@@ -1,12 +1,12 @@
 /** memory-file.ts -- `goald memory <agent> export` and `import`: writes and reads memories as JSON lines. */
 import { readFile, writeFile } from "node:fs/promises";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
-import { isLive, isPast } from "#core/memory.ts";
+import { isLive, isPast, MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { outsideOf, parseSources } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
-import { identityOf, MEMORY_KINDS, type MemoryView, TRUSTS } from "#views/memory-view.ts";
+import { identityOf, type MemoryView } from "#views/memory-view.ts";
 import { reading, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import {

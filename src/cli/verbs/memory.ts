@@ -1,9 +1,10 @@
 /** memory.ts -- `goald memory`, `goald memory <agent> list` and `search`: shows memories. */
 import { renderTable } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
+import { MEMORY_KINDS } from "#core/memory.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
-import { MEMORY_HEAD, MEMORY_KINDS, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
+import { MEMORY_HEAD, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
 import { reading, withReading } from "../agents.ts";
 import { openContext } from "../context.ts";
 import { type MemoryOptions, titleOf } from "../memory-space.ts";

@@ -5,6 +5,7 @@
  */
 import { hash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
+import { MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
 import type { MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { hashOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
@@ -20,17 +21,6 @@ const CORRECTION = 2;
 const GONE = 4;
 const QUESTION = 8;
 const CLOSED = 16;
-const KINDS: readonly MemoryKind[] = [
-  "step",
-  "turn",
-  "fact",
-  "note",
-  "file_chunk",
-  "reflection",
-  "piece",
-  "forgetting",
-];
-const TRUSTS: readonly Trust[] = ["person", "agent", "goald", "file", "web"];
 
 /** A row with the fields that ranking needs. */
 export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "importance" | "kind" | "trust"> {
@@ -53,7 +43,7 @@ export class RowColumns {
   #steps = new Uint32Array(256);
   #importances = new Float64Array(256);
   #marks = new Uint8Array(256);
-  /** Places in KINDS and TRUSTS. */
+  /** Places in MEMORY_KINDS and TRUSTS. */
   #kinds = new Uint8Array(256);
   #trusts = new Uint8Array(256);
   #sourceKeys = new Uint32Array(256);
@@ -94,7 +84,7 @@ export class RowColumns {
       (row.closed ? CLOSED : 0) |
       (isCorrection ? CORRECTION : 0) |
       (/[?？؟]/.test(row.text) ? QUESTION : 0);
-    this.#kinds[place] = KINDS.indexOf(row.kind);
+    this.#kinds[place] = MEMORY_KINDS.indexOf(row.kind);
     this.#trusts[place] = TRUSTS.indexOf(row.trust);
     this.#sourceKeys[place] = row.source === null ? 0 : hashOf(row.source);
     return place;
@@ -117,7 +107,7 @@ export class RowColumns {
   }
 
   kindOf(row: number): MemoryKind {
-    return KINDS[this.#kinds[row] as number] as MemoryKind;
+    return MEMORY_KINDS[this.#kinds[row] as number] as MemoryKind;
   }
 
   /** Returns the number of the row with this id, or NO_ITEM. */
