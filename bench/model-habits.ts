@@ -68,7 +68,7 @@ function streamReasoning(reasoning: string): string {
 
 interface Tried {
   readonly outcome: Outcome;
-  /** What was called, or why the reply was not read. */
+  /** Names the call, or says why the reply was not read. */
   readonly why: string;
 }
 

@@ -34,9 +34,9 @@ const line = (title: string, ...cells: readonly string[]): string =>
 export interface FormRow {
   readonly form: ReplyForm;
   readonly batch: number;
-  /** Of the system message. */
+  /** Tokens of the system message. */
   readonly systemTokens: number;
-  /** Of the messages of a request, on average. */
+  /** Tokens of the messages of a request, on average. */
   readonly tokens: number;
   /** Tokens in beginnings that equal the previous request's, of all tokens of the messages. */
   readonly share: number;

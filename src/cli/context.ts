@@ -81,7 +81,7 @@ export interface Output {
   styled(line: string): void;
   /** Data, cleaned, which a person's terminal shows with this look: broken between words, with local times and colours. */
   page(text: string, look?: Look): void;
-  /** Of a person's terminal; Infinity elsewhere. */
+  /** The width of a person's terminal in cells; Infinity elsewhere. */
   readonly columns: number;
   readonly colour: boolean;
   say(line: string): void;

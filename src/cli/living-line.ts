@@ -13,7 +13,7 @@ import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { dollars, limitsLeft } from "#views/agent-view.ts";
 
-/** What the state does not have. */
+/** The line shows these facts, which the state does not have. */
 export interface LivingFacts {
   readonly now: Date;
   /** When the present activity began. */
@@ -35,7 +35,7 @@ const KEYS: Readonly<Record<KeyHint, readonly [long: string, short: string]>> = 
   ends: ["stopping", "stopping"],
 };
 
-/** One line of at most `columns` cells. A narrow line leaves out tokens, then the number of the step. */
+/** Returns a line of at most `columns` cells. A narrow line leaves out tokens, then the number of the step. */
 export function describeNow(state: AgentState, facts: LivingFacts, columns: number): string {
   const what = clean(activityOf(state, facts)).replaceAll("\n", " ");
   const { step } = state;
@@ -54,10 +54,10 @@ export function describeNow(state: AgentState, facts: LivingFacts, columns: numb
   return ways.find((way) => widthOf(way) <= columns) ?? fitLine(what, columns);
 }
 
-/** What the agent does, and for how long. */
+/** Says what the agent does, and for how long. */
 function activityOf(state: AgentState, { now, since, received, status }: LivingFacts): string {
   const { phase, failedTries } = activeFrame(state);
-  const lasting = `${shortSpan(now.getTime() - since.getTime())}`;
+  const lasting = shortSpan(now.getTime() - since.getTime());
   if (phase.kind === "retrying") {
     const failure = failedTries.at(-1);
     const cause = failure?.code === "rate-limited" ? "429 rate limit" : (status ?? failure?.code ?? "no reply");
@@ -82,8 +82,7 @@ function activityOf(state: AgentState, { now, since, received, status }: LivingF
 }
 
 /** Whole seconds until then, counted up, so that the last one is not 0. */
-export const countdown = (until: string, now: Date): string =>
-  shortSpan(Math.max(0, Date.parse(until) - now.getTime()) + 999);
+const countdown = (until: string, now: Date): string => shortSpan(Math.max(0, Date.parse(until) - now.getTime()) + 999);
 
 function moneyOf(state: AgentState, now: Date): string {
   const budget = limitsLeft(state, now).find(({ limit }) => limit === "usd");

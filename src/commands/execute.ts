@@ -23,7 +23,7 @@ import { type FileSources, SourceTracker, sourcesBeforeCrash, trackService } fro
 /** Code reads the text of a nested call whole, and a file holds what is longer. */
 const MAX_CODE_CHARS = 2_000_000;
 
-/** What a running command may start. `received`: sources of the outside words that the command has received so far. */
+/** A running command starts nested work by these. `received`: sources of the outside words that the command has received so far. */
 export interface NestedWork {
   /** Sources of the outside words in the results of sub-tasks so far. */
   readonly outside?: readonly OutsideSource[];

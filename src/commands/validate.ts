@@ -4,13 +4,11 @@
  * Reports all problems of a file at once, each with the expected and the actual value. A missing label comes from the
  * name. Missing facts for the policy get the worst value.
  */
-
 import { readdir, readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import { pathToFileURL } from "node:url";
 import { COMMAND_GROUPS, type CommandGroup } from "#core/agent-settings.ts";
-import type { Annotations, Effect } from "#core/call.ts";
-import { MILDEST_FIRST } from "#core/call.ts";
+import { type Annotations, type Effect, MILDEST_FIRST } from "#core/call.ts";
 import type { ArgsSchema, Command } from "#core/command.ts";
 import { SAVES_FILES, TASK_COMPLETE } from "#core/command-names.ts";
 import { GoaldError, toError } from "#core/errors.ts";

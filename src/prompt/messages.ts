@@ -192,11 +192,16 @@ function asCommand(message: Message, text: string): string {
 const endedBy = (reason: string): WrittenCall => ({ name: TASK_COMPLETE, args: { reason } });
 const isProse = ({ form }: Message): boolean => form === "react" || form === "code";
 
+/** The reply of any form as calls. */
+function readCalls(message: Message, text: string): Said {
+  const said = readReply(message, text);
+  return said.calls.length === 0 && isProse(message) ? { thought: "", calls: [endedBy(said.thought)] } : said;
+}
+
 /** Several native tool calls are several actions, one a line. */
 function asActions(message: Message, text: string): string {
-  const { thought, calls } = readReply(message, text);
-  if (calls.length > 0) return calls.map((call) => showAction(call, thought)).join("\n");
-  return isProse(message) ? showAction(endedBy(thought)) : text;
+  const { thought, calls } = readCalls(message, text);
+  return calls.length > 0 ? calls.map((call) => showAction(call, thought)).join("\n") : text;
 }
 
 interface Shown {
@@ -263,9 +268,7 @@ const TOOL_NAME = /^[\w-]{1,64}$/;
 
 /** Null for a reply without a call that can be shown. Texts in the arguments are clipped to `maxChars` together. */
 function showCalls(message: Message, text: string, maxChars: number): RenderedMessage | null {
-  const said = readReply(message, text);
-  const isEnd = said.calls.length === 0 && isProse(message);
-  const { thought, calls } = isEnd ? { thought: "", calls: [endedBy(said.thought)] } : said;
+  const { thought, calls } = readCalls(message, text);
   const given = calls.map(({ name, args }) => ({ name: String(name), args: asRecord(args) }));
   const [first] = given;
   if (!first || !given.every(({ name }) => TOOL_NAME.test(name))) return null;

@@ -5,7 +5,6 @@
  * nothing in it can look like another call. A message depends on the memory and the size of the context window alone: it stays the
  * same while the turn lasts, is rendered once, and a server can cache it.
  */
-
 import type { RememberedCall, TurnMemory } from "#core/event.ts";
 import type { AgentState } from "#core/state.ts";
 import { clip } from "#core/text.ts";

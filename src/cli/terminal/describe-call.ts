@@ -94,7 +94,7 @@ function moreOf(text: string, sign: "-" | "+"): readonly string[] {
   return left === 0 ? [] : [`    ${sign} … ${left.toLocaleString("en-US")} more bytes`];
 }
 
-/** Of a line of an edit, and of a unified diff. */
+/** Returns the style of a line of an edit or of a unified diff. */
 export function styleOfDiff(line: string): Style | undefined {
   if (/^\s{4,}- |^-(?!--)/.test(line)) return "red";
   if (/^\s{4,}\+ |^\+(?!\+\+)/.test(line)) return "green";

@@ -146,3 +146,7 @@ export function widthOf(text: string): number {
   for (const { segment } of segmentsOf(stripVTControlCharacters(text))) width += WIDE.test(segment) ? 2 : 1;
   return width;
 }
+
+/** The cells that each column of a table takes. */
+export const columnWidths = (head: readonly string[], rows: readonly (readonly string[])[]): readonly number[] =>
+  head.map((title, column) => Math.max(widthOf(title), ...rows.map((row) => widthOf(row[column] ?? ""))));

@@ -6,7 +6,7 @@
  */
 import { styleText } from "node:util";
 import { clean, showUnseen } from "#util/outside-text.ts";
-import { LivingText, widthOf, wrapText } from "./living-text.ts";
+import { columnWidths, LivingText, widthOf, wrapText } from "./living-text.ts";
 
 export const printable = (text: string): string => showUnseen(clean(text));
 
@@ -116,9 +116,7 @@ export function shortSpan(durationMs: number): string {
 }
 
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) =>
-    Math.max(widthOf(title), ...rows.map((row) => widthOf(row[column] ?? ""))),
-  );
+  const widths = columnWidths(head, rows);
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))

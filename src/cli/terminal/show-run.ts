@@ -316,7 +316,7 @@ export interface ShowLive {
   end(textOf?: (name: ThoughtName) => string | undefined): ReadonlyMap<ThoughtName, string>;
 }
 
-/** What a longer thought has beyond is shown when it is whole: each piece is cleaned with all that came before. */
+/** The rest of a longer thought is shown when it is whole: each piece is cleaned with all that came before. */
 const MAX_LIVE_CHARS = 4_000;
 
 interface Shown {

@@ -4,7 +4,7 @@
  * It lists unfinished agents, and those that finished or were stopped within a day; -a lists all. The table and the
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
-import { fitLine, widthOf } from "#cli/terminal/living-text.ts";
+import { columnWidths, fitLine, widthOf } from "#cli/terminal/living-text.ts";
 import { localTime, paint, printNote, redrawScreen, renderTable, type Style, shortSpan } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { describeSource } from "#core/provenance.ts";
@@ -66,7 +66,8 @@ async function list(context: CliContext, { all = false }: PsOptions): Promise<Li
   const oldest = systemClock.now().getTime() - RECENT_MS;
   const shown = views
     .filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest)
-    .sort(byInterest);
+    .sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
+  // The newest comes first in each group, because a small screen cuts off the end.
   const grouped = GROUPS.flatMap((group) => belowParents(shown.filter((view) => groupOf(view) === group)));
   return { shown: grouped, hidden: views.length - shown.length, problems };
 }
@@ -81,10 +82,6 @@ function belowParents(views: readonly AgentView[]): readonly AgentView[] {
   ];
   return (byParent.get(null) ?? []).flatMap(nameSubAgents);
 }
-
-/** Running agents come first, then those that wait, then the newest, because a small screen cuts off the end. */
-const byInterest = (a: AgentView, b: AgentView): number =>
-  GROUPS.indexOf(groupOf(a)) - GROUPS.indexOf(groupOf(b)) || Date.parse(b.createdAt) - Date.parse(a.createdAt);
 
 const GROUPS = ["Running", "Waiting", "Ended"] as const;
 
@@ -120,7 +117,7 @@ export function renderAgents(
   const space = isWide ? Number.POSITIVE_INFINITY : columns;
   const rows = views.map((view) => [...cellsOf(view, space), ...(isWide ? moreOf(view) : [])]);
   const head = [...HEAD, Number.isFinite(space) ? "AGE" : "CHANGED", ...(isWide ? MORE : [])];
-  const widths = head.map((title, at) => Math.max(widthOf(title), ...rows.map((row) => widthOf(row[at] ?? ""))));
+  const widths = columnWidths(head, rows);
   const others = widths.slice(2).reduce((sum, width) => sum + width + 2, 2);
   const isTight = others + (widths[0] ?? 0) + (widths[1] ?? 0) > space;
   const states = views.map((view) => stateOf(view, !isTight));

@@ -32,7 +32,7 @@ async function removeAll(names: readonly string[], isEnded: boolean, options: Re
     reading(options, async (opened) => (await opened.agents()).filter(({ state }) => hasEnded(state)).toReversed());
   const ids = isEnded ? (await ended()).map(({ id }) => id) : names;
   // An unknown one is an error before any is removed.
-  for (const name of ids) await withAgent(name, options, async () => EXIT.ok, { unique: true });
+  for (const name of names.slice(1)) await withAgent(name, options, async () => EXIT.ok, { unique: true });
   let code: number = EXIT.ok;
   for (const name of ids) code = Math.max(code, await removeVerb(name, options));
   return code;

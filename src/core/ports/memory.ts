@@ -145,7 +145,7 @@ export interface RecalledRow {
   readonly text: string;
   /** The sentence of a long text that fits the query best. Absent: the text is short, or no sentence fits. */
   readonly focus?: TextRange;
-  /** What a prompt shows of the text, ascending. Absent: all of it. */
+  /** A prompt shows these stretches of the text, ascending. Absent: all of it. */
   readonly ranges?: readonly TextRange[];
 }
 

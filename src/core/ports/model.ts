@@ -4,9 +4,9 @@ import type { OutputMode, Usage } from "../event.ts";
 export interface PromptMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: string;
-  /** Of an assistant: its calls of native tools. The next messages are their results, in the same order. */
+  /** An assistant's calls of native tools. The next messages are their results, in the same order. */
   readonly calls?: readonly PromptCall[];
-  /** Of a message with the role `tool`: the call that it answers. */
+  /** A message with the role `tool` answers this call. */
   readonly callId?: string;
 }
 
