@@ -105,6 +105,9 @@ describe("three hundred calls within 50 ms of the end", () => {
       });
       await Promise.all(calls);
     }
+    // The next one is not a daemon that ends soon.
+    if (daemon.isHeld()) await daemon.client.shutdown(1_000);
+    await daemon.until("no daemon is left", () => !daemon.isHeld());
     await ensureDaemon(home);
     const names = new Set(accepted);
     const isOver = async () => (await daemon.client.agents()).every(({ state }) => state === "completed");
@@ -117,7 +120,7 @@ describe("three hundred calls within 50 ms of the end", () => {
     expect([...made, ...heard].sort()).toEqual([...names].sort());
     expect(accepted.length + refused.length).toBe(300);
     expect(accepted.length).toBeGreaterThan(200);
-    expect((await daemon.processes()).length).toBe(1);
+    await daemon.until("one daemon is left", async () => (await daemon.processes()).length === 1);
     expect((await lookInto(goald, "hub")).problems).toEqual([]);
   }, 300_000);
 });

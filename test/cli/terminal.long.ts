@@ -443,6 +443,7 @@ describe("text typed while the agent works", () => {
     await terminal.see("Step 2");
     terminal.type("and a summary\r");
     await terminal.see("Kept for the next step: and a summary");
+    await home.delivered("say");
     answer();
     await terminal.see("a person says:");
     answer();
